@@ -1,16 +1,16 @@
-# Two commands matter: `make shootout` compares filesystems, `make test` tests fsarena.
-# Each installs what it needs; root, or sudo, is used for that and for mounting.
+# Two main targets: `make shootout` compares filesystems, `make test` tests fsarena.
+# Both install the packages they need. Root (or sudo) is needed for that and for mounting.
 
 TARGET  := x86_64-unknown-linux-gnu
 FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-record bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check clean
+.PHONY: shootout test s3-test fuzz traces bench bench-record bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check style clean
 
-# Every filesystem this machine supports: one round of everything, then more of what could settle an open answer until
-# BUDGET is spent; then the answers, tables and an HTML report. With BACKEND=vm
-# every filesystem guests support, without root; builds the guest first.
+# Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
+# still open, until BUDGET is spent. Prints answers and tables and writes an HTML report.
+# BACKEND=vm compares every filesystem that guests support, without root; it builds the guest first.
 BUDGET := 10min
 ifeq ($(BACKEND),vm)
 shootout: build
@@ -22,50 +22,49 @@ shootout: build
 	$(SUDO) $(FSARENA) run --profile quick --budget $(BUDGET)
 endif
 
-# How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C, and how soon a guest is up, whose
-# agent is what `build` makes; then the instructions of an operation on both sides, counted in guests in virtual time:
-# docs/benchmarks.md.
+# Compares the speed of the engine with fio, bonnie++, fs_mark, dd and a bare C loop, and measures the boot time of a
+# guest. Then counts the instructions of each operation in guests in virtual time: docs/benchmarks.md.
 bench: build
 	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs qemu-system-x86
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
 	$(BENCH) instructions --document docs/benchmarks.md
 
-# What recording a command costs beside tracing it with strace: docs/recording-traces.md.
+# Compares the cost of recording a command with the cost of strace: docs/recording-traces.md.
 bench-record: build
 	@scripts/install-packages.sh strace gcc libc6-dev make
 	cargo build --release --locked -p bench
 	$(BENCH) record
 
-# The traces of the suite `traces`, where campaigns look for them; `make traces TRACES=git` for one of them. A minute.
+# Makes the traces of the suite `traces` in a minute; `make traces TRACES=git` makes one of them.
 TRACES :=
 traces: build
 	@scripts/install-packages.sh $$($(FSARENA) trace make --packages $(TRACES))
 	$(SUDO) $(FSARENA) trace make $(TRACES)
 
-# What up to a million cells over ten thousand hosts take of the machine that plans and collects, in memory and time:
-# docs/many-machines.md. Takes 16 GiB of memory.
+# Measures memory and time for planning and collecting a million cells on ten thousand hosts: docs/many-machines.md.
+# Needs 16 GiB of memory.
 bench-hosts:
 	cargo run --release --locked -p bench -- hosts
 
-# How long a campaign of a million measurements takes to be analysed and shown; and how often the
-# statistics are wrong, counted over campaigns whose truth is known.
+# Measures the time to analyse and report a million measurements, and the error rate of the statistics over simulated
+# campaigns.
 bench-report:
 	cargo run --release --locked -p report --example million
-	cargo test --release --locked -p analyse error_rates -- --nocapture
+	cargo test --release --locked -p stats error_rates -- --nocapture
 
-# How often verdicts are wrong, and how often a difference of 20 % is found, counted over CAMPAIGNS simulated campaigns
-# for each scenario; fails where a limit is passed: docs/methodology.md.
+# Counts wrong verdicts and found differences of 20 % in CAMPAIGNS simulated campaigns per scenario. Fails if a rate is
+# above its limit: docs/methodology.md.
 CAMPAIGNS := 2000
 error-rates:
-	cargo run --release --locked -p analyse --features fixture --example error_rates -- $(CAMPAIGNS)
+	cargo run --release --locked -p stats --features fixture --example error_rates -- $(CAMPAIGNS)
 
-# The same, counted over real campaigns: ext4 under four names, three rounds. Half a minute each; needs root.
+# Counts wrong verdicts in real campaigns: ext4 under four names, three rounds, half a minute each; needs root.
 error-rates-real: build
 	scripts/real-error-rates.sh $(or $(CAMPAIGNS),30)
 
-# Whether it measures what bonnie++, IOzone and fio measure; writes the table in docs/agreement.md.
-# IOzone is not in Debian's main: apt is shown non-free for as long as it takes to install it.
+# Compares results with those of bonnie++, IOzone and fio; writes the table in docs/agreement.md.
+# IOzone is in non-free, which is enabled for apt only during its installation.
 agreement: build
 	@scripts/install-packages.sh fio bonnie++ e2fsprogs xfsprogs btrfs-progs
 	@command -v iozone >/dev/null || { scripts/enable-components.sh non-free && \
@@ -73,13 +72,14 @@ agreement: build
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) agreement --document docs/agreement.md
 
-# How far virtual time agrees with real time on who is better; writes the tables in docs/virtual-time.md. Twenty minutes.
+# Compares rankings in virtual time with those in real time; writes the tables in docs/virtual-time.md. Takes twenty
+# minutes.
 virtual-time: build
 	@scripts/install-packages.sh qemu-system-x86 e2fsprogs xfsprogs btrfs-progs ntfs-3g exfat-fuse exfatprogs fuse2fs
 	$(FSARENA) guest build
 	$(SUDO) scripts/virtual-time.sh docs/virtual-time.md
 
-# Pictures of the report of the last campaign, or of a new one where there is none: docs/gallery.md.
+# Takes pictures of the report of the latest campaign, or of a new campaign if the database has none: docs/gallery.md.
 gallery: build
 	@scripts/install-packages.sh chromium
 	@mkdir -p docs/gallery
@@ -87,8 +87,8 @@ gallery: build
 	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
 	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery
 
-# Every parser of outside input under a coverage-guided fuzzer, SECONDS each and JOBS at once; `make fuzz
-# FUZZ_TARGET=campaign` for one of them. What crashes is a fault: docs/architecture.md.
+# Runs every parser of outside input under a coverage-guided fuzzer, SECONDS each, JOBS in parallel; `make fuzz
+# FUZZ_TARGET=campaign` runs one of them: docs/architecture.md.
 FUZZ_TARGET := all
 SECONDS     := 60
 JOBS        := 1
@@ -96,15 +96,15 @@ fuzz:
 	@scripts/install-packages.sh gcc g++ libc6-dev
 	scripts/fuzz.sh $(FUZZ_TARGET) $(SECONDS) $(JOBS)
 
-# The cache of cells in a bucket, with a real S3 server on this machine, which pip brings.
+# Tests the cell cache in an S3 bucket against a local server, which pip installs.
 s3-test:
 	@scripts/install-packages.sh python3-venv gcc libc6-dev openssl
 	[ -x target/s3-server/bin/python ] || python3 -m venv target/s3-server
 	target/s3-server/bin/pip install --quiet 'moto[server]==5.2.1' boto3
 	FSARENA_S3_PYTHON=$(CURDIR)/target/s3-server/bin/python \
-	  cargo test --workspace --locked --features bucket/s3 --test s3
+	  cargo test --workspace --locked --features backend/s3 --test s3
 
-# Whether amitools, which pip brings, takes the AFFS volumes that `fsarena format` makes.
+# Checks the AFFS volumes of `fsarena format` with amitools, which pip installs.
 check-affs: build
 	@scripts/install-packages.sh python3-venv
 	scripts/check-affs.sh $(FSARENA)
@@ -113,25 +113,32 @@ build:
 	@scripts/install-packages.sh gcc libc6-dev
 	cargo build --release --locked
 
-# Programs of tests that run campaigns, guests, a browser or devices, with root: their manifests say `test = false`, so
-# that `check` leaves them out.
+# Test programs that run campaigns, guests, a browser or devices and need root. Their manifests have `test = false`, so
+# that `check` does not run them.
 ROOT_TESTS := alone devices guests host smoke
-# Twice as many at once as there are processors: most of them wait, for a disk, a browser or a time limit.
+# Number of parallel tests: two per processor, because most tests wait for a disk, a browser or a time limit.
 AT_ONCE    := $(shell expr 2 '*' $$(nproc))
 
-# What `check` does, then end-to-end tests.
-test: check
-	RUST_TEST_THREADS=$(AT_ONCE) cargo test --workspace --locked $(addprefix --test ,$(ROOT_TESTS))
+# Unit, property and snapshot tests, and end-to-end tests, which need root.
+UNIT_TESTS := cargo test --workspace --all-targets --locked --no-fail-fast
+END_TO_END := RUST_TEST_THREADS=$(AT_ONCE) cargo test --workspace --locked --no-fail-fast $(addprefix --test ,$(ROOT_TESTS))
 
-# The inner loop: style first, as it fails fastest; then unit, property and snapshot tests.
-check:
+# Runs all tests. A failure does not hide others: both groups run to the end.
+test: style
+	$(UNIT_TESTS); unit=$$?; $(END_TO_END) && exit $$unit
+
+# Runs everything that needs no guest, browser or device.
+check: style
+	$(UNIT_TESTS)
+
+style:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
+	python3 scripts/prose_lint.py . --max 20 --max-part 30
 	cargo fmt --all --check
-	# Files that a macro names, which cargo fmt does not see.
+	# cargo fmt does not find these files, because a macro declares their modules.
 	rustfmt --edition 2024 --check crates/model/src/op/*.rs
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --workspace --locked $(addprefix --test ,$(ROOT_TESTS)) -- -D warnings
-	cargo test --workspace --all-targets --locked
 
 clean:
 	cargo clean

@@ -1,5 +1,5 @@
-//! `fsarena-bench agreement`: whether the engine measures what its peers measure, with the same parameters
-//! and the same state of the cache. The list, and nothing else.
+//! `fsarena-bench agreement`: checks that the engine measures the same as its peers, with equal
+//! parameters and equal cache state. This module contains only the list of comparisons.
 
 use model::{
     AccessPattern, Bytes, FileSharing, Io, Op, Phase, ReadStream, RemoveFile, StreamUnit,
@@ -7,7 +7,9 @@ use model::{
 };
 
 use crate::bench::bonnie_files;
-use crate::comparison::{Benchmark, Competitor, Goal, Quantity, Reference, Row, Runner, Unit};
+use crate::comparison::{
+    ComparisonRow, ComparisonUnit, Competitor, Goal, PeerBenchmark, PeerReference, Quantity, Runner,
+};
 use crate::peers::{bonnie, fio, iozone};
 use crate::plan::{BenchScale, cold, ending, phase, remove, write};
 use crate::scratch::FsType;
@@ -18,12 +20,12 @@ const FILE: &str = "file";
 const SAME: Goal = Goal::Within(0.1);
 /// bonnie++'s requests.
 const CHUNK: Bytes = Bytes::kib(8);
-/// Requests small enough that reading from memory is not too short for bonnie++, which gives no result
-/// below half a second.
+/// Size of small requests. With larger ones, bonnie++ reads a file from memory in less than half a
+/// second and gives no result.
 const SMALL_CHUNK: Bytes = Bytes::kib(1);
 const SEEKERS: u32 = 5;
 const RECORD: Bytes = Bytes::kib(64);
-/// IOzone's own: 17 records from one request to the next.
+/// Distance between requests in IOzone: 17 records.
 const STRIDE: Bytes = Bytes::kib(17 * 64);
 const TIOBENCH_THREADS: u32 = 4;
 const PAGE: Bytes = Bytes::kib(4);
@@ -32,7 +34,7 @@ const PAGE: Bytes = Bytes::kib(4);
 const MEMORY: Bytes = Bytes::mib(128);
 
 /// Returns all comparisons of measured results.
-pub fn contests(scale: BenchScale) -> Vec<Benchmark> {
+pub fn contests(scale: BenchScale) -> Vec<PeerBenchmark> {
     [FsType::Ext4, FsType::Xfs, FsType::Btrfs]
         .into_iter()
         .flat_map(move |scratch| {
@@ -53,12 +55,12 @@ fn side(name: &'static str, runner: Runner) -> Competitor {
     Competitor { name, runner }
 }
 
-fn row(result: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
-    Row {
+fn row(result: &str, words: &str, unit: ComparisonUnit, peer: &'static str) -> ComparisonRow {
+    ComparisonRow {
         title: words.to_owned(),
         unit,
         ours: Quantity::Rate(OURS, result.to_owned()),
-        against: Reference::Peer(Quantity::Rate(peer, result.to_owned())),
+        against: PeerReference::Peer(Quantity::Rate(peer, result.to_owned())),
         target: SAME,
     }
 }
@@ -71,7 +73,8 @@ fn synced(phase: Phase) -> Phase {
     ending(SyncAtEnd::Fsync, phase)
 }
 
-/// IOzone's `-c` puts closing the file within the time. Ours puts opening it there as well, once for a whole file.
+/// Includes opening and closing of the file in the measured time. IOzone's `-c` includes only
+/// closing; the additional open happens once per file.
 fn with_close(mut phase: Phase) -> Phase {
     if let Op::Io(io) = &mut phase.op {
         io.include_open_close = true;
@@ -79,7 +82,7 @@ fn with_close(mut phase: Phase) -> Phase {
     phase
 }
 
-fn bonnie_block(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn bonnie_block(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, CHUNK));
     let byte = Bytes(1);
     let chars = [
@@ -92,13 +95,13 @@ fn bonnie_block(scale: BenchScale, scratch: FsType) -> Benchmark {
         synced(access("rewrite", AccessPattern::Rewrite)),
         remove(FILE),
     ];
-    let run = bonnie::Run {
+    let run = bonnie::BonnieRun {
         chars_mib: Some(scale.chars.0 >> 20),
-        ..bonnie::Run::large(scale.bonnie, CHUNK)
+        ..bonnie::BonnieRun::large(scale.bonnie, CHUNK)
     };
     let peer = "bonnie++";
-    let bytes = |result, words| row(result, words, Unit::Bytes, peer);
-    Benchmark {
+    let bytes = |result, words| row(result, words, ComparisonUnit::Bytes, peer);
+    PeerBenchmark {
         name: "bonnie-block".to_owned(),
         scratch,
         memory: None,
@@ -118,7 +121,7 @@ fn bonnie_block(scale: BenchScale, scratch: FsType) -> Benchmark {
 
 /// bonnie++ with cached data. Requests are small and seeks are numerous, so that each phase lasts
 /// long enough for a result.
-fn bonnie_warm(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn bonnie_warm(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, SMALL_CHUNK));
     let seek = Io {
         operations: Some(scale.seeks),
@@ -132,13 +135,13 @@ fn bonnie_warm(scale: BenchScale, scratch: FsType) -> Benchmark {
         synced(data("seek", seek)),
         remove(FILE),
     ];
-    let run = bonnie::Run {
+    let run = bonnie::BonnieRun {
         seeks: scale.seeks,
         seekers: SEEKERS,
-        ..bonnie::Run::large(scale.bonnie, SMALL_CHUNK)
+        ..bonnie::BonnieRun::large(scale.bonnie, SMALL_CHUNK)
     };
     let peer = "bonnie++";
-    Benchmark {
+    PeerBenchmark {
         name: "bonnie-warm".to_owned(),
         scratch,
         memory: None,
@@ -148,19 +151,29 @@ fn bonnie_warm(scale: BenchScale, scratch: FsType) -> Benchmark {
             side(peer, Runner::Bonnie(run)),
         ],
         rows: vec![
-            row("read", "bonnie: block read, warm, 1 KiB", Unit::Bytes, peer),
-            row("seek", "bonnie: seeks, warm, 1 KiB", Unit::Operations, peer),
+            row(
+                "read",
+                "bonnie: block read, warm, 1 KiB",
+                ComparisonUnit::Bytes,
+                peer,
+            ),
+            row(
+                "seek",
+                "bonnie: seeks, warm, 1 KiB",
+                ComparisonUnit::Operations,
+                peer,
+            ),
         ],
     }
 }
 
-fn bonnie_small(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn bonnie_small(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let files = scale.files * 1024;
     let phases = [
         bonnie_files(files, "sequential", TraversalOrder::Sequential, ""),
         bonnie_files(files, "random", TraversalOrder::Random, "-random"),
     ];
-    let run = bonnie::Run::files(scale.files);
+    let run = bonnie::BonnieRun::files(scale.files);
     let peer = "bonnie++";
     let rows = ["", "-random"].into_iter().flat_map(|suffix| {
         ["create", "stat", "delete"].map(|word| {
@@ -168,12 +181,12 @@ fn bonnie_small(scale: BenchScale, scratch: FsType) -> Benchmark {
             row(
                 &result,
                 &format!("bonnie: {result}"),
-                Unit::Operations,
+                ComparisonUnit::Operations,
                 peer,
             )
         })
     });
-    Benchmark {
+    PeerBenchmark {
         name: "bonnie-files".to_owned(),
         scratch,
         memory: None,
@@ -186,7 +199,7 @@ fn bonnie_small(scale: BenchScale, scratch: FsType) -> Benchmark {
     }
 }
 
-fn iozone(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn iozone(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let stream = "stream".to_owned();
     let unit = StreamUnit::Record(RECORD);
@@ -232,7 +245,7 @@ fn iozone(scale: BenchScale, scratch: FsType) -> Benchmark {
     );
     let peer = IOZONE;
     let bytes = iozone_row;
-    let operations = |(result, words): (&str, &str)| Row {
+    let operations = |(result, words): (&str, &str)| ComparisonRow {
         ours: Quantity::Scaled(OURS, result.to_owned(), RECORD.0 as f64),
         ..bytes((result, words))
     };
@@ -248,7 +261,7 @@ fn iozone(scale: BenchScale, scratch: FsType) -> Benchmark {
         bytes(("fwrite", "fwrite")),
         bytes(("refread", "fread again, warm")),
     ];
-    Benchmark {
+    PeerBenchmark {
         name: "iozone".to_owned(),
         scratch,
         memory: None,
@@ -263,14 +276,15 @@ fn iozone(scale: BenchScale, scratch: FsType) -> Benchmark {
 
 const IOZONE: &str = "IOzone";
 
-/// A run of IOzone's tests by their numbers, each with caches emptied before it or not.
-fn iozone_run(scale: BenchScale, tests: &[(u32, bool)]) -> iozone::Run {
-    let step = |&(test, cold): &(u32, bool)| iozone::Step {
+/// Returns a run of IOzone tests, given by number and by whether caches are dropped before the
+/// test.
+fn iozone_run(scale: BenchScale, tests: &[(u32, bool)]) -> iozone::IozoneRun {
+    let step = |&(test, cold): &(u32, bool)| iozone::IozoneStep {
         test,
         cold,
         flags: &[],
     };
-    iozone::Run {
+    iozone::IozoneRun {
         files: ["iozone", "iozone-stream"],
         size: scale.streamed,
         record: RECORD,
@@ -279,15 +293,15 @@ fn iozone_run(scale: BenchScale, tests: &[(u32, bool)]) -> iozone::Run {
     }
 }
 
-fn iozone_row((result, words): (&str, &str)) -> Row {
-    Row {
+fn iozone_row((result, words): (&str, &str)) -> ComparisonRow {
+    ComparisonRow {
         title: format!("IOzone: {words}"),
-        ..row(result, words, Unit::Bytes, IOZONE)
+        ..row(result, words, ComparisonUnit::Bytes, IOZONE)
     }
 }
 
 /// IOzone reading from the device.
-fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn iozone_cold(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
     let fwrite = Op::WriteStream(WriteStream {
@@ -309,7 +323,7 @@ fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
     .map(with_close)
     .to_vec();
     let run = iozone_run(scale, &[(0, false), (1, true), (6, false), (7, true)]);
-    Benchmark {
+    PeerBenchmark {
         name: "iozone-cold".to_owned(),
         scratch,
         memory: Some(MEMORY),
@@ -326,8 +340,13 @@ fn iozone_cold(scale: BenchScale, scratch: FsType) -> Benchmark {
 
 /// Common fio options: no access hint to the kernel, as fsarena gives none, and hence the same
 /// readahead; a different sequence of offsets in each run.
-fn job(result: &'static str, rw: &'static str, file: &'static str, size: Bytes) -> fio::Job {
-    fio::Job {
+fn job(
+    result: &'static str,
+    rw: &'static str,
+    file: &'static str,
+    size: Bytes,
+) -> fio::FioBenchJob {
+    fio::FioBenchJob {
         result,
         rw,
         ioengine: "psync",
@@ -344,7 +363,7 @@ fn job(result: &'static str, rw: &'static str, file: &'static str, size: Bytes) 
     }
 }
 
-fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn tiobench(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let own = |access| Io {
         threads: TIOBENCH_THREADS,
         sharing: FileSharing::Own,
@@ -367,7 +386,7 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
             }),
         ),
     ];
-    let threads = |result, rw| fio::Job {
+    let threads = |result, rw| fio::FioBenchJob {
         threads: TIOBENCH_THREADS,
         own: true,
         ..job(result, rw, "fio", scale.tiobench)
@@ -379,16 +398,16 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
         job
     };
     let theirs = vec![
-        fio::Job {
+        fio::FioBenchJob {
             fresh: true,
             ..threads("write", "write")
         },
         some("random-write", "randwrite"),
-        fio::Job {
+        fio::FioBenchJob {
             cold: true,
             ..threads("read", "read")
         },
-        fio::Job {
+        fio::FioBenchJob {
             cold: true,
             last: true,
             ..some("random-read", "randread")
@@ -396,7 +415,7 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
     ];
     let peer = "fio";
     let line = |result, words, unit| row(result, words, unit, peer);
-    Benchmark {
+    PeerBenchmark {
         name: "tiobench".to_owned(),
         scratch,
         memory: Some(MEMORY),
@@ -406,27 +425,31 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> Benchmark {
             side(peer, Runner::Fio(theirs)),
         ],
         rows: vec![
-            line("write", "tiobench: write, 4 threads", Unit::Bytes),
+            line("write", "tiobench: write, 4 threads", ComparisonUnit::Bytes),
             line(
                 "random-write",
                 "tiobench: random write, 4 threads",
-                Unit::Operations,
+                ComparisonUnit::Operations,
             ),
-            line("read", "tiobench: read, 4 threads, cold", Unit::Bytes),
+            line(
+                "read",
+                "tiobench: read, 4 threads, cold",
+                ComparisonUnit::Bytes,
+            ),
             line(
                 "random-read",
                 "tiobench: random read, 4 threads, cold",
-                Unit::Operations,
+                ComparisonUnit::Operations,
             ),
         ],
     }
 }
 
-/// One file that both read, so that the layout is the same.
-fn same_file(scale: BenchScale, scratch: FsType) -> Benchmark {
+/// Returns a comparison in which both sides read one file, so that the layout is equal.
+fn same_file(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let block = Bytes::mib(1);
     let read = cold(data("read", Io::new(FILE, AccessPattern::Read, block)));
-    let job = |more: &str| fio::Job {
+    let job = |more: &str| fio::FioBenchJob {
         block,
         cold: true,
         more: vec![more.to_owned()],
@@ -434,7 +457,7 @@ fn same_file(scale: BenchScale, scratch: FsType) -> Benchmark {
     };
     let plain = "fio";
     let hinted = "fio, with its hints";
-    Benchmark {
+    PeerBenchmark {
         name: "same-file".to_owned(),
         scratch,
         memory: Some(MEMORY),
@@ -445,7 +468,14 @@ fn same_file(scale: BenchScale, scratch: FsType) -> Benchmark {
             side(hinted, Runner::Fio(vec![job("--fadvise_hint=1")])),
         ],
         rows: [plain, hinted]
-            .map(|peer| row("read", "one file, read cold, 1 MiB", Unit::Bytes, peer))
+            .map(|peer| {
+                row(
+                    "read",
+                    "one file, read cold, 1 MiB",
+                    ComparisonUnit::Bytes,
+                    peer,
+                )
+            })
             .to_vec(),
     }
 }

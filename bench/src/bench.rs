@@ -5,7 +5,9 @@ use model::{
     TraversalOrder,
 };
 
-use crate::comparison::{Benchmark, Competitor, Goal, Quantity, Reference, Row, Runner, Unit};
+use crate::comparison::{
+    ComparisonRow, ComparisonUnit, Competitor, Goal, PeerBenchmark, PeerReference, Quantity, Runner,
+};
 use crate::peers::{bonnie, boot, dd, fio, fsmark, loop_c};
 use crate::plan::{BenchScale, create, each, ending, for_seconds, phase, remove, write};
 use crate::scratch::FsType;
@@ -18,8 +20,8 @@ const LARGE: Bytes = Bytes::mib(1);
 const THREADS: u32 = 8;
 const DEPTH: u32 = 32;
 
-/// Every comparison of speed, and the time in which a guest boots.
-pub fn contests(scale: BenchScale) -> Vec<Benchmark> {
+/// Returns all comparisons of speed, and the boot time of a guest.
+pub fn contests(scale: BenchScale) -> Vec<PeerBenchmark> {
     vec![
         random_read(scale),
         uring(scale),
@@ -40,19 +42,25 @@ fn rate(side: &'static str, result: &str) -> Quantity {
     Quantity::Rate(side, result.to_owned())
 }
 
-fn row(title: &str, unit: Unit, result: &str, peer: &'static str, target: Goal) -> Row {
-    Row {
+fn row(
+    title: &str,
+    unit: ComparisonUnit,
+    result: &str,
+    peer: &'static str,
+    target: Goal,
+) -> ComparisonRow {
+    ComparisonRow {
         title: title.to_owned(),
         unit,
         ours: rate(OURS, result),
-        against: Reference::Peer(rate(peer, result)),
+        against: PeerReference::Peer(rate(peer, result)),
         target,
     }
 }
 
 /// fio job for random reads of cached data.
-fn cached_job(scale: BenchScale, result: &'static str, threads: u32) -> fio::Job {
-    fio::Job {
+fn cached_job(scale: BenchScale, result: &'static str, threads: u32) -> fio::FioBenchJob {
+    fio::FioBenchJob {
         result,
         rw: "randread",
         ioengine: "psync",
@@ -77,7 +85,7 @@ fn cached_phase(scale: BenchScale, name: &str, threads: u32) -> Phase {
     for_seconds(scale.seconds, name, io)
 }
 
-fn random_read(scale: BenchScale) -> Benchmark {
+fn random_read(scale: BenchScale) -> PeerBenchmark {
     let result = "random-read";
     let looped = loop_c::CLoopRun {
         result,
@@ -86,7 +94,7 @@ fn random_read(scale: BenchScale) -> Benchmark {
         threads: 1,
     };
     let title = "4 KiB cached random read, 1 thread";
-    Benchmark {
+    PeerBenchmark {
         name: result.to_owned(),
         scratch: FsType::Tmpfs,
         memory: None,
@@ -97,10 +105,16 @@ fn random_read(scale: BenchScale) -> Benchmark {
             side("C loop", Runner::Loop(vec![looped])),
         ],
         rows: vec![
-            row(title, Unit::Operations, result, "fio", Goal::AtLeast(1.25)),
             row(
                 title,
-                Unit::Operations,
+                ComparisonUnit::Operations,
+                result,
+                "fio",
+                Goal::AtLeast(1.25),
+            ),
+            row(
+                title,
+                ComparisonUnit::Operations,
                 result,
                 "C loop",
                 Goal::AtLeast(0.9),
@@ -109,9 +123,9 @@ fn random_read(scale: BenchScale) -> Benchmark {
     }
 }
 
-fn uring(scale: BenchScale) -> Benchmark {
+fn uring(scale: BenchScale) -> PeerBenchmark {
     let result = "io_uring";
-    let job = |more: &[&str]| fio::Job {
+    let job = |more: &[&str]| fio::FioBenchJob {
         ioengine: "io_uring",
         size: scale.streamed,
         more: [&["--direct=1", "--iodepth=32"], more]
@@ -132,19 +146,25 @@ fn uring(scale: BenchScale) -> Benchmark {
     };
     let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
     let compare = |peer: &'static str| {
-        let cost = Row {
+        let cost = ComparisonRow {
             title: format!("{title}: processor time per operation"),
-            unit: Unit::Seconds,
+            unit: ComparisonUnit::Seconds,
             ours: Quantity::Processor(OURS, result.to_owned()),
-            against: Reference::Peer(Quantity::Processor(peer, result.to_owned())),
+            against: PeerReference::Peer(Quantity::Processor(peer, result.to_owned())),
             target: Goal::AtMost(1.0),
         };
         [
-            row(title, Unit::Operations, result, peer, Goal::AtLeast(1.0)),
+            row(
+                title,
+                ComparisonUnit::Operations,
+                result,
+                peer,
+                Goal::AtLeast(1.0),
+            ),
             cost,
         ]
     };
-    Benchmark {
+    PeerBenchmark {
         name: result.to_owned(),
         scratch: FsType::Ext4,
         memory: None,
@@ -161,8 +181,8 @@ fn uring(scale: BenchScale) -> Benchmark {
     }
 }
 
-fn sequential(scale: BenchScale) -> Benchmark {
-    let job = |result, rw, file, fresh| fio::Job {
+fn sequential(scale: BenchScale) -> PeerBenchmark {
+    let job = |result, rw, file, fresh| fio::FioBenchJob {
         result,
         rw,
         block: LARGE,
@@ -185,7 +205,7 @@ fn sequential(scale: BenchScale) -> Benchmark {
     );
     let (reading, writing) = ("1 MiB sequential read", "1 MiB sequential write");
     let wanted = Goal::AtLeast(1.0);
-    Benchmark {
+    PeerBenchmark {
         name: "sequential".to_owned(),
         scratch: FsType::Tmpfs,
         memory: None,
@@ -215,15 +235,15 @@ fn sequential(scale: BenchScale) -> Benchmark {
             ),
         ],
         rows: vec![
-            row(reading, Unit::Bytes, "read", "fio", wanted),
-            row(reading, Unit::Bytes, "read", "dd", wanted),
-            row(writing, Unit::Bytes, "write", "fio", wanted),
-            row(writing, Unit::Bytes, "write", "dd", wanted),
+            row(reading, ComparisonUnit::Bytes, "read", "fio", wanted),
+            row(reading, ComparisonUnit::Bytes, "read", "dd", wanted),
+            row(writing, ComparisonUnit::Bytes, "write", "fio", wanted),
+            row(writing, ComparisonUnit::Bytes, "write", "dd", wanted),
         ],
     }
 }
 
-/// The phases that bonnie++ has for empty files, with the results' names of [`bonnie`].
+/// Returns bonnie++'s phases for empty files, named like the results of [`bonnie`].
 pub fn bonnie_files(files: u64, set: &str, order: TraversalOrder, suffix: &str) -> Vec<Phase> {
     let name = |word: &str| format!("{word}{suffix}");
     let look = MetadataAction::Stat { read: true };
@@ -245,14 +265,14 @@ pub fn bonnie_files(files: u64, set: &str, order: TraversalOrder, suffix: &str) 
     ]
 }
 
-fn files(scale: BenchScale, scratch: FsType) -> Benchmark {
+fn files(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let thousands = match scratch {
         FsType::Tmpfs => scale.files_in_memory,
         _ => scale.files,
     };
     let count = thousands * 1024;
     let like_bonnie = bonnie_files(count, "bonnie", TraversalOrder::Sequential, "");
-    // fs_mark without its syncs ends with the last call, and its names are random.
+    // Without syncs, fs_mark ends with its last call. Its names are random.
     let like_fs_mark = vec![
         create("create", "fs-mark", count, TraversalOrder::Random),
         each(
@@ -262,16 +282,16 @@ fn files(scale: BenchScale, scratch: FsType) -> Benchmark {
             TraversalOrder::Sequential,
         ),
     ];
-    let bonnie = bonnie::Run::files(thousands);
+    let bonnie = bonnie::BonnieRun::files(thousands);
     let ours_again = "fsarena like fs_mark";
-    let against = |ours, peer, result: &str| Row {
+    let against = |ours, peer, result: &str| ComparisonRow {
         title: format!("{result}, empty files"),
-        unit: Unit::Operations,
+        unit: ComparisonUnit::Operations,
         ours: rate(ours, result),
-        against: Reference::Peer(rate(peer, result)),
+        against: PeerReference::Peer(rate(peer, result)),
         target: Goal::AtLeast(1.0),
     };
-    Benchmark {
+    PeerBenchmark {
         name: "files".to_owned(),
         scratch,
         memory: None,
@@ -295,9 +315,9 @@ fn files(scale: BenchScale, scratch: FsType) -> Benchmark {
     }
 }
 
-fn scaling(scale: BenchScale) -> Benchmark {
+fn scaling(scale: BenchScale) -> PeerBenchmark {
     let growth = |side| Quantity::Growth(side, "one".to_owned(), "many".to_owned());
-    Benchmark {
+    PeerBenchmark {
         name: "scaling".to_owned(),
         scratch: FsType::Tmpfs,
         memory: None,
@@ -318,17 +338,17 @@ fn scaling(scale: BenchScale) -> Benchmark {
                 ]),
             ),
         ],
-        rows: vec![Row {
+        rows: vec![ComparisonRow {
             title: "4 KiB cached random read: 8 threads by 1".to_owned(),
-            unit: Unit::Times,
+            unit: ComparisonUnit::Times,
             ours: growth(OURS),
-            against: Reference::Peer(growth("fio")),
+            against: PeerReference::Peer(growth("fio")),
             target: Goal::AtLeast(0.95),
         }],
     }
 }
 
-fn verifying(scale: BenchScale) -> Benchmark {
+fn verifying(scale: BenchScale) -> PeerBenchmark {
     let read = |name: &str, verify| {
         let io = Io {
             verify,
@@ -336,14 +356,14 @@ fn verifying(scale: BenchScale) -> Benchmark {
         };
         phase(name, model::Op::Io(io))
     };
-    let fixed = |title: &str, ours| Row {
+    let fixed = |title: &str, ours| ComparisonRow {
         title: title.to_owned(),
-        unit: Unit::Bytes,
+        unit: ComparisonUnit::Bytes,
         ours,
-        against: Reference::Fixed(2e9),
+        against: PeerReference::Fixed(2e9),
         target: Goal::AtLeast(1.0),
     };
-    Benchmark {
+    PeerBenchmark {
         name: "verify".to_owned(),
         scratch: FsType::Tmpfs,
         memory: None,
@@ -369,19 +389,19 @@ fn verifying(scale: BenchScale) -> Benchmark {
     }
 }
 
-fn booting() -> Benchmark {
+fn booting() -> PeerBenchmark {
     let result = "boot";
-    Benchmark {
+    PeerBenchmark {
         name: "guest-boot".to_owned(),
         scratch: FsType::Tmpfs,
         memory: None,
         prepare: Vec::new(),
-        sides: vec![side(OURS, Runner::Boot(boot::Boot { result }))],
-        rows: vec![Row {
+        sides: vec![side(OURS, Runner::Boot(boot::BootBenchmark { result }))],
+        rows: vec![ComparisonRow {
             title: "boot of an emulated guest".to_owned(),
-            unit: Unit::Seconds,
+            unit: ComparisonUnit::Seconds,
             ours: Quantity::Time(OURS, result.to_owned()),
-            against: Reference::Fixed(4.0),
+            against: PeerReference::Fixed(4.0),
             target: Goal::AtMost(1.0),
         }],
     }

@@ -9,15 +9,15 @@ use backend::MemoryCgroup;
 use model::{Bytes, Phase};
 use serde::Serialize;
 
-use crate::paired::{self, Comparison};
+use crate::paired::{self, PairedComparison};
 use crate::peers::engine::Engine;
-use crate::peers::{Sample, Samples, bonnie, boot, dd, fio, fsmark, iozone, loop_c};
-use crate::scratch::{FsType, Image, ScratchFs};
+use crate::peers::{PeerSample, PeerSamples, bonnie, boot, dd, fio, fsmark, iozone, loop_c};
+use crate::scratch::{FsType, ScratchFs, ScratchImage};
 
-/// Sides that do the same in one scratch directory.
+/// Sides that do the same work in one scratch directory.
 #[derive(Clone, Debug)]
-pub struct Benchmark {
-    /// The word by which `--only` chooses it.
+pub struct PeerBenchmark {
+    /// Name for `--only`.
     pub name: String,
     /// Filesystem for the comparison.
     pub scratch: FsType,
@@ -29,7 +29,7 @@ pub struct Benchmark {
     /// Programs to compare.
     pub sides: Vec<Competitor>,
     /// Results to compare.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
 }
 
 /// A program in the comparison.
@@ -47,23 +47,23 @@ pub enum Runner {
     /// Phases of the engine, in order.
     Engine(Vec<Phase>),
     /// Jobs of fio, in order.
-    Fio(Vec<fio::Job>),
+    Fio(Vec<fio::FioBenchJob>),
     /// dd.
     Dd(Vec<dd::DdRun>),
-    /// The bare loop.
+    /// Loop in C without a benchmark program.
     Loop(Vec<loop_c::CLoopRun>),
     /// fs_mark.
     FsMark(fsmark::FsMarkRun),
     /// bonnie++.
-    Bonnie(bonnie::Run),
+    Bonnie(bonnie::BonnieRun),
     /// IOzone.
-    Iozone(iozone::Run),
-    /// A guest that boots.
-    Boot(boot::Boot),
+    Iozone(iozone::IozoneRun),
+    /// Boot of a guest.
+    Boot(boot::BootBenchmark),
 }
 
 impl Runner {
-    fn run(&self, scratch: &ScratchFs, engine: &mut Engine) -> anyhow::Result<Samples> {
+    fn run(&self, scratch: &ScratchFs, engine: &mut Engine) -> anyhow::Result<PeerSamples> {
         match self {
             Self::Engine(phases) => engine.run(phases, scratch),
             Self::Fio(jobs) => all(jobs, |job| job.run(scratch)),
@@ -77,32 +77,35 @@ impl Runner {
     }
 }
 
-fn all<T>(parts: &[T], run: impl Fn(&T) -> anyhow::Result<Samples>) -> anyhow::Result<Samples> {
-    let mut results = Samples::new();
+fn all<T>(
+    parts: &[T],
+    run: impl Fn(&T) -> anyhow::Result<PeerSamples>,
+) -> anyhow::Result<PeerSamples> {
+    let mut results = PeerSamples::new();
     for part in parts {
         results.extend(run(part)?);
     }
     Ok(results)
 }
 
-/// A line of the table.
+/// A row of the table.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ComparisonRow {
     /// Human-readable title.
     pub title: String,
     /// Unit of the numbers.
-    pub unit: Unit,
+    pub unit: ComparisonUnit,
     /// Ours.
     pub ours: Quantity,
-    /// With what it is compared.
-    pub against: Reference,
+    /// Reference of the comparison.
+    pub against: PeerReference,
     /// Required ratio.
     pub target: Goal,
 }
 
-/// With what ours is compared.
+/// Reference to which our result is compared.
 #[derive(Clone, Debug)]
-pub enum Reference {
+pub enum PeerReference {
     /// A peer's result.
     Peer(Quantity),
     /// A fixed number, in the unit of the row.
@@ -117,24 +120,24 @@ pub enum Goal {
     AtLeast(f64),
     /// Maximum ratio, if less is better.
     AtMost(f64),
-    /// As far from 1 as this share, at most, either way: the two should measure the same.
+    /// Maximum distance of the ratio from 1, in both directions: both sides must measure the same.
     Within(f64),
 }
 
-/// A number that follows from the results of a round.
+/// A number computed from the results of a round.
 #[derive(Clone, Debug)]
 pub enum Quantity {
-    /// The rate of a side's result.
+    /// Rate of a result.
     Rate(&'static str, String),
-    /// The rate of a side's result times a number: bytes per second of operations of one size.
+    /// Rate of a result times a factor: bytes per second for operations of one size.
     Scaled(&'static str, String, f64),
-    /// Seconds per operation of a side's result.
+    /// Seconds per operation of a result.
     Time(&'static str, String),
-    /// Processor time per operation of a side's result.
+    /// Processor time per operation of a result.
     Processor(&'static str, String),
     /// Ratio of the second result of a side to the first: scaling with threads.
     Growth(&'static str, String, String),
-    /// A number of bytes by the processor time of an operation: bytes per second of one busy core.
+    /// Bytes divided by the processor time of an operation: bytes per second of one busy core.
     PerCore(&'static str, String, f64),
     /// Throughput of additional work, in bytes per second of one busy core. Both results move the
     /// given number of bytes per operation, and the second does additional work with them. The
@@ -145,7 +148,7 @@ pub enum Quantity {
 /// Unit of a number, for printing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum ComparisonUnit {
     /// Bytes per second.
     Bytes,
     /// Operations per second.
@@ -161,40 +164,40 @@ pub enum Unit {
 pub struct RowResult {
     /// The contest.
     pub contest: String,
-    /// The row's title.
+    /// Title of the row.
     pub title: String,
     /// The filesystem.
     pub scratch: FsType,
     /// Name of the peer. `None` if the row compares with a fixed number.
     pub peer: Option<&'static str>,
     /// Unit of the numbers.
-    pub unit: Unit,
+    pub unit: ComparisonUnit,
     /// Required ratio.
     pub target: Goal,
     /// The comparison. `None` if a pair lacks a result.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<PairedComparison>,
     /// Verdict on the target.
-    pub verdict: Verdict,
-    /// Why it could not be run, in one line.
+    pub verdict: TargetVerdict,
+    /// One-line reason if the comparison could not run.
     pub obstacle: Option<String>,
 }
 
-/// Whether a target is met.
+/// Result of a check against a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum TargetVerdict {
     /// It is.
     Met,
-    /// It is not, though the interval holds values that would meet it.
+    /// The target is missed, but the interval contains values that would meet it.
     MissedWithinNoise,
-    /// It is not.
+    /// The target is missed.
     Missed,
-    /// A side gave no result: a phase was too short, say.
+    /// A side gave no result, for example because a phase was too short.
     NoResult,
 }
 
 impl Goal {
-    /// Whether a ratio is as wanted.
+    /// Returns true if a ratio meets the goal.
     pub fn is_met(self, ratio: f64) -> bool {
         match self {
             Self::AtLeast(bound) => ratio >= bound,
@@ -205,9 +208,9 @@ impl Goal {
 
     /// Judges the ratio of the medians. The interval only decides between [`Verdict::Missed`] and
     /// [`Verdict::MissedWithinNoise`].
-    pub fn judge(self, comparison: Option<&Comparison>) -> Verdict {
+    pub fn judge(self, comparison: Option<&PairedComparison>) -> TargetVerdict {
         let Some(c) = comparison else {
-            return Verdict::NoResult;
+            return TargetVerdict::NoResult;
         };
         let reached = match self {
             Self::AtLeast(_) => self.is_met(c.interval.high),
@@ -215,18 +218,18 @@ impl Goal {
             Self::Within(share) => c.interval.low <= 1.0 + share && c.interval.high >= 1.0 - share,
         };
         match (self.is_met(c.ratio), reached) {
-            (true, _) => Verdict::Met,
-            (false, true) => Verdict::MissedWithinNoise,
-            (false, false) => Verdict::Missed,
+            (true, _) => TargetVerdict::Met,
+            (false, true) => TargetVerdict::MissedWithinNoise,
+            (false, false) => TargetVerdict::Missed,
         }
     }
 }
 
-/// The results of every side in one round.
-type Round = BTreeMap<&'static str, Samples>;
+/// Results of all sides in one round.
+type Round = BTreeMap<&'static str, PeerSamples>;
 
 impl Quantity {
-    /// The side that it is a number of.
+    /// Returns the side from which the number is computed.
     pub const fn side(&self) -> &'static str {
         match self {
             Self::Rate(side, _)
@@ -240,7 +243,8 @@ impl Quantity {
     }
 
     fn of(&self, round: &Round) -> Option<f64> {
-        let sample = |name: &str| -> Option<Sample> { round.get(self.side())?.get(name).copied() };
+        let sample =
+            |name: &str| -> Option<PeerSample> { round.get(self.side())?.get(name).copied() };
         match self {
             Self::Rate(_, name) => Some(sample(name)?.rate),
             Self::Scaled(_, name, factor) => Some(sample(name)?.rate * factor),
@@ -274,24 +278,24 @@ impl Drop for Confined {
     }
 }
 
-/// How contests are run.
+/// Options for running comparisons.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
-    /// Pairs of each.
+    /// Number of pairs per comparison.
     pub pairs: usize,
-    /// Rounds before those that count.
+    /// Number of uncounted warm-up rounds.
     pub warm_up: usize,
     /// Image for filesystems on a loop device.
-    pub image: Option<&'a Image>,
-    /// How the engine's process is started.
+    pub image: Option<&'a ScratchImage>,
+    /// Creates the command that starts the engine process.
     pub engine: fn() -> anyhow::Result<Command>,
 }
 
-impl Benchmark {
-    /// Runs it, and compares.
+impl PeerBenchmark {
+    /// Runs the comparison.
     ///
     /// # Errors
-    /// When a side fails, or the scratch directory cannot be made.
+    /// Returns an error if a side fails or the scratch directory cannot be created.
     pub fn run(
         &self,
         setting: &RunOptions<'_>,
@@ -344,11 +348,11 @@ impl Benchmark {
 
     /// Compares the results of all rounds and returns the result of each row.
     pub fn judge(&self, rounds: &[Round]) -> Vec<RowResult> {
-        let judge = |row: &Row| {
+        let judge = |row: &ComparisonRow| {
             let pair = |round: &Round| {
                 let peer = match &row.against {
-                    Reference::Peer(quantity) => quantity.of(round)?,
-                    Reference::Fixed(number) => *number,
+                    PeerReference::Peer(quantity) => quantity.of(round)?,
+                    PeerReference::Fixed(number) => *number,
                 };
                 Some((row.ours.of(round)?, peer))
             };
@@ -359,8 +363,8 @@ impl Benchmark {
                 title: row.title.clone(),
                 scratch: self.scratch,
                 peer: match &row.against {
-                    Reference::Peer(quantity) => Some(quantity.side()),
-                    Reference::Fixed(_) => None,
+                    PeerReference::Peer(quantity) => Some(quantity.side()),
+                    PeerReference::Fixed(_) => None,
                 },
                 unit: row.unit,
                 target: row.target,
@@ -389,8 +393,8 @@ impl Benchmark {
 mod tests {
     use super::*;
 
-    fn comparison(ratio: f64, low: f64, high: f64) -> Comparison {
-        Comparison {
+    fn comparison(ratio: f64, low: f64, high: f64) -> PairedComparison {
+        PairedComparison {
             ours: ratio,
             peer: 1.0,
             ratio,
@@ -407,28 +411,37 @@ mod tests {
 
     #[test]
     fn a_target_is_met_by_the_ratio_and_never_by_the_noise() {
-        let judge = |target: Goal, c: Comparison| target.judge(Some(&c));
+        let judge = |target: Goal, c: PairedComparison| target.judge(Some(&c));
         let wide = comparison(0.95, 0.8, 1.2);
-        assert_eq!(judge(Goal::AtLeast(0.9), wide), Verdict::Met);
-        assert_eq!(judge(Goal::AtLeast(1.0), wide), Verdict::MissedWithinNoise);
-        assert_eq!(judge(Goal::AtLeast(1.3), wide), Verdict::Missed);
-        assert_eq!(judge(Goal::AtMost(1.0), wide), Verdict::Met);
-        assert_eq!(judge(Goal::AtMost(0.9), wide), Verdict::MissedWithinNoise);
-        assert_eq!(judge(Goal::AtMost(0.7), wide), Verdict::Missed);
-        assert_eq!(judge(Goal::Within(0.1), wide), Verdict::Met);
-        assert_eq!(judge(Goal::Within(0.01), wide), Verdict::MissedWithinNoise);
+        assert_eq!(judge(Goal::AtLeast(0.9), wide), TargetVerdict::Met);
+        assert_eq!(
+            judge(Goal::AtLeast(1.0), wide),
+            TargetVerdict::MissedWithinNoise
+        );
+        assert_eq!(judge(Goal::AtLeast(1.3), wide), TargetVerdict::Missed);
+        assert_eq!(judge(Goal::AtMost(1.0), wide), TargetVerdict::Met);
+        assert_eq!(
+            judge(Goal::AtMost(0.9), wide),
+            TargetVerdict::MissedWithinNoise
+        );
+        assert_eq!(judge(Goal::AtMost(0.7), wide), TargetVerdict::Missed);
+        assert_eq!(judge(Goal::Within(0.1), wide), TargetVerdict::Met);
+        assert_eq!(
+            judge(Goal::Within(0.01), wide),
+            TargetVerdict::MissedWithinNoise
+        );
         let apart = comparison(2.0, 1.9, 2.1);
-        assert_eq!(judge(Goal::Within(0.1), apart), Verdict::Missed);
-        assert_eq!(Goal::AtLeast(1.0).judge(None), Verdict::NoResult);
+        assert_eq!(judge(Goal::Within(0.1), apart), TargetVerdict::Missed);
+        assert_eq!(Goal::AtLeast(1.0).judge(None), TargetVerdict::NoResult);
     }
 
     #[test]
     fn quantities_follow_from_the_results_of_a_round() {
-        let sample = |rate, processor| Sample {
+        let sample = |rate, processor| PeerSample {
             rate,
             processor: Some(processor),
         };
-        let results = Samples::from([
+        let results = PeerSamples::from([
             ("one".to_owned(), sample(10.0, 0.5)),
             ("many".to_owned(), sample(40.0, 0.25)),
         ]);
@@ -449,26 +462,26 @@ mod tests {
 
     #[test]
     fn a_missing_result_in_one_round_gives_no_result() {
-        let contest = Benchmark {
+        let contest = PeerBenchmark {
             name: "c".into(),
             scratch: FsType::Tmpfs,
             memory: None,
             prepare: Vec::new(),
             sides: Vec::new(),
-            rows: vec![Row {
+            rows: vec![ComparisonRow {
                 title: "t".into(),
-                unit: Unit::Operations,
+                unit: ComparisonUnit::Operations,
                 ours: Quantity::Rate("us", "f".into()),
-                against: Reference::Peer(Quantity::Rate("them", "f".into())),
+                against: PeerReference::Peer(Quantity::Rate("them", "f".into())),
                 target: Goal::AtLeast(1.0),
             }],
         };
-        let results = || Samples::from([("f".to_owned(), Sample::rate(2.0))]);
+        let results = || PeerSamples::from([("f".to_owned(), PeerSample::rate(2.0))]);
         let whole = Round::from([("us", results()), ("them", results())]);
         let partial = Round::from([("us", results())]);
         let judged = contest.judge(&[whole.clone(), whole.clone()]);
-        assert_eq!(judged[0].verdict, Verdict::Met);
+        assert_eq!(judged[0].verdict, TargetVerdict::Met);
         let judged = contest.judge(&[whole, partial]);
-        assert_eq!(judged[0].verdict, Verdict::NoResult);
+        assert_eq!(judged[0].verdict, TargetVerdict::NoResult);
     }
 }

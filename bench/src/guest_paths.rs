@@ -12,10 +12,10 @@ use storage::find_program;
 /// Name of the agent program, in the directory of this program.
 const AGENT: &str = "fsarena";
 
-/// Where the agent is.
+/// Returns the path of the agent.
 ///
 /// # Errors
-/// When it, or QEMU, is not there.
+/// Returns an error if the agent or QEMU is missing.
 pub fn agent() -> anyhow::Result<PathBuf> {
     if find_program(QEMU).is_none() {
         anyhow::bail!("there is no {QEMU}: `apt-get install qemu-system-x86`");

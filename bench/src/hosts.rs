@@ -32,15 +32,15 @@ pub struct HostOptions {
     /// Number of hosts. Each gets the same number of cells.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     hosts: u32,
-    /// Where the campaign's directory and database go: in memory, where flushing costs nothing.
+    /// Directory for the campaign directory and the database; in memory, flushing has no cost.
     #[arg(long, value_name = "DIRECTORY", default_value = "/dev/shm")]
     work_dir: PathBuf,
-    /// Neither directory nor database: what ran with results in memory is analysed and shown.
+    /// Use neither directory nor database; analyse and report results in memory.
     #[arg(long)]
     in_memory: bool,
 }
 
-/// Contenders and tests of the campaign; the rest is rounds.
+/// Number of contenders and tests in the campaign; the number of rounds gives the remaining factor.
 const CONTENDERS: u32 = 20;
 const TESTS: u32 = 50;
 
@@ -86,7 +86,7 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
     shown(&results)
 }
 
-/// Analyses results, and makes the page.
+/// Analyses results and creates the page.
 fn shown(results: &CampaignResults) -> anyhow::Result<()> {
     let analysis = measured("analysis", || Ok(stats::analyse(results)))?;
     let page = measured("page", || {
@@ -101,7 +101,7 @@ fn shown(results: &CampaignResults) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Does a step and prints what it took.
+/// Runs a step and prints its processor time and peak memory.
 fn measured<T>(name: &str, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     // Resets the peak memory of this process: proc(5).
     fs::write("/proc/self/clear_refs", "5")?;
@@ -117,7 +117,7 @@ fn measured<T>(name: &str, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::
     Ok(done)
 }
 
-/// Seconds of processor time of this process.
+/// Returns the processor time of this process, in seconds.
 fn processor_time() -> anyhow::Result<f64> {
     use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
@@ -151,7 +151,7 @@ fn outcome(cell: &Cell, test: &Test) -> CellResult {
     result
 }
 
-/// Very many hosts, on which cells end in the order in which they began.
+/// Simulated backend with many hosts, on which cells finish in the order in which they started.
 struct Hosts {
     count: usize,
     news: VecDeque<CellUpdate>,
@@ -218,7 +218,7 @@ fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Each host runs its part, one after the other.
+/// Runs the part of each host, one host after the other.
 fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
     let entries = Batch::open(directory)?.entries();
     let each = entries.div_ceil(hosts);
@@ -232,7 +232,7 @@ fn work(directory: &Path, hosts: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes all into a database, and reads them from there.
+/// Collects all results into a database and loads them from it.
 fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<CampaignResults> {
     let batch = Batch::open(directory)?;
     let results = ResultDirectory::of(&batch)?;
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_step_is_done_and_measured() {
-        // Flushing thousands of files takes a while elsewhere.
+        // On a disk, flushing thousands of files would take a long time.
         let memory = Path::new("/dev/shm");
         let place = match memory.is_dir() {
             true => tempfile::tempdir_in(memory).unwrap(),

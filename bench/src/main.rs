@@ -25,12 +25,12 @@ use std::process::{Command, ExitCode};
 use crate::plan::BenchScale;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use comparison::{Benchmark, RowResult, RunOptions, Verdict};
+use comparison::{PeerBenchmark, RowResult, RunOptions, TargetVerdict};
 use model::Bytes;
-use scratch::{FsType, Image};
+use scratch::{FsType, ScratchImage};
 use sys::mount::namespace;
 
-/// Where the generated part of the document begins and ends.
+/// Markers around the generated part of the document.
 const BEGIN: &str = "<!-- table: begin -->";
 const END: &str = "<!-- table: end -->";
 
@@ -44,9 +44,9 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Choice {
     /// Compare the speed of the engine with fio, bonnie++, fs_mark, dd and a bare loop in C.
-    Bench(Options),
-    /// Whether the engine measures what bonnie++, IOzone and fio measure.
-    Agreement(Options),
+    Bench(BenchOptions),
+    /// Check that the engine measures the same as bonnie++, IOzone and fio.
+    Agreement(BenchOptions),
     /// Count the instructions per operation of the engine and its peers, in programs and in the
     /// kernel. Runs in guests in virtual time; the counts are the same in every run.
     Instructions(instructions::InstructionOptions),
@@ -55,20 +55,20 @@ enum Choice {
     /// Measure the cost of a very large campaign on very many hosts for the machine that plans and
     /// collects.
     Hosts(hosts::HostOptions),
-    /// The engine's own process.
+    /// Run as the engine process.
     #[command(hide = true)]
     Serve { directory: PathBuf },
 }
 
 #[derive(Debug, Args)]
-struct Options {
-    /// Only comparisons whose name (or name@filesystem) this is; may be given several times.
+struct BenchOptions {
+    /// Run only the comparison with this name (or name@filesystem); may be given several times.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Number of pairs per comparison.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
     pairs: u16,
-    /// Print JSON in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     json: bool,
     /// Write the table into this document, between its markers; with `--only`, update only the rows
@@ -82,7 +82,7 @@ struct Options {
     /// Size of the image.
     #[arg(long, default_value = "6 GiB")]
     size: Bytes,
-    /// As little as shows that everything works; the results mean nothing.
+    /// Run the smallest sizes that exercise all code; the results have no meaning.
     #[arg(long)]
     smoke: bool,
     /// This process already runs in a private mount namespace.
@@ -90,7 +90,7 @@ struct Options {
     inside: bool,
 }
 
-impl Options {
+impl BenchOptions {
     const fn scale(&self) -> BenchScale {
         if self.smoke {
             BenchScale::SMOKE
@@ -143,8 +143,8 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the selected contests, or all if none is selected.
-fn chosen(contests: Vec<Benchmark>, only: &[String]) -> anyhow::Result<Vec<Benchmark>> {
-    let is = |contest: &Benchmark, name: &String| {
+fn chosen(contests: Vec<PeerBenchmark>, only: &[String]) -> anyhow::Result<Vec<PeerBenchmark>> {
+    let is = |contest: &PeerBenchmark, name: &String| {
         *name == contest.name || *name == format!("{}@{}", contest.name, contest.scratch)
     };
     if let Some(unknown) = only.iter().find(|n| !contests.iter().any(|c| is(c, n))) {
@@ -154,7 +154,7 @@ fn chosen(contests: Vec<Benchmark>, only: &[String]) -> anyhow::Result<Vec<Bench
             .collect();
         anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
     }
-    let wanted = |c: &Benchmark| only.is_empty() || only.iter().any(|name| is(c, name));
+    let wanted = |c: &PeerBenchmark| only.is_empty() || only.iter().any(|name| is(c, name));
     Ok(contests.into_iter().filter(wanted).collect())
 }
 
@@ -169,7 +169,7 @@ fn go_inside() -> anyhow::Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn compare(contests: &[Benchmark], options: &Options) -> anyhow::Result<Vec<RowResult>> {
+fn compare(contests: &[PeerBenchmark], options: &BenchOptions) -> anyhow::Result<Vec<RowResult>> {
     let needs_image = contests.iter().any(|c| c.scratch != FsType::Tmpfs);
     let image = needs_image.then(|| write_image(options)).transpose()?;
     let setting = RunOptions {
@@ -195,30 +195,30 @@ fn compare(contests: &[Benchmark], options: &Options) -> anyhow::Result<Vec<RowR
     Ok(outcomes)
 }
 
-fn write_image(options: &Options) -> anyhow::Result<Image> {
+fn write_image(options: &BenchOptions) -> anyhow::Result<ScratchImage> {
     let size = options.size;
     let directory = options
         .work_dir
         .clone()
         .unwrap_or_else(|| scratch::image_path(size));
     eprintln!("writing an image of {size} in {}", directory.display());
-    Image::write(&directory, size)
+    ScratchImage::write(&directory, size)
 }
 
-/// This program again, as the engine's own process.
+/// Returns the command that starts this program as the engine process.
 fn engine() -> anyhow::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("serve");
     Ok(command)
 }
 
-fn show(outcomes: &[RowResult], options: &Options) -> anyhow::Result<()> {
+fn show(outcomes: &[RowResult], options: &BenchOptions) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(outcomes)?)?;
     } else {
         write!(out, "{}", table::terminal(outcomes))?;
-        let met = outcomes.iter().filter(|o| o.verdict == Verdict::Met);
+        let met = outcomes.iter().filter(|o| o.verdict == TargetVerdict::Met);
         writeln!(out, "{} of {} as wanted", met.count(), outcomes.len())?;
     }
     if let Some(path) = &options.document {

@@ -3,20 +3,20 @@
 use serde::Serialize;
 use stats::{Interval, median, median_interval};
 
-/// The outcome of some pairs, each taken right after the other.
+/// Result of several pairs, each measured back to back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct PairedComparison {
     /// Our median, in the unit of the result.
     pub ours: f64,
     /// The peer's median.
     pub peer: f64,
-    /// Ours by the peer's median.
+    /// Our median divided by the peer's median.
     pub ratio: f64,
     /// Smallest ratio of a pair.
     pub lowest: f64,
     /// Largest ratio of a pair.
     pub highest: f64,
-    /// Interval for the median of the pairs' ratios, from order statistics.
+    /// Confidence interval of the median ratio of all pairs, from order statistics.
     pub interval: Interval,
     /// Number of pairs.
     pub pairs: usize,
@@ -24,7 +24,7 @@ pub struct Comparison {
 
 /// Compares pairs of (engine, peer). Returns `None` if there are no pairs or a result is not
 /// positive.
-pub fn compare(pairs: &[(f64, f64)]) -> Option<Comparison> {
+pub fn compare(pairs: &[(f64, f64)]) -> Option<PairedComparison> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if !pairs.iter().all(|&(a, b)| positive(a) && positive(b)) {
         return None;
@@ -32,7 +32,7 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Comparison> {
     let (ours, peer): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let ratios: Vec<f64> = pairs.iter().map(|(a, b)| a / b).collect();
     let (ours, peer) = (median(&ours)?, median(&peer)?);
-    Some(Comparison {
+    Some(PairedComparison {
         ours,
         peer,
         ratio: ours / peer,

@@ -8,24 +8,25 @@ use model::{
 /// Sizes and durations of the comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchScale {
-    /// A file that is read at random from the cache: larger than the caches of a processor, small
-    /// enough for every machine.
+    /// File for random reads from the cache. It is larger than processor caches and small enough
+    /// for every machine.
     pub cached: Bytes,
-    /// A file that is read or written front to back.
+    /// File for sequential reads and writes.
     pub streamed: Bytes,
-    /// bonnie++'s large file.
+    /// Size of bonnie++'s large file.
     pub bonnie: Bytes,
-    /// Seeks in it from memory: enough that they are not too short for bonnie++.
+    /// Number of seeks in memory in the large file, so many that bonnie++ can measure them.
     pub seeks: u64,
     /// Bytes that bonnie++ writes and reads one at a time.
     pub chars: Bytes,
-    /// Empty files, in bonnie++'s unit of 1024: enough that no phase is too short for it.
+    /// Number of empty files, in bonnie++'s unit of 1024, so many that bonnie++ can measure every
+    /// phase.
     pub files: u64,
     /// Empty files on a filesystem in memory, in bonnie++'s unit of 1024.
     pub files_in_memory: u64,
-    /// The file of each thread of tiobench.
+    /// Size of the file of each tiobench thread.
     pub tiobench: Bytes,
-    /// Random requests of each thread of tiobench.
+    /// Number of random requests of each tiobench thread.
     pub tiobench_random: u64,
     /// Duration of phases with a time limit, in seconds.
     pub seconds: u64,
@@ -45,7 +46,7 @@ impl BenchScale {
         tiobench_random: 4000,
         seconds: 2,
     };
-    /// As little as shows that everything works.
+    /// Smallest scale that exercises all code.
     pub const SMOKE: Self = Self {
         cached: Bytes::mib(8),
         streamed: Bytes::mib(8),
@@ -74,7 +75,7 @@ pub fn phase(name: &str, op: Op) -> Phase {
     }
 }
 
-/// A new file, written front to back.
+/// Returns a phase that writes a new file sequentially.
 pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
     let io = Io {
         size: Some(size),
@@ -83,7 +84,7 @@ pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
     phase(name, Op::Io(io))
 }
 
-/// The end of a file.
+/// Returns a phase that removes a file.
 pub fn remove(file: &str) -> Phase {
     phase(
         "remove",
@@ -107,10 +108,10 @@ pub fn for_seconds(seconds: u64, name: &str, io: Io) -> Phase {
     }
 }
 
-/// More operations than any machine does in the time that a phase may take.
+/// Number of operations that no machine reaches within the time limit of a phase.
 const ENDLESS: u64 = 1 << 32;
 
-/// The phase with another end.
+/// Returns the phase with another sync at its end.
 pub fn ending(ends: SyncAtEnd, phase: Phase) -> Phase {
     Phase {
         sync_at_end: ends,
@@ -118,7 +119,7 @@ pub fn ending(ends: SyncAtEnd, phase: Phase) -> Phase {
     }
 }
 
-/// The phase with caches emptied before it.
+/// Returns the phase with dropped caches before it.
 pub fn cold(phase: Phase) -> Phase {
     Phase {
         cache: CacheState::Cold,
@@ -126,7 +127,7 @@ pub fn cold(phase: Phase) -> Phase {
     }
 }
 
-/// Empty files in one directory.
+/// Returns a phase that creates empty files in one directory.
 pub fn create(name: &str, set: &str, files: u64, order: TraversalOrder) -> Phase {
     phase(
         name,
@@ -147,7 +148,7 @@ pub fn create(name: &str, set: &str, files: u64, order: TraversalOrder) -> Phase
     )
 }
 
-/// Something done with each file of a set.
+/// Returns a phase that runs an action on each file of a set.
 pub fn each(name: &str, set: &str, action: MetadataAction, order: TraversalOrder) -> Phase {
     phase(
         name,

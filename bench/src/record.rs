@@ -24,13 +24,13 @@ pub struct RecordOptions {
     /// The program that records [default: fsarena in the directory of this program].
     #[arg(long, value_name = "FILE")]
     fsarena: Option<PathBuf>,
-    /// As little as shows that everything works; the results mean nothing.
+    /// Run the smallest sizes that exercise all code; the results have no meaning.
     #[arg(long)]
     smoke: bool,
 }
 
 /// A way to run a command, with the words to put before the command.
-struct Side {
+struct RecordingSide {
     name: &'static str,
     words: Vec<String>,
 }
@@ -65,7 +65,7 @@ struct RunTime {
     processor: f64,
 }
 
-/// Runs all sides in turns and prints their medians, and how many times those of the bare command.
+/// Runs all sides alternately. Prints their medians and the ratios to the bare command.
 pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let place = tempfile::Builder::new()
         .prefix("fsarena-bench-")
@@ -104,7 +104,7 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[Side; 4]> {
+fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[RecordingSide; 4]> {
     let beside = std::env::current_exe()?.with_file_name("fsarena");
     let fsarena = options.fsarena.clone().unwrap_or(beside);
     ensure!(
@@ -112,7 +112,7 @@ fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[Side; 4]> {
         "there is no {}: `make build`",
         fsarena.display()
     );
-    let side = |name, line: &str| Side {
+    let side = |name, line: &str| RecordingSide {
         name,
         words: line.split_whitespace().map(str::to_owned).collect(),
     };
@@ -134,7 +134,7 @@ fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[Side; 4]> {
 /// Returns the durations of each side in each round, after one warm-up round that does not count.
 fn rounds(
     options: &RecordOptions,
-    sides: &[Side; 4],
+    sides: &[RecordingSide; 4],
     work: &Work,
     directory: &Path,
 ) -> anyhow::Result<[Vec<RunTime>; 4]> {
@@ -150,7 +150,7 @@ fn rounds(
     Ok(took)
 }
 
-fn once(side: &Side, work: &Work, directory: &Path) -> anyhow::Result<RunTime> {
+fn once(side: &RecordingSide, work: &Work, directory: &Path) -> anyhow::Result<RunTime> {
     let words = side.words.iter().map(String::as_str);
     let words: Vec<&str> = words.chain(["sh", "-c", work.command]).collect();
     let before = processor_time()?;
@@ -174,7 +174,7 @@ fn once(side: &Side, work: &Work, directory: &Path) -> anyhow::Result<RunTime> {
     })
 }
 
-/// Seconds of processors that all processes took that were waited for.
+/// Returns the processor time of all awaited child processes, in seconds.
 fn processor_time() -> anyhow::Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let total = usage.user_time() + usage.system_time();

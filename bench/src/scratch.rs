@@ -22,13 +22,13 @@ use crate::peers;
 /// Empty mount point, private to the mount namespace of this process.
 const MOUNTS: &str = "/run/fsarena-bench";
 const CHUNK: usize = 1 << 20;
-/// Where files are held in memory.
+/// Directory for files in memory.
 const MEMORY: &str = "/dev/shm";
 const DISK: &str = "/var/tmp";
 /// Approximate memory use of a contest without a memory limit.
 const USED: Bytes = Bytes::mib(1536);
 
-/// A kind of filesystem to work on.
+/// Type of the scratch filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FsType {
@@ -43,7 +43,7 @@ pub enum FsType {
 }
 
 impl FsType {
-    /// The kernel's name for it.
+    /// Returns the kernel's name of the filesystem type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tmpfs => "tmpfs",
@@ -64,7 +64,7 @@ impl FsType {
                 "-F",
                 "-E",
                 "lazy_itable_init=0,lazy_journal_init=0",
-                // Twice the inodes of its default: some comparisons make half a million files.
+                // Twice the default number of inodes: some comparisons create half a million files.
                 "-i",
                 "8192",
             ]),
@@ -80,16 +80,17 @@ impl fmt::Display for FsType {
     }
 }
 
-/// The best place for an image: memory, where the machine has three times as much to give. A disk below
-/// would lend its noise to both sides of each pair, and it is programs that are compared here, not disks.
+/// Returns the best directory for an image: memory, if at least three times the size is available.
+/// Disk noise would affect both sides of each pair, and the comparison is between programs, not
+/// disks.
 pub fn image_path(size: Bytes) -> PathBuf {
     let information = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let enough = available_memory(&information) >= Bytes(3 * size.0);
     PathBuf::from(if enough { MEMORY } else { DISK })
 }
 
-/// Memory that may be used without swapping.
-/// Format: proc(5), `MemAvailable:   123 kB`, in units of 1024 bytes.
+/// Returns the memory that can be used without swapping. Format: proc(5), `MemAvailable:   123 kB`,
+/// in units of 1024 bytes.
 fn available_memory(information: &str) -> Bytes {
     let line = |l: &str| {
         let amount = l
@@ -103,9 +104,9 @@ fn available_memory(information: &str) -> Bytes {
 
 /// An unnamed image file that is deleted when the last descriptor is closed.
 #[derive(Debug)]
-pub struct Image(File);
+pub struct ScratchImage(File);
 
-impl Image {
+impl ScratchImage {
     /// Writes an image of the given size in a directory, in full, so that no side pays for
     /// allocation below the filesystem.
     ///
@@ -134,7 +135,7 @@ impl Image {
     }
 }
 
-/// A freshly made filesystem, mounted for as long as the value lives.
+/// A new filesystem that is unmounted on drop.
 #[derive(Debug)]
 pub struct ScratchFs {
     kind: FsType,
@@ -152,7 +153,7 @@ impl ScratchFs {
     /// Returns an error if a program is missing or a step fails.
     pub fn prepare(
         kind: FsType,
-        image: Option<&Image>,
+        image: Option<&ScratchImage>,
         memory: Option<Bytes>,
     ) -> anyhow::Result<Self> {
         let path = Path::new(MOUNTS).join(kind.name());
@@ -207,8 +208,8 @@ impl ScratchFs {
         Ok(())
     }
 
-    /// Writes back everything on the machine, so that what one side has left does not burden the next
-    /// (bonnie++ ends phases with a `sync` of all filesystems), and has memory at hand.
+    /// Writes all cached data of the machine to the devices, so that one side does not slow down
+    /// the next. bonnie++ ends phases with a `sync` of all filesystems. Also frees memory.
     pub fn sync(&self) {
         nix::unistd::sync();
         self.fetch_memory();
@@ -229,7 +230,8 @@ impl ScratchFs {
             .as_ref()
             .map_or(Path::new("tmpfs"), |d| d.path());
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-        // Not the half of all memory that is the default, as some comparisons need more; inodes too.
+        // The default limits of tmpfs, half of all memory and a number of inodes, are too small for
+        // some comparisons.
         let options = self.device.is_none().then_some("size=80%,nr_inodes=0");
         mount(
             Some(source),

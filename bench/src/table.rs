@@ -1,8 +1,8 @@
-//! Outcomes as a table: for a terminal and for Markdown, from the same cells. Pure.
+//! Formats results as a table for a terminal or in Markdown, from the same cells. Pure.
 
 use std::fmt::Write;
 
-use crate::comparison::{Goal, RowResult, Unit, Verdict};
+use crate::comparison::{ComparisonUnit, Goal, RowResult, TargetVerdict};
 
 const HEADS: [&str; 9] = [
     "comparison",
@@ -49,7 +49,7 @@ pub fn align<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String
     text
 }
 
-/// The same as a table in Markdown.
+/// Formats rows as a Markdown table.
 pub fn to_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
     rows.insert(
         1,
@@ -155,25 +155,25 @@ fn verdict(outcome: &RowResult) -> String {
 }
 
 /// Formats a verdict.
-pub const fn word(verdict: Verdict, target: Goal) -> &'static str {
+pub const fn word(verdict: TargetVerdict, target: Goal) -> &'static str {
     match (verdict, target) {
-        (Verdict::Met, Goal::Within(_)) => "agrees",
-        (Verdict::MissedWithinNoise, Goal::Within(_)) => "differs, within the noise",
-        (Verdict::Missed, Goal::Within(_)) => "differs",
-        (Verdict::Met, _) => "met",
-        (Verdict::MissedWithinNoise, _) => "missed, within the noise",
-        (Verdict::Missed, _) => "missed",
-        (Verdict::NoResult, _) => "no result",
+        (TargetVerdict::Met, Goal::Within(_)) => "agrees",
+        (TargetVerdict::MissedWithinNoise, Goal::Within(_)) => "differs, within the noise",
+        (TargetVerdict::Missed, Goal::Within(_)) => "differs",
+        (TargetVerdict::Met, _) => "met",
+        (TargetVerdict::MissedWithinNoise, _) => "missed, within the noise",
+        (TargetVerdict::Missed, _) => "missed",
+        (TargetVerdict::NoResult, _) => "no result",
     }
 }
 
-/// Three significant digits and a unit.
-fn number(value: f64, unit: Unit) -> String {
+/// Formats a value with three significant digits and a unit.
+fn number(value: f64, unit: ComparisonUnit) -> String {
     match unit {
-        Unit::Bytes => format!("{}B/s", scaled(value)),
-        Unit::Operations => format!("{}/s", scaled(value)),
-        Unit::Seconds => seconds(value),
-        Unit::Times => format!("{}×", digits(value)),
+        ComparisonUnit::Bytes => format!("{}B/s", scaled(value)),
+        ComparisonUnit::Operations => format!("{}/s", scaled(value)),
+        ComparisonUnit::Seconds => seconds(value),
+        ComparisonUnit::Times => format!("{}×", digits(value)),
     }
 }
 
@@ -231,49 +231,61 @@ mod tests {
             outcome(
                 "random read",
                 Some("fio"),
-                Unit::Operations,
+                ComparisonUnit::Operations,
                 at_least,
                 &[(800e3, 600e3), (820e3, 610e3), (810e3, 640e3)],
             ),
             outcome(
                 "cost",
                 Some("fio"),
-                Unit::Seconds,
+                ComparisonUnit::Seconds,
                 Goal::AtMost(1.0),
                 &[(1.6e-6, 1.5e-6), (1.7e-6, 1.5e-6), (1.8e-6, 1.6e-6)],
             ),
             outcome(
                 "sequential write",
                 Some("bonnie++"),
-                Unit::Bytes,
+                ComparisonUnit::Bytes,
                 Goal::Within(0.1),
                 &[(1.0e9, 1.1e9), (1.0e9, 1.2e9), (1.0e9, 1.0e9)],
             ),
             outcome(
                 "checking",
                 None,
-                Unit::Bytes,
+                ComparisonUnit::Bytes,
                 at_least,
                 &[(3.5e9, 2e9), (4.5e9, 2e9)],
             ),
-            outcome("stat", Some("bonnie++"), Unit::Operations, at_least, &[]),
+            outcome(
+                "stat",
+                Some("bonnie++"),
+                ComparisonUnit::Operations,
+                at_least,
+                &[],
+            ),
             outcome(
                 "scaling",
                 Some("fio"),
-                Unit::Times,
+                ComparisonUnit::Times,
                 Goal::AtLeast(0.95),
                 &[(1.9, 1.8)],
             ),
             outcome(
                 "boot",
                 None,
-                Unit::Seconds,
+                ComparisonUnit::Seconds,
                 Goal::AtMost(1.0),
                 &[(3.2, 4.0), (2.96, 4.0)],
             ),
             RowResult {
                 obstacle: Some("there is no such program".into()),
-                ..outcome("boot", None, Unit::Seconds, Goal::AtMost(1.0), &[])
+                ..outcome(
+                    "boot",
+                    None,
+                    ComparisonUnit::Seconds,
+                    Goal::AtMost(1.0),
+                    &[],
+                )
             },
         ]
     }

@@ -44,7 +44,7 @@ fn tiny_comparison_gives_results_and_leaves_no_mounts() {
     assert!(!mounts.contains("fsarena-bench"), "{mounts}");
 }
 
-/// In virtual time, so that the numbers do not depend on how busy this machine is.
+/// Uses virtual time, so that the numbers do not depend on the load of this machine.
 #[test]
 fn instructions_of_an_operation_are_the_same_in_two_runs() {
     let take = || {
@@ -70,7 +70,8 @@ fn instructions_of_an_operation_are_the_same_in_two_runs() {
         for side in ["ours", "theirs"] {
             let user = row[side]["user"].as_f64().unwrap();
             let kernel = row[side]["kernel"].as_f64().unwrap();
-            // A read of 4 KiB copies 512 words, and no program reads a clock in less than ten instructions.
+            // A read of 4 KiB copies 512 words, and reading a clock takes a program more than ten
+            // instructions.
             assert!(user > 10.0 && kernel > 512.0, "{row}");
         }
     }

@@ -1,4 +1,5 @@
-//! Rebuilds the crate when a data file is added or removed; the compiler itself sees changed ones only.
+//! Rebuilds the crate when a data file is added or removed. The compiler itself only detects
+//! changed files.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../catalog");

@@ -1,4 +1,4 @@
-//! Compiles the mechanism.
+//! Compiles the disk mechanism.
 
 fn main() {
     let sources = ["c/disk.c", "c/rotating.c", "c/flash.c"];

@@ -27,7 +27,8 @@ static BASES: LazyLock<[Base; 2]> = LazyLock::new(|| {
     [Base::of(PLAN, plan), Base::of(RESULT, result(&batch))]
 });
 
-/// A plan is refused in one line, or all of its entries are read; a result is taken or not.
+/// Checks that a plan is either rejected in one line or fully readable, and that a result is
+/// accepted or rejected.
 pub fn run(input: &[u8]) {
     let (name, edited) = json_edits::of_base(&*BASES, input);
     let (_place, batch) = planned();
@@ -37,7 +38,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// A plan and a result as they are.
+/// Returns an unchanged plan and an unchanged result.
 pub fn seeds() -> Vec<Vec<u8>> {
     json_edits::seeds(&*BASES)
 }
@@ -73,7 +74,7 @@ fn is_kept_or_not(batch: &Batch, mut result: Value) {
     }
 }
 
-/// A plan of two cells, in memory.
+/// Creates a plan of two cells in memory.
 fn planned() -> (TempDir, Batch) {
     let place = tempfile::tempdir_in("/dev/shm").expect("there is room");
     let contenders = ["ext4", "xfs"].map(|name| CATALOG.contender(name).expect("it is known"));

@@ -15,7 +15,7 @@ use crate::sample::CATALOG;
 /// Maximum cells of a plan. Larger plans do not test parsing.
 const MAX_CELLS: u64 = 1000;
 
-/// A campaign file; each line of it is also read as a word of the command line.
+/// Parses the input as a campaign file, and each of its lines also as a word of the command line.
 pub fn run(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else {
         return;
@@ -27,7 +27,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The example of the README.
+/// Returns the example of the README.
 pub fn seeds() -> Vec<Vec<u8>> {
     let readme = include_str!("../../README.md").split("```toml\n").nth(1);
     let example = readme.and_then(|rest| rest.split("```").next());
@@ -49,7 +49,7 @@ fn planned(file: &Settings) {
     has_a_plan(&campaign);
 }
 
-/// A campaign has a cost, and a plan with each cell once.
+/// Checks that a campaign has a cost and a plan that contains each cell once.
 pub fn has_a_plan(campaign: &Campaign) {
     let cost = campaign::plan::cost(
         campaign,
@@ -65,7 +65,7 @@ pub fn has_a_plan(campaign: &Campaign) {
     survives_json(campaign);
 }
 
-/// A campaign of one round.
+/// Returns a campaign of one round.
 pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
     Campaign {
         name: "fuzz".into(),

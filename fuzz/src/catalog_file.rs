@@ -1,4 +1,5 @@
-//! Files of a catalog: filesystems with their command lines, suites and studies with their plans, uses, disks and ages.
+//! Files of a catalog: filesystems with command lines, suites and studies with plans, uses, disks
+//! and ages.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +34,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The files of the built-in catalog.
+/// Returns the files of the built-in catalog.
 pub fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"));
     let mut files = Vec::new();

@@ -1,7 +1,8 @@
-//! Results as they are stored and reported, then all that follows from them: analysis, comparison and every form
-//! of a report.
+//! Results as stored and reported, with everything computed from them: analysis, comparison and all
+//! report formats.
 //!
-//! An input is a report in JSON, or [edits](crate::edits) of a sound one, which come further.
+//! An input is a report in JSON or a list of [edits](crate::edits) of a valid report. Edits reach
+//! deeper code.
 
 use std::sync::LazyLock;
 
@@ -31,7 +32,7 @@ static BASES: LazyLock<[Base; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// A report, or edits of one.
+/// Parses the input as a report or as edits of one.
 pub fn run(input: &[u8]) {
     let read = if input.starts_with(b"{") {
         report::read_json(input)
@@ -43,7 +44,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Every base as it is.
+/// Returns every base unchanged.
 pub fn seeds() -> Vec<Vec<u8>> {
     json_edits::seeds(&*BASES)
 }

@@ -27,7 +27,7 @@ const MARKS: [(u64, &[u8]); 12] = [
     (SIZE / SECTOR - 8, b"\xfc\x4e\x2b\xa9"),
 ];
 
-/// Pieces of data on an empty device.
+/// Writes pieces of data to an empty device and scans it.
 pub fn run(input: &[u8]) {
     let device = memfd_create(c"device", MFdFlags::MFD_CLOEXEC).map(File::from);
     let device = device.expect("the kernel has such files");
@@ -50,7 +50,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Marks of formats.
+/// Returns the signatures of formats.
 pub fn seeds() -> Vec<Vec<u8>> {
     let seed = |(sector, bytes): &(u64, &[u8])| {
         let place = u32::try_from(*sector).expect("it fits").to_le_bytes();
@@ -59,7 +59,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     MARKS.iter().map(seed).collect()
 }
 
-/// The pieces, each with its place in bytes.
+/// Splits the input into pieces, each with its offset in bytes.
 fn pieces(mut rest: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     std::iter::from_fn(move || {
         let (place, behind) = rest.split_first_chunk::<4>()?;
@@ -71,7 +71,7 @@ fn pieces(mut rest: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     })
 }
 
-/// Whether all of these places were written over with zeros.
+/// Returns true if all of these places were overwritten with zeros.
 fn is_zero(device: &File, places: &[u64]) -> bool {
     places.iter().all(|place| {
         let mut byte = [0];

@@ -33,7 +33,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// A session that goes well, one that fails, and a job.
+/// Returns a session that succeeds, one that fails, and a job.
 pub fn seeds() -> Vec<Vec<u8>> {
     let phases = TEST.phases.iter();
     let well = phases.map(|phase| CellEvent::Phase(Box::new(PhaseResult::not_run(phase))));

@@ -23,12 +23,12 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// A program that needs a library, and the header of a kernel.
+/// Returns a program that needs a library, and the header of a kernel.
 pub fn seeds() -> Vec<Vec<u8>> {
     vec![program(), kernel()]
 }
 
-/// One segment that holds everything, the loader's name, and a table with one library.
+/// Creates a program with one segment, the name of the loader, and a table with one library.
 fn program() -> Vec<u8> {
     const LOADER: u64 = 0x40 + 3 * 56;
     const TABLE: u64 = LOADER + 16;
@@ -49,7 +49,8 @@ fn program() -> Vec<u8> {
     file
 }
 
-/// Of Documentation/x86/boot.rst of the kernel: a sector of set-up code, the mark, and 16 packed bytes.
+/// Creates a kernel header: a sector of set-up code, the signature, and 16 packed bytes. Source:
+/// Documentation/x86/boot.rst of the kernel.
 fn kernel() -> Vec<u8> {
     let mut image = vec![0; 1024 + 32];
     image[0x1f1] = 1;

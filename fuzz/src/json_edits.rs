@@ -5,19 +5,19 @@
 
 use serde_json::Value;
 
-/// More edits than these show nothing new.
+/// Maximum number of edits; more edits find no further bugs.
 const MAX_EDITS: usize = 16;
 
 /// A valid value and the paths of its nodes.
 pub struct Base {
     name: &'static str,
     value: Value,
-    /// JSON pointers (RFC 6901).
+    /// JSON pointers (RFC 6901) to all nodes.
     nodes: Vec<String>,
 }
 
 impl Base {
-    /// The base of a name.
+    /// Creates the base with this name.
     pub fn of(name: &'static str, value: Value) -> Self {
         let mut nodes = Vec::new();
         below(&value, "", &mut nodes);
@@ -56,7 +56,7 @@ pub fn of_base(bases: &[Base], input: &[u8]) -> (&'static str, Value) {
     (base.name, base.edited(edits))
 }
 
-/// Every base as it is.
+/// Returns every base unchanged.
 pub fn seeds(bases: &[Base]) -> Vec<Vec<u8>> {
     let names = bases.iter().map(|base| base.name);
     names.map(|name| format!("{name}\n").into()).collect()

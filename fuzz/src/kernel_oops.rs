@@ -13,7 +13,7 @@ use crate::sample::TEST;
 /// Maximum lines of a console to keep, plus the note about omitted lines.
 const MAX_LINES: usize = 501;
 
-/// The console of a guest.
+/// Parses the input as the console output of a guest.
 pub fn run(input: &[u8]) {
     let lines = console::lines(input);
     assert!(lines.len() <= MAX_LINES);

@@ -22,86 +22,87 @@ mod trace_file;
 
 /// A group of parsers and their known inputs.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Name of the target and of its directory in `corpus/`.
     pub name: &'static str,
     /// Runs the parsers on an input. Panics if a property does not hold.
     pub run: fn(&[u8]),
-    /// Inputs that are made and not kept: files that are in the repository anyway, and binary ones.
+    /// Generated inputs that are not stored: files that are already in the repository, and binary
+    /// files.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Bytes beyond which an input shows nothing new.
+    /// Maximum useful length of an input, in bytes.
     pub longest: usize,
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
-    Target {
+pub const TARGETS: [FuzzTarget; 12] = [
+    FuzzTarget {
         name: "campaign",
         run: campaign::run,
         seeds: campaign::seeds,
         longest: 4096,
     },
-    Target {
+    FuzzTarget {
         name: "catalog",
         run: catalog_file::run,
         seeds: catalog_file::seeds,
         longest: 8192,
     },
-    Target {
+    FuzzTarget {
         name: "study",
         run: study::run,
         seeds: study::seeds,
         longest: 131_072,
     },
-    Target {
+    FuzzTarget {
         name: "events",
         run: events::run,
         seeds: events::seeds,
         longest: 8192,
     },
-    Target {
+    FuzzTarget {
         name: "proc",
         run: procfs::run,
         seeds: procfs::seeds,
         longest: 4096,
     },
-    Target {
+    FuzzTarget {
         name: "oops",
         run: kernel_oops::run,
         seeds: Vec::new,
         longest: 8192,
     },
-    Target {
+    FuzzTarget {
         name: "database",
         run: database::run,
         seeds: database::seeds,
         longest: 1024,
     },
-    Target {
+    FuzzTarget {
         name: "device",
         run: device::run,
         seeds: device::seeds,
         longest: 256,
     },
-    Target {
+    FuzzTarget {
         name: "guest",
         run: guest_files::run,
         seeds: guest_files::seeds,
         longest: 4096,
     },
-    Target {
+    FuzzTarget {
         name: "trace",
         run: trace_file::run,
         seeds: trace_file::seeds,
         longest: 4096,
     },
-    Target {
+    FuzzTarget {
         name: "import",
         run: program_output::run,
         seeds: program_output::seeds,
         longest: 8192,
     },
-    Target {
+    FuzzTarget {
         name: "batch",
         run: batch_files::run,
         seeds: batch_files::seeds,
@@ -109,7 +110,7 @@ pub const TARGETS: [Target; 12] = [
     },
 ];
 
-/// The target of a name.
-pub fn target(name: &str) -> Option<&'static Target> {
+/// Returns the target with this name.
+pub fn target(name: &str) -> Option<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -1,12 +1,13 @@
-//! The target that the environment names, under libFuzzer, whose options are those of this program.
+//! Runs the target named by the environment under libFuzzer. The options of this program are those
+//! of libFuzzer.
 #![no_main]
 
 use std::sync::LazyLock;
 
-use fuzz::Target;
+use fuzz::FuzzTarget;
 use libfuzzer_sys::fuzz_target;
 
-static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     fuzz::target(&name).expect("FUZZ_TARGET names a target")
 });

@@ -1,10 +1,10 @@
-//! Replays inputs without a fuzzer, and gives the fuzzer what it begins with.
+//! Replays inputs without a fuzzer, and writes the initial inputs of the fuzzer.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use fuzz::{TARGETS, Target, target};
+use fuzz::{FuzzTarget, TARGETS, target};
 
 const USAGE: &str = "usage: fuzz-input targets | seeds TARGET DIRECTORY | replay TARGET FILE...";
 
@@ -29,18 +29,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn of(name: &str) -> io::Result<&'static Target> {
+fn of(name: &str) -> io::Result<&'static FuzzTarget> {
     target(name).ok_or_else(|| io::Error::other(format!("there is no target `{name}`")))
 }
 
-/// Each target with the length of its longest input, in bytes.
+/// Prints each target with the maximum length of its inputs, in bytes.
 fn list() {
     for target in &TARGETS {
         println!("{} {}", target.name, target.longest);
     }
 }
 
-fn seeds(target: &Target, directory: &Path) -> io::Result<()> {
+fn seeds(target: &FuzzTarget, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     for (number, seed) in (target.seeds)().iter().enumerate() {
         fs::write(directory.join(format!("seed-{number}")), seed)?;
@@ -48,7 +48,7 @@ fn seeds(target: &Target, directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn replay(target: &Target, files: &[&str]) -> io::Result<()> {
+fn replay(target: &FuzzTarget, files: &[&str]) -> io::Result<()> {
     for file in files {
         (target.run)(&fs::read(file)?);
         println!("{file}: no fault");

@@ -1,8 +1,8 @@
-//! Mutations of an input without a fuzzer: few kinds, and the same ones in every run.
+//! Mutates an input without a fuzzer. There are few kinds of mutations, equal in every run.
 
 use model::SeededRng;
 
-/// Words on which parsers break.
+/// Words that often break parsers.
 const WORDS: [&[u8]; 12] = [
     b"0",
     b"-1",

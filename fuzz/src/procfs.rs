@@ -38,7 +38,7 @@ pub fn run(input: &[u8]) {
     let _ = (memory::kills(text), memory::current_cgroup(text));
 }
 
-/// The files of the machine that this runs on.
+/// Returns the files of the machine that runs this program.
 pub fn seeds() -> Vec<Vec<u8>> {
     let files = [
         "/proc/self/mountinfo",
@@ -54,7 +54,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Each line is a mount, and its path is the field with escapes undone: never longer than that.
+/// Checks that each line is a mount and that no path is longer than its escaped field.
 fn mount_table(table: &[u8]) {
     match mounts::table(table) {
         Err(error) => crate::property::is_one_line(&error),

@@ -20,7 +20,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// It is refused in one line, or a campaign with names and numbers that one can have.
+/// Checks that the input is rejected in one line, or is a campaign with valid names and numbers.
 fn is_sound(format: InputFormat, input: &[u8]) {
     let naming = NamingOptions {
         given: None,

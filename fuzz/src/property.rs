@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An error is one line that a terminal shows as it is.
+/// Checks that an error is one line that is safe to print on a terminal.
 pub fn is_one_line(error: &impl Display) {
     let text = error.to_string();
     assert!(!text.is_empty(), "an error must not be empty");

@@ -6,11 +6,11 @@ use config::Catalog;
 use model::Test;
 use stats::fixture;
 
-/// The catalog that is compiled into the program.
+/// The built-in catalog.
 pub static CATALOG: LazyLock<Catalog> =
     LazyLock::new(|| Catalog::builtin().expect("a test of the catalog holds that it is right"));
 
-/// A test of several phases.
+/// A test with several phases.
 pub static TEST: LazyLock<Test> = LazyLock::new(|| {
     let tests = fixture::lifecycle();
     tests.into_iter().next().expect("it has one")

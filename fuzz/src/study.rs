@@ -9,7 +9,7 @@ use studies::Study;
 use crate::property::is_one_line;
 use crate::sample::CATALOG;
 
-/// Parts the two files of an input.
+/// Separator of the two files in an input.
 const BETWEEN: &str = "\n-----\n";
 
 /// Parses two files of a study. Valid claims are evaluated and printed.
@@ -38,7 +38,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The studies that are built in.
+/// Returns the built-in studies.
 pub fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog/studies"));
     let studies = fs::read_dir(root).into_iter().flatten().flatten();

@@ -1,9 +1,9 @@
-//! Files with traces, as they are and as if their checksum were right, and logs of other programs.
+//! Trace files, unchanged or with a corrected checksum, and logs of other programs.
 
 use model::Nanos;
 use trace::{
-    EntryKind, HandleId, ImportFormat, OpenFlags, PathId, SyncEvent, Syscall, SyscallResult, Trace,
-    TraceRecord, TreeEntry,
+    HandleId, ImportFormat, OpenFlags, PathId, SyncEvent, Syscall, SyscallResult, Trace,
+    TraceRecord, TracedKind, TreeEntry,
 };
 
 use crate::property::is_one_line;
@@ -41,7 +41,7 @@ const STRACE: &[u8] = b"\
 const IOLOG: &[u8] =
     b"fio version 3 iolog\n1 /a add\n1 /a open\n2 /a write 0 9\n3 /a sync 0 0\n4 /a close\n";
 
-/// A small trace as a file, what is in its envelope, and logs.
+/// Returns a small trace file, the columns in its envelope, and logs.
 pub fn seeds() -> Vec<Vec<u8>> {
     let file = sample().encode();
     let inside = &file[trace::MAGIC.len() + 2..file.len() - 8];
@@ -54,7 +54,7 @@ fn sample() -> Trace {
     let path = trace.paths.intern(b"src/main.c");
     trace.before.push(TreeEntry {
         path: trace.paths.parent(path).unwrap_or_default(),
-        kind: EntryKind::Directory,
+        kind: TracedKind::Directory,
         mode: 0o755,
     });
     let handle = HandleId(0);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use fuzz::mutation::mutated;
-use fuzz::{TARGETS, Target, target};
+use fuzz::{FuzzTarget, TARGETS, target};
 use model::SeededRng;
 
 /// Runs a target on its inputs and on the given number of mutations in total.
@@ -20,7 +20,7 @@ fn replay(name: &str, mutations: usize) {
     });
     let mutations: Vec<Vec<u8>> = mutations.collect();
     let inputs: Vec<&Vec<u8>> = inputs.iter().chain(&mutations).collect();
-    // One target takes longer than all others together.
+    // One target takes longer than all others together, so its inputs run in parallel.
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for part in inputs.chunks(inputs.len().div_ceil(processors)) {
@@ -29,7 +29,7 @@ fn replay(name: &str, mutations: usize) {
     });
 }
 
-fn inputs(target: &Target) -> Vec<Vec<u8>> {
+fn inputs(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let entries = fs::read_dir(corpus.join(target.name)).into_iter().flatten();
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

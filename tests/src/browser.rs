@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// The longest wait for an answer, on a machine that is busy with other tests.
+/// Maximum wait for an answer, on a machine that is busy with other tests.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Chromium reads commands from descriptor 3 and answers on 4; the shell connects our pipes to
@@ -27,8 +27,8 @@ chromium --user-data-dir="$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1
 rm -rf "$0"
 "#;
 
-/// Programs that no test uses at the moment: to start one takes as long as a look at a page.
-static IDLE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
+/// Idle browser processes, kept for reuse because starting one takes as long as testing a page.
+static IDLE: Mutex<Vec<BrowserProgram>> = Mutex::new(Vec::new());
 
 const SWITCHES: [&str; 12] = [
     "--headless=new",
@@ -45,8 +45,8 @@ const SWITCHES: [&str; 12] = [
     "--remote-debugging-pipe",
 ];
 
-/// A Chromium that runs.
-struct Program {
+/// A running Chromium.
+struct BrowserProgram {
     shell: Child,
     profile: PathBuf,
     commands: ChildStdin,
@@ -54,31 +54,31 @@ struct Program {
     last: u64,
 }
 
-/// A browser that has seen nothing yet, and forgets what it has seen when it is dropped.
+/// A browser without history, which forgets all pages on drop.
 pub struct Browser {
-    /// Nothing only while it is dropped.
-    program: Option<Program>,
+    /// The browser process; `None` only during drop.
+    program: Option<BrowserProgram>,
     /// Identifier of this browser's separate pages, cookies and storage.
     context: Value,
 }
 
-/// How a page is looked at.
+/// Settings for viewing a page.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct Viewport {
     /// Width of the window in CSS pixels.
     pub width: u32,
     /// Height of the window in CSS pixels.
     pub height: u32,
-    /// Whether the reader prefers dark.
+    /// Whether the reader prefers a dark page.
     pub dark: bool,
-    /// Whether it is a telephone: two pixels for one, and fingers.
+    /// Whether to emulate a phone: touch input and a scale of 2.
     pub phone: bool,
     /// Whether the browser runs scripts.
     pub scripts: bool,
 }
 
-impl View {
-    /// A window on a desk, in the light.
+impl Viewport {
+    /// A desktop window with light colours.
     pub const DESK: Self = Self {
         width: 1280,
         height: 900,
@@ -91,7 +91,7 @@ impl View {
         dark: true,
         ..Self::DESK
     };
-    /// A telephone held upright.
+    /// A phone in portrait orientation.
     pub const PHONE: Self = Self {
         width: 390,
         height: 844,
@@ -106,11 +106,11 @@ impl View {
     };
 }
 
-/// A page that has been loaded.
-pub struct Page<'b> {
-    program: &'b mut Program,
+/// A loaded page.
+pub struct BrowserPage<'b> {
+    program: &'b mut BrowserProgram,
     session: String,
-    /// From the request for the page until its load event, scripts and all.
+    /// Time from the request of the page to its load event, including scripts.
     pub load: Duration,
     loaded: bool,
     scripts: bool,
@@ -118,10 +118,10 @@ pub struct Page<'b> {
     requests: Vec<String>,
 }
 
-impl Program {
+impl BrowserProgram {
     fn start() -> Self {
         let profile = tempfile::tempdir().expect("a directory for the profile");
-        // The shell removes it.
+        // The shell removes the profile.
         let profile = profile.keep();
         let mut shell = Command::new("sh")
             .args(["-c", ON_PIPES])
@@ -202,7 +202,7 @@ impl Browser {
     /// Panics if Chromium is not installed.
     pub fn start() -> Self {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut program = idle.unwrap_or_else(Program::start);
+        let mut program = idle.unwrap_or_else(BrowserProgram::start);
         let mut context = program.call(None, "Target.createBrowserContext", json!({}));
         Self {
             program: Some(program),
@@ -214,7 +214,7 @@ impl Browser {
     ///
     /// # Panics
     /// Panics if the browser does not answer.
-    pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
+    pub fn open(&mut self, file: &Path, view: Viewport) -> BrowserPage<'_> {
         self.open_at(file, "", view)
     }
 
@@ -222,7 +222,7 @@ impl Browser {
     ///
     /// # Panics
     /// Panics if the browser does not answer.
-    pub fn open_at(&mut self, file: &Path, fragment: &str, view: View) -> Page<'_> {
+    pub fn open_at(&mut self, file: &Path, fragment: &str, view: Viewport) -> BrowserPage<'_> {
         let blank = json!({ "url": "about:blank", "browserContextId": self.context });
         let program = self.program();
         let target = program.call(None, "Target.createTarget", blank);
@@ -230,7 +230,7 @@ impl Browser {
         let attached = json!({ "targetId": target, "flatten": true });
         let session = program.call(None, "Target.attachToTarget", attached);
         let session = session["sessionId"].as_str().expect("a session").to_owned();
-        let mut page = Page {
+        let mut page = BrowserPage {
             program,
             session,
             load: Duration::ZERO,
@@ -258,13 +258,13 @@ impl Browser {
         page
     }
 
-    const fn program(&mut self) -> &mut Program {
+    const fn program(&mut self) -> &mut BrowserProgram {
         self.program.as_mut().expect("it is not dropped yet")
     }
 }
 
 impl Drop for Browser {
-    /// Closes its pages; another test may have the program then.
+    /// Closes the pages and releases the process for another test.
     fn drop(&mut self) {
         let Some(mut program) = self.program.take() else {
             return;
@@ -280,9 +280,9 @@ impl Drop for Browser {
     }
 }
 
-impl Page<'_> {
-    /// Sets window, colours and fingers.
-    pub fn look(&mut self, view: View) {
+impl BrowserPage<'_> {
+    /// Sets window size, colours and touch input.
+    pub fn look(&mut self, view: Viewport) {
         let scale = if view.phone { 2 } else { 1 };
         let metrics = json!({ "width": view.width, "height": view.height, "deviceScaleFactor": scale,
             "mobile": view.phone });
@@ -292,7 +292,7 @@ impl Page<'_> {
         self.media("screen", features);
     }
 
-    /// Shows the page as it is printed.
+    /// Shows the page in its print layout.
     pub fn look_at_print(&mut self) {
         self.media("print", json!([]));
         self.run("dispatchEvent(new Event('beforeprint'))");
@@ -303,10 +303,10 @@ impl Page<'_> {
         self.call("Emulation.setEmulatedMedia", parameters);
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     ///
     /// # Panics
-    /// When it throws.
+    /// Panics if the expression throws.
     pub fn run(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -331,29 +331,29 @@ impl Page<'_> {
             .to_owned()
     }
 
-    /// The text that an expression gives.
+    /// Returns the text value of an expression.
     ///
     /// # Panics
-    /// When it gives no text.
+    /// Panics if the value is not a text.
     pub fn text(&mut self, expression: &str) -> String {
         let value = self.run(expression);
         let text = value.as_str().map(str::to_owned);
         text.unwrap_or_else(|| panic!("{expression} gives {value}"))
     }
 
-    /// The texts that an expression gives.
+    /// Returns the list of texts that is the value of an expression.
     ///
     /// # Panics
-    /// When it gives no list of texts.
+    /// Panics if the value is not a list of texts.
     pub fn texts(&mut self, expression: &str) -> Vec<String> {
         let list = self.run(expression);
         serde_json::from_value(list.clone()).unwrap_or_else(|e| panic!("{expression}: {e}: {list}"))
     }
 
-    /// The number that an expression gives.
+    /// Returns the numeric value of an expression.
     ///
     /// # Panics
-    /// When it gives no number.
+    /// Panics if the value is not a number.
     pub fn number(&mut self, expression: &str) -> f64 {
         let value = self.run(expression);
         let number = value.as_f64();
@@ -437,10 +437,10 @@ impl Page<'_> {
         decoded(&picture["data"])
     }
 
-    /// The page as a printer gets it: PDF.
+    /// Prints the page to PDF.
     ///
     /// # Panics
-    /// When the browser prints nothing.
+    /// Panics if the browser prints nothing.
     pub fn print(&mut self) -> Vec<u8> {
         let paper = json!({ "paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true,
             "preferCSSPageSize": true });
@@ -481,7 +481,7 @@ impl Page<'_> {
     }
 
     fn note(&mut self, message: &Value) {
-        // A page that was closed may have said something late.
+        // Messages of a closed page can arrive late.
         if message["sessionId"] != self.session {
             return;
         }

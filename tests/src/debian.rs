@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The steps of a build, in their order.
+/// Steps of a build, in order.
 pub const STEPS: [&str; 5] = ["asking", "updating", "bringing", "unpacking", "building"];
 
 const RELEASE: &str = "6.1.0-1-amd64";
@@ -93,17 +93,17 @@ for word; do
 done
 "#;
 
-/// Such a Debian, in a directory.
+/// A simulated Debian in a directory.
 #[derive(Debug)]
 pub struct Debian {
     directory: PathBuf,
 }
 
 impl Debian {
-    /// One in a directory that is not there yet.
+    /// Creates a simulated Debian in a directory that does not exist yet.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// Panics if it cannot be created.
     pub fn new(directory: &Path) -> Self {
         let debian = Self {
             directory: directory.to_owned(),
@@ -137,7 +137,7 @@ impl Debian {
         debian
     }
 
-    /// Has a program use it.
+    /// Makes a program use this Debian.
     pub fn for_program(&self, command: &mut Command) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut with_ours = OsString::from(self.directory.join("bin"));
@@ -182,7 +182,7 @@ impl Debian {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// Puts a package with these files into the pool.
+    /// Adds a package with these files to the pool.
     fn package<N: AsRef<str>, C: AsRef<[u8]>>(&self, name: &str, files: &[(N, C)]) {
         let tree = self.directory.join("tree");
         let control = format!(
@@ -217,7 +217,7 @@ impl Debian {
     }
 }
 
-/// A boot image with its modules.
+/// Returns a boot image with its modules.
 fn kernel() -> Vec<(String, Vec<u8>)> {
     const SETUP: usize = 0x400;
     const PAYLOAD_OFFSET: usize = 0x248;

@@ -1,4 +1,4 @@
-//! Loop devices for tests: one on a plain image, and one that vanishes.
+//! Loop devices for tests: one on a plain image, and one that disappears.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use crate::program;
 
 /// A loop device. When dropped, it unmounts the filesystems on it and detaches.
 #[derive(Debug)]
-pub struct LoopDevice {
+pub struct TestLoopDevice {
     device: PathBuf,
     image: PathBuf,
     below: Option<PathBuf>,
 }
 
-impl LoopDevice {
-    /// A device on a new image of zeros.
+impl TestLoopDevice {
+    /// Creates a device on a new image of zeros.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// Panics if the device cannot be created.
     pub fn new(image: &Path, size: u64) -> Self {
         let file = File::create(image).expect("the image can be made");
         file.set_len(size).expect("the image can be that large");
@@ -55,28 +55,29 @@ impl LoopDevice {
         }
     }
 
-    /// The device: `/dev/loop3`.
+    /// Returns the path of the device, such as `/dev/loop3`.
     pub fn path(&self) -> &Path {
         &self.device
     }
 
-    /// Whether it is still on its image: one that a test has detached may have become another test's.
+    /// Returns true if the device still belongs to its image. A device that a test has detached may
+    /// belong to another test.
     fn is_attached(&self) -> bool {
         let name = self.device.file_name().unwrap_or_default();
         let backing = Path::new("/sys/block").join(name).join("loop/backing_file");
         let file = std::fs::read_to_string(backing).unwrap_or_default();
-        // So the kernel names a file that is removed.
+        // The kernel adds this suffix if the file was removed.
         let file = file.trim_end().trim_end_matches(" (deleted)");
         Path::new(file) == self.image
     }
 
-    /// The file below it.
+    /// Returns the image file of the device.
     pub fn image(&self) -> &Path {
         &self.image
     }
 }
 
-impl Drop for LoopDevice {
+impl Drop for TestLoopDevice {
     fn drop(&mut self) {
         let mut commands = Vec::new();
         if self.is_attached() {
@@ -90,10 +91,10 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Runs a command that must succeed and returns what it printed.
+/// Runs a command that must succeed and returns its output.
 ///
 /// # Panics
-/// When it fails.
+/// Panics if the command fails.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("the program can be started");

@@ -1,11 +1,11 @@
-//! Catalog entries made for a test, as the TOML that a user would write.
+//! Catalog entries created for a test, in the TOML format that users write.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// A filesystem of the tests' own.
+/// A filesystem for tests.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct DirectoryEntry {
     name: String,
     driver: &'static str,
     programs: Vec<String>,
@@ -18,8 +18,8 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&w| w.to_owned()).collect()
 }
 
-impl Entry {
-    /// ext4 under another name, with nothing wrong yet.
+impl DirectoryEntry {
+    /// Creates an entry for ext4 with another name and without faults.
     pub fn ext4(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -60,12 +60,12 @@ impl Entry {
         self
     }
 
-    /// The name of the entry's file.
+    /// Returns the name of the entry's file.
     pub fn file_name(&self) -> String {
         format!("{}.toml", self.name)
     }
 
-    /// The entry as a catalog file.
+    /// Returns the entry as a catalog file.
     pub fn toml(&self) -> String {
         let mut text = String::new();
         let kernel = if self.driver == "fuse" {
@@ -103,7 +103,7 @@ impl Entry {
     }
 }
 
-/// A suite `trial` of one test, so that a fault shows within a second: 8 MiB are written, rewritten
+/// A suite `trial` with one test that shows a fault within a second: 8 MiB are written, rewritten
 /// and verified.
 pub const TRIAL: &str = r#"
 name = "trial"
@@ -122,7 +122,7 @@ phase = [
 ]
 "#;
 
-/// A suite `wide` of one test: a file that is larger than a disk of 64 MiB, and not than two.
+/// A suite `wide` with one test: a file too large for one disk of 64 MiB, but not for two.
 pub const WIDE: &str = r#"
 name = "wide"
 title = "What lies on more than one disk"
@@ -139,7 +139,7 @@ phase = [
 ]
 "#;
 
-/// A suite `names` of one test: 100 small files are made, read and deleted.
+/// A suite `names` with one test: 100 small files are created, read and deleted.
 pub const NAMES: &str = r#"
 name = "names"
 title = "What a fault in directories shows in"
@@ -157,7 +157,7 @@ phase = [
 ]
 "#;
 
-/// A suite `abilities` of one test for each of three features, and nothing else.
+/// A suite `abilities` with one test for each of three features.
 pub const ABILITIES: &str = r#"
 name = "abilities"
 title = "What Unix programs take for granted"

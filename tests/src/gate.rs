@@ -1,4 +1,4 @@
-//! A contender that waits, so that a test can do something at a known moment of a campaign.
+//! A contender that blocks, so that a test can act at a known moment of a campaign.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,7 +16,7 @@ use crate::Sandbox;
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 const MOUNT: &str = "mount -t tmpfs -o \"$1\" none \"$2\"";
 
-/// A contender in memory, called `gate`, or a suite of this name, that waits for the test.
+/// A contender in memory, or a suite, that is named `gate` and waits for the test.
 #[derive(Debug)]
 pub struct Gate {
     pipe: PathBuf,
@@ -77,10 +77,10 @@ impl Gate {
         fs::write(file, entry).expect("a sandbox is writable");
     }
 
-    /// Waits until the campaign waits at the gate.
+    /// Waits until the campaign blocks at the gate.
     ///
     /// # Panics
-    /// Panics if that does not happen within ten minutes.
+    /// Panics if the campaign does not reach the gate within ten minutes.
     pub fn reached(&self) -> BlockedContender {
         let start = Instant::now();
         let mut options = OpenOptions::new();
@@ -104,7 +104,7 @@ impl Gate {
     }
 }
 
-/// A contender that waits.
+/// A blocked contender.
 #[derive(Debug)]
 pub struct BlockedContender {
     _pipe: File,

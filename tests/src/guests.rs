@@ -1,5 +1,5 @@
-//! The guest that tests run cells in: the one that fsarena makes of its whole catalog, made once for all tests
-//! and kept between their runs.
+//! The guest in which tests run cells. fsarena builds it from its whole catalog, once for all
+//! tests, and keeps it between their runs.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use guest::{Guest, Recipe};
 
 use crate::program;
 
-/// The guest. Tests that begin together do not make it twice.
+/// Returns the guest. Tests that start at the same time build it only once.
 ///
 /// # Panics
-/// When it cannot be made.
+/// Panics if the guest cannot be built.
 pub fn guest() -> Guest {
     static MAKING: Mutex<()> = Mutex::new(());
     let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,7 @@ use crate::faultfs::HANGING;
 /// the timeout is not part of any measurement.
 const TEARDOWN: Duration = Duration::from_secs(120);
 
-/// Every mount, loop device and process that names this path, one line each.
+/// Returns one line for each mount, loop device and process that refers to this path.
 pub fn find(path: &Path) -> Vec<String> {
     let wanted = path.to_str().expect("sandboxes have plain names");
     let mut found = loop_devices(path);
@@ -46,7 +46,7 @@ fn numbered(directory: impl AsRef<Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Mounts are looked for in every process's namespace, not only in the host's.
+/// Searches the mount namespace of every process, not only that of the host.
 fn mounts(process: &Path, wanted: &str) -> Vec<String> {
     let table = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
     table
@@ -56,8 +56,8 @@ fn mounts(process: &Path, wanted: &str) -> Vec<String> {
         .collect()
 }
 
-/// A process that names the path in its command line, or inherited it: an agent has it only in its
-/// environment.
+/// Returns a line for a process whose command line or environment contains the path. An agent has
+/// the path only in its environment.
 fn process_line(process: &Path, wanted: &str) -> Option<String> {
     let is_this = process.ends_with(std::process::id().to_string());
     let words = |file: &str| {

@@ -16,9 +16,9 @@ pub mod sandbox;
 pub mod slurm;
 pub mod suites;
 
-pub use browser::{Browser, Page, View};
-pub use device::{LoopDevice, succeed};
-pub use entries::Entry;
+pub use browser::{Browser, BrowserPage, Viewport};
+pub use device::{TestLoopDevice, succeed};
+pub use entries::DirectoryEntry;
 pub use gate::{BlockedContender, Gate};
 pub use guests::{guest, guest_cache, guest_recipe};
 pub use program::CommandOutput;

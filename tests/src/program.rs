@@ -1,4 +1,4 @@
-//! Where the programs under test are, and how one run of fsarena went.
+//! Paths of the programs under test, and results of a run of fsarena.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,7 +33,7 @@ pub fn fsarena() -> &'static Path {
     })
 }
 
-/// The driver with faults, which cargo builds before any test of this package.
+/// Returns the path of the driver with faults, which cargo builds before any test of this package.
 pub fn faultfs() -> PathBuf {
     build_directory().join("faultfs")
 }
@@ -43,7 +43,7 @@ pub fn cache() -> PathBuf {
     build_directory().join("guests")
 }
 
-/// `TARGET/TRIPLE/PROFILE`: two levels above a test's own program.
+/// Returns `TARGET/TRIPLE/PROFILE`, two levels above the program of the test.
 fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");
     let directory = test
@@ -53,7 +53,7 @@ fn build_directory() -> PathBuf {
     directory.to_owned()
 }
 
-/// How a run of fsarena ended.
+/// Result of a run of fsarena.
 #[derive(Clone, Debug)]
 pub struct CommandOutput {
     /// Exit code; `None` if a signal ended the program.

@@ -27,7 +27,7 @@ pub struct RemoteHost {
     name: String,
     cable: String,
     sshd: Child,
-    /// Where the host keeps its copy of fsarena.
+    /// Directory in which the host keeps its copy of fsarena.
     pub cache: PathBuf,
     bin: PathBuf,
 }
@@ -41,10 +41,11 @@ impl RemoteHost {
         Self::with_name("far", sandbox)
     }
 
-    /// Starts a host with another name, which is also its hostname: a sandbox may have several.
+    /// Starts a host with another name, which is also its hostname. A sandbox may have several
+    /// hosts.
     ///
     /// # Panics
-    /// Panics as [`RemoteHost::new`] does.
+    /// Panics like [`RemoteHost::new`].
     pub fn with_name(name: &str, sandbox: &Sandbox) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() % 200;
         let place = sandbox.path(&format!("ssh-{name}"));
@@ -85,7 +86,7 @@ impl RemoteHost {
         fs::write(bin.join("ssh"), script).expect("a sandbox is writable");
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(bin.join("ssh"), executable).expect("it was written");
-        // A namespace without a name is gone with its last process, and leaves no mount.
+        // A namespace without a name ends with its last process and leaves no mount.
         let mut sshd = Command::new("unshare")
             .args([
                 "--net",
@@ -132,34 +133,35 @@ impl RemoteHost {
         host
     }
 
-    /// Lets fsarena find this host, and all others of its sandbox, under their names.
+    /// Makes fsarena find this host and all others of its sandbox by name.
     pub fn configure_ssh<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.bin.display()))
     }
 
-    /// Cuts the cable.
+    /// Disconnects the network cable.
     ///
     /// # Panics
-    /// When it is gone.
+    /// Panics if the cable does not exist.
     pub fn disconnect(&self) {
         succeed(Command::new("ip").args(["link", "set", &self.cable, "down"]));
     }
 
-    /// Joins it again.
+    /// Reconnects the network cable.
     ///
     /// # Panics
-    /// When it is gone.
+    /// Panics if the cable does not exist.
     pub fn reconnect(&self) {
         succeed(Command::new("ip").args(["link", "set", &self.cable, "up"]));
     }
 
-    /// The processes that are the agent of this host, by number.
+    /// Returns the process IDs of the agent on this host.
     pub fn agents(&self) -> Vec<i32> {
         self.processes("agent")
     }
 
-    /// The processes of a copy of fsarena on this host whose command line has this word, by number.
+    /// Returns the IDs of all processes of fsarena's copy on this host with this word in the
+    /// command line.
     pub fn processes(&self, word: &str) -> Vec<i32> {
         let program = self.cache.join("fsarena");
         let program = program.to_string_lossy().into_owned();
@@ -173,7 +175,7 @@ impl RemoteHost {
         numbers.filter(is_agent).collect()
     }
 
-    /// The processes of sshd that each serve a connection.
+    /// Returns the IDs of the sshd processes that serve connections.
     fn sessions(&self) -> Vec<i32> {
         let id = self.sshd.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));

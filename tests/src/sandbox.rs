@@ -1,4 +1,5 @@
-//! A place for one test: its own database, catalog and work directory, and nothing left at the end.
+//! A sandbox for one test with its own database, catalog and work directory. Nothing remains after
+//! the test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use model::{CampaignResults, CellRecord, CellResult};
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
-use crate::entries::{self, Entry};
+use crate::entries::{self, DirectoryEntry};
 use crate::leak_check;
 use crate::program::{self, CommandOutput};
 
@@ -24,7 +25,7 @@ size = "64 MiB"
 "#;
 const CAMPAIGN_FILE: &str = "small.toml";
 
-/// A place for one test. When it is dropped, nothing may be left that names it.
+/// A sandbox for one test. On drop, no mount, device or process may refer to it.
 #[derive(Debug)]
 pub struct Sandbox {
     directory: TempDir,
@@ -74,12 +75,12 @@ impl Sandbox {
         sandbox
     }
 
-    /// A path in the sandbox.
+    /// Returns a path in the sandbox.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The sandbox itself.
+    /// Returns the directory of the sandbox.
     pub fn root(&self) -> &Path {
         self.directory.path()
     }
@@ -87,7 +88,7 @@ impl Sandbox {
     /// Adds a suite to the sandbox's catalog.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn add_suite(&self, name: &str, text: &str) {
         let file = self.path("catalog/suites").join(format!("{name}.toml"));
         fs::write(file, text).expect("a sandbox is writable");
@@ -96,18 +97,18 @@ impl Sandbox {
     /// Adds a filesystem to the sandbox's catalog.
     ///
     /// # Panics
-    /// When the file cannot be written.
-    pub fn add(&self, entry: &Entry) {
+    /// Panics if the file cannot be written.
+    pub fn add(&self, entry: &DirectoryEntry) {
         let file = self.path("catalog/filesystems").join(entry.file_name());
         fs::write(file, entry.toml()).expect("a sandbox is writable");
     }
 
     /// Adds a filesystem on the fault driver.
     pub fn add_faulty(&self, name: &str, faults: &[&str]) {
-        self.add(&Entry::faulty(name, &program::faultfs(), faults));
+        self.add(&DirectoryEntry::faulty(name, &program::faultfs(), faults));
     }
 
-    /// fsarena with the sandbox's database and catalog, ready to get more arguments.
+    /// Returns an fsarena command with the sandbox's database and catalog, for further arguments.
     pub fn fsarena(&self) -> Command {
         let mut command = Command::new(program::fsarena());
         command
@@ -123,7 +124,8 @@ impl Sandbox {
         command
     }
 
-    /// `fsarena run` of a small campaign in the sandbox's work directory; more options win over it.
+    /// Returns `fsarena run` of a small campaign in the sandbox's work directory. Additional
+    /// options override it.
     pub fn campaign(&self, contenders: &[&str], suite: &str) -> Command {
         let mut command = self.fsarena();
         command
@@ -152,10 +154,11 @@ impl Sandbox {
         fsarena
     }
 
-    /// Adds the disk `slow`: so slow that the processor's share, which changes with the program, decides nothing.
+    /// Adds the disk `slow`. On it, processor time, which changes with the program, does not affect
+    /// the outcome.
     ///
     /// # Panics
-    /// When the catalog cannot be written.
+    /// Panics if the catalog cannot be written.
     pub fn add_slow_disk(&self) {
         const SLOW: &str = "name = \"slow\"\ntitle = \"Slow disk\"\nproduct = \"made for a test\"\n\
                             kind = \"ideal\"\ncommand = \"62500 ns\"\nlink = \"64 MiB\"\n\
@@ -203,7 +206,7 @@ impl Default for Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // A second panic would hide the first one.
+        // A second panic would hide the first.
         if !std::thread::panicking() {
             let left = leak_check::find_lasting(self.root());
             assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
@@ -211,10 +214,10 @@ impl Drop for Sandbox {
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for it to finish.
 ///
 /// # Panics
-/// When it cannot be started.
+/// Panics if the command cannot be started.
 pub fn run(command: &mut Command) -> CommandOutput {
     CommandOutput::from(command.output().expect("the program can be started"))
 }

@@ -1,5 +1,5 @@
-//! A Slurm cluster on this machine: a controller and two nodes, each with the real daemon, none with a database. Nothing
-//! of it is left when it is dropped, or the test is killed.
+//! A Slurm cluster on this machine: a controller and two nodes with real daemons, but without a
+//! database. The cluster is removed when it is dropped or the test is killed.
 
 use std::fs;
 use std::net::TcpListener;
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 /// Timeout for a daemon.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(50);
-/// The names of the nodes.
+/// Names of the nodes.
 pub const NODES: [&str; 2] = ["n1", "n2"];
 
-/// The cluster. When it is dropped, all that it runs is killed.
+/// A cluster. All its processes are killed on drop.
 #[derive(Debug)]
 pub struct Slurm {
     directory: TempDir,
@@ -25,10 +25,10 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts one.
+    /// Starts a cluster.
     ///
     /// # Panics
-    /// When a daemon cannot be started, or no node comes up.
+    /// Panics if a daemon cannot be started or no node becomes available.
     pub fn start() -> Self {
         let directory = tempfile::Builder::new().prefix("fsarena-slurm-").tempdir();
         let mut slurm = Self {
@@ -106,10 +106,10 @@ impl Slurm {
         });
     }
 
-    /// Starts the controller, or starts it again.
+    /// Starts or restarts the controller.
     ///
     /// # Panics
-    /// When it does not come up.
+    /// Panics if the controller does not become available.
     pub fn control(&mut self) {
         let mut command = Command::new("slurmctld");
         command.args(["-D", "-f"]).arg(self.config());
@@ -142,7 +142,7 @@ impl Slurm {
     fn daemon(&mut self, name: &str, command: &Command) {
         let output = fs::File::create(self.path(&format!("{name}.out"))).expect("it is writable");
         let errors = output.try_clone().expect("it is open");
-        // Where the test is killed, so is this.
+        // If the test is killed, the daemon is killed, too.
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "--"])
             .arg(command.get_program())
@@ -156,10 +156,10 @@ impl Slurm {
         self.daemons.push((name.to_owned(), child));
     }
 
-    /// Kills a daemon, and with a node all that runs on it.
+    /// Kills a daemon. With a node, all processes that run on it are killed, too.
     ///
     /// # Panics
-    /// When it does not run.
+    /// Panics if the daemon is not running.
     pub fn kill(&mut self, name: &str) {
         let at = self.daemons.iter().position(|(own, _)| own == name);
         let (_, child) = self.daemons.remove(at.expect("it runs"));
@@ -180,13 +180,13 @@ impl Slurm {
         output.status.success().then_some(text)
     }
 
-    /// The state of a node.
+    /// Returns the state of a node.
     pub fn state(&self, node: &str) -> String {
         let state = self.run("sinfo", &["--noheader", "--nodes", node, "--format", "%T"]);
         state.unwrap_or_default().trim().to_owned()
     }
 
-    /// Whether a node answers, and can run something or does.
+    /// Returns true if a node responds and runs jobs or can run them.
     pub fn answers(&self, node: &str) -> bool {
         ["idle", "mixed", "allocated", "completing"].contains(&&*self.state(node))
     }
@@ -241,7 +241,7 @@ pub fn wait_for(what: &str, is_so: impl Fn() -> bool, said: impl Fn() -> String)
     }
 }
 
-/// Whether anything runs whose command line names a path.
+/// Returns true if the command line of a running process contains a path.
 pub fn runs_in(path: &Path) -> bool {
     let path = path.to_string_lossy().into_owned();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -20,10 +20,10 @@ phase = [
 ]
 "#;
 
-/// Bytes that the second reading of [`READ_AGAIN`] took from the device.
+/// Returns the bytes that the second read of [`READ_AGAIN`] took from the device.
 ///
 /// # Panics
-/// When the cell is of another suite, or lives on no device.
+/// Panics if the cell belongs to another suite or uses no device.
 pub fn read_again(cell: &CellResult) -> u64 {
     let mut phases = cell.phases.iter();
     let again = phases.find(|p| p.phase == "again").expect("a phase again");

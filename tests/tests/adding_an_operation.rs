@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates of the copy: those that read suites and those that perform operations.
-const CRATES: [&str; 5] = ["trace", "model", "sys", "engine", "catalog"];
+const CRATES: [&str; 5] = ["trace", "model", "sys", "workload", "config"];
 
-/// Reads the operation from a suite's file, performs, undoes and repeats it.
+/// Program that reads the operation from a suite file and performs, undoes and repeats it.
 const USE: &str = r#"
-use catalog::{Catalog, Kind};
-use model::{End, Profile};
+use config::{Catalog, CatalogKind};
+use model::{SizeProfile, SyncAtEnd};
 
 #[test]
 fn the_operation_is_read_performed_undone_and_repeated() {
     let suite = std::env::var("SUITE").unwrap();
-    let catalog = Catalog::builtin().unwrap().of_file(Kind::Suite, "new.toml", &suite).unwrap();
-    let phase = &catalog.suite("new", Profile::Smoke).unwrap().tests[0].phases[0];
+    let catalog = Catalog::builtin().unwrap().from_file(CatalogKind::Suite, "new.toml", &suite).unwrap();
+    let phase = &catalog.suite("new", SizeProfile::Smoke).unwrap().tests[0].phases[0];
     let place = std::env::temp_dir().join(format!("operation-{}", std::process::id()));
     std::fs::create_dir(&place).unwrap();
-    let mut workspace = engine::Workspace::new(&place, 1);
+    let mut workspace = workload::CellWorkspace::new(&place, 1);
     for _ in 0..2 {
-        let meter = engine::Meter::start(None, None);
-        let mut tally = engine::Tally::new(None, Default::default(), meter);
-        engine::perform(&phase.op, End::Call, &mut workspace, &mut tally).unwrap();
+        let meter = workload::PhaseMeter::start(None, None);
+        let mut tally = workload::ThreadStats::new(None, Default::default(), meter);
+        workload::perform(&phase.op, SyncAtEnd::Call, &mut workspace, &mut tally).unwrap();
         assert_eq!((tally.operations, place.join("new").exists()), (1, true));
-        engine::undo(&phase.op, &mut workspace).unwrap();
+        workload::undo(&phase.op, &mut workspace).unwrap();
         assert!(!place.join("new").exists());
     }
     std::fs::remove_dir(&place).unwrap();
@@ -39,7 +39,7 @@ fn root() -> PathBuf {
     tests.parent().unwrap().to_owned()
 }
 
-/// The code blocks of a language.
+/// Returns the code blocks in a language.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     let begin = format!("```{language}\n");
     let blocks = page.split(&begin).skip(1);
@@ -48,10 +48,10 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Files of a workspace, by their paths in it.
+/// Files of a workspace, by relative path.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// All files below a directory.
+/// Reads all files below a directory.
 fn read(top: &Path, below: &Path, into: &mut Files) {
     for entry in fs::read_dir(top.join(below)).unwrap() {
         let entry = entry.unwrap();
@@ -80,7 +80,7 @@ fn keep(files: &Files, top: &Path) {
     }
 }
 
-/// The crates, with the operation of the page in them.
+/// Returns the crates with the operation of the page added to them.
 fn with_operation(page: &str) -> Files {
     let [file, line] = blocks(page, "rust")[..] else {
         panic!("a file and a line");
@@ -111,11 +111,11 @@ fn with_operation(page: &str) -> Files {
         "\noperations! {\n",
         line,
     );
-    files.insert("crates/engine/tests/added.rs".into(), USE.into());
-    let dependency = "catalog.workspace = true\n";
+    files.insert("crates/workload/tests/added.rs".into(), USE.into());
+    let dependency = "config.workspace = true\n";
     edit(
         &mut files,
-        "crates/engine/Cargo.toml",
+        "crates/workload/Cargo.toml",
         "[dev-dependencies]\n",
         dependency,
     );
@@ -148,7 +148,7 @@ fn a_file_and_a_line_are_an_operation() {
             "--offline",
             "--quiet",
             "--package",
-            "engine",
+            "workload",
             "--test",
             "added",
         ])
@@ -159,7 +159,7 @@ fn a_file_and_a_line_are_an_operation() {
             "profile.dev.debug=false",
         ])
         .current_dir(source)
-        // Other than that of the tests, which this test's cargo may hold.
+        // A separate target directory, because this test's cargo may hold the other one.
         .env("CARGO_TARGET_DIR", place.join("target"))
         .env("SUITE", suite)
         .output()

@@ -1,9 +1,10 @@
-//! `fsarena advise` on a real campaign: who is ruled out by what, and that a tie is an answer.
+//! `fsarena advise` on a real campaign: the reason for each exclusion, and a tie as the answer.
 
-use end_to_end::{Entry, Sandbox, run};
+use end_to_end::{DirectoryEntry, Sandbox, run};
 use serde_json::Value;
 
-/// A use that weighs what suite `trial` measures, needs hard links, and weighs something never tested.
+/// A use that weighs the results of suite `trial`, needs hard links, and weighs an untested
+/// category.
 const USE: &str = r#"
 name = "shelf"
 title = "A shelf for one file"
@@ -37,7 +38,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// The advice in JSON.
+/// Returns the advice in JSON.
 fn advice(sandbox: &Sandbox, of_use: &str) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["advise", "--use", of_use, "--json"]);
@@ -54,7 +55,7 @@ fn words(sandbox: &Sandbox, of_use: &str) -> String {
 #[test]
 fn excludes_contenders_that_lack_a_feature_or_lose_data() {
     let sandbox = sandbox();
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     sandbox.add_faulty("linkless", &["no-links"]);
     let mut command = sandbox.campaign(&["made", "linkless"], "trial");
     run(command.args(["--suite", "abilities"])).assert_code(0);
@@ -103,8 +104,8 @@ fn excludes_contenders_that_lack_a_feature_or_lose_data() {
 #[test]
 fn one_round_gives_no_answer_and_an_untested_feature_no_advice() {
     let sandbox = sandbox();
-    sandbox.add(&Entry::ext4("one"));
-    sandbox.add(&Entry::ext4("other"));
+    sandbox.add(&DirectoryEntry::ext4("one"));
+    sandbox.add(&DirectoryEntry::ext4("other"));
     run(&mut sandbox.campaign(&["one", "other"], "trial")).assert_code(0);
     let advice = advice(&sandbox, "shelf");
     assert_eq!(advice["recommendation"], "no-advice");
@@ -115,7 +116,7 @@ fn one_round_gives_no_answer_and_an_untested_feature_no_advice() {
     let said = text.replace('\n', " ");
     assert!(
         said.contains(
-            "No advice, since nobody tried hard-links: run the same with `-s lifecycle -s trial`."
+            "No advice, since hard-links was not tested: run the same with `-s lifecycle -s trial`."
         ),
         "{text}"
     );
@@ -129,7 +130,7 @@ fn one_round_gives_no_answer_and_an_untested_feature_no_advice() {
 #[test]
 fn a_crash_in_a_required_test_excludes_the_contender() {
     let sandbox = sandbox();
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     sandbox.add_faulty("mortal", &["die-after=3MiB"]);
     run(&mut sandbox.campaign(&["made", "mortal"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
@@ -138,7 +139,7 @@ fn a_crash_in_a_required_test_excludes_the_contender() {
         "{text}"
     );
     assert!(
-        text.contains("No advice, since nobody tried hard-links"),
+        text.contains("No advice, since hard-links was not tested"),
         "{text}"
     );
     sandbox.assert_clean();

@@ -7,10 +7,10 @@ use std::process::Command;
 use end_to_end::{Sandbox, cells_of, run};
 use model::{AgeingResult, AgeingSpec, AgeingStopReason, CellResult, Nanos, PerMille, Status};
 
-/// Files that come and go so often that it shows, and so seldom that a test ends soon.
+/// Number of ageing operations: enough to have an effect, few enough for a short test.
 const OPERATIONS: &str = "operations = 1500";
 
-/// A campaign of these contenders, each fresh and at this age.
+/// Returns a campaign of these contenders, each fresh and at this age.
 fn campaign(sandbox: &Sandbox, contenders: &[&str], age: &str, options: &[&str]) -> Command {
     let file = sandbox.path("aged.toml");
     let text = format!(

@@ -8,142 +8,71 @@ use std::path::{Path, PathBuf};
 /// Allowed dependencies between crates of the workspace. Each crate may only use the listed crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("model", &[]),
-    ("wire", &["model"]),
+    ("simdisk", &["model"]),
+    ("stats", &["model"]),
     ("sys", &["model"]),
-    ("catalog", &["model"]),
-    ("disk", &["model"]),
-    ("plan", &["model"]),
-    ("format", &["model"]),
-    ("store", &["model"]),
-    ("analyse", &["model"]),
-    ("import", &["model"]),
-    ("report", &["model", "analyse", "studies"]),
-    ("studies", &["model", "analyse", "catalog"]),
-    ("provision", &["model", "sys"]),
     ("trace", &["model"]),
-    ("engine", &["model", "sys", "trace"]),
+    ("workload", &["model", "sys", "trace"]),
+    ("campaign", &["model", "stats", "sys"]),
+    ("config", &["model"]),
+    ("guest", &["model", "simdisk", "sys"]),
+    ("import", &["model"]),
+    ("mkfs", &["model"]),
+    ("record", &["model", "sys", "trace"]),
+    ("storage", &["model", "sys"]),
+    ("studies", &["config", "model", "stats"]),
     (
         "agent",
+        &["import", "mkfs", "model", "simdisk", "sys", "workload"],
+    ),
+    (
+        "backend",
         &[
-            "model", "sys", "engine", "wire", "trace", "disk", "format", "import",
+            "agent", "campaign", "config", "guest", "model", "storage", "sys", "workload",
         ],
     ),
-    ("record", &["model", "sys", "trace"]),
-    ("guest", &["model", "sys", "disk"]),
-    ("run", &["model", "sys", "wire", "guest", "catalog"]),
-    (
-        "orchestrate",
-        &["model", "wire", "plan", "analyse", "store", "sys"],
-    ),
-    ("bucket", &["run"]),
-    (
-        "batch",
-        &["model", "sys", "wire", "plan", "guest", "orchestrate"],
-    ),
-    (
-        "machine",
-        &[
-            "model",
-            "wire",
-            "sys",
-            "catalog",
-            "provision",
-            "engine",
-            "agent",
-            "guest",
-            "run",
-            "orchestrate",
-        ],
-    ),
+    ("batch", &["campaign", "guest", "model", "sys"]),
+    ("report", &["model", "stats", "studies"]),
     (
         "fsarena",
         &[
-            "agent",
-            "analyse",
-            "batch",
-            "bucket",
-            "catalog",
-            "disk",
-            "engine",
-            "format",
-            "guest",
-            "import",
-            "machine",
-            "model",
-            "orchestrate",
-            "plan",
-            "provision",
-            "record",
-            "report",
-            "run",
-            "store",
-            "studies",
-            "sys",
-            "trace",
-            "wire",
+            "agent", "backend", "batch", "campaign", "config", "guest", "import", "mkfs", "model",
+            "record", "report", "simdisk", "stats", "storage", "studies", "sys", "trace",
         ],
     ),
     // Not part of fsarena: runs every parser of untrusted input on malformed input.
     (
         "fuzz",
         &[
-            "analyse",
-            "batch",
-            "catalog",
-            "guest",
-            "import",
-            "model",
-            "orchestrate",
-            "plan",
-            "provision",
-            "report",
-            "run",
-            "studies",
-            "sys",
-            "trace",
-            "wire",
+            "backend", "batch", "campaign", "config", "guest", "import", "model", "report",
+            "stats", "storage", "studies", "sys", "trace",
         ],
     ),
-    // No part of fsarena: it compares the engine with other programs.
+    // Not a part of fsarena; compares it with other programs.
     (
         "bench",
         &[
-            "model",
-            "sys",
-            "engine",
-            "provision",
-            "run",
-            "analyse",
-            "catalog",
-            "guest",
-            "batch",
-            "orchestrate",
-            "plan",
-            "report",
-            "store",
+            "backend", "batch", "campaign", "config", "guest", "model", "report", "stats",
+            "storage", "sys", "workload",
         ],
     ),
 ];
 
-/// Directories and files whose code only computes.
+/// Directories and files with pure code.
 const PURE: &[&str] = &[
     "crates/import/src",
     "crates/mkfs/src",
     "crates/model/src",
-    "crates/plan/src",
     "crates/report/src",
     "crates/stats/src",
     "crates/studies/src",
     "crates/trace/src",
-    "crates/wire/src",
+    "crates/campaign/src/plan",
+    "crates/backend/src/kernel_log",
+    "crates/backend/src/kernel_log.rs",
+    "crates/backend/src/cell/result_builder.rs",
+    "crates/storage/src/host/doctor.rs",
     "crates/batch/src/hosts/scheduler.rs",
-    "crates/run/src/call_trace.rs",
-    "crates/run/src/console.rs",
-    "crates/run/src/hung_tasks.rs",
-    "crates/run/src/kernel_crash.rs",
-    "crates/run/src/kernel_log.rs",
-    "crates/run/src/result_builder.rs",
-    "crates/storage/src/doctor.rs",
 ];
 
 /// Forbidden in pure code: files, clocks, the environment, processes, the network.
@@ -257,8 +186,10 @@ fn pure_crates_touch_no_file_and_no_clock() {
     }
 }
 
-/// Crates whose files stand in folders, each of one subject.
-const FOLDERS: &[&str] = &["analyse", "report"];
+/// Crates whose folders depend on each other in one direction only.
+const FOLDERS: &[&str] = &[
+    "backend", "batch", "campaign", "report", "stats", "studies", "workload",
+];
 /// Maximum number of files in a folder, excluding tests.
 const MOST_FILES: usize = 16;
 
@@ -284,7 +215,7 @@ fn folders_of_names(source: &Path) -> BTreeMap<String, String> {
     folders
 }
 
-/// The first part of every path of the own crate that a file uses.
+/// Returns the first component of each `crate::` path that a file uses.
 fn used_names(code: &str) -> Vec<String> {
     let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
     let code: String = lines.map(|line| format!("{line}\n")).collect();
@@ -344,7 +275,7 @@ fn unsafe_is_only_in_sys_and_the_disk_mechanism_with_a_reason() {
     for path in all_sources() {
         let code = fs::read_to_string(&path).unwrap();
         let in_sys = path.starts_with(root().join("crates/sys"))
-            || path == root().join("crates/disk/src/mechanism.rs");
+            || path == root().join("crates/simdisk/src/mechanism.rs");
         let lines: Vec<&str> = code.lines().collect();
         for (i, line) in lines.iter().enumerate() {
             let code = line.split("//").next().unwrap();
@@ -451,7 +382,7 @@ fn every_file_of_tests_is_run() {
     );
 }
 
-/// The names of all test functions, by the file's path and by themselves.
+/// Returns the names of all test functions, with and without the path of the file.
 fn test_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for path in all_sources()

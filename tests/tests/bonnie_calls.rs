@@ -1,5 +1,5 @@
-//! Suite `bonnie` in profile study asks the kernel to write out what `bonnie++ -b` asks it to, phase by phase:
-//! both are traced, and their calls are counted.
+//! Compares suite `bonnie` in profile study with `bonnie++ -b`: both must ask the kernel to write
+//! data in the same way in each phase. Both programs are traced, and their calls are counted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,16 +8,16 @@ use std::process::Command;
 
 use end_to_end::{Sandbox, run};
 
-/// Files in each part with many of them: `-n 1` is 1024.
+/// Number of files in each part with many files: `-n 1` means 1024.
 const FILES: u64 = 1024;
 
-/// Processes, or threads, that seek at the same time, in both programs.
+/// Number of processes or threads that seek at the same time, in both programs.
 const SEEKERS: u64 = 5;
 
-/// A block, as both write it.
+/// Size of a block in the trace of both programs.
 const BLOCK: &str = ", 8192";
 
-/// Calls of one kind in a stretch of a trace.
+/// Number of calls of each kind in a section of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     fsyncs: u64,
@@ -37,7 +37,8 @@ impl Calls {
     }
 }
 
-/// The program under strace; what it and its children call, a line each, in the order of the calls.
+/// Runs the program under strace. Returns its calls and those of its children, one per line, in
+/// order.
 fn traced(command: &Command, calls: &str, into: &Path) -> String {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-s", "256", "-e", calls, "-o"]);
@@ -67,7 +68,7 @@ fn of_fsarena(trace: &str) -> BTreeMap<String, Calls> {
     phases
 }
 
-/// The number of the process that made a call.
+/// Returns the number of the process that made a call.
 fn process(line: &str) -> Option<&str> {
     line.split_whitespace().next()
 }
@@ -90,7 +91,7 @@ fn of_bonnie(trace: &str) -> (Vec<Calls>, Calls) {
     (parts, seekers)
 }
 
-/// Profile study with a smaller file and fewer files, each phase once.
+/// Returns profile study with a smaller file and fewer files, and each phase once.
 fn small_study() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/suites/bonnie.toml");
     let text = fs::read_to_string(file).expect("the suite exists");

@@ -1,4 +1,4 @@
-//! Cold and warm are different things: the device is read in the one phase and not in the other.
+//! Cold and warm caches differ: a cold phase reads the device and a warm phase does not.
 
 use end_to_end::{Sandbox, cells_of, run};
 use model::{CacheState, Status};
@@ -24,7 +24,7 @@ phase = [
 ]
 "#;
 
-/// Needs the machine for itself: a cold phase of any other campaign drops the page cache.
+/// Needs exclusive use of the machine: a cold phase of another campaign would drop the page cache.
 #[test]
 fn the_device_is_read_when_cold_and_not_when_warm() {
     let sandbox = Sandbox::exclusive();
@@ -42,7 +42,7 @@ fn the_device_is_read_when_cold_and_not_when_warm() {
                 CacheState::Warm => assert_eq!(read, 0, "{contender} {} phase", phase.phase),
                 // The request to the kernel is only advice, but no other process uses these pages.
                 CacheState::FadviseDontNeed => {
-                    assert!(read >= SIZE / 2, "{contender} forgot {read}")
+                    assert!(read >= SIZE / 2, "{contender} forgot {read}");
                 }
                 other => panic!("{contender}: {other} was not requested"),
             }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use end_to_end::{LoopDevice, Sandbox, results_of, run};
+use end_to_end::{Sandbox, TestLoopDevice, results_of, run};
 use model::{Calibration, RawDevicePerformance};
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ fn the_overhead_alone_is_measured_without_a_device() {
 #[test]
 fn a_blank_device_stays_blank_and_any_other_is_refused() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("image"), 8 << 20);
+    let device = TestLoopDevice::new(&sandbox.path("image"), 8 << 20);
     let calibrate = |more: &[&str]| {
         let mut command = sandbox.fsarena();
         command.args(["calibrate", "--json", "--device"]);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use end_to_end::{Entry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 use model::{Bytes, CellResult, Status};
 
 const VARIANTS: &str = r#"
@@ -30,7 +30,8 @@ fn write(sandbox: &Sandbox, text: &str) -> PathBuf {
     file
 }
 
-/// How the kernel said that it treats data when the cell was mounted: nothing without a journal.
+/// Returns the data mode (`data=`) that the kernel reported at the mount, or `None` without a
+/// journal.
 fn treatment(cell: &CellResult) -> Option<&str> {
     let mount = cell.steps.iter().find(|s| s.step == "mount");
     let options = &mount.expect("every cell is mounted").output;
@@ -50,7 +51,7 @@ fn variants_of_a_filesystem_compete_under_separate_names() {
         "{device}",
         "{mountpoint}",
     ];
-    sandbox.add(&Entry::ext4("watched").mount(&mount));
+    sandbox.add(&DirectoryEntry::ext4("watched").mount(&mount));
     let mut command = sandbox.fsarena();
     command
         .arg("run")

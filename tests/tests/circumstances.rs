@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use end_to_end::{Entry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 
 #[test]
 fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     let sandbox = Sandbox::new();
     let mkfs = "blockdev --getra $0 && mke2fs -q -F -t ext4 $0";
-    sandbox.add(&Entry::ext4("made").mkfs(&["sh", "-c", mkfs, "{device}"]));
-    // `blockdev` counts in sectors of 512 bytes.
+    sandbox.add(&DirectoryEntry::ext4("made").mkfs(&["sh", "-c", mkfs, "{device}"]));
+    // `blockdev` uses sectors of 512 bytes.
     for (words, sectors, readahead) in [
         (vec![], "256", "128 KiB"),
         (vec!["--readahead", "64 KiB"], "128", "64 KiB"),
@@ -43,7 +43,7 @@ fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     );
 }
 
-/// Keeps every processor busy until it is dropped.
+/// Keeps every processor busy until dropped.
 struct Busy {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

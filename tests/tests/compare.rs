@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use end_to_end::{CommandOutput, Entry, Sandbox, run};
+use end_to_end::{CommandOutput, DirectoryEntry, Sandbox, run};
 use serde_json::Value;
 
 /// Runs a campaign of two contenders with this number of rounds and returns its JSON report.
 fn campaign(sandbox: &Sandbox, rounds: u32) -> Value {
-    sandbox.add(&Entry::ext4("one"));
-    sandbox.add(&Entry::ext4("other"));
+    sandbox.add(&DirectoryEntry::ext4("one"));
+    sandbox.add(&DirectoryEntry::ext4("other"));
     let mut command = sandbox.campaign(&["one", "other"], "trial");
     run(command.args(["--rounds", &rounds.to_string()])).assert_code(0);
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
@@ -22,7 +22,8 @@ fn write(sandbox: &Sandbox, name: &str, report: &Value) -> PathBuf {
     file
 }
 
-/// The report of a machine on which each write of a contender takes a thousand times as long.
+/// Returns the report of a machine on which each write of a contender takes a thousand times as
+/// long.
 fn slowed(report: &Value, contender: &str) -> Value {
     let mut slow = report.clone();
     for cell in slow["results"]["cells"].as_array_mut().unwrap() {
@@ -41,7 +42,7 @@ fn compare(sandbox: &Sandbox, words: &[&str]) -> CommandOutput {
 #[test]
 fn only_a_significant_regression_above_the_threshold_exits_with_1() {
     let sandbox = Sandbox::new();
-    // Four results each of two contenders at most: 7 rounds against 7 give p = 0.0006 each.
+    // At most four results for each of two contenders: 7 rounds against 7 give p = 0.0006 for each.
     let report = campaign(&sandbox, 7);
     let before = write(&sandbox, "before.json", &report);
     let after = write(&sandbox, "after.json", &slowed(&report, "one"));
@@ -191,7 +192,7 @@ fn two_contenders_of_one_campaign_are_set_side_by_side() {
 #[test]
 fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     for _ in 0..3 {
         run(&mut sandbox.campaign(&["made"], "trial")).assert_code(0);
     }
@@ -235,7 +236,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
 #[test]
 fn campaigns_of_several_sessions_are_compared_by_their_means() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("one"));
+    sandbox.add(&DirectoryEntry::ext4("one"));
     for name in ["old", "new"] {
         let mut command = sandbox.campaign(&["one"], "trial");
         let ended =
@@ -280,7 +281,7 @@ fn campaigns_of_several_sessions_are_compared_by_their_means() {
 #[test]
 fn guard_alternates_contenders_and_exits_with_1_on_a_regression() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("one"));
+    sandbox.add(&DirectoryEntry::ext4("one"));
     let guard = |words: &[&str]| {
         let mut command = sandbox.fsarena();
         command

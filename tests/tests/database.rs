@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use end_to_end::{CommandOutput, Sandbox, program, run};
 
-/// A filesystem that goes with the test.
+/// A filesystem that is unmounted at the end of the test.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -49,7 +49,7 @@ fn succeed(command: &mut Command) {
     assert!(command.status().unwrap().success(), "{command:?}");
 }
 
-/// A campaign of some rounds in a directory, with its database elsewhere.
+/// Returns a campaign of some rounds in a directory, with a database in another place.
 fn campaign(sandbox: &Sandbox, database: &Path) -> Command {
     let place = sandbox.path("place");
     fs::create_dir_all(&place).unwrap();
@@ -85,7 +85,7 @@ fn assert_told(ended: CommandOutput, code: i32, database: &Path, words: &str) {
     assert!(said.contains(database.to_str().unwrap()), "{said}");
 }
 
-/// Takes all room that is left.
+/// Fills all remaining space.
 fn fill(directory: &Path) -> PathBuf {
     let path = directory.join("filler");
     let mut file = OpenOptions::new()
@@ -143,7 +143,7 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
     assert_told(run(&mut campaign(&sandbox, &new)), 3, &new, "cannot create");
 }
 
-/// It is waited for as long as another campaign may take to store a cell, and not longer.
+/// The wait is limited to the time that another campaign may need to store a cell.
 #[test]
 fn a_locked_database_is_reported() {
     let sandbox = Sandbox::new();

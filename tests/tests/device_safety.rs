@@ -5,20 +5,20 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::{LoopDevice, Sandbox, cells_of, run, succeed};
+use end_to_end::{Sandbox, TestLoopDevice, cells_of, run, succeed};
 use model::Status;
 
 const SIZE: u64 = 128 << 20;
 const SECTOR: u64 = 512;
 
-fn device(sandbox: &Sandbox) -> LoopDevice {
-    LoopDevice::new(&sandbox.path("disk"), SIZE)
+fn device(sandbox: &Sandbox) -> TestLoopDevice {
+    TestLoopDevice::new(&sandbox.path("disk"), SIZE)
 }
 
 /// Checks that fsarena refuses the device, names it and its content in one line, and changes no
 /// byte of it.
 #[track_caller]
-fn assert_refused(sandbox: &Sandbox, device: &LoopDevice, held: &str) {
+fn assert_refused(sandbox: &Sandbox, device: &TestLoopDevice, held: &str) {
     succeed(&mut Command::new("sync"));
     let before = fs::read(device.image()).unwrap();
     let word = device.path().to_str().unwrap();
@@ -66,8 +66,8 @@ fn a_swap_area() {
     assert_refused(&sandbox, &device, "swap");
 }
 
-/// A master boot record with one Linux partition.
-/// Source: the classical layout, four entries of 16 bytes at offset 446 before the mark 55 AA.
+/// A master boot record with one Linux partition. Source: the classical layout, four entries of 16
+/// bytes at offset 446 before the signature 55 AA.
 #[test]
 fn a_partition_table() {
     let sandbox = Sandbox::new();
@@ -79,8 +79,8 @@ fn a_partition_table() {
     assert_refused(&sandbox, &device, "partition");
 }
 
-/// A label of LVM in the second sector, checksum and all.
-/// Source: `lib/label/label.h` of LVM2; the checksum is CRC-32 begun with 0xf597a6cf, not inverted.
+/// An LVM label with checksum in the second sector. Source: `lib/label/label.h` of LVM2; the
+/// checksum is a CRC-32 with initial value 0xf597a6cf and without inversion.
 #[test]
 fn a_physical_volume_of_lvm() {
     let sandbox = Sandbox::new();

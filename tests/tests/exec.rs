@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use end_to_end::{Entry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 use model::Status;
 
-/// Three commands in ten lines. The first leaves a process behind, which the second looks for, and tries to write
-/// elsewhere; the third fails.
+/// Returns a suite with three commands in ten lines. The first leaves a process behind. The second
+/// searches for this process and tries to write to `elsewhere`. The third fails.
 fn suite(elsewhere: &str) -> String {
     format!(
         r#"name = "ours"
@@ -37,7 +37,7 @@ fn programs_get_a_private_tmp_if_the_campaign_is_not_below_tmp() {
         &format!("seq 200000 >numbers && echo x >{own}"),
     );
     sandbox.add_suite("ours", &suite);
-    sandbox.add(&Entry::ext4("watched"));
+    sandbox.add(&DirectoryEntry::ext4("watched"));
     let campaign = sandbox.path("small.toml");
     let mut command = sandbox.fsarena();
     command.arg("run").arg(campaign).args([
@@ -61,7 +61,7 @@ fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
     let suite = suite(&elsewhere.display().to_string());
     assert_eq!(suite.lines().count(), 10);
     sandbox.add_suite("ours", &suite);
-    sandbox.add(&Entry::ext4("watched"));
+    sandbox.add(&DirectoryEntry::ext4("watched"));
     run(&mut sandbox.campaign(&["watched"], "ours")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "watched")[0];

@@ -1,8 +1,8 @@
-//! Every form in which a real campaign leaves fsarena.
+//! Exports of a real campaign in every format.
 
 use std::fs;
 
-use end_to_end::{Entry, Sandbox, run};
+use end_to_end::{DirectoryEntry, Sandbox, run};
 use serde_json::Value;
 
 fn report(sandbox: &Sandbox, words: &[&str]) -> String {
@@ -14,7 +14,7 @@ fn report(sandbox: &Sandbox, words: &[&str]) -> String {
 #[test]
 fn a_campaign_leaves_in_every_form() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "trial");
     run(command.args(["--suite", "iozone", "--size", "64 MiB"])).assert_code(0);
 

@@ -6,18 +6,18 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, leak_check, run};
+use end_to_end::{DirectoryEntry, Sandbox, TestLoopDevice, cells_of, leak_check, run};
 use model::{Attribution, CampaignResults, CellResult, Failure, PhaseResult, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const GOOD: &str = "ext4";
-/// Timeout for a contender that hangs. The good contender of the same campaign is never silent for
-/// so long, even on a busy machine.
+/// Timeout for a contender that hangs. The good contender of the same campaign always reports
+/// progress more often, even on a busy machine.
 const SILENCE: &str = "15s";
 
-/// Two rounds of a bad and a good contender: the good one comes at least once after the bad one has
-/// failed, and must not notice.
+/// Runs two rounds of a bad and a good contender. The good one runs at least once after the bad one
+/// has failed, and must not be affected.
 fn contest(sandbox: &Sandbox, bad: &str, good: &str, more: &[&str]) -> CampaignResults {
     let mut command = sandbox.campaign(&[bad, good], "trial");
     run(command.args(["--rounds", "2"]).args(more)).assert_code(0);
@@ -29,7 +29,7 @@ fn contest(sandbox: &Sandbox, bad: &str, good: &str, more: &[&str]) -> CampaignR
     results
 }
 
-/// The one verdict on all cells of the bad contender.
+/// Returns the common outcome of all cells of the bad contender.
 fn verdict<'a>(results: &'a CampaignResults, bad: &str) -> (&'a CellResult, &'a Failure) {
     let cells = cells_of(results, bad);
     assert_eq!(cells.len(), 2, "a cell for each round");
@@ -54,7 +54,7 @@ fn error_name(failure: &Failure) -> &str {
 fn mkfs_that_exits_1_fails_with_its_output() {
     let sandbox = Sandbox::new();
     let script = "echo out of luck >&2; exit 1";
-    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let results = contest(&sandbox, "bad", GOOD, &[]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
@@ -75,7 +75,7 @@ fn mkfs_that_exits_1_fails_with_its_output() {
 fn missing_mkfs_fails_with_the_reason() {
     let sandbox = Sandbox::new();
     let script = "exec mkfs.nowhere \"$1\"";
-    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let results = contest(&sandbox, "bad", GOOD, &[]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
@@ -98,7 +98,7 @@ fn a_mount_without_effect_fails_and_no_phase_is_measured() {
         "{device}",
         "{mountpoint}",
     ];
-    sandbox.add(&Entry::ext4("bad").mount(&line));
+    sandbox.add(&DirectoryEntry::ext4("bad").mount(&line));
     let results = contest(&sandbox, "bad", GOOD, &[]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
@@ -123,7 +123,7 @@ fn waits_for_a_driver_that_forks_before_it_mounts() {
         "{device}",
         "{mountpoint}",
     ];
-    sandbox.add(&Entry::ext4("late").mount(&line));
+    sandbox.add(&DirectoryEntry::ext4("late").mount(&line));
     let results = contest(&sandbox, "late", GOOD, &[]);
     for cell in cells_of(&results, "late") {
         assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
@@ -263,7 +263,7 @@ fn old_content_of_a_rewritten_block_is_corrupt() {
     );
 }
 
-/// The agent above a driver that is being started: the only program with such a command line.
+/// Returns the agent above a starting driver. The agent is identified by its unique command line.
 fn agent_above(sandbox: &Sandbox) -> Option<Pid> {
     let found = leak_check::find(sandbox.root());
     let line = found.iter().find(|line| line.contains("--serve"))?;
@@ -277,7 +277,7 @@ fn agent_above(sandbox: &Sandbox) -> Option<Pid> {
     Some(Pid::from_raw(pid))
 }
 
-/// As the kernel does when memory runs out.
+/// Kills the agent as the kernel does when memory runs out.
 #[test]
 fn an_agent_that_is_killed_costs_one_cell() {
     let sandbox = Sandbox::new();
@@ -310,10 +310,10 @@ fn an_agent_that_is_killed_costs_one_cell() {
 #[test]
 fn a_vanishing_device_is_a_failure_with_the_kernel_log() {
     const SIZE: u64 = 64 << 20;
-    // How every block of the phases' data begins: not the calibration's, nor mkfs'.
+    // Start of every data block of the phases, but not of the calibration or mkfs.
     const STAMP: &str = "fsa2";
     let sandbox = Sandbox::new();
-    let device = LoopDevice::vanishing(&sandbox.path("vanishing"), SIZE, STAMP);
+    let device = TestLoopDevice::vanishing(&sandbox.path("vanishing"), SIZE, STAMP);
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&[GOOD, "tmpfs"], "trial");
     run(command.args(["--rounds", "2", "--device", word])).assert_code(0);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::{LoopDevice, Sandbox, run, succeed};
+use end_to_end::{Sandbox, TestLoopDevice, run, succeed};
 
 const SIZE: u64 = 64 << 20;
 const FILESYSTEMS: [&str; 3] = ["affs-ffs", "affs-ofs", "hpfs"];
@@ -12,7 +12,7 @@ const FILESYSTEMS: [&str; 3] = ["affs-ffs", "affs-ofs", "hpfs"];
 #[test]
 fn a_device_with_content_is_refused_unless_it_is_named_twice() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
     succeed(Command::new("mke2fs").args(["-q", "-t", "ext4", node]));
     for filesystem in FILESYSTEMS {
@@ -39,7 +39,7 @@ fn a_device_with_content_is_refused_unless_it_is_named_twice() {
 #[test]
 fn a_blank_device_is_formatted_and_one_in_use_never() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
     let said = run(sandbox.fsarena().args(["format", "affs-ffs", node])).assert_code(0);
     assert!(said.stdout.contains("131072 blocks of 512 B"), "{said:?}");

@@ -1,4 +1,4 @@
-//! Cells in guests: filesystems that this machine's kernel need not have, under the drivers of a real one.
+//! Cells in guests: filesystems that the host kernel may lack, with the drivers of a real kernel.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,7 +94,7 @@ fn affs_of_both_kinds_stores_files() {
     takes_files("affs-ofs");
 }
 
-/// The driver verifies every node, and every sector that it reads against the bitmaps.
+/// The driver verifies every node, and checks every sector that it reads against the bitmaps.
 #[test]
 fn hpfs_stores_files_under_strict_checks() {
     takes_files("hpfs:check=strict,errors=panic");
@@ -110,8 +110,8 @@ fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
     }
 }
 
-/// UFS2 needs a driver that writes and finds what makefs makes; a driver of Debian's refuses format 3.5 of
-/// ReiserFS.
+/// UFS2 needs a driver that can write and supports images of makefs. A Debian driver rejects
+/// ReiserFS in format 3.5.
 #[test]
 fn filesystems_with_rebuilt_drivers_store_files() {
     takes_files("ufs2");
@@ -147,7 +147,7 @@ fn filesystems_run_on_a_user_defined_kernel_and_programs() {
     }
 }
 
-/// Unpacks the package of this name that was brought for the guest of all tests.
+/// Unpacks a package that was downloaded for the shared guest of all tests.
 fn unpack(name: &str, into: &Path) {
     let packages = fs::read_dir(guest_cache().join("packages")).unwrap();
     let mut packages = packages.map(|package| package.unwrap().path());
@@ -175,7 +175,7 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
     let kept = program::cache().join("another-day");
     let (mut first, second) = (build(&kept), build(place.path()));
     if first.name() != second.name() {
-        // There are other packages since.
+        // Newer packages are available.
         fs::remove_dir_all(&kept).unwrap();
         first = build(&kept);
     }
@@ -193,7 +193,7 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
     }
 }
 
-/// Gives a place for a guest the packages that were brought for the guest of all tests.
+/// Links the packages of the shared guest into the directory of another guest.
 fn bring_packages(place: &Path) {
     guest();
     let packages = place.join("packages");
@@ -207,7 +207,7 @@ fn bring_packages(place: &Path) {
     }
 }
 
-/// All files below a directory, by their paths within it.
+/// Returns all files below a directory, by relative path.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -12,19 +12,19 @@ use model::wire::CellJob;
 use model::{Bytes, CellResult, SizeProfile, Test};
 use tempfile::TempDir;
 
-/// Less than fsarena gives its own, so that more tests run side by side.
+/// Memory of a guest; less than fsarena's default, so that more tests run in parallel.
 const MEMORY: Bytes = Bytes::mib(512);
 
-/// A place with a disk for one guest.
+/// A directory and a disk for one guest.
 pub struct Bench {
-    /// Everything of the guest's that lies outside of it.
+    /// Directory of all files of the guest.
     pub directory: TempDir,
     size: Bytes,
     catalog: Catalog,
 }
 
 impl Bench {
-    /// A place with a disk of this size.
+    /// Creates a directory for a guest with a disk of this size.
     pub fn new(size: Bytes) -> Self {
         let directory = tempfile::Builder::new().prefix("fsarena-e2e-").tempdir();
         Self {
@@ -34,14 +34,14 @@ impl Bench {
         }
     }
 
-    /// A file in this place.
+    /// Creates a file in the directory.
     pub fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.directory.path().join(name);
         fs::write(&path, content).unwrap();
         path
     }
 
-    /// A guest with this contender's filesystem, on which time passes as outside, and whose disk is an image.
+    /// Returns an executor in real time for this contender, with an image as the disk.
     pub fn real(&self, contender: &str) -> GuestExecutor {
         self.real_in(guest(), contender)
     }
@@ -92,7 +92,7 @@ impl Bench {
         StandaloneGuestCell::new(contender, self.size, disk, guest).unwrap()
     }
 
-    /// A test of the catalog's.
+    /// Returns a test of the catalog.
     pub fn test(&self, suite: &str, name: &str, profile: SizeProfile) -> Test {
         let suite = self.catalog.suite(suite, profile).unwrap();
         let test = suite.tests.iter().find(|t| t.name == name);
@@ -100,7 +100,7 @@ impl Bench {
     }
 }
 
-/// Runs a cell; nothing interrupts it.
+/// Runs a cell without interruption.
 pub fn execute(executor: &mut impl Executor, job: &CellJob) -> CellResult {
     executor.execute(job, &mut |_| {}).unwrap()
 }

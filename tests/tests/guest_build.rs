@@ -17,7 +17,7 @@ use nix::unistd::{Pid, Uid, chown};
 
 use crate::stopwatch::Stopwatch;
 
-/// The promise that a user is given for Ctrl-C.
+/// Promised time of the reaction to Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
 const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 const INTERRUPTED: &str = "fsarena: interrupted; partial files were removed";
@@ -39,7 +39,7 @@ impl Scratch {
         self.sandbox.path("cache/fsarena")
     }
 
-    /// fsarena with this Debian and this cache.
+    /// Returns an fsarena command with this Debian and this cache.
     fn fsarena(&self, words: &[&str]) -> Command {
         let mut command = self.sandbox.fsarena();
         self.debian.for_program(&mut command);
@@ -61,7 +61,7 @@ impl Scratch {
         run(&mut self.fsarena(&["guest", "build"]))
     }
 
-    /// Makes the guest and returns its directory.
+    /// Builds the guest and returns its directory.
     fn built(&self) -> PathBuf {
         self.build().assert_code(0);
         self.guest()
@@ -117,7 +117,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// All files below a directory, by their paths within it.
+/// Returns all files below a directory, by relative path.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for name in names(directory) {
@@ -181,7 +181,7 @@ fn a_signal_ends_a_build_and_its_children_at_each_step() {
     place.assert_whole();
 }
 
-/// As where the disk is too slow.
+/// Simulates a slow disk, which keeps the files busy.
 #[test]
 fn busy_files_are_named_and_removed_by_the_next_build() {
     let place = Scratch::new();
@@ -390,7 +390,7 @@ fn other_damaged_files_are_downloaded_again() {
     again(&answer, &["update", "download"]);
 }
 
-/// From no room at all to nearly enough, so that one step after the other meets the end of it.
+/// The space grows from none to almost enough, so that each step runs out of space once.
 #[test]
 fn a_full_disk_is_reported_with_a_hint_and_leaves_no_files() {
     let place = Scratch::new();

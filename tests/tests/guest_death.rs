@@ -18,7 +18,7 @@ use crate::guest_bench::{Bench, execute};
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
 const LARGE_FILE: (&str, &str) = ("large-file", "large-file");
-/// The longest that anything killed may take to be gone, on a machine that is busy with other tests.
+/// Maximum time until a killed process has ended, on a machine that is busy with other tests.
 const SOON: Duration = Duration::from_secs(120);
 
 #[track_caller]
@@ -33,7 +33,7 @@ fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str])
             failure.reason
         );
     }
-    // Never a hole without a word.
+    // Each missing result needs a reason.
     for phase in &result.phases {
         assert!(
             phase.status == Status::Ok || phase.failure.is_some(),
@@ -103,7 +103,7 @@ fn a_guest_that_is_killed_externally_is_reported_as_such() {
     let mut executor = bench.real("hpfs");
     let job = bench.job("hpfs", &executor, &tree(&bench));
     let place = bench.directory.path();
-    // On a busy machine the guest may have begun another step before the signal arrives.
+    // On a busy machine, the guest may have started another step before the signal arrives.
     let mut last_step = String::new();
     let result = executor.execute(&job, &mut |event| {
         let CellEvent::Begin { step } = event else {
@@ -144,7 +144,8 @@ fn a_guest_that_does_not_come_up_is_tried_twice_and_hung() {
     assert_eq!(processes_about(bench.directory.path()), []);
 }
 
-/// In virtual time, so that the driver is killed at the same moment of the same phase each time.
+/// Uses virtual time, so that the driver is killed at the same moment of the same phase in each
+/// run.
 #[test]
 fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
     let bench = Bench::new(SIZE);
@@ -195,11 +196,12 @@ fn a_guest_that_is_busy_for_ever_is_hung_by_its_instructions() {
     let reason = result.failure.unwrap().reason;
     let words: Vec<&str> = reason.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "million").unwrap();
-    // Of 1000 million; a tenth of the limit passes with the clock on the wall.
+    // The limit is 1000 million instructions. A tenth of the timeout counts wall-clock time, so
+    // fewer may be enough.
     assert!(words[at - 1].parse::<u64>().unwrap() >= 100, "{reason}");
 }
 
-/// Mounts, and sends the driver a signal when the first files of the tree exist.
+/// Returns a mount command that sends the driver a signal when the first files of the tree exist.
 fn driver_gets(signal: &str) -> String {
     format!(
         "ntfs-3g -o big_writes,permissions $0 $1 && {{
@@ -282,7 +284,7 @@ fn no_guest_outlives_an_orchestrator_that_is_killed() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Making the guest comes first.
+    // fsarena builds the guest first.
     until("a guest runs", Duration::from_secs(600), || {
         !processes_about(place.path()).is_empty()
     });

@@ -1,5 +1,5 @@
-//! Virtual time: the same numbers on two days and on a busy machine, results served instead of run again, and
-//! a leak of this machine's time that is found out.
+//! Virtual time: equal numbers on two days and on a busy machine, results from the cache, and
+//! detection of a leak of the host's time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,9 +54,9 @@ poweroff -f
 struct Golden {
     /// QEMU's version string.
     emulator: String,
-    /// The release of the kernel.
+    /// Release of the kernel.
     kernel: String,
-    /// Digest of all that is in the guest's memory when it begins: the first filesystem and the kernel.
+    /// Digest of the initial memory of the guest: the initramfs and the kernel.
     contents: String,
     /// Steps and their durations, in nanoseconds.
     laps: Vec<(String, u64)>,
@@ -194,7 +194,8 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     assert_eq!(key(&mut cached, &job), None);
 }
 
-/// Whether a guest has booted itself or begins where another was saved, it cannot tell; nor when that was saved.
+/// A guest cannot detect whether it has booted or was restored from a snapshot, nor the age of the
+/// snapshot.
 #[test]
 fn a_restored_snapshot_takes_the_same_nanoseconds_as_a_boot() {
     let bench = Bench::new(SIZE);
@@ -212,7 +213,7 @@ fn a_restored_snapshot_takes_the_same_nanoseconds_as_a_boot() {
         let snapshots = Arc::default();
         for _ in 0..runs {
             assert_eq!(run(Some(&snapshots)), booted);
-            assert_eq!(snapshots.len(), 1);
+            assert_eq!(snapshots.count(), 1);
         }
     }
 }
@@ -236,8 +237,8 @@ fn a_mix_of_roles_takes_the_same_nanoseconds_twice() {
     assert_eq!(first, second);
 }
 
-/// mkfs.jfs asks for random numbers, for the volume's name. Without any at hand it would wait until the kernel
-/// has gathered some, a second and more of virtual time.
+/// mkfs.jfs needs random numbers for the name of the volume. Without prepared ones, the program
+/// would wait for the kernel to collect randomness, which takes a second or more of virtual time.
 #[test]
 fn no_program_waits_until_the_kernel_has_gathered_random_numbers() {
     let bench = Bench::new(SIZE);
@@ -272,7 +273,8 @@ fn selftest(words: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(said).unwrap())
 }
 
-/// QEMU's main loop counted some hundred instructions twice when it was woken just as the guest halted.
+/// QEMU's main loop counted some hundred instructions twice if it was woken at the moment when the
+/// guest halted.
 #[test]
 fn self_test_finds_equal_nanoseconds_under_any_load() {
     let conditions = ["busy", "elsewhere", "woken", "stopped", "memory"];

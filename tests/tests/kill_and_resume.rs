@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use crate::stopwatch::Stopwatch;
 
 const KILLS: u32 = 50;
-/// The promise that a user is given for Ctrl-C.
+/// Promised time of the reaction to Ctrl-C.
 const PROMISE: Duration = Duration::from_secs(2);
 /// Timeout for an event that happens immediately or never.
 const NEVER: Duration = Duration::from_secs(120);
@@ -126,7 +126,7 @@ fn killed_at_fifty_instants_every_cell_has_exactly_one_result() {
     while kills < KILLS {
         let sandbox = Sandbox::new();
         let mut child = start(&mut campaign(&sandbox));
-        // With its agent, which would clean up, and without.
+        // Kill fsarena alone or together with its agent, which would clean up.
         let kill = |kills: u32, child, delay| match kills % 2 {
             0 => kill_after(child, delay),
             _ => kill_all_after(child, delay),
@@ -134,7 +134,7 @@ fn killed_at_fifty_instants_every_cell_has_exactly_one_result() {
         while kill(kills, child, whole.mul_f64(rng.next_f64())) {
             kills += 1;
             assert_nothing_left(&sandbox);
-            // Killed before it was stored: nothing to resume, so it begins once more.
+            // A campaign that was killed before it was stored cannot be resumed, so start again.
             let begun = run(sandbox.fsarena().args(["report", "--format", "json"])).code == Some(0);
             child = start(&mut if begun {
                 resume(&sandbox)
@@ -243,7 +243,8 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     fs::remove_dir_all(other).expect("the directory can be removed as advised");
 }
 
-/// A person may have looked into the image, or used the empty directory: what is mounted there is not fsarena's.
+/// A user may have mounted the image, or mounted another filesystem on the empty directory. Such
+/// mounts do not belong to fsarena.
 #[test]
 fn leftovers_with_a_foreign_mount_are_not_removed() {
     let sandbox = Sandbox::new();
@@ -297,7 +298,7 @@ fn wait_until(what: &str, has_come: impl Fn() -> bool) {
     }
 }
 
-/// Starts a campaign of three contenders and waits until one of them is mounted and waits.
+/// Starts a campaign of three contenders and waits until one of them is mounted and blocks.
 fn start_mounted(sandbox: &Sandbox) -> (Child, BlockedContender) {
     let gate = Gate::when_mounted(sandbox);
     let child = start(campaign(sandbox).args(["--contender", "gate"]));
@@ -324,7 +325,7 @@ fn assert_nothing_left(sandbox: &Sandbox) {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-/// Ctrl-C as a terminal sends it: to the whole group of processes.
+/// Sends Ctrl-C as a terminal does: to the whole process group.
 fn interrupt(child: Child) -> CommandOutput {
     end_by(child, Signal::SIGINT)
 }
@@ -385,7 +386,7 @@ fn a_kill_while_a_driver_hangs_leaves_no_processes() {
 #[test]
 fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
     let sandbox = Sandbox::new();
-    // The campaign cannot end before the signal arrives.
+    // The campaign cannot finish before the signal arrives.
     let _gate = Gate::new(&sandbox);
     let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
     let child = start(command.args(["--size", "1GiB"]));
@@ -454,12 +455,12 @@ fn resuming_a_complete_campaign_changes_no_results() {
     sandbox.assert_clean();
 }
 
-/// Killed after the last cell was stored and before the image was removed.
+/// The campaign is killed after the last cell was stored and before the image was removed.
 #[test]
 fn resuming_a_complete_campaign_removes_leftovers_of_a_kill() {
     let sandbox = Sandbox::new();
     run(&mut campaign(&sandbox)).assert_code(0);
-    // Named after the campaign's number and its seed.
+    // The name contains the number and the seed of the campaign.
     let left = sandbox.path("work/fsarena-1-7");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("lock"), "").unwrap();
@@ -468,7 +469,7 @@ fn resuming_a_complete_campaign_removes_leftovers_of_a_kill() {
     sandbox.assert_clean();
 }
 
-/// Whether some file below a directory has bytes in it.
+/// Returns true if a nonempty file exists below a directory.
 fn is_being_written(directory: &Path) -> bool {
     let written = |file: &Metadata| file.is_file() && file.len() > 0;
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

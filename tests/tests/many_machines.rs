@@ -14,7 +14,8 @@ use model::{CampaignResults, CellId, Nanos, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Four cells that run, and four of a filesystem that is larger than the disk, which end at once.
+/// A campaign with four cells that run. Four other cells end at once, because their filesystem is
+/// larger than the disk.
 const CAMPAIGN: [&str; 16] = [
     "--backend",
     "vm",
@@ -39,19 +40,19 @@ fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
     let mut fsarena = sandbox.fsarena();
     fsarena.arg(command);
     fsarena.env("XDG_CACHE_HOME", program::cache());
-    // Workers get it from here.
+    // Workers inherit this variable.
     fsarena.env("TMPDIR", sandbox.path("tmp"));
     fsarena
 }
 
-/// One at a time: nodes keep what is mounted when they start.
+/// Creates an exclusive sandbox: daemons of nodes keep all mounts that exist when they start.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::exclusive();
     fs::create_dir(sandbox.path("tmp")).unwrap();
     sandbox
 }
 
-/// A campaign planned for hosts.
+/// Plans a campaign for several hosts.
 fn planned(sandbox: &Sandbox, contenders: &[&str], rounds: &str, check: &str) -> PathBuf {
     planned_in(sandbox, "planned", contenders, rounds, check)
 }
@@ -94,7 +95,7 @@ fn lasting(mut results: CampaignResults) -> String {
     serde_json::to_string_pretty(&results).unwrap()
 }
 
-/// fsarena that follows Slurm, ended with the test.
+/// A running fsarena that follows Slurm; it ends with the test.
 struct Following(Child);
 
 impl Following {
@@ -139,7 +140,7 @@ fn slurm_failures_do_not_change_results() {
         let running = format!("RUNNING {node} ");
         move |slurm: &Slurm| slurm.queue().contains(&running)
     };
-    // A node that is drained finishes its cell, so that both nodes have results.
+    // A drained node finishes its cell, so that both nodes have results.
     slurm.wait_for(&format!("n2 runs a cell\n{}", said()), runs_on("n2"));
     slurm.wait_for(&format!("n1 runs a cell\n{}", said()), runs_on("n1"));
     slurm.kill("n1");
@@ -203,7 +204,7 @@ fn slurm_failures_do_not_change_results() {
     assert!(!runs_in(&directory));
 }
 
-/// The hosts that results name.
+/// Returns the hosts named in the results.
 fn hosts(directory: &Path) -> Vec<String> {
     let host = |file: serde_json::Value| file["host"].as_str().unwrap().to_owned();
     result_files(directory).into_iter().map(host).collect()
@@ -221,7 +222,7 @@ fn result_files(directory: &Path) -> Vec<serde_json::Value> {
     files.map(|file| read(file.unwrap().path())).collect()
 }
 
-/// A filesystem of a few kilobytes, unmounted with the test.
+/// A filesystem of a few kilobytes that is unmounted at the end of the test.
 struct Small(PathBuf);
 
 impl Small {
@@ -243,8 +244,8 @@ impl Drop for Small {
     }
 }
 
-/// Results have nowhere to go: no cell is taken, and all are once there is room. Nothing is left in the queue when fsarena
-/// gives up, nor after Ctrl-C.
+/// While results cannot be stored, no cell is claimed; once there is space, all cells run. The
+/// queue is empty after fsarena gives up and after Ctrl-C.
 #[test]
 fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let sandbox = sandbox();
@@ -353,7 +354,7 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     a_list_of_versions_is_searched_on_the_nodes(&sandbox, &slurm);
 }
 
-/// Three versions of options of mkfs and mount; with the last, ext4 has a journal again.
+/// Three versions of mkfs and mount options; in the last one, ext4 has a journal again.
 const VERSIONS: &str = r#"
 profile = "smoke"
 contenders = [
@@ -363,7 +364,7 @@ contenders = [
 ]
 "#;
 
-/// With the daemons of another test, which take longer to start than this.
+/// Uses the daemons of another test, because starting them takes longer than this check.
 fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm) {
     let (file, plans) = (sandbox.path("versions.toml"), sandbox.path("versions"));
     fs::write(&file, VERSIONS).unwrap();
@@ -390,7 +391,7 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
     assert_eq!(guard(), said);
 }
 
-/// Files that are results, below a directory.
+/// Counts the result files below a directory.
 fn hosts_of(directory: &Path) -> usize {
     let shelves = fs::read_dir(directory).unwrap();
     let shelves = shelves
@@ -443,13 +444,13 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     };
     let statuses = [0, 1].map(|id| cell(id).result.as_ref().unwrap().status);
     assert!(statuses.contains(&Status::Ok) && statuses.contains(&Status::Unsupported));
-    // Again, to no effect.
+    // A second collection has no effect.
     collect(&sandbox, &directory).assert_code(0);
     assert_eq!(sandbox.results().environments.len(), 1);
     sandbox.assert_clean();
 }
 
-/// A key for a cache that is shared.
+/// Creates a key for a shared cache.
 fn key(sandbox: &Sandbox, name: &str, mode: u32) -> PathBuf {
     let key = sandbox.path(name);
     fs::write(&key, name.repeat(32)).unwrap();
@@ -534,7 +535,7 @@ fn each_bad_cache_has_its_line() {
     }
 }
 
-/// Two hosts that ssh reaches, and fsarena that has them run the campaign.
+/// Two hosts that are reachable by ssh, and an fsarena that runs the campaign on them.
 struct OnHosts {
     hosts: [RemoteHost; 2],
     following: Following,
@@ -573,7 +574,7 @@ impl OnHosts {
         self.hosts.each_ref().map(|host| host.processes("work"))
     }
 
-    /// Waits until a host runs a cell; which.
+    /// Waits until a host runs a cell and returns the index of the host.
     fn host_at_work(&self) -> usize {
         let found = Cell::new(None);
         let is_found = || {
@@ -584,7 +585,7 @@ impl OnHosts {
         found.get().expect("a worker runs")
     }
 
-    /// The campaign ends with every cell, and has lost none.
+    /// Checks that the campaign finishes with every cell and loses none.
     fn ends(&mut self, sandbox: &Sandbox) {
         assert_eq!(self.following.code(), Some(0), "{}", self.said());
         let said = self.said();
@@ -626,7 +627,8 @@ fn ssh_hosts_share_the_cells_and_a_killed_worker_loses_none() {
     }
 }
 
-/// A host does not die, and answers no more: ssh, which asks every few seconds, gives it up by itself.
+/// A host stays alive but stops responding. ssh checks it every few seconds and closes the
+/// connection.
 #[test]
 fn a_disconnected_host_is_named_and_the_other_runs_its_cells() {
     let sandbox = sandbox();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use end_to_end::suites::{READ_AGAIN, read_again};
-use end_to_end::{Entry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 use model::{CampaignResults, CellResult, Status};
 
 const SIZE: u64 = 64 << 20;
@@ -12,10 +12,10 @@ const SIZE: u64 = 64 << 20;
 /// Mounts, and prints its control groups.
 const MOUNT: &str = "mount -o \"$1\" \"$2\" \"$3\" && cat /proc/self/cgroup";
 
-/// Where control groups with memory limits are: the old interface, the new one.
+/// Mount points of control groups with memory limits: cgroup v1 and v2.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
-/// The results of a campaign file with these lines more.
+/// Returns the results of a campaign file with these additional lines.
 fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
     let sandbox = Sandbox::exclusive();
     sandbox.add_suite("again", READ_AGAIN);
@@ -28,7 +28,7 @@ fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
         "{device}",
         "{mountpoint}",
     ];
-    sandbox.add(&Entry::ext4("watched").mount(&mount));
+    sandbox.add(&DirectoryEntry::ext4("watched").mount(&mount));
     let file = sandbox.path("campaign.toml");
     let text = "contenders = [\"watched\"]\nsuites = [\"again\"]\nprofile = \"smoke\"\n\
                 rounds = 1\nsize = \"160 MiB\"\n";
@@ -47,7 +47,7 @@ fn cell(results: &CampaignResults) -> &CellResult {
     cell
 }
 
-/// The control group of ours for memory that the cell was in, by its path below the hierarchy.
+/// Returns fsarena's memory control group of the cell, as a path below the hierarchy.
 fn group(cell: &CellResult) -> Option<&str> {
     let mount = cell.steps.iter().find(|s| s.step == "mount").unwrap();
     let mut paths = mount.output.lines().filter_map(|l| l.split(':').nth(2));
@@ -112,7 +112,7 @@ ends = "call"
 fn a_sweep_shows_the_effect_of_the_limit() {
     let sandbox = Sandbox::exclusive();
     sandbox.add_suite("sizes", SWEEP);
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "sizes");
     run(command.args(["--size", "200 MiB", "--memory", "32 MiB"])).assert_code(0);
     let results = sandbox.results();
@@ -123,7 +123,7 @@ fn a_sweep_shows_the_effect_of_the_limit() {
     assert_eq!(read("sizes-4m"), 0, "it fits");
     assert!(read("sizes-96m") >= SIZE, "it does not fit");
     let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    // The border of a processor's cache may lie between the same two rows.
+    // The size of a processor cache may lie between the same two rows.
     assert!(table.contains("memory ends (32 MiB)"), "{table}");
     sandbox.assert_clean();
 }
@@ -137,7 +137,7 @@ fn a_kill_for_want_of_memory_names_the_limit() {
             .replace("\"again\"", "\"greedy\"")
             .replace("block = \"64 KiB\"", "block = \"48 MiB\""),
     );
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "greedy");
     run(command.args(["--size", "160 MiB", "--memory", "16 MiB"])).assert_code(0);
     let results = sandbox.results();

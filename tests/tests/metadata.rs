@@ -1,4 +1,4 @@
-//! The suite of metadata on real filesystems: one that can do all of it, and one that cannot.
+//! The metadata suite on real filesystems: one that supports all operations, and one that does not.
 
 use std::collections::BTreeMap;
 

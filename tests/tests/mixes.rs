@@ -61,7 +61,7 @@ fn every_role_has_results_alone_and_in_the_mix() {
     let table = report(&[]);
     for line in [
         "Roles alone and combined",
-        "deliver sync-p99, beside collect and backup",
+        "deliver sync-p99, with collect and backup",
         "commit sync-p99, times worse",
         "mix.deliver latency-p99",
     ] {
@@ -72,7 +72,7 @@ fn every_role_has_results_alone_and_in_the_mix() {
     let csv = report(&["--format", "csv"]);
     let of_role = ",mixes,mail-server,mix.deliver,1,sync-p99,s,lower,";
     assert!(csv.contains(of_role), "{csv}");
-    // The result of a role goes by its name wherever results are named.
+    // Every command accepts the name of a role as a part of a result's name.
     let mut history = sandbox.fsarena();
     history.args(["history", "mail-server/mix.deliver:sync-p99"]);
     let said = run(&mut history).assert_code(0).stdout;

@@ -1,4 +1,5 @@
-//! Mounts are nosuid,nodev and private; a directory is worked in without root and never left.
+//! Mounts are nosuid,nodev and private. A campaign in a directory needs no root and never leaves
+//! the directory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::{
-    CommandOutput, Entry, Sandbox, cells_of, leak_check, program, results_of, run, succeed,
+    CommandOutput, DirectoryEntry, Sandbox, cells_of, leak_check, program, results_of, run, succeed,
 };
 use model::Status;
 use nix::sys::signal::{Signal, killpg};
@@ -19,7 +20,7 @@ use nix::unistd::Pid;
 const NEVER: Duration = Duration::from_secs(120);
 const NOBODY: u32 = 65_534;
 
-/// The options of a mount: the sixth field of a line of mountinfo.
+/// Returns the options of a mount: the sixth field of a mountinfo line.
 fn options(line: &str) -> Vec<&str> {
     line.split(' ')
         .nth(5)
@@ -42,7 +43,7 @@ fn mounts_are_nosuid_and_nodev_in_a_private_namespace() {
         "{device}",
         "{mountpoint}",
     ];
-    sandbox.add(&Entry::ext4("watched").mount(&line));
+    sandbox.add(&DirectoryEntry::ext4("watched").mount(&line));
     run(&mut sandbox.campaign(&["watched"], "names")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "watched")[0];
@@ -97,7 +98,7 @@ fn a_running_campaigns_mounts_are_not_seen_outside() {
     assert!(!host.contains(root), "seen outside: {host}");
 }
 
-/// The sandbox as a user without rights sees it: may look everywhere, may write in these places.
+/// Makes the sandbox readable for an unprivileged user, and writable in these places.
 fn open_to_nobody(sandbox: &Sandbox, writable: &[&str]) {
     let mode = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     mode(sandbox.root());
@@ -108,7 +109,7 @@ fn open_to_nobody(sandbox: &Sandbox, writable: &[&str]) {
     }
 }
 
-/// fsarena as a user without rights.
+/// Returns an fsarena command for an unprivileged user.
 fn as_nobody(sandbox: &Sandbox) -> Command {
     let mut command = Command::new("setpriv");
     let user = NOBODY.to_string();

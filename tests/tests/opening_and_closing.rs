@@ -43,7 +43,7 @@ fn the_time_of_fio_holds_opening_and_not_closing() {
     assert!(closing < DELAY, "{closing} ms with a slow close");
 }
 
-/// bonnie++ reads its clocks with `getrusage` among them, which strace sees.
+/// bonnie++ reads its clocks with calls that include `getrusage`, which strace shows.
 #[test]
 fn the_times_of_bonnie_hold_closing_and_not_opening() {
     let sandbox = Sandbox::new();
@@ -63,7 +63,7 @@ fn the_times_of_bonnie_hold_closing_and_not_opening() {
     let mut calls: Vec<char> = trace.lines().filter_map(letter).collect();
     calls.dedup();
     let calls: String = calls.into_iter().collect();
-    // Opened, clock, blocks, fsync, closed, clock.
+    // Order of calls: open, clock, blocks, fsync, close, clock.
     let phases = calls.matches("orbscr").count();
     assert_eq!(phases, 3, "writing, rewriting, reading: {calls}");
 }

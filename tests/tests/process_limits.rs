@@ -1,5 +1,5 @@
-//! A user who may have few processes and threads: each missing one is a failed phase or cell with the reason, and
-//! never a panic or a hang.
+//! Limits on processes and threads of the user: each missing one is a failed phase or cell with a
+//! reason, and never a panic or a hang.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use model::{CellResult, Status};
 /// User ID for only this test, because the limit counts all processes of a user.
 const USER: u32 = 54_322;
 
-/// Two phases want eight threads, the first and the last one none.
+/// A suite in which two phases need eight threads, while the first and the last phase need none.
 const CROWD: &str = r#"
 name = "crowd"
 title = "Many hands"

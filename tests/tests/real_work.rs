@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use end_to_end::{Entry, Sandbox, cells_of, program, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, program, run};
 use model::{PhaseResult, Status};
 
 /// Returns a suite of commands, each a phase with a name, a command and further settings.
@@ -38,7 +38,7 @@ fn a_failed_step_skips_only_the_steps_that_need_it() {
         ("last", "true", ""),
     ];
     sandbox.add_suite("work", &suite("", &phases));
-    sandbox.add(&Entry::ext4("frail"));
+    sandbox.add(&DirectoryEntry::ext4("frail"));
     run(&mut sandbox.campaign(&["frail"], "work")).assert_code(0);
     let results = sandbox.results();
     let cell = cells_of(&results, "frail")[0];
@@ -68,7 +68,7 @@ fn a_failed_step_skips_only_the_steps_that_need_it() {
 #[test]
 fn a_phase_needs_earlier_phases_and_a_named_archive() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("ext"));
+    sandbox.add(&DirectoryEntry::ext4("ext"));
     let refused = |text: &str| {
         sandbox.add_suite("work", text);
         run(&mut sandbox.campaign(&["ext"], "work"))
@@ -87,7 +87,7 @@ fn a_phase_needs_earlier_phases_and_a_named_archive() {
     assert!(said.contains("no [[archive]] has this name"), "{said}");
 }
 
-/// The baseline is no third side of a guard.
+/// The baseline of the suite is not added to a guard as a third side.
 #[test]
 fn a_guard_of_real_work_compares_its_two_sides() {
     let sandbox = Sandbox::new();
@@ -140,7 +140,7 @@ fn archives_are_downloaded_once_and_again_if_damaged() {
     let read = "[[test.phase]]\nname = \"read\"\nop = \"read-files\"\ndirectory = \"tree\"\n";
     let text = suite(SED, &[("unpack", unpack, "writes = \"14 MB\"")]) + read;
     sandbox.add_suite("work", &text);
-    sandbox.add(&Entry::ext4("ext"));
+    sandbox.add(&DirectoryEntry::ext4("ext"));
     let again = || {
         let mut campaign = sandbox.campaign(&["ext"], "work");
         run(campaign.env("XDG_CACHE_HOME", program::cache())).assert_code(0)
@@ -176,7 +176,7 @@ fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
         "work",
         &suite(&head, &[("unpack", "tar -xf $ARCHIVES/sed", "")]),
     );
-    sandbox.add(&Entry::ext4("ext"));
+    sandbox.add(&DirectoryEntry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "work");
     let said = run(campaign.env("XDG_CACHE_HOME", program::cache()))
         .assert_code(3)
@@ -197,7 +197,7 @@ fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
 #[test]
 fn real_work_of_the_studies_runs_and_is_compared_with_tmpfs() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("ext"));
+    sandbox.add(&DirectoryEntry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "emerging");
     campaign.args(["-s", "os2-shootout", "--size", "256 MiB", "--rounds", "1"]);
     run(campaign.env("XDG_CACHE_HOME", program::cache())).assert_code(0);

@@ -1,7 +1,8 @@
-//! The report's page in a real browser: it loads from a file, asks for nothing, complains of nothing, shows
-//! hostile text as text, and sorts, filters, opens and weighs as it says. Needs the Debian package chromium.
+//! The report page in a real browser. It loads from a file, sends no requests, logs no errors, and
+//! shows hostile text as text. Sorting, filtering, opening and weighing work as documented. Needs
+//! the Debian package chromium.
 
-use end_to_end::{Browser, Page, View};
+use end_to_end::{Browser, BrowserPage, Viewport};
 use model::{
     AccessPattern, Bytes, CacheState, CampaignResults, Cell, CellResult, DriverKind, Io, Nanos, Op,
     Phase, SeededRng, SyncAtEnd, Test,
@@ -9,7 +10,7 @@ use model::{
 use report::{DocumentOptions, ReportFormat, render};
 use stats::{analyse, fixture};
 
-/// The largest page that is promised for [`large`], in bytes.
+/// Promised maximum size of the page for [`large`], in bytes.
 const LARGEST: usize = 3_000_000;
 
 pub(crate) fn html(results: &CampaignResults) -> String {
@@ -22,7 +23,7 @@ pub(crate) fn html(results: &CampaignResults) -> String {
 }
 
 /// Opens a page in a new browser. Checks that the page logged no messages and made no requests.
-pub(crate) fn look<T>(html: &str, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
+pub(crate) fn look<T>(html: &str, view: Viewport, at: impl FnOnce(&mut BrowserPage<'_>) -> T) -> T {
     look_at(html, "", view, at)
 }
 
@@ -30,8 +31,8 @@ pub(crate) fn look<T>(html: &str, view: View, at: impl FnOnce(&mut Page<'_>) -> 
 pub(crate) fn look_at<T>(
     html: &str,
     fragment: &str,
-    view: View,
-    at: impl FnOnce(&mut Page<'_>) -> T,
+    view: Viewport,
+    at: impl FnOnce(&mut BrowserPage<'_>) -> T,
 ) -> T {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("page.html");
@@ -49,34 +50,34 @@ pub(crate) fn look_at<T>(
 }
 
 /// Returns the names of the visible columns of the overview, from left to right.
-pub(crate) fn columns(page: &mut Page<'_>) -> Vec<String> {
+pub(crate) fn columns(page: &mut BrowserPage<'_>) -> Vec<String> {
     page.texts(
         "[...document.querySelectorAll('#heat thead [data-c]')].filter(n => !n.hidden).map(n => n.innerText.trim())",
     )
 }
 
-/// The name above the column of a contender.
-fn column(page: &mut Page<'_>, contender: &str) -> String {
+/// Returns the heading of a contender's column.
+fn column(page: &mut BrowserPage<'_>, contender: &str) -> String {
     page.text(&format!(
         "document.querySelector('#heat thead [data-c=\"{contender}\"]').innerText.trim()"
     ))
 }
 
-/// Shows what only paper has, for who asks for all of it.
-fn look_at_whole_print(page: &mut Page<'_>) {
+/// Shows the print layout with the option to print everything.
+fn look_at_whole_print(page: &mut BrowserPage<'_>) {
     page.run("document.querySelector('#printing input').click()");
     page.look_at_print();
 }
 
 /// Returns the names of the visible phases of the overview, from top to bottom.
-fn phases(page: &mut Page<'_>) -> Vec<String> {
+fn phases(page: &mut BrowserPage<'_>) -> Vec<String> {
     page.texts(
         "[...document.querySelectorAll('#heat tr:has(td[data-c])')].filter(n => n.offsetParent !== null) \
          .map(n => n.querySelector('th a').innerText)",
     )
 }
 
-fn scroll_to(page: &mut Page<'_>, selector: &str) {
+fn scroll_to(page: &mut BrowserPage<'_>, selector: &str) {
     page.run(&format!(
         "(() => {{ const to = document.querySelector('{selector}'); \
          for (let node = to; node; node = node.parentElement) if (node.localName === 'details') node.open = true; \
@@ -85,13 +86,13 @@ fn scroll_to(page: &mut Page<'_>, selector: &str) {
     page.settle();
 }
 
-fn status(page: &mut Page<'_>) -> String {
+fn status(page: &mut BrowserPage<'_>) -> String {
     page.text("document.getElementById('status').textContent")
 }
 
 #[test]
 fn a_real_comparison_loads_and_draws_visible_charts() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let title = page.text("document.title");
         assert!(
             title.starts_with("9 filesystems, Linux 6.18, ") && title.ends_with(" · fsarena"),
@@ -117,7 +118,7 @@ fn a_real_comparison_loads_and_draws_visible_charts() {
 
 #[test]
 fn charts_show_the_same_values_as_their_tables() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         look_at_whole_print(page);
         let differing = page.texts(
             "[...document.querySelectorAll('article[data-phase], article[data-phase] figure figure')].flatMap(chart => { \
@@ -129,8 +130,8 @@ fn charts_show_the_same_values_as_their_tables() {
                return cells.length && cells.join() === drawn.join() ? [] : [`${chart.id}: ${cells} / ${drawn}`]; })",
         );
         assert_eq!(differing, Vec::<String>::new());
-        page.look(View::DESK);
-        // Every metric, too: the tables behind their charts are made of the same numbers.
+        page.look(Viewport::DESK);
+        // Also for every metric: the tables next to the charts use the same numbers.
         page.run("document.querySelector('#test-2-1 [role=tab]:last-child').click()");
         let others = page.number("document.querySelectorAll('#test-2-1 .others figure').length");
         assert!(others > 15.0, "{others}");
@@ -139,7 +140,7 @@ fn charts_show_the_same_values_as_their_tables() {
 
 #[test]
 fn hostile_text_stays_text() {
-    look(&html(&fixture::hostile()), View::DESK, |page| {
+    look(&html(&fixture::hostile()), Viewport::DESK, |page| {
         look_at_whole_print(page);
         for tag in ["img", "iframe", "object", "link", "base"] {
             let count = page.number(&format!("document.querySelectorAll('{tag}').length"));
@@ -168,7 +169,7 @@ fn hostile_text_stays_text() {
             boxes.iter().any(|text| text.contains("\\u{202e}")),
             "{boxes:?}"
         );
-        page.look(View::DESK);
+        page.look(Viewport::DESK);
         page.run("document.querySelector('#heat tr[data-phase] td[data-c=\"1\"]').click()");
         let title = page.text("document.getElementById('detail-title').textContent");
         assert!(title.starts_with("<script>alert"), "{title}");
@@ -186,7 +187,7 @@ fn injected_markup_is_stopped_and_logged() {
     let file = directory.path().join("page.html");
     std::fs::write(&file, html).unwrap();
     let mut browser = Browser::start();
-    let mut page = browser.open(&file, View::DESK);
+    let mut page = browser.open(&file, Viewport::DESK);
     page.run("document.getElementById('p').click()");
     assert!(page.text("document.title").ends_with(" · fsarena"));
     let complaints = page.console();
@@ -196,7 +197,7 @@ fn injected_markup_is_stopped_and_logged() {
 
 #[test]
 fn a_row_orders_the_contenders_and_a_column_the_phases() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let planned = columns(page);
         let row = "document.querySelector('#heat tr[data-phase=\"0\"] .sort')";
         page.run(&format!("{row}.click()"));
@@ -236,7 +237,7 @@ fn a_row_orders_the_contenders_and_a_column_the_phases() {
 
 #[test]
 fn filters_hold_for_the_whole_page() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let all = columns(page);
         let group = "[...document.querySelectorAll('.groups label')].find(n => n.textContent.includes('FUSE')) \
                      .querySelector('input')";
@@ -280,7 +281,7 @@ fn filters_hold_for_the_whole_page() {
 
 #[test]
 fn the_overview_switches_between_results_ratios_and_metrics() {
-    look(&html(&fixture::plain()), View::DESK, |page| {
+    look(&html(&fixture::plain()), Viewport::DESK, |page| {
         let row = "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] td[data-c]')].map(n => n.firstChild.textContent)";
         let show = |view: &str| {
             format!(
@@ -300,7 +301,7 @@ fn the_overview_switches_between_results_ratios_and_metrics() {
 
 #[test]
 fn a_cell_opens_into_its_detail_by_keys_alone() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let stop = "document.querySelector('#heat [tabindex=\"0\"]')";
         page.run(&format!("{stop}.focus()"));
         for key in ["ArrowDown", "ArrowRight", "ArrowRight"] {
@@ -326,7 +327,7 @@ fn a_cell_opens_into_its_detail_by_keys_alone() {
 
 #[test]
 fn tabs_of_a_phase_show_latency_and_processor_time() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         scroll_to(page, "#test-2-1");
         page.run("document.querySelector('#test-2-1 [role=tab]').focus()");
         page.press("ArrowRight");
@@ -353,7 +354,7 @@ fn tabs_of_a_phase_show_latency_and_processor_time() {
 
 #[test]
 fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         scroll_to(page, "#test-3 figure.card");
         let totals = page.number("document.querySelectorAll('#test-3 .steps .total').length");
         assert_eq!(totals, 8.0);
@@ -366,7 +367,7 @@ fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
 
 #[test]
 fn a_total_with_a_failed_step_is_invalid_and_shows_its_attempts() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let row = |attempt: &str, contender: usize| {
             format!(
                 "[...[...document.querySelectorAll('#totals tbody')].find(n => n.querySelector('.test a').textContent \
@@ -409,7 +410,7 @@ fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
         group("ext", &["ext2", "ext3", "ext4"]),
         group("journaling", &["ext3", "ext4", "xfs"]),
     ];
-    look(&html(&results), View::DESK, |page| {
+    look(&html(&results), Viewport::DESK, |page| {
         let label = "[...document.querySelectorAll('.groups label')].find(n => n.textContent.includes('journaling'))";
         assert_eq!(
             page.text(&format!("{label}.textContent.trim()")),
@@ -431,7 +432,7 @@ fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
 
 #[test]
 fn sweeps_show_curves_with_borders_and_the_surface() {
-    look(&html(&fixture::swept()), View::DESK, |page| {
+    look(&html(&fixture::swept()), Viewport::DESK, |page| {
         scroll_to(page, "article[data-sweep]");
         let borders = page.texts(
             "[...document.querySelector('article[data-sweep]').querySelectorAll('text.border')].map(n => n.textContent)",
@@ -458,9 +459,9 @@ fn sweeps_show_curves_with_borders_and_the_surface() {
 
 #[test]
 fn a_telephone_shows_the_page_without_a_sideways_scroll() {
-    look(&html(&fixture::realistic()), View::PHONE, |page| {
+    look(&html(&fixture::realistic()), Viewport::PHONE, |page| {
         page.look_at_print();
-        page.look(View::PHONE);
+        page.look(Viewport::PHONE);
         let (wide, window) = (
             page.number("document.documentElement.scrollWidth"),
             page.number("innerWidth"),
@@ -471,7 +472,7 @@ fn a_telephone_shows_the_page_without_a_sideways_scroll() {
 
 #[test]
 fn printing_with_all_charts_draws_every_chart_of_a_phase() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         page.run("document.querySelector('#printing input').click()");
         let printed = page.print();
         assert!(printed.starts_with(b"%PDF-"));
@@ -485,7 +486,7 @@ fn printing_with_all_charts_draws_every_chart_of_a_phase() {
 #[test]
 fn without_scripts_every_table_is_visible_and_no_part_is_empty() {
     for (results, tables) in [(fixture::realistic(), 10.0), (fixture::swept(), 2.0)] {
-        look(&html(&results), View::SCRIPTLESS, |page| {
+        look(&html(&results), Viewport::SCRIPTLESS, |page| {
             let ran = page.run("document.documentElement.classList.contains('js')");
             assert_eq!(ran, false, "the browser runs no scripts");
             let shown = page.number(
@@ -516,7 +517,7 @@ fn without_scripts_every_table_is_visible_and_no_part_is_empty() {
 
 #[test]
 fn a_sweep_over_disks_is_a_line_over_the_number_of_disks() {
-    look(&html(&fixture::over_disks()), View::DESK, |page| {
+    look(&html(&fixture::over_disks()), Viewport::DESK, |page| {
         scroll_to(page, "article[data-sweep]");
         let lines =
             page.number("document.querySelectorAll('article[data-sweep] .lines .series').length");
@@ -528,7 +529,7 @@ fn a_sweep_over_disks_is_a_line_over_the_number_of_disks() {
 
 #[test]
 fn every_control_has_a_name() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let nameless = page.texts(
             "[...document.querySelectorAll('button, select, input, a')].filter(n => !(n.textContent.trim() || \
              n.getAttribute('aria-label') || n.labels?.[0]?.textContent.trim())).map(n => n.outerHTML)",
@@ -537,7 +538,7 @@ fn every_control_has_a_name() {
     });
 }
 
-/// Twenty contenders, a hundred phases with all their metrics, five rounds.
+/// Returns a campaign of twenty contenders, a hundred phases with all metrics, and five rounds.
 pub(crate) fn large() -> CampaignResults {
     let names: Vec<String> = (1..=20).map(|n| format!("filesystem-{n}")).collect();
     let contenders = names
@@ -574,7 +575,7 @@ fn measured(cell: &Cell, test: &Test) -> Option<CellResult> {
 fn twenty_contenders_in_a_hundred_phases_fit_three_megabytes() {
     let html = html(&large());
     assert!(html.len() < LARGEST, "{} bytes", html.len());
-    look(&html, View::DESK, |page| {
+    look(&html, Viewport::DESK, |page| {
         assert_eq!(
             page.number("document.querySelectorAll('article[data-phase]').length"),
             100.0

@@ -1,6 +1,6 @@
 //! The part of the report page about simulated disks, in a real browser.
 
-use end_to_end::View;
+use end_to_end::Viewport;
 use model::{Bytes, Nanos, SimulatedDiskStats};
 use report::{DiskMaps, PhaseMap, mapped_cells, page};
 use stats::{analyse, fixture};
@@ -43,8 +43,8 @@ fn html() -> String {
     page(&results, &analyse(&results), &maps, None)
 }
 
-/// Opens the detail of the first contender in a phase of the overview.
-fn open(page: &mut end_to_end::Page<'_>, phase: usize) {
+/// Opens the details of the first contender in a phase of the overview.
+fn open(page: &mut end_to_end::BrowserPage<'_>, phase: usize) {
     page.run(&format!(
         "document.querySelectorAll('#heat tbody tr:has(td[data-c])')[{phase}].querySelector('td button, td[data-c]').click()"
     ));
@@ -53,10 +53,10 @@ fn open(page: &mut end_to_end::Page<'_>, phase: usize) {
 
 #[test]
 fn the_detail_shows_time_components_and_draws_the_map() {
-    for view in [View::DESK, View::PHONE] {
+    for view in [Viewport::DESK, Viewport::PHONE] {
         look(&html(), view, |page| {
             open(page, 0);
-            let count = |page: &mut end_to_end::Page<'_>, of: &str| {
+            let count = |page: &mut end_to_end::BrowserPage<'_>, of: &str| {
                 page.number(&format!("document.querySelectorAll('#detail {of}').length"))
             };
             assert!(
@@ -75,7 +75,7 @@ fn the_detail_shows_time_components_and_draws_the_map() {
             page.run("document.getElementById('detail').close()");
             open(page, 1);
             let text = page.text("document.getElementById('detail').innerText");
-            assert!(text.contains("The map of this phase is left out"), "{text}");
+            assert!(text.contains("The map of this phase is omitted"), "{text}");
         });
     }
 }

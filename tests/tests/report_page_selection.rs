@@ -1,7 +1,7 @@
 //! The selection on the report page, in a real browser: its conclusions equal the analysis of the
 //! same selection, it is part of the address, and downloads contain it.
 
-use end_to_end::{Page, View};
+use end_to_end::{BrowserPage, Viewport};
 use model::{CampaignResults, Clock, SeededRng, UseCase, WorkloadCategory};
 use report::{DocumentOptions, ReportFormat, render};
 use stats::{Analysis, Rank, Selection, SuitesByGroup, analyse, fixture};
@@ -9,7 +9,7 @@ use stats::{Analysis, Rank, Selection, SuitesByGroup, analyse, fixture};
 use crate::report_page::{columns, html, large, look, look_at};
 use crate::report_page_uses::spread;
 
-/// Uses of different weights, as a catalog would have them.
+/// Returns uses with different weights, as in a catalog.
 fn uses() -> Vec<UseCase> {
     let one = |title: &str, weights: &[(WorkloadCategory, f64)]| UseCase {
         title: title.to_owned(),
@@ -53,7 +53,7 @@ pub(crate) fn with_uses(results: &CampaignResults) -> (Analysis, String) {
     (analysis, html)
 }
 
-/// The text of markup.
+/// Returns the text without markup.
 fn plain(html: &str) -> String {
     let mut text = String::new();
     for piece in html.split('<') {
@@ -74,7 +74,7 @@ fn between<'a>(html: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The mark of a place, as the tables have it.
+/// Returns the symbol of a rank in the tables.
 fn mark(place: Option<&Rank>) -> &'static str {
     match place {
         Some(place) if place.best => "▲",
@@ -85,8 +85,8 @@ fn mark(place: Option<&Rank>) -> &'static str {
     }
 }
 
-/// Marks of all results that are shown, row by row, contenders as planned.
-fn marks(page: &mut Page<'_>) -> Vec<String> {
+/// Returns the symbols of all visible results, row by row, with contenders in plan order.
+fn marks(page: &mut BrowserPage<'_>) -> Vec<String> {
     page.texts(
         "[...document.querySelectorAll('#heat tr[data-phase]:not([data-row])')].filter(tr => !tr.hidden).map(tr => \
          [...tr.querySelectorAll('td[data-c]')].filter(td => !td.hidden).sort((a, b) => a.dataset.c - b.dataset.c) \
@@ -94,7 +94,7 @@ fn marks(page: &mut Page<'_>) -> Vec<String> {
     )
 }
 
-/// In campaigns of few rounds, of many, without noise, and with failures.
+/// Covers campaigns of few and of many rounds, without noise, and with failures.
 #[test]
 fn conclusions_of_a_selection_equal_its_analysis() {
     let campaigns = [
@@ -113,7 +113,7 @@ fn conclusions_of_a_selection_equal_its_analysis() {
             .map(|t| t.name.as_str())
             .collect();
         let mut rng = SeededRng::substream(number as u64, "selections");
-        look(&html, View::DESK, |page| {
+        look(&html, Viewport::DESK, |page| {
             page.run("document.querySelector('#overall details').open = true");
             let choosable: Vec<String> = page.texts(
                 "JSON.parse(document.getElementById('data').textContent).tests.map(test => test.name)",
@@ -169,8 +169,8 @@ fn conclusions_of_a_selection_equal_its_analysis() {
     }
 }
 
-/// Clicks until these contenders are shown, and all tests but one.
-fn select(page: &mut Page<'_>, contenders: &[bool], off: Option<&str>) {
+/// Clicks until only these contenders and all tests except one are shown.
+fn select(page: &mut BrowserPage<'_>, contenders: &[bool], off: Option<&str>) {
     let wanted: Vec<String> = contenders.iter().map(bool::to_string).collect();
     page.run(&format!(
         "(() => {{ const [who, what] = document.querySelectorAll('#filter .boxes'); \
@@ -204,7 +204,12 @@ fn expected_marks(analysis: &Analysis, contenders: &[bool], off: Option<&str>) -
 }
 
 /// Checks the scores of groups and their text.
-fn expect_groups(page: &mut Page<'_>, analysis: &Analysis, expected: &str, contenders: &[bool]) {
+fn expect_groups(
+    page: &mut BrowserPage<'_>,
+    analysis: &Analysis,
+    expected: &str,
+    contenders: &[bool],
+) {
     let overall = &analysis.overall;
     for (line, group) in overall.groups.iter().enumerate() {
         for (c, score) in group
@@ -244,7 +249,7 @@ fn expect_groups(page: &mut Page<'_>, analysis: &Analysis, expected: &str, conte
 }
 
 /// Returns the visible state of the page.
-fn seen(page: &mut Page<'_>) -> Vec<String> {
+fn seen(page: &mut BrowserPage<'_>) -> Vec<String> {
     page.settle();
     let mut seen = columns(page);
     seen.extend(page.texts(
@@ -266,7 +271,7 @@ fn seen(page: &mut Page<'_>) -> Vec<String> {
 #[test]
 fn a_copied_address_shows_the_same_page() {
     let (_, html) = with_uses(&fixture::realistic());
-    let (state, before) = look(&html, View::DESK, |page| {
+    let (state, before) = look(&html, Viewport::DESK, |page| {
         for click in [
             "document.querySelectorAll('.uses button')[1].click()",
             "document.querySelectorAll('#filter .boxes')[0].querySelectorAll('input')[3].click()",
@@ -287,15 +292,15 @@ fn a_copied_address_shows_the_same_page() {
     ] {
         assert!(state.contains(part), "{part}: {state}");
     }
-    look_at(&html, &state, View::DESK, |page| {
+    look_at(&html, &state, Viewport::DESK, |page| {
         assert_eq!(seen(page), before);
     });
     let nonsense = "#use=99&hidden=1.x&off=-1&weights=1&open=900.900&order=p9999&at=nowhere&column=%3Cb%3E\
          &__proto__=1&toString=1&view=zz";
-    look_at(&html, nonsense, View::DESK, |page| {
+    look_at(&html, nonsense, Viewport::DESK, |page| {
         assert_eq!(columns(page).len(), 9, "what does not fit is not taken");
     });
-    look_at(&html, "#method", View::DESK, |page| {
+    look_at(&html, "#method", Viewport::DESK, |page| {
         page.settle();
         assert_eq!(
             page.run("document.querySelector('#method details').open"),
@@ -308,11 +313,11 @@ fn a_copied_address_shows_the_same_page() {
 fn the_first_screen_answers() {
     let (_, html) = with_uses(&fixture::realistic());
     for view in [
-        View {
+        Viewport {
             width: 1440,
-            ..View::DESK
+            ..Viewport::DESK
         },
-        View::PHONE,
+        Viewport::PHONE,
     ] {
         look(&html, view, |page| {
             for part in [
@@ -344,7 +349,7 @@ fn the_first_screen_answers() {
 #[test]
 fn the_bar_with_the_selection_stays_in_sight() {
     let (_, html) = with_uses(&fixture::realistic());
-    for view in [View::DESK, View::PHONE] {
+    for view in [Viewport::DESK, Viewport::PHONE] {
         look(&html, view, |page| {
             page.run("scrollTo({ top: 2500, behavior: 'instant' })");
             page.settle();
@@ -357,13 +362,13 @@ fn the_bar_with_the_selection_stays_in_sight() {
 #[test]
 fn noisy_phases_and_those_that_hardly_differ_can_be_hidden() {
     let (_, html) = with_uses(&fixture::realistic());
-    look(&html, View::DESK, |page| {
+    look(&html, Viewport::DESK, |page| {
         let rows =
             "[...document.querySelectorAll('#heat tr[data-phase]')].filter(n => !n.hidden).length";
         let all = page.number(rows);
         for place in [0, 1] {
             if place == 1 {
-                // All but the last leave nearly the same space.
+                // All contenders except the last leave nearly the same space.
                 page.run("document.querySelectorAll('#filter .boxes')[0].querySelectorAll('input')[8].click()");
             }
             let click =
@@ -377,14 +382,14 @@ fn noisy_phases_and_those_that_hardly_differ_can_be_hidden() {
     });
 }
 
-/// Catches what a page would save, instead of a file.
+/// Captures the files that a page would save.
 const CAUGHT: &str = "(() => { window.caught = []; URL.createObjectURL = blob => { window.caught.push(blob); return 'blob:x'; }; \
      HTMLAnchorElement.prototype.click = function () { window.names = [...(window.names ?? []), this.download]; }; })()";
 
 #[test]
 fn the_shown_results_can_be_downloaded() {
     let (_, html) = with_uses(&fixture::realistic());
-    look(&html, View::DESK, |page| {
+    look(&html, Viewport::DESK, |page| {
         page.run(
             "document.querySelectorAll('#filter .boxes')[0].querySelectorAll('input')[3].click()",
         );
@@ -429,7 +434,7 @@ fn the_shown_results_can_be_downloaded() {
             "{names:?}"
         );
     });
-    look(&html, View::DARK, |page| {
+    look(&html, Viewport::DARK, |page| {
         page.run("HTMLAnchorElement.prototype.click = function () { window.saved = this.href; }");
         page.run("document.querySelectorAll('.use .save button')[1].click()");
         let begins = page.text(
@@ -445,7 +450,7 @@ fn the_shown_results_can_be_downloaded() {
     });
 }
 
-/// Sheets of a PDF.
+/// Counts the pages of a PDF.
 fn sheets(printed: &[u8]) -> usize {
     let text = String::from_utf8_lossy(printed);
     text.matches("/Type /Page").count() - text.matches("/Type /Pages").count()
@@ -455,7 +460,7 @@ fn sheets(printed: &[u8]) -> usize {
 fn paper_has_the_answer_the_results_and_the_method_on_six_sheets_at_most() {
     for results in [fixture::realistic(), large()] {
         let (_, html) = with_uses(&results);
-        look(&html, View::DESK, |page| {
+        look(&html, Viewport::DESK, |page| {
             let few = sheets(&page.print());
             assert!((1..=6).contains(&few), "{few} sheets");
             page.look_at_print();
@@ -485,7 +490,7 @@ fn a_telephone_is_pushed_sideways_nowhere() {
         large(),
     ] {
         let (_, html) = with_uses(&results);
-        look(&html, View::PHONE, |page| {
+        look(&html, Viewport::PHONE, |page| {
             page.run(
                 "for (const part of document.querySelectorAll('main details')) part.open = true",
             );
@@ -505,7 +510,7 @@ fn a_telephone_is_pushed_sideways_nowhere() {
 #[test]
 fn every_contender_can_be_reached_in_the_results() {
     let (_, html) = with_uses(&large());
-    for view in [View::DESK, View::PHONE] {
+    for view in [Viewport::DESK, Viewport::PHONE] {
         look(&html, view, |page| {
             let shown = "[...document.querySelectorAll('#heat thead [data-c]')].filter(n => n.checkVisibility()).map(n => n.dataset.c)";
             let mut reached: std::collections::BTreeSet<String> =
@@ -522,7 +527,7 @@ fn every_contender_can_be_reached_in_the_results() {
 #[test]
 fn cells_that_are_not_ok_are_the_same_number_everywhere() {
     for results in [fixture::realistic(), fixture::hostile()] {
-        look(&html(&results), View::DESK, |page| {
+        look(&html(&results), Viewport::DESK, |page| {
             let of_contenders = page.number(
                 "[...document.querySelectorAll('.contenders tbody tr')].reduce((sum, tr) => sum + Number(tr.cells[3].textContent), 0)",
             );
@@ -558,7 +563,7 @@ fn numbers_in_the_results_are_neither_long_nor_nearly_zero() {
         fixture::swept(),
         large(),
     ] {
-        look(&html(&results), View::DESK, |page| {
+        look(&html(&results), Viewport::DESK, |page| {
             let odd = page.texts(
                 "[...document.querySelectorAll('#heat td[data-c]')].map(n => n.firstChild?.textContent ?? '') \
                  .filter(text => /^≥?0\\.0\\d/.test(text) || /^≥?\\d{5,}/.test(text))",
@@ -570,7 +575,7 @@ fn numbers_in_the_results_are_neither_long_nor_nearly_zero() {
 
 #[test]
 fn every_chart_is_in_the_index_and_found_by_its_words() {
-    look(&html(&fixture::realistic()), View::DESK, |page| {
+    look(&html(&fixture::realistic()), Viewport::DESK, |page| {
         let charts = page.text("document.querySelector('#chart-index input').placeholder");
         let count: u32 = charts.split(' ').nth(1).unwrap().parse().unwrap();
         assert!(count > 300, "{charts}");
@@ -592,7 +597,7 @@ fn every_chart_is_in_the_index_and_found_by_its_words() {
 fn a_large_page_with_uses_fits_three_megabytes() {
     let (_, html) = with_uses(&large());
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
-    look(&html, View::DESK, |page| {
+    look(&html, Viewport::DESK, |page| {
         let took = page.number(
             "(() => { const boxes = document.querySelectorAll('#filter .boxes')[0].querySelectorAll('input'); \
              const times = [0, 1, 2, 3, 4].map(c => { const begin = performance.now(); boxes[c].click(); \

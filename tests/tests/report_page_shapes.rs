@@ -2,7 +2,7 @@
 //! answer, on a desktop and on a phone, and no part needs horizontal scrolling. `PICTURES=DIR`
 //! stores a picture of each for inspection.
 
-use end_to_end::{Browser, Page, View};
+use end_to_end::{Browser, BrowserPage, Viewport};
 use model::{
     AccessPattern, Bytes, CacheState, CampaignResults, Cell, CellResult, Clock, DiskModel,
     DriverKind, GuestDisk, Io, Nanos, Op, Phase, SeededRng, Status, SyncAtEnd, Test,
@@ -33,7 +33,7 @@ fn of(contenders: usize, rounds: u32, run: fn(&Cell, &Test) -> CellResult) -> Ca
     )
 }
 
-/// Each contender has its time, and each round a little more or less.
+/// Returns a result in which each contender has a typical time with a small variation per round.
 fn went_well(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = SeededRng::substream(cell.id.0.into(), "shape");
     let number = cell
@@ -76,7 +76,7 @@ fn shapes() -> [(&'static str, CampaignResults); 6] {
 
 /// Checks that the answer is visible without scrolling, and the whole page without horizontal
 /// scrolling.
-fn answers_at_once(page: &mut Page<'_>, shape: &str) {
+fn answers_at_once(page: &mut BrowserPage<'_>, shape: &str) {
     let answer = "[...document.querySelectorAll('header .said, header .verdict p')].find(p => p.offsetHeight)";
     let (top, said) = (
         page.number(&format!("{answer}.getBoundingClientRect().top")),
@@ -100,8 +100,8 @@ fn campaigns_of_every_shape_are_answered_on_the_first_screen() {
     for (shape, results) in shapes() {
         let file = directory.path().join(format!("{shape}.html"));
         std::fs::write(&file, with_uses(&results).1).unwrap();
-        let mut page = browser.open(&file, View::DESK);
-        for (view, name) in [(View::DESK, "desk"), (View::PHONE, "phone")] {
+        let mut page = browser.open(&file, Viewport::DESK);
+        for (view, name) in [(Viewport::DESK, "desk"), (Viewport::PHONE, "phone")] {
             page.look(view);
             answers_at_once(&mut page, shape);
             if let Some(pictures) = &pictures {

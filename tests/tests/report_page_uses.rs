@@ -1,14 +1,14 @@
 //! The section on uses of the report page, in a real browser: for user-defined weights, its sliders
 //! give the same answer as every report.
 
-use end_to_end::View;
+use end_to_end::Viewport;
 use model::{CampaignResults, CategoryWeight, Clock, Nanos, SeededRng, UseCase, WorkloadCategory};
 use report::{DocumentOptions, ReportFormat, render};
 use stats::{analyse, fixture};
 
 use crate::report_page::look;
 
-/// A use that weighs three groups, as a data file would.
+/// Returns a use that weighs three categories, as in a data file.
 fn use_of_files() -> UseCase {
     let weight = |group, weight| CategoryWeight {
         group,
@@ -44,7 +44,7 @@ fn sliders_weigh_as_the_analysis_does() {
         &analysis,
         &DocumentOptions::default(),
     );
-    look(&html, View::DESK, |page| {
+    look(&html, Viewport::DESK, |page| {
         let mut orders = std::collections::BTreeSet::new();
         for weights in [
             [60.0, 30.0, 10.0],
@@ -123,7 +123,7 @@ pub(crate) fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
             };
         }
     }
-    // A budget leaves rounds out.
+    // A budget skips rounds.
     results
         .cells
         .retain(|stored| (stored.cell.id.0 + stored.cell.round) % 7 != 0 || stored.cell.round < 3);
@@ -149,7 +149,7 @@ fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> Str
     said.replace("<code>", "").replace("</code>", "")
 }
 
-/// Over many weights, in campaigns of few rounds, of many, and without noise.
+/// Covers many weights, in campaigns of few and of many rounds, and without noise.
 #[test]
 fn sliders_give_the_same_answer_as_reports_with_these_weights() {
     let groups = [
@@ -188,7 +188,7 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
                 &DocumentOptions::default(),
             )
         };
-        look(&html, View::DESK, |page| {
+        look(&html, Viewport::DESK, |page| {
             let fixed = page.number("Number(document.querySelector('#uses input:disabled').value)");
             for _ in 0..30 {
                 let mut weights = draw();

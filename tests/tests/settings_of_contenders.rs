@@ -3,7 +3,7 @@
 use std::fs;
 
 use end_to_end::suites::{READ_AGAIN, read_again};
-use end_to_end::{Entry, Sandbox, cells_of, program, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, program, run};
 use model::{Bytes, KernelMemoryUse};
 
 const SIZE: u64 = 64 << 20;
@@ -12,7 +12,7 @@ const SIZE: u64 = 64 << 20;
 fn groups_and_memory_of_contenders_are_stored_and_reported() {
     let sandbox = Sandbox::exclusive();
     sandbox.add_suite("again", READ_AGAIN);
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     let contenders = ["made", "made@memory=24MiB"];
     let mut command = sandbox.campaign(&contenders, "again");
     command.args(["--size", "160 MiB"]);
@@ -80,8 +80,8 @@ fn a_group_with_an_unknown_contender_is_refused_in_one_line() {
 #[test]
 fn a_fuse_driver_is_measured_in_memory_and_a_filesystem_of_the_kernel_is_not_here() {
     let sandbox = Sandbox::exclusive();
-    sandbox.add(&Entry::faulty("driven", &program::faultfs(), &[]));
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::faulty("driven", &program::faultfs(), &[]));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     let shown = run(&mut sandbox.campaign(&["driven", "made"], "trial"))
         .assert_code(0)
         .stdout;

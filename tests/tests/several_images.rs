@@ -29,7 +29,7 @@ phase = [
 ]
 "#;
 
-/// A campaign on images of 128 MiB.
+/// Returns a campaign on images of 128 MiB.
 fn campaign(sandbox: &Sandbox, contenders: &[&str]) -> Command {
     sandbox.add_suite("spread", SUITE);
     let mut command = sandbox.campaign(contenders, "spread");
@@ -45,7 +45,7 @@ fn over<'a>(results: &'a CampaignResults, contender: &str, disks: u32) -> &'a Ce
     cell.unwrap().result.as_ref().unwrap()
 }
 
-/// The words of a command line of the cell that name loop devices.
+/// Counts the loop devices in a command line of the cell.
 fn devices(cell: &CellResult, step: &str) -> usize {
     let step = cell.steps.iter().find(|found| found.step == step).unwrap();
     let words = step.command.iter();
@@ -80,7 +80,7 @@ fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() 
             "{}",
             said(cell)
         );
-        // Were one of two devices counted, it would be half of that.
+        // If only one of two devices were counted, the sum would be half as large.
         let bytes = cell.phases[0].device.expect("they are counted").write_bytes;
         assert!(bytes >= Bytes::mib(32), "{bytes}");
     }
@@ -104,7 +104,7 @@ fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() 
     sandbox.assert_clean();
 }
 
-/// Killed with all that it has started, in the middle of a cell over two images.
+/// The campaign is killed with all its child processes, in the middle of a cell on two images.
 #[test]
 fn a_killed_campaign_over_several_images_resumes_and_cleans_up() {
     let sandbox = Sandbox::new();

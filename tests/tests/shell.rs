@@ -1,8 +1,8 @@
-//! At home in a shell: help, completions, a manual page, JSON lines, colours, exit codes.
+//! Shell integration: help, completions, manual page, JSON lines, colours, exit codes.
 
 use std::process::Command;
 
-use end_to_end::{Entry, Sandbox, run, succeed};
+use end_to_end::{DirectoryEntry, Sandbox, run, succeed};
 
 const ESCAPE: char = '\u{1b}';
 
@@ -115,7 +115,7 @@ fn bad_input_is_one_line_and_code_2() {
 #[test]
 fn a_missing_tool_is_refused_with_an_installation_hint() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("odd").mkfs(&["mkfs.nowhere", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("odd").mkfs(&["mkfs.nowhere", "{device}"]));
     let ended = run(&mut sandbox.campaign(&["odd"], "trial")).assert_code(3);
     assert!(ended.stderr.contains("mkfs.nowhere"), "{}", ended.stderr);
     sandbox.assert_clean();
@@ -124,7 +124,7 @@ fn a_missing_tool_is_refused_with_an_installation_hint() {
 #[test]
 fn a_failed_cell_is_a_result_unless_strict() {
     let sandbox = Sandbox::new();
-    sandbox.add(&Entry::ext4("bad").mkfs(&["false", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("bad").mkfs(&["false", "{device}"]));
     run(&mut sandbox.campaign(&["bad"], "trial")).assert_code(0);
     run(sandbox.campaign(&["bad"], "trial").arg("--strict")).assert_code(1);
     run(sandbox.campaign(&["ext4"], "trial").arg("--strict")).assert_code(0);
@@ -134,7 +134,7 @@ fn a_failed_cell_is_a_result_unless_strict() {
 fn every_view_of_results_shows_failures() {
     let sandbox = Sandbox::new();
     let script = "echo out of luck >&2; exit 1";
-    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     run(&mut sandbox.campaign(&["bad", "ext4"], "names")).assert_code(0);
     let results = sandbox.results();
     let bad = results.cells.iter().find(|c| c.cell.contender == "bad");

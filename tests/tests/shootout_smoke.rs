@@ -1,4 +1,4 @@
-//! The shootout itself, small: real filesystems through every suite, and every report of it.
+//! A small shootout: real filesystems in every suite, and all reports.
 
 use std::fs;
 use std::io::Write;
@@ -72,7 +72,7 @@ fn report(sandbox: &Sandbox, format: &str) -> String {
         .stdout
 }
 
-/// Bonnie++'s own program makes a table of it with a row for each contender.
+/// Checks that Bonnie++'s own program creates a table with a row for each contender.
 fn assert_bonnie_reads(csv: &str) {
     let mut child = Command::new("bon_csv2html")
         .stdin(Stdio::piped())

@@ -1,13 +1,14 @@
-//! A site of a whole database, and the page over several campaigns, in a real browser: they load from files, ask for
-//! nothing elsewhere, complain of nothing and have room everywhere. Needs the Debian package chromium.
+//! A site of a whole database, and the page over several campaigns, in a real browser. They load
+//! from files, send no other requests, log no errors and fit every screen. Needs the Debian package
+//! chromium.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use end_to_end::{Browser, Page, Sandbox, View, run};
+use end_to_end::{Browser, BrowserPage, Sandbox, Viewport, run};
 
-/// Two campaigns of the same plan, and a third with another contender.
+/// Runs two campaigns of the same plan, and a third with another contender.
 fn campaigns(sandbox: &Sandbox) {
     for contenders in [
         &["tmpfs", "ext4"][..],
@@ -19,7 +20,7 @@ fn campaigns(sandbox: &Sandbox) {
 }
 
 /// Opens a file in a new browser.
-fn look<T>(file: &Path, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
+fn look<T>(file: &Path, view: Viewport, at: impl FnOnce(&mut BrowserPage<'_>) -> T) -> T {
     let mut browser = Browser::start();
     let mut page = browser.open(file, view);
     let seen = at(&mut page);
@@ -30,7 +31,7 @@ fn look<T>(file: &Path, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
 }
 
 /// Returns the number of pixels by which a page is wider than its window.
-fn too_wide(page: &mut Page<'_>) -> f64 {
+fn too_wide(page: &mut BrowserPage<'_>) -> f64 {
     page.number("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 }
 
@@ -52,7 +53,7 @@ fn a_database_becomes_pages_that_link_to_each_other() {
         .assert_code(0)
         .stdout;
     assert!(said.contains("5 written, 0 unchanged"), "{said}");
-    look(&site.join("index.html"), View::DESK, |page| {
+    look(&site.join("index.html"), Viewport::DESK, |page| {
         let links =
             page.texts("[...document.querySelectorAll('main a')].map(a => a.getAttribute('href'))");
         assert_eq!(
@@ -64,19 +65,19 @@ fn a_database_becomes_pages_that_link_to_each_other() {
             assert!(text.contains(word), "{word}: {text}");
         }
     });
-    look(&site.join("history.html"), View::DESK, |page| {
+    look(&site.join("history.html"), Viewport::DESK, |page| {
         let charts = page.number("document.querySelectorAll('svg.level-line').length");
         assert!(charts > 2.0, "{charts}");
         let first =
             page.text("document.querySelector('svg.level-line').getAttribute('aria-label')");
         assert!(first.contains("no change of level"), "{first}");
     });
-    look(&site.join("campaign-2.html"), View::DESK, |page| {
+    look(&site.join("campaign-2.html"), Viewport::DESK, |page| {
         let back = page.text("document.querySelector('.kicker a').getAttribute('href')");
         assert_eq!(back, "index.html");
     });
     for name in ["index.html", "history.html"] {
-        look(&site.join(name), View::PHONE, |page| {
+        look(&site.join(name), Viewport::PHONE, |page| {
             assert_eq!(too_wide(page), 0.0, "{name}");
         });
     }
@@ -123,7 +124,7 @@ fn studies_that_were_run_again_have_a_page() {
     .assert_code(0);
     let site = sandbox.path("pages");
     run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0);
-    look(&site.join("studies.html"), View::DESK, |page| {
+    look(&site.join("studies.html"), Viewport::DESK, |page| {
         let text = page.text("document.querySelector('main').innerText");
         assert!(
             text.contains("The ultimate Linux filesystems benchmark"),
@@ -142,7 +143,7 @@ fn studies_that_were_run_again_have_a_page() {
     });
 }
 
-/// Cells of tables whose text goes beyond them.
+/// Expression for all table cells whose text exceeds the cell.
 const BEYOND: &str = "[...document.querySelectorAll('td, th')].filter(cell => {
     const text = document.createRange();
     text.selectNodeContents(cell);
@@ -158,14 +159,14 @@ fn on_a_telephone_the_page_of_a_study_keeps_its_text_in_its_columns() {
         let mut report = sandbox.fsarena();
         report.args(["report", "--study", study, "--format", "html", "-o"]);
         run(report.arg(&file)).assert_code(0);
-        look(&file, View::PHONE, |page| {
+        look(&file, Viewport::PHONE, |page| {
             page.run("document.querySelectorAll('details').forEach(one => one.open = true)");
             assert_eq!(too_wide(page), 0.0, "{study}");
             assert_eq!(page.texts(BEYOND), Vec::<String>::new(), "{study}");
             let claims = "document.querySelector('table.claims').scrollWidth - document.querySelector('table.claims').parentElement.clientWidth";
             assert!(page.number(claims) <= 0.0, "claims are listed vertically");
         });
-        look(&file, View::DESK, |page| {
+        look(&file, Viewport::DESK, |page| {
             let first = page.text("document.querySelector('.verdict').innerText");
             assert!(first.contains("judged by its own figures"), "{first}");
             assert!(first.contains("Published in"), "{first}");
@@ -186,7 +187,7 @@ fn several_campaigns_give_a_page_of_changes_with_a_line_per_result() {
         run(&mut command)
     };
     report("2,1,3").assert_code(0);
-    for view in [View::DESK, View::PHONE] {
+    for view in [Viewport::DESK, Viewport::PHONE] {
         look(&file, view, |page| {
             assert_eq!(
                 page.text("document.querySelector('h1').innerText"),

@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::{Gate, LoopDevice, Sandbox, cells_of, run, succeed};
+use end_to_end::{Gate, Sandbox, TestLoopDevice, cells_of, run, succeed};
 use model::{CacheState, CampaignResults, CopySource, Status};
 
 const SIZE: u64 = 96 << 20;
 
-/// Copies in and leaves it there.
+/// A suite that copies the source in and keeps it.
 const SUITE: &str = r#"
 name = "come-in"
 title = "Copies that come in and stay"
@@ -65,7 +65,7 @@ cache = "cold"
 ends = "call"
 "#;
 
-/// A directory with files of all sizes, and links that lead out of it.
+/// Creates a directory with files of all sizes and links that lead out of it.
 fn fill(top: &Path, outside: &Path) {
     let bytes = |size: usize| -> Vec<u8> { (0..size).map(|i| (i * 7 + i / 999) as u8).collect() };
     fs::create_dir_all(top.join("a/b/c")).unwrap();
@@ -79,7 +79,7 @@ fn fill(top: &Path, outside: &Path) {
     symlink(outside.join("secret"), top.join("secret")).unwrap();
 }
 
-/// Everything below a directory: what it is, what it holds, when it was changed and read.
+/// Returns all paths below a directory with type, content, and times of change and access.
 fn everything(top: &Path) -> BTreeMap<PathBuf, (Vec<u8>, [i64; 6])> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![top.to_owned()];
@@ -108,7 +108,7 @@ fn everything(top: &Path) -> BTreeMap<PathBuf, (Vec<u8>, [i64; 6])> {
         let below = path.strip_prefix(top).unwrap().to_owned();
         found.insert(below, (content, times));
     }
-    // Read last: reading sets the time of access.
+    // Read the content last, because reading sets the access time.
     let read = |file: Option<PathBuf>| file.map(|file| fs::read(file).unwrap()).unwrap_or_default();
     found
         .into_iter()
@@ -124,8 +124,8 @@ fn files(top: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// A campaign on a device, which keeps the last filesystem that was made there.
-fn copy_to(sandbox: &Sandbox, device: &LoopDevice, source: &Path) -> Command {
+/// Returns a campaign on a device, which keeps the last filesystem created there.
+fn copy_to(sandbox: &Sandbox, device: &TestLoopDevice, source: &Path) -> Command {
     sandbox.add_suite("come-in", SUITE);
     let mut command = sandbox.campaign(&["ext4"], "come-in");
     command
@@ -143,7 +143,7 @@ fn assert_ok(results: &CampaignResults, contender: &str) {
 }
 
 /// Checks the copied files on the device after the last cell.
-fn copied(sandbox: &Sandbox, device: &LoopDevice, look: impl FnOnce(&Path)) {
+fn copied(sandbox: &Sandbox, device: &TestLoopDevice, look: impl FnOnce(&Path)) {
     let at = sandbox.path("copied");
     fs::create_dir(&at).unwrap();
     succeed(
@@ -162,7 +162,7 @@ fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
     let (source, outside) = (sandbox.path("source"), sandbox.path("outside"));
     fill(&source, &outside);
     let before = everything(&source);
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     run(&mut copy_to(&sandbox, &device, &source)).assert_code(0);
 
     let results = sandbox.results();
@@ -245,8 +245,8 @@ fn wait_until_free(device: &Path) {
 #[test]
 fn a_source_device_is_not_modified_and_refused_if_in_use() {
     let sandbox = Sandbox::new();
-    let disk = LoopDevice::new(&sandbox.path("disk"), SIZE);
-    let other = LoopDevice::new(&sandbox.path("other"), SIZE / 2);
+    let disk = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
+    let other = TestLoopDevice::new(&sandbox.path("other"), SIZE / 2);
     succeed(
         Command::new("mke2fs")
             .args(["-q", "-t", "ext4"])
@@ -327,7 +327,7 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
     sandbox.assert_clean();
 }
 
-/// The tree in a guest's own second disk, in virtual time and without root's help.
+/// The tree is located on a second disk of the guest. The test uses virtual time and needs no root.
 #[test]
 fn in_a_guest_the_source_is_a_second_disk() {
     let sandbox = Sandbox::new();

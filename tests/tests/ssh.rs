@@ -1,4 +1,5 @@
-//! Campaigns on another host, through a real sshd: a cable that is cut in the middle of a cell, and either side killed.
+//! Campaigns on another host through a real sshd, including a cable cut during a cell and a kill of
+//! either side.
 
 use std::fs;
 use std::path::Path;
@@ -221,7 +222,8 @@ fn a_killed_orchestrator_leaves_no_files_on_the_host() {
     assert_all_ok(&sandbox, 2);
 }
 
-/// The rounds of a campaign divided among two hosts, and its contenders compared over both.
+/// The rounds of a campaign are divided between two hosts, and its contenders are compared over
+/// both.
 #[test]
 fn each_host_is_a_block_and_contenders_are_compared_over_all() {
     let sandbox = Sandbox::new();

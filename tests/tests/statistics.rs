@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// The analysis as the report in JSON holds it.
+/// Returns the analysis from the JSON report.
 fn analysis(sandbox: &Sandbox) -> Value {
     let report = run(sandbox.fsarena().args(["report", "--format", "json"])).assert_code(0);
     let mut document: Value = serde_json::from_str(&report.stdout).expect("the report is JSON");
@@ -19,7 +19,7 @@ fn analysis(sandbox: &Sandbox) -> Value {
 
 fn table(sandbox: &Sandbox) -> String {
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    // Sentences are broken between words.
+    // Sentences are wrapped between words.
     report.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -141,7 +141,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
         shown.contains("it stopped at the maximum number of rounds. Still wide:"),
         "{shown}"
     );
-    // Nothing is left to do.
+    // No cells remain to run.
     run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(cells(&sandbox), added);
 
@@ -201,7 +201,7 @@ fn no_round_is_added_after_the_time_limit() {
     assert_eq!(stop["reason"], "most-time");
     let shown = table(&sandbox);
     assert!(shown.contains("it stopped as its time was over"), "{shown}");
-    // Nothing is left to do.
+    // No cells remain to run.
     run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(sandbox.results().campaign.rounds, 1);
 }
@@ -258,7 +258,7 @@ fn added_rounds_are_the_same_after_a_kill_at_any_cell() {
     let whole = Sandbox::new();
     run(&mut growing(&whole, "0.001%", "1", "3")).assert_code(0);
     let wanted = cells(&whole);
-    // Behind the last cell of a round the next one is planned.
+    // After the last cell of a round, the next round is planned.
     for ends in 1..wanted.len() {
         let sandbox = Sandbox::new();
         let mut command = growing(&sandbox, "0.001%", "1", "3");

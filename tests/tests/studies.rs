@@ -1,14 +1,14 @@
-//! A study that is named is run in its own sizes, and no campaign wears a disk out unasked.
+//! A study runs in its own sizes, and no campaign wears out a disk without confirmation.
 
 use end_to_end::{Sandbox, run};
 use serde_json::Value;
 
-/// The plan of a dry run.
+/// Returns the plan of a dry run.
 fn planned(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     planned_with(0, sandbox, arguments)
 }
 
-/// The plan of a dry run that ends with this code: 3 where the run would be refused.
+/// Returns the plan of a dry run that exits with this code: 3 if the run would be refused.
 fn planned_with(code: i32, sandbox: &Sandbox, arguments: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["run", "--dry-run", "--json"]).args(arguments);

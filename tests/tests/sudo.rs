@@ -10,10 +10,10 @@ use std::process::Command;
 use end_to_end::debian::Debian;
 use end_to_end::{Sandbox, program, run};
 
-/// The user who calls sudo.
+/// User that calls sudo.
 const USER: u32 = 4711;
 
-/// A sandbox with the user's home in it.
+/// A sandbox that contains the home directory of the user.
 struct Home {
     sandbox: Sandbox,
     debian: Debian,
@@ -58,7 +58,7 @@ impl Home {
     }
 }
 
-/// Everything below a directory, with its owner and group.
+/// Returns all paths below a directory with owner and group.
 fn owners(directory: &Path) -> Vec<(PathBuf, u32, u32)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -1,8 +1,8 @@
-//! Sweeps and phases that are repeated, from the command line to the stored result.
+//! Sweeps and repeated phases, from the command line to the stored result.
 
 use std::collections::BTreeSet;
 
-use end_to_end::{Entry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 use model::{CacheState, CellResult, IterationPolicy, PhaseResult, Status, Test};
 
 const SUITE: &str = r#"
@@ -101,7 +101,7 @@ fn every_phase_has_a_result_even_if_it_takes_no_measurable_time() {
 fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("swept", SUITE);
-    sandbox.add(&Entry::ext4("made"));
+    sandbox.add(&DirectoryEntry::ext4("made"));
     run(sandbox
         .campaign(&["made"], "swept")
         .args(["--size", "64 MiB"]))
@@ -116,7 +116,7 @@ fn each_point_is_a_cell_and_a_repeated_phase_begins_as_the_first_time() {
         };
         assert_eq!(once.passes, [], "it is not to be repeated");
         assert_eq!(cold.cache, CacheState::Cold);
-        // Each pass writes, and reads from the device, all of it.
+        // Each pass writes the whole file and reads it from the device.
         let passes = |phase: &PhaseResult| phase.passes.len().max(1) as u64;
         let size = once.bytes.0;
         assert_eq!(write.bytes.0, size * passes(write));
@@ -149,9 +149,9 @@ fn a_dry_run_prints_the_cost_and_runs_no_cells() {
     let plan: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(plan["cost"]["cells"], 3);
     assert_eq!(plan["cells"].as_array().unwrap().len(), 3);
-    // Three phases, each of the whole file.
+    // Three phases, each over the whole file.
     let moved = 3 * (4096 + 2 * (8 << 20));
-    // Phases on the small file come as often as their repetition is expected to take.
+    // Phases on the small file count with their expected number of repetitions.
     let again = 100 * 4096;
     let work = &plan["cost"]["work"];
     let announced = work["read"].as_u64().unwrap() + work["written"].as_u64().unwrap();

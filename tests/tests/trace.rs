@@ -63,7 +63,7 @@ impl Steps for Sandbox {
 trait Steps {
     /// Imports a trace from strace output.
     fn import(&self, text: &str) -> PathBuf;
-    /// Replays that, ready for more arguments.
+    /// Returns a replay of this trace, for further arguments.
     fn replay(&self, contenders: &[&str]) -> Command;
 }
 
@@ -121,7 +121,7 @@ fn operations_traced_on_tmpfs_are_replayed_on_ext4_and_xfs() {
     sandbox.assert_clean();
 }
 
-/// Names are others, and everything else is done as before.
+/// Only the names differ; everything else is replayed as in the original.
 #[test]
 fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
     let sandbox = Sandbox::new();
@@ -206,7 +206,7 @@ fn damaged_and_invalid_traces_are_refused() {
     );
 }
 
-/// An empty trace would replace one that holds something.
+/// An empty trace must not replace an existing one.
 #[test]
 fn a_command_without_file_operations_leaves_no_trace() {
     let sandbox = Sandbox::new();
@@ -263,7 +263,8 @@ fn missing_features_of_a_filesystem_are_unsupported() {
     sandbox.assert_clean();
 }
 
-/// One is mail, with `mv` that replaces nothing, which NTFS-3G has not: it is done as `mv` does it there.
+/// One trace is of mail and uses `mv` without replacing. NTFS-3G does not support this rename flag,
+/// so the replay uses the fallback of `mv`.
 #[test]
 fn built_in_traces_are_made_by_one_command_and_replayed_by_a_suite() {
     let sandbox = Sandbox::new();

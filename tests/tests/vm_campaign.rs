@@ -1,5 +1,5 @@
-//! Campaigns in guests: filesystems that this machine's kernel need not have, side by side, without any
-//! privilege, the same to the nanosecond in every run.
+//! Campaigns in guests: filesystems that the host kernel may lack, run in parallel without
+//! privileges, and equal to the nanosecond in every run.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use end_to_end::{Sandbox, program, run};
 use model::{Bytes, CampaignResults, Clock, PhaseResult, Status};
 
-/// Most of them have no driver in the kernel of any machine that these tests usually run on.
+/// Contenders. Most of them have no driver in the kernels of the usual test machines.
 const ROWS: [&str; 8] = [
     "affs-ffs",
     "hpfs",
@@ -22,7 +22,7 @@ const ROWS: [&str; 8] = [
 /// Contenders that run twice.
 const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 
-/// A campaign of one test in virtual time.
+/// Returns a campaign of one test in virtual time.
 fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
     let fsarena = sandbox.fsarena();
     let mut command = sandbox.in_guests(fsarena, contenders, jobs);
@@ -106,7 +106,7 @@ fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     );
 }
 
-/// A file that is larger than a disk of 16 MiB, and not than two.
+/// A suite with a file too large for one disk of 16 MiB, but not for two.
 const STRIPED: &str = r#"
 name = "striped"
 title = "What lies on more than one small disk"
@@ -123,8 +123,8 @@ phase = [
 ]
 "#;
 
-/// A stripe of the kernel's for ext2, a pool for ZFS, which takes no disk below 64 MiB; on two disks, the file that is
-/// written is larger than one.
+/// ext2 uses a stripe of the kernel, ZFS a pool, which needs disks of at least 64 MiB. On two
+/// disks, the written file is larger than one disk.
 #[test]
 fn several_disks_form_a_stripe_that_is_faster_than_one_disk_or_a_pool() {
     let sandbox = Sandbox::new();

@@ -91,7 +91,7 @@ fn many_files_use_more_kernel_memory_than_a_mount() {
     let kernel = |memory: Option<model::KernelMemoryUse>| memory.and_then(|memory| memory.kernel);
     let mounted = kernel(cell.mounted).expect("a guest's kernel is the cell's alone");
     let most = kernel(cell.phases[0].memory).expect("a guest's kernel is the cell's alone");
-    // An inode of ext2 takes some 700 bytes, a name 192.
+    // An ext2 inode takes about 700 bytes, a name 192.
     assert!(
         most.0 > mounted.0 + 2000 * 700,
         "{mounted} mounted, {most} with 2000 files"

@@ -1,4 +1,4 @@
-//! Where the difference between two contenders comes from: the processor of guests sampled in their own time.
+//! Causes of the difference between two contenders: CPU samples of guests in virtual time.
 
 use std::fs;
 
@@ -42,7 +42,8 @@ fn a_difference_is_explained_by_the_disk_and_by_functions_and_in_the_same_way_tw
         let parts = explanation["parts"].as_array().unwrap().iter();
         let sum: u64 = parts.map(|part| part[1][side].as_u64().unwrap()).sum();
         assert_eq!(Some(sum), explanation["elapsed"][side].as_u64());
-        // The processor is busy for less than the phase takes, and sampling makes it longer.
+        // The processor is busy for less time than the phase takes, and sampling makes the phase
+        // longer.
         let sampled = first["sampled_ns"][side].as_u64().unwrap();
         let samples = explanation["samples"][side].as_u64().unwrap();
         let busy = samples * explanation["period"][side].as_u64().unwrap();

@@ -71,7 +71,7 @@ fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
         means[0].as_f64() > means[1].as_f64(),
         "files a second: {found}"
     );
-    // Where only what is not worse is left, the first and the last are run.
+    // If all remaining versions are not worse, guard runs the first and the last one.
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);

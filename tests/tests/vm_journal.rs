@@ -144,7 +144,7 @@ fn the_page_shows_time_components_and_a_map_and_stores_journals() {
     sandbox.assert_clean();
 }
 
-/// Phases of the first cell on a simulated disk.
+/// Counts the phases of the first cell on a simulated disk.
 fn ext4_phases(results: &model::CampaignResults) -> usize {
     let cell = cells_of(results, "ext4").remove(0);
     cell.phases

@@ -8,9 +8,9 @@ use std::process::Command;
 use end_to_end::{Sandbox, cells_of, guest, guest_cache, program, run};
 use serde_json::Value;
 
-/// The kernel, its modules, and its headers as packages unpack them.
+/// A kernel, its modules and its unpacked header packages.
 struct Kernel {
-    /// The directory that holds the first two.
+    /// Directory of the kernel and its modules.
     tree: PathBuf,
     image: PathBuf,
     modules: PathBuf,
@@ -54,7 +54,7 @@ impl Kernel {
     }
 }
 
-/// A directory with the programs of ext4, whose default is to make it without a journal.
+/// Creates a directory with programs of ext4 that omit the journal by default.
 fn programs_without_journal(sandbox: &Sandbox) -> PathBuf {
     let tree = sandbox.path("programs");
     let mut copy = Command::new("cp");
@@ -69,7 +69,7 @@ fn programs_without_journal(sandbox: &Sandbox) -> PathBuf {
     tree
 }
 
-/// The packages that the guest's own driver was built with.
+/// Unpacks the packages with which the guest's own driver was built.
 fn unpack_headers(into: &Path) {
     let packages = fs::read_dir(guest_cache().join("packages")).unwrap();
     let is_wanted = |path: &PathBuf| {

@@ -1,14 +1,14 @@
-//! Campaigns in guests in real time: on a device of this machine's, and on several images.
+//! Campaigns in guests in real time: on a device of this machine and on several images.
 
 use std::process::Command;
 
-use end_to_end::{LoopDevice, Sandbox, cells_of, program, run, succeed};
+use end_to_end::{Sandbox, TestLoopDevice, cells_of, program, run, succeed};
 use model::{Bytes, Clock, DiskCache, GuestDisk, Status};
 
-/// No kernel of the machines on which these tests run has it.
+/// Contender that no kernel of the usual test machines supports.
 const CONTENDER: &str = "minix";
 
-/// A campaign of one test in a guest whose time is this machine's.
+/// Returns a campaign of one test in a guest that runs in real time.
 fn campaign(sandbox: &Sandbox, suite: &str) -> Command {
     let mut command = sandbox.campaign(&[CONTENDER], suite);
     command
@@ -20,7 +20,7 @@ fn campaign(sandbox: &Sandbox, suite: &str) -> Command {
 #[test]
 fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), 64 << 20);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), 64 << 20);
     let word = device.path().to_str().unwrap();
     run(campaign(&sandbox, "trial").args(["--device", word])).assert_code(0);
     let results = sandbox.results();
@@ -40,7 +40,7 @@ fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
     sandbox.assert_clean();
 }
 
-/// The suite's file is larger than one of them.
+/// The file of the suite is larger than one disk.
 #[test]
 fn a_guest_has_the_requested_disks_processors_and_memory() {
     let sandbox = Sandbox::new();

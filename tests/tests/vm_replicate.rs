@@ -19,7 +19,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
     };
     let small = ["--profile", "smoke", "--backend", "vm", "-c", "ext3", "-c"];
     let said = replicate(&[&small[..], &["xfs", "--json"]].concat()).assert_code(0);
-    // Events come before it, a line each.
+    // Events precede the answer, one per line.
     let answer = said.stdout.find("\n{\n").expect("an answer");
     let said: Value = serde_json::from_str(&said.stdout[answer..]).unwrap();
     let twice = &said["then_and_now"];
@@ -46,7 +46,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
     assert_eq!(verdict("df-25", "now"), "undecidable");
     let shown = replicate(&["--campaign", "1", "-o", page.to_str().unwrap()]).assert_code(0);
     let first = shown.stdout.lines().next().unwrap();
-    assert!(first.starts_with("debian-file-server-2006 (2006) beside campaign 1."));
+    assert!(first.starts_with("debian-file-server-2006 (2006) compared with campaign 1."));
     assert!(first.contains("claims"), "{first}");
     let page = fs::read_to_string(page).unwrap();
     assert!(

@@ -22,7 +22,7 @@ struct OnTerminal {
     keys: ChildStdin,
     drawn: Receiver<Vec<u8>>,
     seen: String,
-    /// The path of the terminal.
+    /// Path of the terminal.
     name: String,
 }
 
@@ -168,7 +168,8 @@ fn leaving_watch_restores_the_terminal_and_the_campaign_continues() {
         terminal.wait_for(SCREEN[1]);
         let (code, left) = terminal.end();
         assert_eq!(code, Some(0), "{key:?}: {left}");
-        assert!(left.contains("campaign 1 goes on"), "{key:?}: {left}");
+        let told = "campaign 1 is still running";
+        assert!(left.contains(told), "{key:?}: {left}");
     }
     waiting.release();
     assert!(campaign.wait().expect("it is a child").success());
@@ -209,7 +210,7 @@ fn impossible_requests_to_watch_are_refused_in_one_line() {
         let (code, said) = terminal.end();
         assert_eq!(code, Some(3), "{said}");
         let told = "campaign 1 is not running: it is complete, and `fsarena report 1` shows it";
-        // In as many lines as the terminal has room for.
+        // The message is wrapped to the width of the terminal.
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(told) && !said.contains(SCREEN[0]), "{said}");
     }

@@ -1,12 +1,12 @@
-//! The ways to a file, from a suite to the stored result, on real filesystems: each verifies what it
-//! reads, direct I/O reaches the device, and no ring keeps a filesystem from being unmounted.
+//! I/O engines, from a suite to the stored result, on real filesystems. Each engine verifies the
+//! data that it reads, direct I/O reaches the device, and no ring prevents an unmount.
 
 use end_to_end::{Sandbox, cells_of, run};
 use model::{CacheState, Status};
 
 const SIZE: u64 = 8 << 20;
 
-/// Cold phases one after the other: each begins with an unmount right after a ring was used.
+/// Number of consecutive cold phases; each starts with an unmount right after a ring was used.
 const REMOUNTS: usize = 20;
 
 fn suite() -> String {

@@ -30,7 +30,7 @@ function mapOf(phase, contender) {
   const { map } = diskOf(phase, contender);
   const command = mapCommand(phase, contender);
   if (!map) {
-    const why = "The map of this phase is left out, to keep this page small. This command draws it: ";
+    const why = "The map of this phase is omitted, to keep this page small. This command draws it: ";
     return [element("p", { class: "note" }, why, element("code", {}, command))];
   }
   const said =

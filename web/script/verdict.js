@@ -125,7 +125,7 @@ function noAdvice(use, { tested, missing, untried }) {
         : `no group with a weight has a result: ${titles}`,
     );
   }
-  if (untried.length > 0) why.push(`nobody tried ${listed(untried, "and")}`);
+  if (untried.length > 0) why.push(`${listed(untried, "and")} ${untried.length === 1 ? "was" : "were"} not tested`);
   if (why.length === 0) why.push("no contender has every result that counts");
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (untried.length > 0) suites.push("lifecycle");

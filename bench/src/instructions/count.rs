@@ -16,9 +16,9 @@ const SOURCE: &str = include_str!("count.c");
 /// System calls that begin a new part. Each part is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
-    /// A system call of one of these numbers that follows on one of another of them.
+    /// A system call with one of these numbers, if the previous one of them had another number.
     Calls(&'static [u32]),
-    /// Each system call of this number.
+    /// Every system call with this number.
     Each(u32),
 }
 
@@ -37,15 +37,15 @@ impl CountScope {
     }
 }
 
-/// The plugin, compiled.
+/// The compiled plugin.
 #[derive(Debug)]
 pub struct Counter(PathBuf);
 
 impl Counter {
-    /// Compiles it in a directory.
+    /// Compiles the plugin in a directory.
     ///
     /// # Errors
-    /// When the compiler fails.
+    /// Returns an error if the compiler fails.
     pub fn compile(directory: &Path) -> anyhow::Result<Self> {
         let source = directory.join("count.c");
         let plugin = directory.join("count.so");
@@ -65,28 +65,28 @@ impl Counter {
 /// Counts of one part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Instructions of programs.
+    /// Number of instructions in programs.
     programs: u64,
-    /// Instructions of the kernel.
+    /// Number of instructions in the kernel.
     kernel: u64,
-    /// Instructions of programs by the address of a piece of code.
+    /// Number of instructions in programs, by the address of a code block.
     addresses: BTreeMap<u64, u64>,
 }
 
 /// Cost of an operation in instructions. Each instruction takes one nanosecond of a guest's virtual
 /// time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
+pub struct InstructionCost {
     /// In programs.
     pub user: f64,
-    /// In the kernel.
+    /// Instructions in the kernel.
     pub kernel: f64,
-    /// In programs, by the address of a piece of code.
+    /// Instructions in programs, by the address of a code block.
     #[serde(skip)]
     pub addresses: BTreeMap<u64, f64>,
 }
 
-impl Cost {
+impl InstructionCost {
     /// In both.
     pub const fn total(&self) -> f64 {
         self.user + self.kernel
@@ -97,10 +97,10 @@ impl Cost {
 /// and a clock read take more, and incidental differences between two guests take far less.
 const MIN_COUNT: f64 = 50.0;
 
-/// Reads what the plugin has written.
+/// Parses the output of the plugin.
 ///
 /// # Errors
-/// When these are other words than expected.
+/// Returns an error if the output has an unexpected format.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     for line in text.lines() {
@@ -129,7 +129,11 @@ pub fn parse(text: &str) -> anyhow::Result<Vec<Part>> {
 ///
 /// # Errors
 /// Returns an error if the two guests do not have the same parts.
-pub fn costs(once: &[Part], more: &[Part], operations: u64) -> anyhow::Result<Vec<Cost>> {
+pub fn costs(
+    once: &[Part],
+    more: &[Part],
+    operations: u64,
+) -> anyhow::Result<Vec<InstructionCost>> {
     anyhow::ensure!(
         once.len() == more.len(),
         "two guests that did the same have {} and {} parts",
@@ -141,11 +145,11 @@ pub fn costs(once: &[Part], more: &[Part], operations: u64) -> anyhow::Result<Ve
     Ok(costs.filter(|cost| cost.user >= MIN_COUNT).collect())
 }
 
-fn cost(once: &Part, more: &Part, operations: f64) -> Cost {
+fn cost(once: &Part, more: &Part, operations: f64) -> InstructionCost {
     let each = |once: u64, more: u64| (more as f64 - once as f64) / operations;
     let count = |part: &Part, address| part.addresses.get(address).copied().unwrap_or_default();
     let all = more.addresses.keys();
-    Cost {
+    InstructionCost {
         user: each(once.programs, more.programs),
         kernel: each(once.kernel, more.kernel),
         addresses: all
@@ -155,8 +159,8 @@ fn cost(once: &Part, more: &Part, operations: f64) -> Cost {
 }
 
 /// Returns the total cost of several parts.
-pub fn sum<'a>(parts: impl Iterator<Item = &'a Cost>) -> Cost {
-    let mut sum = Cost {
+pub fn sum<'a>(parts: impl Iterator<Item = &'a InstructionCost>) -> InstructionCost {
+    let mut sum = InstructionCost {
         user: 0.0,
         kernel: 0.0,
         addresses: BTreeMap::new(),

@@ -8,7 +8,7 @@ use anyhow::Context;
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::count::Cost;
+use super::count::InstructionCost;
 
 /// Maximum number of functions to report.
 const MAX_FUNCTIONS_SIZE: usize = 8;
@@ -17,11 +17,11 @@ const PAGE: u64 = 4096;
 /// Label of code outside the agent, mostly the kernel's clock page (vdso(7)).
 const OUTSIDE: &str = "the kernel's page of clocks";
 
-/// The functions with most of an operation's instructions, in order.
+/// Returns the functions with the most instructions of an operation, in descending order.
 ///
 /// # Errors
-/// When the program cannot be read, or has no symbols.
-pub fn most(cost: &Cost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
+/// Returns an error if the program cannot be read or has no symbols.
+pub fn most(cost: &InstructionCost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
     let content = fs::read(program).with_context(|| program.display().to_string())?;
     let file = ElfFile64::<object::Endianness>::parse(&*content)?;
     let symbols: BTreeMap<u64, &str> = file
@@ -47,7 +47,7 @@ pub fn most(cost: &Cost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
 
 /// Returns the load address of the program: the address at which most executed code blocks begin
 /// with one of its functions.
-fn place(cost: &Cost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
+fn place(cost: &InstructionCost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
     let mut hits: BTreeMap<u64, u32> = BTreeMap::new();
     for address in cost.addresses.keys() {
         let places = symbols
@@ -62,7 +62,7 @@ fn place(cost: &Cost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
         .map(|(place, _)| place)
 }
 
-/// A name as the source has it.
+/// Returns a symbol as written in the source code.
 fn plain(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
@@ -75,7 +75,7 @@ mod tests {
     fn finds_the_load_address_from_executed_functions() {
         let symbols = BTreeMap::from([(0x1010, "one"), (0x1200, "two"), (0x2010, "three")]);
         let addresses = [0x7000_1010, 0x7000_1200, 0x7000_1208, 0x7000_2010, 0x10];
-        let cost = Cost {
+        let cost = InstructionCost {
             user: 5.0,
             kernel: 0.0,
             addresses: addresses.map(|address| (address, 1.0)).into(),

@@ -1,4 +1,4 @@
-//! Guests in which a side does its work while its instructions are counted.
+//! Guests in which the work of a side runs while its instructions are counted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use model::{Bytes, Filesystem, Phase, Status, Test};
 use tempfile::TempDir;
 
 use super::count::{self, Counter, Part};
-use super::list::{self, Side};
+use super::list::{self, CountedSide};
 use crate::guest_paths;
 use crate::peers::loop_c;
 
-/// The filesystems that are worked on.
+/// Filesystems of the comparison.
 const FILESYSTEMS: [&str; 2] = ["tmpfs", "ext4"];
 /// Disk size. Large enough that mke2fs uses its defaults for ordinary ext4 filesystems.
 const SIZE: Bytes = Bytes::mib(640);
@@ -31,10 +31,11 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// Makes the guest, the plugin and the loop in C.
+    /// Creates the guest, the plugin and the C loop.
     ///
     /// # Errors
-    /// When QEMU, the agent or a compiler is not there, or the guest cannot be made.
+    /// Returns an error if QEMU, the agent or a compiler is missing, or the guest cannot be
+    /// created.
     pub fn prepare() -> anyhow::Result<Self> {
         let agent = guest_paths::agent()?;
         let catalog = Catalog::builtin()?;
@@ -52,7 +53,7 @@ impl Guests {
         })
     }
 
-    /// The program that is the agent.
+    /// Returns the path of the agent program.
     pub fn agent(&self) -> &Path {
         &self.agent
     }
@@ -64,7 +65,7 @@ impl Guests {
     pub fn count(
         &self,
         filesystem: &str,
-        side: &Side,
+        side: &CountedSide,
         operations: u64,
     ) -> anyhow::Result<Vec<Part>> {
         let contender = self.catalog.contender(filesystem)?;

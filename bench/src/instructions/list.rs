@@ -10,25 +10,25 @@ use crate::bench::bonnie_files;
 use crate::comparison::Goal;
 use crate::plan::{create, each, ending, phase, write};
 
-/// Sides that do the same on one filesystem.
+/// Sides that do the same work on one filesystem.
 pub struct InstructionComparison {
-    /// The word by which `--only` chooses it.
+    /// Name for `--only`.
     pub name: &'static str,
-    /// The filesystem, by its name in the catalog.
+    /// Name of the filesystem in the catalog.
     pub filesystem: &'static str,
     /// Number of operations in the first guest. The second guest does twice as many.
     pub operations: fn(Scale) -> u64,
     /// Programs to compare.
-    pub sides: Vec<Side>,
+    pub sides: Vec<CountedSide>,
     /// Results to compare.
-    pub rows: Vec<Row>,
+    pub rows: Vec<InstructionRow>,
 }
 
 /// A program in the comparison.
-pub struct Side {
+pub struct CountedSide {
     /// Its name.
     pub name: &'static str,
-    /// The programs that it needs in a guest, of those that there are.
+    /// Programs that the side needs in a guest, out of the available ones.
     pub programs: &'static [&'static str],
     /// Phases to run in a guest for a number of operations.
     pub phases: fn(u64) -> Vec<Phase>,
@@ -39,13 +39,13 @@ pub struct Side {
     pub results: &'static [&'static str],
 }
 
-/// A line of the table.
-pub struct Row {
+/// A row of the table.
+pub struct InstructionRow {
     /// Human-readable title.
     pub title: &'static str,
-    /// Our side, and which of its results are added up.
+    /// Our side, and the results to add up.
     pub ours: (&'static str, &'static [&'static str]),
-    /// The other, and which of its.
+    /// Other side, and the results to add up.
     pub peer: (&'static str, &'static [&'static str]),
     /// Required ratio of the instructions in programs, engine to peer.
     pub target: Option<Goal>,
@@ -55,7 +55,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     reads: u64,
-    /// A multiple of bonnie++'s unit.
+    /// Number of files, a multiple of bonnie++'s unit.
     files: u64,
 }
 
@@ -65,7 +65,7 @@ impl Scale {
         reads: 20_000,
         files: 8 * BONNIE_UNIT,
     };
-    /// As little as shows that everything works.
+    /// Smallest scale that exercises all code.
     pub const SMOKE: Self = Self {
         reads: 2000,
         files: BONNIE_UNIT,
@@ -86,7 +86,8 @@ const UNLINK: u32 = 87;
 const GETRUSAGE: u32 = 98;
 const NEWFSTATAT: u32 = 262;
 
-/// The engine reads the usage of the processor before and after the timed part of a phase, and so do fio and the loop.
+/// Call that delimits a timed part. The engine, fio and the loop all read their processor usage
+/// before and after it.
 const METERED: CountScope = CountScope::Each(GETRUSAGE);
 
 const OURS: &str = "fsarena";
@@ -102,13 +103,13 @@ pub fn programs() -> ProgramRequirements {
     ProgramRequirements {
         packages: names(&["fio", "bonnie++", "fsmark", "coreutils", "dash"]),
         programs: names(&[FIO, "bonnie++", "fs_mark", "sh", "mkdir", "install"]),
-        // fio is linked against a library of Ceph, which is linked against this one.
+        // fio is linked against a Ceph library, which needs this library.
         files: names(&["usr/lib/x86_64-linux-gnu/ceph/*"]),
     }
 }
 
 /// Returns the programs that one side needs.
-pub fn programs_of(side: &Side) -> ProgramRequirements {
+pub fn programs_of(side: &CountedSide) -> ProgramRequirements {
     let mut programs = programs();
     programs
         .programs
@@ -134,8 +135,8 @@ fn side(
     name: &'static str,
     programs: &'static [&'static str],
     phases: fn(u64) -> Vec<Phase>,
-) -> Side {
-    Side {
+) -> CountedSide {
+    CountedSide {
         name,
         programs,
         phases,
@@ -144,8 +145,8 @@ fn side(
     }
 }
 
-fn row(title: &'static str, peer: &'static str, most: Option<f64>) -> Row {
-    Row {
+fn row(title: &'static str, peer: &'static str, most: Option<f64>) -> InstructionRow {
+    InstructionRow {
         title,
         ours: (OURS, &["read"]),
         peer: (peer, &["read"]),
@@ -176,7 +177,8 @@ fn reading(operations: u64) -> Io {
     }
 }
 
-/// Offsets drawn with replacement, as ours, and every latency recorded.
+/// Returns a phase of fio with offsets drawn with replacement, like those of the engine, and with
+/// all latencies recorded.
 fn fio(operations: u64, more: &str) -> Vec<Phase> {
     let (block, size) = (BLOCK.0, SIZE.0);
     let all = operations * block;
@@ -254,7 +256,7 @@ fn uring() -> InstructionComparison {
 }
 
 fn files(filesystem: &'static str) -> InstructionComparison {
-    // It looks for its user, whom a guest does not have.
+    // bonnie++ looks up its user, which a guest does not have.
     let bonnie = |n: u64| {
         let units = n / BONNIE_UNIT;
         vec![command(format!(
@@ -275,21 +277,21 @@ fn files(filesystem: &'static str) -> InstructionComparison {
         filesystem,
         operations: |scale| scale.files,
         sides: vec![
-            Side {
+            CountedSide {
                 name: OURS,
                 programs: &[],
                 phases: |n| bonnie_files(n, "set", TraversalOrder::Sequential, ""),
                 parts: METERED,
                 results: &["create", "stat", "delete"],
             },
-            Side {
+            CountedSide {
                 name: BONNIE,
                 programs: &["sh", "bonnie++"],
                 phases: bonnie,
                 parts: CountScope::Calls(&[MKDIR, NEWFSTATAT, UNLINK, RMDIR]),
                 results: &["names", "create", "stat", "delete"],
             },
-            Side {
+            CountedSide {
                 name: LIKE_FS_MARK,
                 programs: &[],
                 phases: |n| {
@@ -299,7 +301,7 @@ fn files(filesystem: &'static str) -> InstructionComparison {
                 parts: METERED,
                 results: &["create", "delete"],
             },
-            Side {
+            CountedSide {
                 name: FS_MARK,
                 programs: &["sh", "mkdir", "fs_mark"],
                 phases: fs_mark,
@@ -308,7 +310,7 @@ fn files(filesystem: &'static str) -> InstructionComparison {
                 parts: CountScope::Calls(&[MKDIR, UNLINK, GETRUSAGE]),
                 results: &["create", "delete"],
             },
-            Side {
+            CountedSide {
                 name: LOOP,
                 programs: &["sh", "install"],
                 phases: looped,
@@ -349,8 +351,8 @@ const REMOVE: MetadataAction = MetadataAction::Remove { fsync: false };
 
 /// Compares with the lower bound for a program that reads the clock for each file. The loop creates
 /// its file names in advance, as bonnie++ does.
-fn beside_loop(title: &'static str, step: &'static [&'static str]) -> Row {
-    Row {
+fn beside_loop(title: &'static str, step: &'static [&'static str]) -> InstructionRow {
+    InstructionRow {
         target: None,
         ..of_files(title, (OURS, step), (LOOP, step))
     }
@@ -360,8 +362,8 @@ fn of_files(
     title: &'static str,
     ours: (&'static str, &'static [&'static str]),
     peer: (&'static str, &'static [&'static str]),
-) -> Row {
-    Row {
+) -> InstructionRow {
+    InstructionRow {
         title,
         ours,
         peer,

@@ -19,36 +19,36 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use crate::comparison::{Goal, Verdict};
+use crate::comparison::{Goal, TargetVerdict};
 use crate::table::replace_between;
-use count::Cost;
+use count::InstructionCost;
 use guests::Guests;
 use list::{InstructionComparison, Scale};
 
-/// Where the generated part of the document begins and ends.
+/// Markers around the generated part of the document.
 const BEGIN: &str = "<!-- instructions: begin -->";
 const END: &str = "<!-- instructions: end -->";
 
 /// Options of the `instructions` command.
 #[derive(Debug, Args)]
 pub struct InstructionOptions {
-    /// Only comparisons of this name (or name@filesystem); may be given several times.
+    /// Run only comparisons with this name (or name@filesystem); may be given several times.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Print JSON in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     json: bool,
-    /// Put the table into this document, between its markers.
+    /// Write the table into this document, between its markers.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
-    /// As little as shows that everything works.
+    /// Run the smallest sizes that exercise all code.
     #[arg(long)]
     smoke: bool,
 }
 
-/// A line of the table: what an operation costs ours and a peer.
+/// A row of the table: cost of an operation for the engine and a peer.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct CostRow {
     /// The comparison.
     pub comparison: &'static str,
     /// The operation.
@@ -58,19 +58,19 @@ pub struct Row {
     /// The peer.
     pub peer: &'static str,
     /// Cost of an operation of the engine.
-    pub ours: Cost,
+    pub ours: InstructionCost,
     /// Cost of an operation of the peer.
-    pub theirs: Cost,
+    pub theirs: InstructionCost,
     /// Required ratio of the instructions in programs, engine to peer.
     pub target: Option<Goal>,
-    /// Whether it is so.
-    pub verdict: Option<Verdict>,
-    /// The functions of ours in which its instructions are, most first.
+    /// Result of the check against the target.
+    pub verdict: Option<TargetVerdict>,
+    /// Engine functions with the most instructions, in descending order.
     pub functions: Vec<(String, f64)>,
 }
 
-impl Row {
-    /// Ours by the peer's, in programs.
+impl CostRow {
+    /// Returns the ratio of instructions in programs, engine to peer.
     pub fn ratio(&self) -> f64 {
         self.ours.user / self.theirs.user
     }
@@ -113,7 +113,7 @@ fn compare(
     comparison: &InstructionComparison,
     scale: Scale,
     guests: &Guests,
-) -> anyhow::Result<Vec<Row>> {
+) -> anyhow::Result<Vec<CostRow>> {
     let operations = (comparison.operations)(scale);
     let mut costs = Vec::new();
     for side in &comparison.sides {
@@ -136,11 +136,11 @@ fn compare(
         Some(count::sum(parts?.into_iter().map(|part| &costs[part])))
     };
     let missing = "the list names no such result";
-    let row = |row: &list::Row| -> anyhow::Result<Row> {
+    let row = |row: &list::InstructionRow| -> anyhow::Result<CostRow> {
         let ours = cost_of(row.ours).context(missing)?;
         let theirs = cost_of(row.peer).context(missing)?;
         let ratio = ours.user / theirs.user;
-        Ok(Row {
+        Ok(CostRow {
             comparison: comparison.name,
             title: row.title.to_owned(),
             filesystem: comparison.filesystem,
@@ -150,15 +150,15 @@ fn compare(
             theirs,
             target: row.target,
             verdict: row.target.map(|target| match target.is_met(ratio) {
-                true => Verdict::Met,
-                false => Verdict::Missed,
+                true => TargetVerdict::Met,
+                false => TargetVerdict::Missed,
             }),
         })
     };
     comparison.rows.iter().map(row).collect()
 }
 
-fn show(rows: &[Row], options: &InstructionOptions) -> anyhow::Result<()> {
+fn show(rows: &[CostRow], options: &InstructionOptions) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(rows)?)?;

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use super::Row;
-use super::count::Cost;
-use crate::comparison::Verdict;
+use super::CostRow;
+use super::count::InstructionCost;
+use crate::comparison::TargetVerdict;
 use crate::table::{align, target, to_markdown, word};
 
 const HEADS: [&str; 9] = [
@@ -24,9 +24,11 @@ const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, 
 
 /// Formats a table for a terminal. For rows that missed their target, the functions with most of
 /// the engine's instructions follow.
-pub fn terminal(rows: &[Row]) -> String {
+pub fn terminal(rows: &[CostRow]) -> String {
     let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
-    let met = rows.iter().filter(|row| row.verdict == Some(Verdict::Met));
+    let met = rows
+        .iter()
+        .filter(|row| row.verdict == Some(TargetVerdict::Met));
     let mut text = align(&cells(rows), NUMBERS);
     writeln!(text, "{} of {wanted} as wanted", met.count()).expect("a string takes everything");
     for line in missed(rows) {
@@ -37,7 +39,7 @@ pub fn terminal(rows: &[Row]) -> String {
 }
 
 /// For a document.
-pub fn markdown(rows: &[Row]) -> String {
+pub fn markdown(rows: &[CostRow]) -> String {
     let mut text = to_markdown(cells(rows), NUMBERS);
     for line in missed(rows) {
         text += &format!("\n{line}\n");
@@ -47,10 +49,10 @@ pub fn markdown(rows: &[Row]) -> String {
 
 /// Returns one line per row that missed its target, with the functions that use most of the
 /// engine's instructions.
-fn missed(rows: &[Row]) -> impl Iterator<Item = String> {
+fn missed(rows: &[CostRow]) -> impl Iterator<Item = String> {
     let missed = rows
         .iter()
-        .filter(|row| row.verdict == Some(Verdict::Missed));
+        .filter(|row| row.verdict == Some(TargetVerdict::Missed));
     missed.map(|row| {
         let functions = row.functions.iter();
         let functions: Vec<String> = functions
@@ -66,15 +68,16 @@ fn missed(rows: &[Row]) -> impl Iterator<Item = String> {
     })
 }
 
-fn cells(rows: &[Row]) -> Vec<[String; 9]> {
+fn cells(rows: &[CostRow]) -> Vec<[String; 9]> {
     let heads = HEADS.map(str::to_owned);
     std::iter::once(heads)
         .chain(rows.iter().map(cells_of))
         .collect()
 }
 
-fn cells_of(row: &Row) -> [String; 9] {
-    let both = |of: fn(&Cost) -> f64| format!("{:.0} / {:.0}", of(&row.ours), of(&row.theirs));
+fn cells_of(row: &CostRow) -> [String; 9] {
+    let both =
+        |of: fn(&InstructionCost) -> f64| format!("{:.0} / {:.0}", of(&row.ours), of(&row.theirs));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let verdict = row.target.zip(row.verdict);
     [
@@ -95,13 +98,13 @@ mod tests {
     use super::*;
     use crate::comparison::Goal;
 
-    fn row(title: &str, user: f64, verdict: Option<Verdict>) -> Row {
-        let cost = |user, kernel| Cost {
+    fn row(title: &str, user: f64, verdict: Option<TargetVerdict>) -> CostRow {
+        let cost = |user, kernel| InstructionCost {
             user,
             kernel,
             addresses: Default::default(),
         };
-        Row {
+        CostRow {
             comparison: "files",
             title: title.to_owned(),
             filesystem: "tmpfs",
@@ -117,10 +120,10 @@ mod tests {
         }
     }
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<CostRow> {
         vec![
-            row("create", 140.0, Some(Verdict::Missed)),
-            row("stat", 100.0, Some(Verdict::Met)),
+            row("create", 140.0, Some(TargetVerdict::Missed)),
+            row("stat", 100.0, Some(TargetVerdict::Met)),
             row("read", 100.0, None),
         ]
     }

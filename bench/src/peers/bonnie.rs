@@ -1,4 +1,4 @@
-//! bonnie++ 2.00: its phases in its own order, answered in a line of CSV (bon_csv2html(1)).
+//! bonnie++ 2.00: its phases in its order, with results in a line of CSV (bon_csv2html(1)).
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Context;
 use model::Bytes;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
 /// Column and name of each result, and the size of one unit: KiB per second, or operations per
@@ -25,17 +25,17 @@ const COLUMNS: [(usize, &str, f64); 12] = [
     (34, "stat-random", 1.0),
     (36, "delete-random", 1.0),
 ];
-/// Columns of the format.
+/// Number of columns in the format.
 const WIDTH: usize = 50;
 /// Value of a column if the phase was too short for a result.
 const TOO_SHORT: &str = "+++++";
 
 /// A run. Results of phases that were too short are omitted.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct BonnieRun {
     /// `-s`: MiB in the large file, 0 for none.
     pub size_mib: u64,
-    /// Bytes per request to it.
+    /// Bytes per request to the large file.
     pub chunk: u64,
     /// Number of seeks in the large file.
     pub seeks: u64,
@@ -47,7 +47,7 @@ pub struct Run {
     pub files: u64,
 }
 
-impl Run {
+impl BonnieRun {
     /// Returns a run with only the large file and bonnie++'s default number of seeks.
     pub const fn large(size: Bytes, chunk: Bytes) -> Self {
         Self {
@@ -68,11 +68,11 @@ impl Run {
         }
     }
 
-    /// Runs it.
+    /// Runs bonnie++.
     ///
     /// # Errors
-    /// When bonnie++ fails or answers in other words than expected.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if bonnie++ fails or its output has an unexpected format.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         parse(&peers::run(&mut self.command(scratch.path()))?)
     }
 
@@ -102,7 +102,7 @@ impl Run {
     }
 }
 
-fn parse(output: &str) -> anyhow::Result<Samples> {
+fn parse(output: &str) -> anyhow::Result<PeerSamples> {
     let line = output.lines().rfind(|l| l.starts_with("1.98,"));
     let line = line.with_context(|| format!("bonnie++ said: {output}"))?;
     let columns: Vec<&str> = line.split(',').collect();
@@ -111,7 +111,7 @@ fn parse(output: &str) -> anyhow::Result<Samples> {
         "bonnie++ gave {} columns",
         columns.len()
     );
-    let mut results = Samples::new();
+    let mut results = PeerSamples::new();
     for (column, name, unit) in COLUMNS {
         let text = columns[column];
         if text.is_empty() || text == TOO_SHORT {
@@ -120,7 +120,7 @@ fn parse(output: &str) -> anyhow::Result<Samples> {
         let number: f64 = text
             .parse()
             .with_context(|| format!("{name} of bonnie++ is {text}"))?;
-        results.insert(name.to_owned(), Sample::rate(number * unit));
+        results.insert(name.to_owned(), PeerSample::rate(number * unit));
     }
     Ok(results)
 }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn no_character_size_skips_the_character_phases() {
-        let run = |chars_mib| Run {
+        let run = |chars_mib| BonnieRun {
             size_mib: 1024,
             chunk: 8192,
             seeks: 100,
@@ -175,7 +175,7 @@ mod tests {
             chars_mib,
             files: 0,
         };
-        let arguments = |run: Run| -> Vec<String> {
+        let arguments = |run: BonnieRun| -> Vec<String> {
             let command = run.command(Path::new("/d"));
             let words = command.get_args();
             words.map(|a| a.to_string_lossy().into_owned()).collect()

@@ -9,30 +9,30 @@ use guest::{Clock, Recipe};
 use model::{Bytes, SizeProfile, Test};
 
 use crate::guest_paths;
-use crate::peers::{Sample, Samples};
+use crate::peers::{PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
 /// A small filesystem that needs only one module and one program in the guest.
 const CONTENDER: &str = "minix";
-/// The suite and its test.
+/// Name of the suite and of its test.
 const LIFECYCLE: &str = "lifecycle";
 const SIZE: Bytes = Bytes::mib(64);
 
-/// Boots an emulated guest in which time passes as outside.
+/// Boot of an emulated guest in real time.
 #[derive(Clone, Debug)]
-pub struct Boot {
-    /// Name of the result that it gives: boots per second.
+pub struct BootBenchmark {
+    /// Name of the result: boots per second.
     pub result: &'static str,
 }
 
-impl Boot {
+impl BootBenchmark {
     /// Boots the guest, which ends after the agent's first message. The guest's files are located
     /// in the scratch directory.
     ///
     /// # Errors
     /// Returns an error if QEMU or the agent is missing, or if the guest cannot be built or does
     /// not boot.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         let agent = guest_paths::agent()?;
         let catalog = Catalog::builtin()?;
         let guest = guest_paths::guest(&Recipe::for_filesystems(catalog.filesystems(), &[]))?;
@@ -45,8 +45,8 @@ impl Boot {
         let directory = tempfile::tempdir_in(scratch.path())?;
         let executor = cell.executor(guest.into(), &agent, Clock::Real, directory.path())?;
         let taken = executor.time_boot(&cell.job(lifecycle(&catalog)?))?;
-        let sample = Sample::rate(1.0 / taken.as_secs_f64());
-        Ok(Samples::from([(self.result.to_owned(), sample)]))
+        let sample = PeerSample::rate(1.0 / taken.as_secs_f64());
+        Ok(PeerSamples::from([(self.result.to_owned(), sample)]))
     }
 }
 

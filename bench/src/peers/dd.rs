@@ -6,13 +6,13 @@ use std::process::Command;
 use anyhow::Context;
 use model::Bytes;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
-/// Writes a file from `/dev/zero`, or reads one to `/dev/null`.
+/// Run of dd that writes a file from `/dev/zero` or reads a file to `/dev/null`.
 #[derive(Clone, Debug)]
 pub struct DdRun {
-    /// Name of the result that it gives.
+    /// Name of the result.
     pub result: &'static str,
     /// Name of the file in the scratch directory.
     pub file: &'static str,
@@ -23,11 +23,11 @@ pub struct DdRun {
 }
 
 impl DdRun {
-    /// Runs it.
+    /// Runs dd.
     ///
     /// # Errors
-    /// When dd fails or answers in other words than expected.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if dd fails or its output has an unexpected format.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         let path = scratch.path().join(self.file);
         let mut command = Command::new("dd");
         command.arg(format!("bs={}", self.block.0));
@@ -44,12 +44,13 @@ impl DdRun {
         if self.write.is_some() {
             fs::remove_file(&path)?;
         }
-        let sample = Sample::rate(parse(&said)?);
-        Ok(Samples::from([(self.result.to_owned(), sample)]))
+        let sample = PeerSample::rate(parse(&said)?);
+        Ok(PeerSamples::from([(self.result.to_owned(), sample)]))
     }
 }
 
-/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.161535 s, 6.6 GB/s`: bytes per second, unrounded.
+/// Parses `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.161535 s, 6.6 GB/s` and returns bytes per
+/// second, unrounded.
 fn parse(said: &str) -> anyhow::Result<f64> {
     let line = said.lines().find(|l| l.contains(" copied, "));
     let line = line.with_context(|| format!("dd said: {said}"))?;

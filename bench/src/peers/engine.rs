@@ -11,13 +11,13 @@ use model::{CacheState, Metric, Phase, PhaseResult};
 use serde::{Deserialize, Serialize};
 use workload::{CellWorkspace, IoMode, PhaseMeter, ThreadStats};
 
-use crate::peers::{Sample, Samples};
+use crate::peers::{PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
-/// One seed for all: names, offsets and data are the same in each run.
+/// Common seed, so that names, offsets and data are equal in each run.
 const SEED: u64 = 1;
 
-/// The answer to a phase.
+/// Answer to the request for a phase.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
@@ -25,7 +25,7 @@ enum Answer {
     Failed(String),
 }
 
-/// The engine's process; it ends when this is dropped.
+/// The engine process, which ends on drop.
 #[derive(Debug)]
 pub struct Engine {
     child: Child,
@@ -34,10 +34,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts it for a directory, by the command that leads to [`serve`].
+    /// Starts the engine process for a directory with a command that runs [`serve`].
     ///
     /// # Errors
-    /// When this program cannot be started again.
+    /// Returns an error if this program cannot be started again.
     pub fn start(command: &mut Command, directory: &Path) -> anyhow::Result<Self> {
         let mut child = command
             .arg(directory)
@@ -52,13 +52,12 @@ impl Engine {
         })
     }
 
-    /// Brings about the phases' cache states, performs them in order, and gives a result for each by
-    /// its name.
+    /// Runs phases in order, each after setting its cache state. Returns the results by phase name.
     ///
     /// # Errors
-    /// When one of them fails.
-    pub fn run(&mut self, phases: &[Phase], scratch: &ScratchFs) -> anyhow::Result<Samples> {
-        let mut results = Samples::new();
+    /// Returns an error if a phase fails.
+    pub fn run(&mut self, phases: &[Phase], scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
+        let mut results = PeerSamples::new();
         for phase in phases {
             if phase.cache == CacheState::Cold {
                 scratch.make_cold()?;
@@ -69,10 +68,10 @@ impl Engine {
         Ok(results)
     }
 
-    /// Performs one phase.
+    /// Runs one phase.
     ///
     /// # Errors
-    /// When it fails, or the engine's process ends.
+    /// Returns an error if the phase fails or the engine process ends.
     pub fn perform(&mut self, phase: &Phase) -> anyhow::Result<PhaseResult> {
         let orders = self.orders.as_mut().context("it was started with one")?;
         writeln!(orders, "{}", serde_json::to_string(phase)?)?;
@@ -88,14 +87,14 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // The end of its orders is its end.
+        // The process ends at the end of its input.
         drop(self.orders.take());
         let _ = self.child.wait();
     }
 }
 
-/// The result by which a table would judge the phase, and its processor time per operation.
-fn sample(result: &PhaseResult) -> anyhow::Result<Sample> {
+/// Returns the primary rate of a phase and its processor time per operation.
+fn sample(result: &PhaseResult) -> anyhow::Result<PeerSample> {
     let primary_metric = match result.primary_metric {
         Metric::Throughput => Metric::Throughput,
         _ => Metric::Rate,
@@ -104,7 +103,7 @@ fn sample(result: &PhaseResult) -> anyhow::Result<Sample> {
     let rate = numbers.iter().find(|m| m.metric == primary_metric);
     let rate = rate.with_context(|| format!("{} took no time", result.phase))?;
     let busy = result.cpu.user.as_secs_f64() + result.cpu.system.as_secs_f64();
-    Ok(Sample {
+    Ok(PeerSample {
         rate: rate.value,
         processor: Some(busy / result.operations.max(1) as f64),
     })
@@ -149,10 +148,10 @@ fn perform(phase: &Phase, workspace: &mut CellWorkspace) -> Result<PhaseResult, 
     Ok(result)
 }
 
-/// [`serve`] on this process's standard input and output.
+/// Runs [`serve`] on standard input and output of this process.
 ///
 /// # Errors
-/// As [`serve`].
+/// Returns the errors of [`serve`].
 pub fn serve_parent(directory: &Path) -> anyhow::Result<()> {
     serve(directory, io::stdin().lock(), io::stdout().lock())
 }

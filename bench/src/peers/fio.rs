@@ -8,13 +8,13 @@ use anyhow::Context;
 use model::Bytes;
 use serde::Deserialize;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
-/// A job, in fio's words.
+/// A job of fio, with fio's option names.
 #[derive(Clone, Debug)]
-pub struct Job {
-    /// Name of the result that it gives.
+pub struct FioBenchJob {
+    /// Name of the result.
     pub result: &'static str,
     /// `rw`.
     pub rw: &'static str,
@@ -26,15 +26,15 @@ pub struct Job {
     pub file: &'static str,
     /// `size`, per thread if there are several threads.
     pub size: Bytes,
-    /// `runtime` with `time_based`, seconds; to the end of the size where absent.
+    /// `runtime` with `time_based`, in seconds. If absent, the job runs to the end of the size.
     pub seconds: Option<u64>,
     /// `numjobs`, as threads.
     pub threads: u32,
     /// Whether each thread has a separate file, whose name ends with a dot and the thread number.
     pub own: bool,
-    /// Whether the file is made by this job, and removed before it.
+    /// Whether the job creates the file, which is removed before the job.
     pub fresh: bool,
-    /// Whether the file is removed after it.
+    /// Whether the file is removed after the job.
     pub last: bool,
     /// Whether the filesystem is remounted with dropped caches before the job.
     pub cold: bool,
@@ -42,12 +42,12 @@ pub struct Job {
     pub more: Vec<String>,
 }
 
-impl Job {
-    /// Runs it.
+impl FioBenchJob {
+    /// Runs fio.
     ///
     /// # Errors
-    /// When fio fails or answers in other words than expected.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if fio fails or its output has an unexpected format.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         if self.fresh {
             self.remove(scratch)?;
         }
@@ -68,7 +68,7 @@ impl Job {
             self.remove(scratch)?;
         }
         let sample = parse(&output)?.sample(self.counts_bytes())?;
-        Ok(Samples::from([(self.result.to_owned(), sample)]))
+        Ok(PeerSamples::from([(self.result.to_owned(), sample)]))
     }
 
     /// Removes the job's files if they exist.
@@ -88,7 +88,8 @@ impl Job {
         Ok(())
     }
 
-    /// Sequential jobs are compared by bytes, random ones by operations.
+    /// Returns true for sequential jobs, which are compared by bytes; random jobs are compared by
+    /// operations.
     fn counts_bytes(&self) -> bool {
         !self.rw.starts_with("rand")
     }
@@ -99,11 +100,12 @@ impl Job {
             "--output-format=json".to_owned(),
             "--thread".to_owned(),
             "--group_reporting".to_owned(),
-            // Offsets are drawn with replacement, as ours are, and no map of visited blocks is kept.
+            // Draws offsets with replacement, as the engine does, and keeps no map of visited
+            // blocks.
             "--norandommap".to_owned(),
             // The engine controls the cache state; fio would drop the file from the cache.
             "--invalidate=0".to_owned(),
-            // fio would otherwise set the space aside before its clock starts.
+            // By default, fio would allocate the space before its clock starts.
             "--fallocate=none".to_owned(),
             format!("--rw={}", self.rw),
             format!("--ioengine={}", self.ioengine),
@@ -124,26 +126,26 @@ impl Job {
 }
 
 #[derive(Debug, Deserialize)]
-struct Output {
+struct FioBenchOutput {
     jobs: Vec<Group>,
 }
 
-/// All threads of a job; fio reports them as one.
+/// All threads of a job, which fio reports as one group.
 #[derive(Debug, Deserialize)]
 struct Group {
     error: i64,
-    read: Direction,
-    write: Direction,
-    /// Percent of the run time.
+    read: FioDirectionStats,
+    write: FioDirectionStats,
+    /// User processor time, in percent of the run time.
     usr_cpu: f64,
-    /// Percent of the run time.
+    /// System processor time, in percent of the run time.
     sys_cpu: f64,
-    /// Milliseconds, over all threads.
+    /// Run time summed over all threads, in milliseconds.
     job_runtime: u64,
 }
 
 #[derive(Debug, Deserialize)]
-struct Direction {
+struct FioDirectionStats {
     io_bytes: u64,
     bw_bytes: f64,
     iops: f64,
@@ -151,7 +153,7 @@ struct Direction {
 }
 
 impl Group {
-    fn sample(&self, bytes: bool) -> anyhow::Result<Sample> {
+    fn sample(&self, bytes: bool) -> anyhow::Result<PeerSample> {
         anyhow::ensure!(self.error == 0, "fio reports error {}", self.error);
         let operations = self.read.total_ios + self.write.total_ios;
         anyhow::ensure!(
@@ -163,7 +165,7 @@ impl Group {
             false => self.read.iops + self.write.iops,
         };
         let busy = (self.usr_cpu + self.sys_cpu) / 100.0 * self.job_runtime as f64 / 1000.0;
-        Ok(Sample {
+        Ok(PeerSample {
             rate,
             processor: Some(busy / operations as f64),
         })
@@ -173,7 +175,7 @@ impl Group {
 /// Parses the output. Notes may precede the JSON.
 fn parse(output: &str) -> anyhow::Result<Group> {
     let start = output.find('{').context("fio gave no JSON")?;
-    let output: Output = serde_json::from_str(&output[start..]).context("fio's JSON")?;
+    let output: FioBenchOutput = serde_json::from_str(&output[start..]).context("fio's JSON")?;
     output.jobs.into_iter().next().context("fio ran no job")
 }
 
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn job_becomes_fio_arguments() {
-        let job = Job {
+        let job = FioBenchJob {
             result: "random-read",
             rw: "randread",
             ioengine: "psync",

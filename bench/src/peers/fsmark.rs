@@ -1,14 +1,14 @@
-//! fs_mark: many files, each opened, written and closed, then all removed.
+//! fs_mark: opens, writes and closes many files, then removes them.
 
 use std::fs;
 use std::process::Command;
 
 use anyhow::Context;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
-/// A run without fsync on empty files; gives the results `create` and `delete`.
+/// Run of fs_mark without fsync on empty files, with the results `create` and `delete`.
 #[derive(Clone, Debug)]
 pub struct FsMarkRun {
     /// How many.
@@ -16,11 +16,11 @@ pub struct FsMarkRun {
 }
 
 impl FsMarkRun {
-    /// Runs it.
+    /// Runs fs_mark.
     ///
     /// # Errors
-    /// When fs_mark fails or answers in other words than expected.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if fs_mark fails or its output has an unexpected format.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         let directory = scratch.path().join("fs_mark");
         fs::create_dir(&directory)?;
         let output = peers::run(
@@ -29,7 +29,7 @@ impl FsMarkRun {
                 .arg(self.files.to_string())
                 .arg("-d")
                 .arg(&directory)
-                // It leaves a log in the working directory.
+                // fs_mark leaves a log in the working directory.
                 .current_dir(scratch.path()),
         )?;
         fs::remove_dir_all(&directory)?;
@@ -43,7 +43,7 @@ impl FsMarkRun {
 ///
 /// Files per second include all steps of a file except its removal. fs_mark truncates the mean of
 /// unlink to whole microseconds; the parser adds half a microsecond.
-fn parse(output: &str) -> anyhow::Result<Samples> {
+fn parse(output: &str) -> anyhow::Result<PeerSamples> {
     let line = output.lines().rfind(|l| !l.trim().is_empty());
     let line = line.context("fs_mark said nothing")?;
     let numbers: Vec<f64> = line
@@ -53,9 +53,12 @@ fn parse(output: &str) -> anyhow::Result<Samples> {
     let whole = numbers.len() == 23;
     anyhow::ensure!(whole, "fs_mark said: {line}");
     let unlink_microseconds = numbers[21] + 0.5;
-    Ok(Samples::from([
-        ("create".to_owned(), Sample::rate(numbers[3])),
-        ("delete".to_owned(), Sample::rate(1e6 / unlink_microseconds)),
+    Ok(PeerSamples::from([
+        ("create".to_owned(), PeerSample::rate(numbers[3])),
+        (
+            "delete".to_owned(),
+            PeerSample::rate(1e6 / unlink_microseconds),
+        ),
     ]))
 }
 
@@ -63,7 +66,7 @@ fn parse(output: &str) -> anyhow::Result<Samples> {
 mod tests {
     use super::*;
 
-    /// fs_mark 3.3, the last two lines.
+    /// Last two lines of the output of fs_mark 3.3.
     const OUTPUT: &str = "\
 FSUse%        Count         Size    Files/sec     App Overhead        CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)        FSYNC (Min/Avg/Max)         SYNC (Min/Avg/Max)        CLOSE (Min/Avg/Max)       UNLINK (Min/Avg/Max)
      0       200000            0      99443.9           654978        3        5     4757        0        0     3940        0        0        0        0        0        0        0        0     2682        3        8   164610

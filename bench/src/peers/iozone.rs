@@ -1,11 +1,12 @@
-//! IOzone: operations on one file, answered as "Excel output" (`-R`), which names each of them.
+//! IOzone: operations on one file, with results as "Excel output" (`-R`), which names each
+//! operation.
 
 use std::process::Command;
 
 use anyhow::Context;
 use model::Bytes;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
 /// IOzone's names of operations and the names of the results.
@@ -25,48 +26,48 @@ const REPORTS: [(&str, &str); 13] = [
     ("Re-Fread report", "refread"),
 ];
 
-/// A series of runs on one file that stays between them.
+/// A series of runs on one file, which is kept between the runs.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// Names of the files in the scratch directory: for requests, and for streams (`fwrite`), which IOzone would
-    /// otherwise write over the other one.
+pub struct IozoneRun {
+    /// Names of the files in the scratch directory: one for requests, one for streams (`fwrite`).
+    /// With a single file, IOzone would overwrite the first with the second.
     pub files: [&'static str; 2],
     /// `-s`.
     pub size: Bytes,
     /// `-r`.
     pub record: Bytes,
     /// `-i` of each run. Before a run marked cold, the filesystem is remounted with dropped caches.
-    pub tests: Vec<Step>,
-    /// Flags such as `-e` (flush within the time).
+    pub tests: Vec<IozoneStep>,
+    /// Flags such as `-e` (include the flush in the time).
     pub flags: &'static [&'static str],
 }
 
 /// One run of IOzone.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct IozoneStep {
     /// `-i`.
     pub test: u32,
-    /// Whether the cache is emptied before it.
+    /// Whether caches are dropped before the run.
     pub cold: bool,
     /// Flags of only this run.
     pub flags: &'static [&'static str],
 }
 
-impl Step {
-    /// Tests 6 and 7 are fwrite and fread.
+impl IozoneStep {
+    /// Returns true for tests 6 and 7, fwrite and fread.
     const fn is_stream(self) -> bool {
         matches!(self.test, 6 | 7)
     }
 }
 
-impl Run {
-    /// Runs them.
+impl IozoneRun {
+    /// Runs all steps.
     ///
     /// # Errors
-    /// When IOzone fails or answers in other words than expected.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if IOzone fails or its output has an unexpected format.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         let paths = self.files.map(|name| scratch.path().join(name));
-        let mut results = Samples::new();
+        let mut results = PeerSamples::new();
         for step in &self.tests {
             if step.cold {
                 scratch.make_cold()?;
@@ -80,7 +81,7 @@ impl Run {
                     .args(step.flags)
                     .arg("-f")
                     .arg(&paths[usize::from(step.is_stream())])
-                    // It leaves a file in the working directory.
+                    // IOzone leaves a file in the working directory.
                     .current_dir(scratch.path()),
             )?;
             results.extend(parse(&output)?);
@@ -92,9 +93,9 @@ impl Run {
     }
 }
 
-/// A title, a line of record sizes, a line with the file size and the KiB per second.
-fn parse(output: &str) -> anyhow::Result<Samples> {
-    let mut results = Samples::new();
+/// Parses a title, a line of record sizes, and a line with the file size and the KiB per second.
+fn parse(output: &str) -> anyhow::Result<PeerSamples> {
+    let mut results = PeerSamples::new();
     let mut lines = output.lines();
     while let Some(line) = lines.next() {
         let title = line.trim().trim_matches('"');
@@ -106,7 +107,7 @@ fn parse(output: &str) -> anyhow::Result<Samples> {
         let rate: f64 = rate
             .and_then(|word| word.parse().ok())
             .with_context(|| format!("{title} of IOzone is {row}"))?;
-        results.insert((*name).to_owned(), Sample::rate(rate * 1024.0));
+        results.insert((*name).to_owned(), PeerSample::rate(rate * 1024.0));
     }
     anyhow::ensure!(!results.is_empty(), "IOzone said: {output}");
     Ok(results)

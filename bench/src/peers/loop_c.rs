@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::peers::{self, Sample, Samples};
+use crate::peers::{self, PeerSample, PeerSamples};
 use crate::scratch::ScratchFs;
 
 const SOURCE: &str = include_str!("../loop.c");
@@ -16,10 +16,10 @@ pub const PROGRAM: &str = "loop";
 /// Directory for the compiled program, private to the mount namespace of this process.
 const DIRECTORY: &str = "/run/fsarena-bench-loop";
 
-/// A run of the loop.
+/// A run of the C loop.
 #[derive(Clone, Debug)]
 pub struct CLoopRun {
-    /// Name of the result that it gives.
+    /// Name of the result.
     pub result: &'static str,
     /// Name of the file in the scratch directory.
     pub file: &'static str,
@@ -30,18 +30,21 @@ pub struct CLoopRun {
 }
 
 impl CLoopRun {
-    /// Runs it.
+    /// Runs the loop.
     ///
     /// # Errors
-    /// When the compiler or the program fails.
-    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<Samples> {
+    /// Returns an error if the compiler or the program fails.
+    pub fn run(&self, scratch: &ScratchFs) -> anyhow::Result<PeerSamples> {
         let output = peers::run(
             Command::new(compiled(Path::new(DIRECTORY))?)
                 .arg(scratch.path().join(self.file))
                 .arg(self.seconds.to_string())
                 .arg(self.threads.to_string()),
         )?;
-        Ok(Samples::from([(self.result.to_owned(), parse(&output)?)]))
+        Ok(PeerSamples::from([(
+            self.result.to_owned(),
+            parse(&output)?,
+        )]))
     }
 }
 
@@ -54,10 +57,10 @@ fn compiled(directory: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Compiles it in a directory, with further flags.
+/// Compiles the loop in a directory, with additional flags.
 ///
 /// # Errors
-/// When the compiler fails.
+/// Returns an error if the compiler fails.
 pub fn compile(directory: &Path, more: &[&str]) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(directory)?;
     let (source, program) = (directory.join("loop.c"), directory.join(PROGRAM));
@@ -69,8 +72,8 @@ pub fn compile(directory: &Path, more: &[&str]) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// Operations, seconds, processor seconds.
-fn parse(output: &str) -> anyhow::Result<Sample> {
+/// Parses operations, seconds and processor seconds.
+fn parse(output: &str) -> anyhow::Result<PeerSample> {
     let numbers: Vec<f64> = output
         .split_whitespace()
         .map_while(|word| word.parse().ok())
@@ -79,7 +82,7 @@ fn parse(output: &str) -> anyhow::Result<Sample> {
         anyhow::bail!("the loop said: {output}");
     };
     let per = |whole: f64| Some(whole / operations).filter(|n| n.is_finite());
-    Ok(Sample {
+    Ok(PeerSample {
         rate: operations / seconds,
         processor: Some(per(processor).context("the loop did nothing")?),
     })

@@ -18,15 +18,15 @@ pub mod loop_c;
 
 /// One result of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
-    /// Bytes or operations per second, as the result's unit says.
+pub struct PeerSample {
+    /// Bytes or operations per second, depending on the unit of the result.
     pub rate: f64,
     /// Processor time of the program itself, in seconds per operation. `None` if the program does
     /// not report it.
     pub processor: Option<f64>,
 }
 
-impl Sample {
+impl PeerSample {
     /// Returns a sample with a rate but without processor time.
     pub const fn rate(rate: f64) -> Self {
         Self {
@@ -36,8 +36,8 @@ impl Sample {
     }
 }
 
-/// The results of one run, by name.
-pub type Samples = BTreeMap<String, Sample>;
+/// Results of one run, by name.
+pub type PeerSamples = BTreeMap<String, PeerSample>;
 
 /// Runs a program to its end and returns its standard output.
 ///
@@ -47,10 +47,10 @@ pub fn run(command: &mut Command) -> anyhow::Result<String> {
     both(command).map(|(output, _)| output)
 }
 
-/// As [`run`], with standard error as well.
+/// Runs a program like [`run`], but also returns its standard error.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns the errors of [`run`].
 pub fn both(command: &mut Command) -> anyhow::Result<(String, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -31,7 +31,7 @@ const DISK: &str = "/disk";
 /// The job, if it is not sent through the channel.
 const JOB: &str = "/job";
 const CONFIGURATION: &str = "/sys/kernel/config";
-/// Where the kernel lists the channels of a guest, each with its name.
+/// Directory in which the kernel lists the channels of a guest by name.
 const PORTS: &str = "/sys/class/virtio-ports";
 /// Seed of the guest's random numbers. Without it, the kernel would collect randomness from timings
 /// for seconds, and most mkfs programs would wait for it.
@@ -102,7 +102,7 @@ fn text_of(path: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// Disks in memory, which the kernel numbers in the order in which they are made.
+/// Creates in-memory disks. The kernel numbers them in order of creation.
 fn make_disks(attributes: &str) -> io::Result<()> {
     sys::machine::mount_configfs(Path::new(CONFIGURATION))?;
     let mut disks = attributes.split("\n\n").enumerate();
@@ -112,7 +112,7 @@ fn make_disks(attributes: &str) -> io::Result<()> {
     })
 }
 
-/// A disk in memory: a directory of configfs, into whose files its attributes are written.
+/// Creates an in-memory disk: a configfs directory whose files receive the disk's attributes.
 fn make_disk(disk: &Path, attributes: &str) -> io::Result<()> {
     fs::create_dir(disk)?;
     for (name, value) in attributes.lines().filter_map(|line| line.split_once(' ')) {
@@ -136,7 +136,7 @@ fn bring(job: &str) -> io::Result<()> {
     Ok(dup2_stdin(&reader)?)
 }
 
-/// Waits for the channel of this name.
+/// Waits for the channel with this name and returns its path.
 fn find(channel: &str) -> io::Result<PathBuf> {
     let start = clock::now();
     loop {

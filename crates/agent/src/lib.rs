@@ -27,7 +27,7 @@ pub use guest::shell::{SHELL_READY, run_shell};
 pub use sandbox::isolation::spawn_isolated;
 pub use source::{STEP as SOURCE_STEP, survey};
 
-/// Exit code of an agent whose orchestrator went away.
+/// Exit code of an agent whose orchestrator has disappeared.
 const ORPHANED: i32 = 3;
 
 /// Reads a job from standard input, runs it, and writes events to standard output. `restricted`
@@ -82,7 +82,7 @@ fn begin<'a>(
     job: &'a CellJob,
     events: &EventWriter,
     restricted: bool,
-) -> io::Result<crate::cell::session::Session<'a>> {
+) -> io::Result<crate::cell::session::CellSession<'a>> {
     let runner = match &job.target {
         WorkTarget::Volume(volume) if restricted => {
             let path = crate::sandbox::command::search_path();
@@ -101,7 +101,7 @@ fn begin<'a>(
     // An unrestricted agent runs in a guest with its own kernel, except for a directory target.
     let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
     let footprint = KernelMemoryProbe::baseline(job, own_kernel);
-    crate::cell::session::Session::new(job, events.clone(), runner, footprint)
+    crate::cell::session::CellSession::new(job, events.clone(), runner, footprint)
 }
 
 /// Reads the location of a user's source from standard input and writes a summary of its contents

@@ -39,10 +39,10 @@ pub const EMPTY: &str = "/run/fsarena-empty";
 const WRITABLE: [&str; 5] = ["/run", OWN_TMP, "/dev/null", "/dev/zero", "/dev/full"];
 /// Second path of the cell's private `/tmp`, if it has one.
 const OWN_TMP: &str = "/run/tmp";
-/// Whether this kernel filters system calls: seccomp(2).
+/// File that exists if this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
 
-/// System calls that nothing needs which makes, mounts or checks a filesystem.
+/// System calls that no program needs to create, mount or check a filesystem.
 const DENIED_SYSCALLS: [i64; 17] = [
     libc::SYS_init_module,
     libc::SYS_finit_module,
@@ -77,9 +77,9 @@ const MOUNTING: [i64; 8] = [
 /// Permissions of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxProfile {
-    /// Make or check a filesystem: write to the devices and nowhere else.
+    /// Create or check a filesystem: write only to the devices.
     Device,
-    /// Mount or unmount one, or drive one in the background.
+    /// Mount or unmount a filesystem, or run its driver in the background.
     Mount,
     /// Use a mounted filesystem: write only to it.
     Use,
@@ -123,20 +123,20 @@ fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
     told.chain(below).collect()
 }
 
-/// Runs programs to their end.
+/// Runner that executes programs and waits for them to finish, in a sandbox if it has threads.
 #[derive(Clone)]
 pub struct SandboxedRunner {
     /// Threads that start programs, one per task. `None` without a sandbox.
-    threads: Option<[Sender<Request>; 2]>,
+    threads: Option<[Sender<SandboxRequest>; 2]>,
 }
 
-struct Request {
+struct SandboxRequest {
     command: Command,
     answer: Sender<io::Result<ExitStatus>>,
 }
 
 impl SandboxedRunner {
-    /// Runs programs as this process is.
+    /// Creates a runner whose programs have the same privileges as this process.
     pub const fn unrestricted() -> Self {
         Self { threads: None }
     }
@@ -157,10 +157,10 @@ impl SandboxedRunner {
         })
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits for it to finish.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// Returns an error if the program cannot be started.
     pub fn status(&self, mut command: Command, task: SandboxProfile) -> io::Result<ExitStatus> {
         let Some([device, mount]) = &self.threads else {
             return command.status();
@@ -192,19 +192,19 @@ impl SandboxedRunner {
     }
 }
 
-/// Runs a program that works in a directory.
+/// Runner for programs in a working directory.
 pub struct DirectoryRunner<'a> {
     directory: &'a Path,
-    thread: Option<Sender<Request>>,
+    thread: Option<Sender<SandboxRequest>>,
     /// Processes that already run: drivers.
     others: BTreeSet<Pid>,
 }
 
 impl DirectoryRunner<'_> {
-    /// Runs the program to its end, and ends what it has left behind.
+    /// Runs the program, waits for it to finish and kills all processes that it left.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// Returns an error if the program cannot be started.
     pub fn status(&self, mut command: Command) -> io::Result<ExitStatus> {
         command.current_dir(self.directory).process_group(0);
         process::set_pdeathsig(&mut command);
@@ -217,7 +217,7 @@ impl DirectoryRunner<'_> {
     }
 }
 
-/// Runs a program to its end and kills what is left of its process group.
+/// Runs a program, waits for it to finish and kills the rest of its process group.
 fn to_the_end(mut command: Command) -> io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let leader = Pid::from_raw(child.id().cast_signed());
@@ -247,20 +247,20 @@ fn end_all_but(others: &BTreeSet<Pid>) {
     }
 }
 
-/// Has a thread run a program.
-fn ask(thread: &Sender<Request>, mut command: Command) -> io::Result<ExitStatus> {
+/// Asks a thread to run a program and returns the exit status.
+fn ask(thread: &Sender<SandboxRequest>, mut command: Command) -> io::Result<ExitStatus> {
     let gone = || io::Error::other("the thread that starts programs has ended");
     let (answer, status) = mpsc::channel();
     command.env("TMPDIR", "/run");
     thread
-        .send(Request { command, answer })
+        .send(SandboxRequest { command, answer })
         .map_err(|_| gone())?;
     status.recv().map_err(|_| gone())?
 }
 
-/// Starts a thread that restricts itself and then starts one program after another.
-fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
-    let (requests, queue) = mpsc::channel::<Request>();
+/// Starts a thread that restricts itself and then runs one program after another.
+fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<SandboxRequest>> {
+    let (requests, queue) = mpsc::channel::<SandboxRequest>();
     let (ready, restricted) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         let outcome = restrict(task, &writable);
@@ -340,7 +340,7 @@ mod tests {
         runner.status(command, task).unwrap().success()
     }
 
-    /// Without the namespaces of a cell, and so with all that this test may see.
+    /// Runs outside the namespaces of a cell, so the program sees the same files as the test.
     #[test]
     fn a_program_writes_only_to_its_device_and_cannot_mount() {
         let directory = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ pub fn mount(place: &SourceLocation) -> Result<(), String> {
     }
 }
 
-/// Mounts a device whose filesystem it does not know; no helper of that is started.
+/// Mounts a device with an unknown filesystem, without any mount helper.
 fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
     command
@@ -59,10 +59,10 @@ fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     )))
 }
 
-/// The source as the cell finds it.
+/// Opens and scans the source as the cell sees it.
 ///
 /// # Errors
-/// Why the cell cannot be run, or means nothing, in one line.
+/// Returns a one-line reason if the cell cannot run or its results would be meaningless.
 pub fn open(
     source: &model::wire::SourceMount,
     progress: Arc<Progress>,

@@ -1,4 +1,5 @@
-//! Archives of sources that commands of suites unpack: brought to the machine where cells run, and laid out for them.
+//! Source archives that commands of suites unpack: copied to the host that runs the cells, and
+//! linked in a directory.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -103,10 +104,10 @@ pub fn campaign_archives(
     Ok(held.into_iter().map(place).collect())
 }
 
-/// Lays archives out in a directory, each under its name.
+/// Links archives in a new directory, each under its name.
 ///
 /// # Errors
-/// When that cannot be written.
+/// Returns an error if the directory cannot be created or written.
 pub fn link_into(archives: &[(String, PathBuf)], directory: &Path) -> anyhow::Result<()> {
     let failed = || format!("cannot link archives in {}", directory.display());
     match fs::remove_dir_all(directory) {

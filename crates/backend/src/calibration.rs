@@ -16,9 +16,9 @@ use crate::error;
 
 /// Subject of the raw device measurement.
 pub enum RawDeviceSubject {
-    /// A device, or a file that stands for one.
+    /// A device or a file used as one.
     Device(Box<RawDeviceHandle>),
-    /// Nothing, for this reason.
+    /// No storage, for this reason.
     Nothing(String),
 }
 
@@ -30,7 +30,7 @@ pub struct RawDeviceHandle {
     pub claim: File,
     /// Its size.
     pub size: Bytes,
-    /// Whether every block of it was written before.
+    /// Whether every block of the device was written before.
     pub written: bool,
     /// Whether the device must contain only zeros afterwards.
     pub blank_afterwards: bool,

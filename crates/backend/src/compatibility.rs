@@ -1,5 +1,5 @@
-//! Which contenders take the device that a campaign gives them, and have room on it for which tests; known before
-//! anything runs. What does not fit is `unsupported`, and everything else runs.
+//! Selects the contenders that can use the campaign's device and have enough space for each test,
+//! before any cell runs. A cell that does not fit is `unsupported`; all other cells run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use crate::guests::resources as guests;
 /// Step name in the failure of a cell that does not fit.
 const STEP: &str = "provision";
 
-/// Why a contender cannot run a test where the campaign puts it.
+/// Reason that a contender cannot run a test on the campaign's storage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Incompatibility(String);
@@ -72,7 +72,7 @@ pub fn misfit(
         .or_else(aged))
 }
 
-/// Why a contender cannot be aged before a test on a device of this size.
+/// Returns the reason if a contender cannot be aged before a test on a device of this size.
 fn of_age(
     campaign: &Campaign,
     contender: &Contender,
@@ -117,12 +117,12 @@ fn of_disk(campaign: &Campaign, contender: &Contender, test: &Test) -> Option<In
     })
 }
 
-/// A size as it is typed: `480MiB`.
+/// Formats a size as options take it: `480MiB`.
 fn spelled(size: Bytes) -> String {
     format!("{}MiB", size.0 >> 20)
 }
 
-/// The size of all devices that a contender gets.
+/// Returns the total size of the devices of a contender.
 fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<Bytes>) -> Bytes {
     match (campaign.guest_for(contender, test), campaign.backend) {
         (Some(parts), BackendKind::Vm) => {
@@ -246,7 +246,8 @@ fn require_room_beside_ages(campaign: &Campaign, device: Option<Bytes>) -> anyho
     }
 }
 
-/// Whether a contender would have room for a test, were it not aged, and has all that the campaign can give.
+/// Returns true if only ageing makes the device too small: a fresh contender would have enough
+/// space for the test, and the campaign has no larger device.
 fn is_for_want_of_size(
     campaign: &Campaign,
     contender: &Contender,
@@ -268,7 +269,7 @@ pub fn planned_device_size(campaign: &Campaign) -> Option<Bytes> {
     device.seek(SeekFrom::End(0)).ok().map(Bytes)
 }
 
-/// The result of a cell that does not fit.
+/// Returns the result of a cell that does not fit.
 pub fn unsupported(test: &Test, misfit: &Incompatibility) -> CellResult {
     let mut collector = CellResultBuilder::new(test);
     for phase in &test.phases {
@@ -320,7 +321,7 @@ mod tests {
             .collect()
     }
 
-    /// The command of `--help`, which was refused for the sake of FAT12.
+    /// Regression test: the command shown by `--help` was refused because of FAT12.
     #[test]
     fn contender_that_rejects_the_size_is_unsupported_others_run() {
         let loops = campaign(BackendKind::Loop, &["ext4", "fat12"], Bytes::mib(512));

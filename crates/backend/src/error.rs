@@ -10,7 +10,7 @@ use storage::ProvisionError;
 
 use crate::remote::connection::ConnectionLost;
 
-/// An error that is the user's to mend: what they said is wrong.
+/// An error in the user's input.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
@@ -25,13 +25,14 @@ pub struct EnvironmentError(pub String);
 #[error("interrupted")]
 pub struct UserInterrupt;
 
-/// Why a path that an option leads to cannot be used: campaigns are stored as text.
+/// Formats the error for an option with a path that is not UTF-8: campaigns are stored as text.
 pub fn not_utf8(option: &str, path: &Path) -> String {
     let path = path.display();
     format!("{option} leads to {path}, which is not UTF-8: give another path")
 }
 
-/// An error with its causes, each said once: some repeat the cause themselves.
+/// Formats an error with its causes. Omits causes that the text already contains, because some
+/// errors repeat them.
 pub fn error_chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for part in error.chain().map(ToString::to_string) {
@@ -70,7 +71,7 @@ fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
         || error.is::<crate::MemoryError>()
         || error.is::<crate::UnsupportedInGuest>()
         || error.is::<UserDirError>()
-        // The system said no: there is no room, no permission, no such file.
+        // The system refused the operation: no space, no permission or no such file.
         || error.is::<io::Error>();
     match (input, refused) {
         (true, _) => Some(FailureKind::Usage),

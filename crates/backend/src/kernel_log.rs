@@ -80,7 +80,8 @@ impl CellIdentifiers {
         self.devices.iter().any(is_it)
     }
 
-    /// Whether a process of this name may be the cell's: by the time the log is read its number means nothing.
+    /// Returns true if a process of this name may belong to the cell. Process numbers are useless
+    /// by the time the log is read.
     fn has_program(&self, name: &str) -> bool {
         let name = name.strip_prefix("mount.").unwrap_or(name);
         let cut = name.len() >= MAX_NAME;
@@ -89,7 +90,7 @@ impl CellIdentifiers {
     }
 }
 
-/// The words of a command line that may be names of programs, without their directories.
+/// Returns the words of a command line that may be program names, without their directories.
 fn names_in(line: &str) -> impl Iterator<Item = String> {
     let words = line.split(|c: char| !c.is_ascii_alphanumeric() && !"._-+".contains(c));
     words
@@ -100,7 +101,7 @@ fn names_in(line: &str) -> impl Iterator<Item = String> {
 /// Subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EventSubject {
-    /// Something of the cell's.
+    /// A process or device of the cell.
     Cell,
     /// An unrelated process or device.
     OtherProcess,
@@ -151,11 +152,11 @@ fn about(event: &KernelEvent, own: &CellIdentifiers) -> EventSubject {
     }
 }
 
-/// A process that was killed because memory ran short.
+/// A process that was killed because memory ran out.
 ///
 /// Source of the lines: `mm/oom_kill.c` (`dump_oom_summary`, `__oom_kill_process`) of the kernel.
 struct OomKill<'a> {
-    /// Whether the limit of a control group was reached, and not the end of the machine's memory.
+    /// Whether the limit of a control group was reached. If not, the machine ran out of memory.
     at_a_limit: bool,
     /// Control group, if the kernel names it.
     group: Option<&'a str>,
@@ -179,8 +180,9 @@ impl<'a> OomKill<'a> {
         })
     }
 
-    /// A cell under a limit has all its processes in the group of that. The kernel names groups from its own top, which
-    /// may not be what a container sees as such.
+    /// Returns the subject of the event. All processes of a cell with a limit are in the limit's
+    /// control group. The kernel names groups relative to its own root, which may differ from the
+    /// root of a container.
     fn about(&self, own: &CellIdentifiers) -> EventSubject {
         let is_own = match (&own.group, self.group) {
             (Some(own), Some(group)) => group.split('/').any(|part| part == own),
@@ -203,10 +205,11 @@ enum Culprit {
     Kernel,
 }
 
-/// The process that an event names.
+/// Returns the process named by an event.
 ///
-/// Source of the lines: `arch/x86/mm/fault.c` (`show_signal_msg`), `arch/x86/kernel/traps.c` (`show_signal`),
-/// `kernel/hung_task.c` (`check_hung_task`), `lib/dump_stack.c` (`dump_stack_print_info`).
+/// Source of the lines: `arch/x86/mm/fault.c` (`show_signal_msg`), `arch/x86/kernel/traps.c`
+/// (`show_signal`), `kernel/hung_task.c` (`check_hung_task`), `lib/dump_stack.c`
+/// (`dump_stack_print_info`).
 fn process(event: &KernelEvent) -> Option<(&str, Culprit)> {
     event.lines.iter().find_map(|line| {
         let text = strip_level(line);
@@ -239,7 +242,7 @@ fn is_loop_device(name: &str) -> bool {
     name.strip_prefix("loop").is_some_and(is_number)
 }
 
-/// The log as it is kept; only what was searched already may be cut.
+/// Shortens the log for storage. Must not run before the log was searched.
 pub fn limit_size(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
     let (first, last) = KEPT;
     let lines: usize = events.iter().map(|event| event.lines.len()).sum();
@@ -290,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// A cell on this device, with ntfs-3g at work.
+    /// Returns the identifiers of a cell on this device that runs ntfs-3g.
     fn own(device: &str, group: Option<&str>) -> CellIdentifiers {
         CellIdentifiers {
             devices: vec![device.to_owned()],
@@ -313,7 +316,7 @@ mod tests {
         about(&events[0], own)
     }
 
-    /// As Linux 6.1 reports a kill at the limit of a control group.
+    /// Returns the lines that Linux 6.1 writes for a kill at the limit of a control group.
     fn killed(group: &str, name: &str) -> [String; 3] {
         [
             format!(

@@ -30,12 +30,13 @@ pub use host::host_executor::HostExecutor;
 
 /// Runs one cell.
 pub trait Executor {
-    /// Does the job; `observe` sees each event as it comes, for progress bars.
+    /// Runs the job; `observe` receives each event immediately, for progress bars.
     ///
-    /// Whatever happens to the cell is a result.
+    /// A failure of the cell is a result, too.
     ///
     /// # Errors
-    /// Only when the user interrupted it or it was withdrawn; everything the cell had started has ended then, too.
+    /// Returns an error only if the user interrupted the cell or the cell was withdrawn. In that
+    /// case, too, all processes of the cell have ended.
     fn execute(
         &mut self,
         job: &CellJob,

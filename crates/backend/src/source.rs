@@ -1,5 +1,6 @@
-//! The disk that a campaign copies from (`--source`): looked through before the campaign is stored, held while it
-//! runs, and given to each cell that copies from it. What is the user's is only ever read.
+//! The source that a campaign copies from (`--source`). It is scanned before the campaign is
+//! stored, kept open while the campaign runs, and passed to each cell that copies from it. A user's
+//! source is only read.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +24,7 @@ use sys::{block, process};
 use crate::error::{EnvironmentError, UsageError, UserInterrupt, not_utf8};
 use crate::remote::connection::STOP_POLL_INTERVAL;
 
-/// A source of the user's for as long as a campaign runs.
+/// A user's source, kept open while a campaign runs.
 #[derive(Debug)]
 pub enum SourceHandle {
     /// A directory.
@@ -32,14 +33,15 @@ pub enum SourceHandle {
     Device(Box<ReadOnlyDevice>),
 }
 
-/// Whether a test has a use for a source.
+/// Returns true if a test copies from a source.
 pub fn needs_source(test: &Test) -> bool {
     test.phases
         .iter()
         .any(|phase| phase.op.copies_from_source())
 }
 
-/// Cells see a source without what is mounted in it, and would find other files there.
+/// Refuses a source with mounts below it: cells see the source without these mounts, and would find
+/// other files.
 fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
     let below = |mount: &sys::mount::mounts::Mount| mount.on != path && mount.on.starts_with(path);
     match sys::mount::mounts::all()?.into_iter().find(below) {
@@ -89,7 +91,8 @@ pub fn survey(survey: &SourceScan, stop: &AtomicBool) -> anyhow::Result<CopySour
     Ok(CopySource::Device { path, contents })
 }
 
-/// A source that changes while it is copied would be another one for each contender.
+/// Refuses a source that overlaps the directory of the cells. Such a source would change during the
+/// copy and differ between contenders.
 fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), UsageError> {
     for used in in_use {
         let used = used.canonicalize().unwrap_or_else(|_| used.clone());
@@ -247,7 +250,7 @@ pub fn write_source_image(
     }
 }
 
-/// A test that leaves on its filesystem what those of a campaign copy in.
+/// Returns a test that creates the files that the tests of a campaign copy.
 fn filling(campaign: &Campaign) -> Test {
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let planted = tests.flat_map(|test| {

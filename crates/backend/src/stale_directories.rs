@@ -12,7 +12,7 @@ use crate::error::EnvironmentError;
 use crate::host::campaign_dir::{CALIBRATION, CampaignDir, is_campaign_name};
 use crate::host::local::LocalBackend;
 
-/// A unit of `st_blocks` (stat(2)).
+/// Unit of `st_blocks`, in bytes (stat(2)).
 const BLOCK: u64 = 512;
 
 /// Returns the stale directories in these places without duplicates. Skips places that cannot be
@@ -59,10 +59,12 @@ fn size(directory: &Path) -> Bytes {
     Bytes(sizes.sum())
 }
 
-/// Takes a directory and removes it, with all that its campaign has left elsewhere.
+/// Locks a stale directory and removes it, including all leftovers of its campaign in other
+/// locations.
 ///
 /// # Errors
-/// When it is none that could have been left, something cannot be removed, or another process has it.
+/// Returns an error if the directory cannot be a stale one, a removal fails, or another process
+/// uses the directory.
 pub fn remove(directory: &Path, campaign: Option<(CampaignId, &Campaign)>) -> anyhow::Result<()> {
     if let Some((id, campaign)) = campaign {
         return LocalBackend::sweep(id, campaign);

@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// First warning, until it is reported.
 #[derive(Debug, Default)]
-pub struct WarnOnce(Mutex<State>);
+pub struct WarnOnce(Mutex<WarningState>);
 
 #[derive(Debug, Default)]
-enum State {
+enum WarningState {
     #[default]
     None,
     Pending(String),
@@ -18,19 +18,19 @@ impl WarnOnce {
     /// Records a warning. Only the first one is reported.
     pub fn set(&self, why: impl FnOnce() -> String) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::None) {
-            *state = State::Pending(why());
+        if matches!(*state, WarningState::None) {
+            *state = WarningState::Pending(why());
         }
     }
 
     /// Takes the pending warning, if any.
     pub fn take(&self) -> Option<String> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State::Pending(why) = &mut *state else {
+        let WarningState::Pending(why) = &mut *state else {
             return None;
         };
         let why = std::mem::take(why);
-        *state = State::Shown;
+        *state = WarningState::Shown;
         Some(why)
     }
 }

@@ -1,5 +1,5 @@
-//! A real S3 server on this machine, which checks signatures and knows conditional writes: moto, of PyPI. `make s3-test` brings
-//! it and runs this.
+//! Tests with moto from PyPI, an S3 server that checks signatures and supports conditional writes.
+//! `make s3-test` downloads the server and runs these tests.
 #![cfg(feature = "s3")]
 
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use backend::cache::bucket::{BucketUrl, Environment};
+use backend::cache::bucket::{BucketUrl, EnvVars};
 use backend::{BlobStore, CellCache, SECRET};
 
 /// Starts the server, over TLS with a new certificate authority if the argument is `tls`, creates a
@@ -94,7 +94,7 @@ fn bucket([url, id, secret]: [&str; 3], name: &str) -> Arc<dyn BlobStore> {
     shelf.unwrap()
 }
 
-fn environment(url: &str, id: &str, secret: &str) -> Environment {
+fn environment(url: &str, id: &str, secret: &str) -> EnvVars {
     let named = [
         ("AWS_ENDPOINT_URL", url),
         ("AWS_ACCESS_KEY_ID", id),
@@ -124,7 +124,7 @@ fn a_bucket_is_a_blob_store_and_reports_errors_in_one_line() {
     shelf.remove("a").unwrap();
     assert_eq!(shelf.read("a").unwrap(), None);
 
-    // Of many at once one has it.
+    // If several create an entry at the same time, exactly one succeeds.
     let together = Barrier::new(4);
     let won = thread::scope(|scope| {
         let one = |number: usize| {
@@ -177,7 +177,8 @@ fn a_bucket_is_a_blob_store_and_reports_errors_in_one_line() {
     }
 }
 
-/// How [`accepts_a_certificate_only_of_a_known_authority`] starts itself again, since SSL_CERT_FILE is of a process.
+/// Environment variable that makes [`accepts_a_certificate_only_of_a_known_authority`] run as its
+/// own child process, because `SSL_CERT_FILE` applies to a whole process.
 const AGAIN: &str = "FSARENA_S3_ACCESS";
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes that are read at once.
+/// Size of a read, in bytes.
 const PART: usize = 1 << 20;
 
 /// A digest (SHA-256), in hexadecimal.
@@ -20,15 +20,15 @@ impl Digest {
     /// Length of a digest, in hexadecimal digits.
     pub const LENGTH: usize = 64;
 
-    /// The digest of some bytes.
+    /// Returns the digest of a byte string.
     pub fn sha256(bytes: &[u8]) -> Self {
         Self::written(Sha256::digest(bytes).as_ref())
     }
 
-    /// The digest of a file.
+    /// Returns the digest of a file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         let (mut file, mut part) = (File::open(path)?, vec![0; PART]);
         let mut digest = Sha256::new();

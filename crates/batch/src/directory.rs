@@ -39,17 +39,17 @@ const RESULTS: &str = "results";
 const GUEST: &str = "guest";
 const TRACES: &str = "traces";
 const LOG: &str = "log";
-/// No plan and no cell is larger, in bytes.
+/// Maximum size of a plan or cell file, in bytes.
 const MAX_DIRECTORY_SIZE: u64 = 1 << 26;
-/// The program in the directory.
+/// Name of the program file in the directory.
 pub const PROGRAM: &str = "fsarena";
 
-/// A program, so that another one is known.
+/// A program, identified so that a different one is detected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
+pub struct PlanProgram {
     /// Its version.
     pub version: String,
-    /// The digest of its file.
+    /// Digest of the program file.
     pub digest: Digest,
 }
 
@@ -57,10 +57,10 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchPlan {
     format: u32,
-    /// When, nanoseconds since 1970: two plans are never the same.
+    /// Time of planning, in nanoseconds since 1970. Makes every plan unique.
     pub planned: Nanos,
     /// The program that wrote the plan, which is also the worker.
-    pub program: Program,
+    pub program: PlanProgram,
     /// The guest in which cells run.
     pub guest: GuestCopy,
     /// The environment in which cells run, for the record.
@@ -81,9 +81,9 @@ pub struct PlanInput<'a> {
     pub cells: &'a [Cell],
     /// The environment in which cells run, for the record.
     pub environment: Environment,
-    /// Copies the guest in which they run into a directory.
+    /// Copies the guest for the cells into a directory.
     pub guest: &'a CopyGuest<'a>,
-    /// The program that works.
+    /// The program for workers.
     pub program: &'a Path,
     /// Its version.
     pub version: &'a str,
@@ -92,14 +92,14 @@ pub struct PlanInput<'a> {
     /// Cells per thousand that run on two hosts; rounded up, so at least one cell does unless this
     /// is 0.
     pub checked: u32,
-    /// Now, nanoseconds since 1970.
+    /// The current time, in nanoseconds since 1970.
     pub planned_at: Nanos,
 }
 
 /// Copies a guest into a directory.
 pub type CopyGuest<'a> = dyn Fn(&Path) -> Result<GuestCopy, GuestError> + 'a;
 
-/// Which run of a cell an entry is.
+/// Kind of an entry's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunKind {
@@ -110,7 +110,7 @@ pub enum RunKind {
     Verification,
 }
 
-/// A cell to be run.
+/// A cell to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchEntry {
     /// Index of the entry in the directory.
@@ -119,11 +119,11 @@ pub struct BatchEntry {
     pub cell: Cell,
     /// Its name.
     pub name: Digest,
-    /// Which run of it.
+    /// Kind of the run.
     pub half: RunKind,
 }
 
-/// Some entries that follow each other.
+/// Consecutive entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryRange {
     /// The first.
@@ -141,10 +141,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Plans a campaign into a directory that is empty, or not there.
+    /// Plans a campaign in a directory, which must be empty or not exist.
     ///
     /// # Errors
-    /// When it is not empty, or something cannot be read or written.
+    /// Returns an error if the directory is not empty, or if a file cannot be read or written.
     pub fn create(path: &Path, planned: &PlanInput<'_>) -> Result<Self, BatchError> {
         let directory = SafeDir::make(path)?;
         let path = directory.path();
@@ -161,7 +161,7 @@ impl Batch {
         let plan = BatchPlan {
             format: FORMAT,
             planned: planned.planned_at,
-            program: Program {
+            program: PlanProgram {
                 version: planned.version.to_owned(),
                 digest: Digest::of_file(&program).map_err(BatchError::io("read", &program))?,
             },
@@ -198,7 +198,8 @@ impl Batch {
         let shelves = shelves(&directory.subdirectory(CELLS)?)?;
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
         for (cell, name) in cells.iter().zip(&names) {
-            // Not flushed one by one: what a machine loses that dies now is planned again, for there is no plan yet.
+            // Not flushed individually: the plan file does not exist yet, so the campaign is
+            // planned again after a crash.
             let path = shelves.join(name.prefix()).join(format!("{name}.json"));
             fs::write(&path, json(cell)).map_err(BatchError::io("write", &path))?;
         }
@@ -247,7 +248,7 @@ impl Batch {
         };
         let plan = serde_json::from_slice(&text);
         let plan: BatchPlan = plan.map_err(|error| {
-            // It quotes what it does not know.
+            // The message quotes unknown text.
             let error = error.to_string().replace(char::is_control, "?");
             damaged(format!("{PLAN}: {error}"))
         })?;
@@ -255,7 +256,8 @@ impl Batch {
             let what = format!("{PLAN} is of format {}, and this is {FORMAT}", plan.format);
             return Err(damaged(what));
         }
-        // Before they are planned: there might be more than memory holds.
+        // Checked before planning, because a damaged plan could have more cells than fit into
+        // memory.
         let cells = campaign::plan::max_cells(&plan.campaign);
         let is_sound = cells == Some(u64::from(plan.cells)) && plan.checks <= plan.cells;
         if !is_sound || u64::from(plan.cells) > campaign::plan::MAX_CELLS {
@@ -285,7 +287,7 @@ impl Batch {
         &self.plan
     }
 
-    /// The name of the plan, which no other has.
+    /// Returns the unique identifier of the plan.
     pub const fn plan_id(&self) -> &Digest {
         &self.name
     }
@@ -295,27 +297,27 @@ impl Batch {
         &self.path
     }
 
-    /// The program in it.
+    /// Returns the path of the program in the directory.
     pub fn program(&self) -> PathBuf {
         self.path.join(PROGRAM)
     }
 
-    /// Where the output of workers may be kept.
+    /// Returns the directory for the output of workers.
     pub fn log(&self) -> PathBuf {
         self.path.join(LOG)
     }
 
-    /// Where the traces of the campaign are.
+    /// Returns the directory of the campaign's traces.
     pub fn traces(&self) -> PathBuf {
         self.path.join(TRACES)
     }
 
-    /// The directory of results.
+    /// Returns the directory of results.
     pub(crate) fn results(&self) -> PathBuf {
         self.path.join(RESULTS)
     }
 
-    /// Where the result of a cell is, or would be.
+    /// Returns the path of a cell's result, which may not exist.
     pub(crate) fn result(&self, name: &Digest, half: RunKind) -> PathBuf {
         let check = match half {
             RunKind::First => "",
@@ -325,19 +327,19 @@ impl Batch {
         shelf.join(format!("{name}{check}.json"))
     }
 
-    /// The guest of the campaign.
+    /// Opens the guest of the campaign.
     ///
     /// # Errors
-    /// When it is not what it was.
+    /// Returns an error if the guest differs from the planned one.
     pub fn guest(&self) -> Result<Guest, BatchError> {
         let guest = Guest::open_copy(&self.path.join(GUEST), &self.plan.guest);
         guest.map_err(|error| self.damaged(error.to_string()))
     }
 
-    /// Demands that this program is the one that planned.
+    /// Checks that this program is the one that wrote the plan.
     ///
     /// # Errors
-    /// When it is another one.
+    /// Returns an error if the programs differ.
     pub fn require_program(&self, version: &str, file: &Path) -> Result<(), BatchError> {
         self.require_version(version)?;
         let digest = Digest::of_file(file).map_err(BatchError::io("read", file))?;
@@ -351,10 +353,10 @@ impl Batch {
         })
     }
 
-    /// Demands that this program is of the version that planned.
+    /// Checks that this program has the version that wrote the plan.
     ///
     /// # Errors
-    /// When it is another one.
+    /// Returns an error if the versions differ.
     pub fn require_version(&self, version: &str) -> Result<(), BatchError> {
         let planned = &self.plan.program.version;
         if planned == version {
@@ -414,10 +416,10 @@ impl Batch {
         (part.first..end).map(|index| self.entry(index)).collect()
     }
 
-    /// All entries, from the campaign's own plan.
+    /// Returns all entries, computed from the campaign's plan.
     ///
     /// # Errors
-    /// When the index is not that of the campaign.
+    /// Returns an error if the index does not match the campaign.
     pub fn all(&self) -> Result<Vec<BatchEntry>, BatchError> {
         let cells = campaign::plan::plan(&self.plan.campaign);
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
@@ -460,7 +462,7 @@ impl Batch {
         }
     }
 
-    /// Names in the index.
+    /// Reads names from the index.
     fn listed(&self, first: u32, count: u32) -> Result<Vec<Digest>, BatchError> {
         const LINE: u64 = Digest::LENGTH as u64 + 1;
         let path = self.path.join(INDEX);
@@ -478,7 +480,7 @@ impl Batch {
         names.ok_or_else(|| self.damaged(format!("{INDEX} has no such line")))
     }
 
-    /// The name of a cell: all that its result follows from is in it.
+    /// Returns the name of a cell: a digest of all inputs of its result.
     fn name_of(&self, cell: &Cell) -> Digest {
         Digest::sha256(format!("{}\n{}", self.name, json(cell)).as_bytes())
     }
@@ -492,7 +494,7 @@ impl Batch {
 }
 
 impl BatchEntry {
-    /// The number of its cell.
+    /// Returns the number of the cell.
     pub const fn id(&self) -> CellId {
         self.cell.id
     }
@@ -511,7 +513,7 @@ fn checked(names: &[Digest], count: usize) -> impl Iterator<Item = &Digest> {
     sorted.into_iter().take(count)
 }
 
-/// Makes the directories in which files are spread.
+/// Creates the subdirectories that files are distributed over.
 fn shelves(directory: &SafeDir) -> Result<PathBuf, BatchError> {
     for shelf in 0..=u8::MAX {
         directory.subdirectory(format!("{shelf:02x}"))?;
@@ -523,7 +525,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plans hold only what JSON can say")
 }
 
-/// More cells than that are refused long before.
+/// Converts a count. Larger counts are refused much earlier.
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a directory cannot be used.
+/// Reason that a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// It holds no plan.
+    /// The directory contains no plan.
     #[error("{} holds no plan: `fsarena plan … -o {}` makes one", .0.display(), .0.display())]
     NoPlan(PathBuf),
     /// The directory for a new plan is not empty.
@@ -22,7 +22,7 @@ pub enum BatchError {
         /// The version or build of this program.
         this: String,
     },
-    /// There is no such entry.
+    /// The plan has no such entry.
     #[error("{} has entries 0 to {last}: there is no entry {index}", path.display())]
     OutOfRange {
         /// The directory.
@@ -40,7 +40,7 @@ pub enum BatchError {
         /// The defect.
         what: String,
     },
-    /// The other half of an entry ran on this host.
+    /// This host ran the other run of the same cell.
     #[error("entry {index} is to run on another host than {host}, which ran the same cell")]
     SameHost {
         /// The entry.
@@ -60,7 +60,7 @@ pub enum BatchError {
         /// Why.
         reason: String,
     },
-    /// This host has another emulator than the campaign was planned with.
+    /// The emulator of this host differs from the planned one.
     #[error("{host} has {here}, and the campaign was planned with {planned}: install that")]
     ToolMismatch {
         /// The host.
@@ -83,13 +83,13 @@ pub enum BatchError {
     /// Other users could modify the directory.
     #[error(transparent)]
     Untrusted(#[from] sys::fs::safe_path::UntrustedPath),
-    /// The guest cannot be carried there, or is not what it was.
+    /// The guest cannot be copied to the directory, or differs from the planned one.
     #[error(transparent)]
     Guest(#[from] guest::GuestError),
 }
 
 impl BatchError {
-    /// The error of a step on a file.
+    /// Returns a function that creates the error of a failed file operation.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,

@@ -1,4 +1,4 @@
-//! A result, for this crate's tests.
+//! A result for the tests of this crate.
 
 use model::{CellResult, CommandRecord, Nanos, PhaseResult};
 

@@ -2,9 +2,9 @@
 //! processes can run the cells, and each result is a file that is imported into the store.
 //!
 //! [`Batch`] is such a directory and maps entries to cells. A worker runs entries on its host
-//! through `orchestrate` into a [`Share`], which stores each result as a file. [`Results`] reads
+//! through [`campaign::run`] into a [`Share`], which stores each result as a file. [`Results`] reads
 //! these files and rejects damaged or foreign ones. [`CollectBackend`] is the backend through which
-//! `orchestrate` imports the results into the store. [`slurm`] is a backend that starts the workers
+//! [`campaign::run`] imports the results into the store. [`slurm`] is a backend that starts the workers
 //! with Slurm, and [`hosts`] one that starts them on individual hosts. Files are neither locked nor
 //! changed: each one is created complete under a unique name, so that the directory may be located
 //! on NFS.
@@ -25,6 +25,6 @@ pub use directory::ranges::ranges;
 pub use directory::results::{HostMismatch, RejectedFile, ResultDirectory, ResultState};
 pub use directory::share::WorkerShare;
 pub use directory::{
-    Batch, BatchEntry, BatchPlan, CopyGuest, EntryRange, PlanInput, Program, RunKind,
+    Batch, BatchEntry, BatchPlan, CopyGuest, EntryRange, PlanInput, PlanProgram, RunKind,
 };
 pub use error::BatchError;

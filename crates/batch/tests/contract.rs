@@ -112,7 +112,8 @@ fn ignores_pipes_links_and_large_files_among_results() {
     assert_eq!(found.missing(), [].into());
 }
 
-/// A whole file of another test's phases, or of none, once became a result for good: "crashed".
+/// Regression test: a complete file with the phases of another test, or without phases, became the
+/// permanent result "crashed".
 #[test]
 fn reruns_a_cell_whose_result_has_other_phases() {
     let directory = in_memory_directory();
@@ -220,7 +221,7 @@ fn a_check_is_of_another_host() {
     let (share, elsewhere) = WorkerShare::new(&batch, &batch.plan().campaign, checks.clone(), "n1");
     assert!(share.is_empty());
     assert_eq!(elsewhere, checks);
-    // Both ran at once, on the same host: that of the check gives way.
+    // Simulate that one host ran both runs at the same time: the result of the check is rejected.
     let first = path_of(
         &batch,
         &BatchEntry {
@@ -402,7 +403,7 @@ fn each_bad_directory_has_its_line() {
     );
     fs::write(&file, &text[1..]).unwrap();
     assert!(error(Batch::open(batch.path())).contains("is damaged"));
-    // More cells than memory holds are not planned, to find that they are not the campaign's.
+    // A plan with more cells than fit into memory is rejected without planning it.
     for (from, to) in [
         ("\"rounds\":1", "\"rounds\":4294967295"),
         ("\"checks\":0", "\"checks\":4294967295"),
@@ -418,11 +419,11 @@ fn each_bad_directory_has_its_line() {
 /// An event in the directory between two scans.
 #[derive(Clone, Debug)]
 enum Happens {
-    /// A worker runs entries, twice where two had the same to do.
+    /// A worker runs entries, possibly the same ones as another worker.
     Works { first: u32, count: u32, host: usize },
-    /// A file loses its end.
+    /// A file is truncated.
     IsDamaged { entry: u32 },
-    /// A worker was killed while it wrote.
+    /// A worker is killed while it writes a file.
     IsLeft { entry: u32 },
     /// A file is copied.
     IsCopied { entry: u32 },

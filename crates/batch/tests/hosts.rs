@@ -1,4 +1,5 @@
-//! Hosts that come and go while they run the cells of a plan: each cell is taken once.
+//! Tests with hosts that fail and return while they run the cells of a plan: each cell gets one
+//! result.
 
 mod planned;
 
@@ -35,7 +36,7 @@ struct Simulated {
     then: i32,
     comes_back: bool,
     is_gone: AtomicBool,
-    /// Number of times the host was contacted in vain.
+    /// Number of failed attempts to contact the host.
     refusals: Arc<AtomicU32>,
 }
 
@@ -92,7 +93,7 @@ impl WorkerHost for Simulated {
                 self.is_gone.store(true, Ordering::SeqCst);
                 self.left
                     .store(if self.comes_back { ENDLESS } else { 0 }, Ordering::SeqCst);
-                // In the middle of a result.
+                // The worker fails in the middle of a result.
                 script += &format!(
                     "head -c 100 {entry}; echo it is broken >&2; exit {}; ",
                     self.then
@@ -147,7 +148,7 @@ fn on_hosts(
         go: hosts[0].texts.with_file_name("go"),
     };
     notes.go_if_complete();
-    // A host is contacted for the second time when the first refusal is known.
+    // A host is contacted for the second time after the first refusal was reported.
     let refusals: Vec<_> = hosts
         .iter()
         .map(|host| Arc::clone(&host.refusals))

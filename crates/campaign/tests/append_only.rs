@@ -1,5 +1,5 @@
-//! No statement of any program changes what is stored: it may leave our settings of a connection out, as the
-//! sqlite3 shell does.
+//! Checks that stored rows cannot be changed by any program, even one that does not use fsarena's
+//! connection settings, such as the sqlite3 shell.
 
 mod common;
 
@@ -20,7 +20,7 @@ const TABLES: [&str; 7] = [
     "measurement",
 ];
 
-/// A database with rows in each table.
+/// Creates a database with rows in each table.
 fn fill(path: &Path) {
     let mut store = Store::open(path).unwrap();
     let cells = common::cells(4);
@@ -34,7 +34,7 @@ fn fill(path: &Path) {
     store.record(id, &cells[0], &result).unwrap();
 }
 
-/// A connection as another program has it.
+/// Opens a connection with the settings of another program.
 fn plain(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     let settings = "PRAGMA recursive_triggers = OFF; PRAGMA foreign_keys = OFF;";
@@ -49,7 +49,7 @@ fn columns(connection: &Connection, table: &str) -> Vec<String> {
     names.map(Result::unwrap).collect()
 }
 
-/// Every value of every row, with its table.
+/// Returns every row with the name of its table.
 fn content(connection: &Connection) -> Vec<(&'static str, Vec<Value>)> {
     let mut all = Vec::new();
     for table in TABLES {

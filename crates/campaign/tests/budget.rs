@@ -28,7 +28,8 @@ fn campaign(budget: Nanos) -> Campaign {
     }
 }
 
-/// Two that cost about the same, with noise of a tenth, and one that costs six times as much.
+/// Returns a result with noise of ten per cent. One contender takes six times as long as the
+/// others.
 fn noisy(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = model::SeededRng::substream(cell.seed, &cell.contender);
     let factor = if cell.contender == "btrfs" { 6.0 } else { 1.0 };

@@ -15,7 +15,7 @@ const ID: CampaignId = CampaignId(1);
 /// Number of damaged bytes, each in a separate database.
 const FLIPS: u32 = 400;
 
-/// A database of two campaigns of four cells, all with a result.
+/// Creates a database with two campaigns of four cells, all with a result.
 fn filled() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
@@ -38,7 +38,7 @@ fn load(path: &Path) -> Result<CampaignResults, StoreError> {
     Store::open_read_only(path)?.unwrap().load(ID)
 }
 
-/// Changes rows past the triggers, as damage does.
+/// Changes rows without the triggers, to simulate damage.
 fn change(path: &Path, statement: &str) {
     let connection = Connection::open(path).unwrap();
     let sql = "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'";

@@ -87,7 +87,7 @@ fn imports_no_campaign_of_a_damaged_database() {
     assert!(fs::metadata(path).unwrap().len() > 0);
 }
 
-/// Reading a view runs what another has written into it.
+/// Reading a view executes its query, which another program may have written.
 #[test]
 fn refuses_a_database_with_views_that_run_code() {
     let directory = tempfile::tempdir().unwrap();

@@ -47,7 +47,7 @@ fn write_all_that_is_left(path: &Path) {
         println!("{}", cell.id.0);
         std::io::stdout().flush().unwrap();
     }
-    // The parent writes nothing and kills this process.
+    // The parent writes no input and kills this process.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 

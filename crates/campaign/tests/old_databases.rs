@@ -1,18 +1,20 @@
-//! Databases of released programs are read correctly, and their values are written again as the same bytes.
+//! Databases of released programs are read correctly, and their values are written again as the
+//! same bytes.
 //!
-//! Rows have digests over their stored text, so a changed name of a serialised field or variant makes old databases
-//! unreadable or old campaigns look new. These tests fail on such a change.
+//! Rows have digests over their stored text, so a changed name of a serialised field or variant
+//! makes old databases unreadable or old campaigns look new. These tests fail on such a change.
 //!
-//! `old_databases/NAME.sql` is a database as SQL text, and `old_databases/NAME.json` a summary of its contents. The SQL
-//! files never change. Most were made by `scripts/dump-databases.sh`; dumps of a later program belong in another folder.
-//! Two files contain rows that were written by hand as JSON text:
+//! `old_databases/NAME.sql` is a database as SQL text, and `old_databases/NAME.json` a summary of
+//! its contents. The SQL files never change. Most were made by `scripts/dump-databases.sh`; dumps
+//! of a later program belong in another folder. Two files contain rows that were written by hand as
+//! JSON text:
 //!
 //! - `statuses.sql`: its second campaign has a result with each status.
-//! - `every_name.sql`: each field and each variant of the stored types appears at least once. It was generated from their
-//!   JSON schema, so its values have no meaning.
+//! - `every_name.sql`: each field and each variant of the stored types appears at least once. It
+//!   was generated from their JSON schema, so its values have no meaning.
 //!
-//! After a new SQL file or a change of `summary`, write the summaries with
-//! `WRITE_EXPECTED=1 cargo test --package store --test old_databases`.
+//! After a new SQL file or a change of `summary`, write the summaries with `WRITE_EXPECTED=1 cargo
+//! test --package campaign --test old_databases`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -72,7 +74,7 @@ impl Rebuilt {
         Connection::open(self.path()).unwrap()
     }
 
-    /// Opens the database as programs do that only read.
+    /// Opens the database read-only.
     fn store(&self) -> Store {
         Store::open_read_only(&self.path()).unwrap().unwrap()
     }
@@ -148,7 +150,7 @@ fn assert_same(written: &[String], stored: &[String], what: &str) {
     assert_eq!(written.len(), stored.len(), "{what}");
 }
 
-/// All rows of a table as text, in the order of their keys.
+/// Returns all rows of a table as text, in key order.
 fn rows(connection: &Connection, table: &str) -> Vec<String> {
     let sql = format!("SELECT * FROM {table}");
     let mut rows = select(connection, &sql, [], |row| {
@@ -190,7 +192,7 @@ fn stored_values_are_written_again_as_the_same_bytes() {
     }
 }
 
-/// Includes digests, enum words in other columns, and the numbers that follow from results.
+/// Also covers digests, enum words in other columns, and the numbers derived from results.
 #[test]
 fn values_that_are_stored_again_give_the_same_rows() {
     for database in all() {
@@ -233,7 +235,7 @@ fn values_that_are_stored_again_give_the_same_rows() {
     }
 }
 
-/// Opened as by a program that writes, which checks the whole file first.
+/// Opens the databases for writing, which checks the whole file first.
 #[test]
 fn databases_contain_the_expected_values() {
     for database in all() {
@@ -254,7 +256,7 @@ fn databases_contain_the_expected_values() {
     }
 }
 
-/// So that no row escapes the check of its digest on reading.
+/// Without a digest, a damaged row would not be detected on reading.
 #[test]
 fn each_row_has_a_digest() {
     for database in all() {

@@ -36,7 +36,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     any::<u64>().prop_map(Bytes)
 }
 
-/// Any characters, among them NUL, quotes and line ends.
+/// Generates any characters, including NUL, quotes and line ends.
 fn text() -> impl Strategy<Value = String> {
     vec(any::<char>(), 0..20).prop_map(String::from_iter)
 }
@@ -115,7 +115,7 @@ fn device() -> impl Strategy<Value = DeviceCounters> {
     )
 }
 
-/// The counts of a phase, put into the frame of a phase that went well.
+/// Generates a phase with arbitrary counts, based on a successful phase.
 fn phase() -> impl Strategy<Value = PhaseResult> {
     let words = (
         text(),

@@ -1,7 +1,7 @@
 //! Campaigns on a simulated machine: cells succeed, fail, crash, hang, return invalid results,
 //! answer late or lose their machine, and the orchestrator is killed between any two of its steps.
 //! Everything depends on one number, so a failure can be reproduced: `SEED=123 cargo test -p
-//! orchestrate --test simulation`.
+//! campaign --test simulation`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,13 +27,14 @@ use model::{
 const CAMPAIGNS: u64 = 100_000;
 /// Number of campaigns whose results are stored in a real database.
 const IN_DATABASES: u64 = 300;
-/// More sessions than any campaign needs whose machine does something else now and then.
+/// Maximum number of sessions, more than any campaign on a machine with occasional other load
+/// needs.
 const MOST_SESSIONS: u32 = 2_000;
 
-/// Why a ledger keeps nothing.
+/// Reason that a sink stores no result.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
-    /// The orchestrator is killed here.
+    /// The orchestrator is killed at this point.
     #[error("killed")]
     Killed,
     #[error("{0}")]
@@ -116,27 +117,27 @@ where
 /// State of the machine that survives the orchestrator: the last report of each cell.
 #[derive(Default)]
 struct Told {
-    /// The status with which each cell has to be kept.
+    /// Expected stored status of each cell.
     status: BTreeMap<CellId, Status>,
-    /// Cells in the order in which they began, in this session.
+    /// Cells in the order of their start in this session.
     begun: Vec<CellId>,
-    /// Cells that gave a result in this session.
+    /// Cells with a result in this session.
     ended: BTreeSet<CellId>,
 }
 
-/// A machine on which anything happens.
+/// A machine with random failures.
 struct Machine<'a> {
     chance: Shared,
     told: &'a mut Told,
     stop: StopFlag,
     width: usize,
     running: BTreeMap<CellId, Test>,
-    /// Cells that were begun and whose first result was not enough: they may begin again.
+    /// Started cells that have ended and may start again.
     again: BTreeSet<CellId>,
 }
 
 impl Machine<'_> {
-    /// The end of a cell, by chance.
+    /// Returns a random end of a cell.
     fn end(&mut self, id: CellId, test: &Test) -> CellUpdate {
         let chance = &mut self.chance.borrow_mut();
         let well = in_memory::ok_result(test);
@@ -280,7 +281,7 @@ impl CellBackend for Machine<'_> {
     }
 }
 
-/// A campaign of some measure.
+/// Returns a campaign of random size.
 fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
     let count = 1 + rng.below(contenders.len() as u64) as usize;
     let rounds = 1 + rng.below(3) as u32;
@@ -306,7 +307,7 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
     campaign
 }
 
-/// Plays one session; whether the campaign is complete.
+/// Simulates one session. Returns true if the campaign is complete.
 fn session<L: ResultSink>(
     ledger: &mut L,
     chance: &Shared,
@@ -343,7 +344,7 @@ where
         }
         outcome
     };
-    // They begin in the order of the plan, and none that had a result.
+    // Cells start in the order of the plan, and no cell with a result starts again.
     let after = ledger.load().map_err(Broken::from).unwrap();
     let had: BTreeSet<CellId> = with_results(&before).map(|(id, _)| id).collect();
     let mut open = after
@@ -469,7 +470,7 @@ fn each_cell_has_exactly_one_correct_result() {
                     let played = AssertUnwindSafe(|| played(seed, &contenders));
                     assert!(
                         panic::catch_unwind(played).is_ok(),
-                        "seed {seed} went wrong; play it again: SEED={seed} cargo test -p orchestrate --test simulation"
+                        "seed {seed} went wrong; play it again: SEED={seed} cargo test -p campaign --test simulation"
                     );
                 }
             });

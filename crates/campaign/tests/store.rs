@@ -17,7 +17,7 @@ struct Fixture {
     id: CampaignId,
 }
 
-/// A store with one campaign of four cells and one session.
+/// Creates a store with one campaign of four cells and one session.
 fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("not/yet/there/results.db");
@@ -60,7 +60,7 @@ fn following_a_campaign_gives_the_same_as_loading_it() {
     let mut followed = reader.follow(f.id).unwrap();
     assert_eq!(followed.session(), Some(Nanos(8)));
     assert!(!reader.catch_up(&mut followed).unwrap());
-    // Cells that run side by side end in any order.
+    // Parallel cells end in any order.
     for cell in [&cells[2], &cells[0]] {
         f.store
             .record(f.id, cell, &common::result(&["seek"]))
@@ -161,7 +161,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     assert!(matches!(nobody, Err(StoreError::NoCampaign(_))));
 }
 
-/// Two who collected at once once stored a campaign twice.
+/// Regression test: two processes that collected at the same time stored a campaign twice.
 #[test]
 fn a_campaign_of_one_moment_is_stored_once() {
     let mut f = fixture();
@@ -335,7 +335,7 @@ fn does_not_change_files_of_other_programs() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
     let notes = "These are my notes, and they are no database.\n".repeat(50);
-    // SQLite takes a file of one byte for a new database.
+    // SQLite treats a file of one byte as a new database.
     for content in [notes.as_str(), "x"] {
         fs::write(&text, content).unwrap();
         for refused in [Store::open(&text).err(), Store::open_read_only(&text).err()] {
@@ -395,7 +395,7 @@ fn two_programs_may_open_a_new_file_at_once() {
     }
 }
 
-/// Of billions of rounds the analysis would take all memory.
+/// With billions of rounds, the analysis would use all memory.
 #[test]
 fn more_rounds_than_a_campaign_can_have_are_refused() {
     let directory = tempfile::tempdir().unwrap();

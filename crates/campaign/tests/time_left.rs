@@ -10,15 +10,15 @@ use model::{
     GuestDisk, Nanos, SeededRng, SizeProfile, Status,
 };
 
-/// From here on the time left is looked at, in seconds.
+/// Time after which the forecast is checked, in seconds.
 const FIRST_MINUTE: f64 = 60.0;
-/// As a share of the truth, so far may it be off.
+/// Maximum deviation of the forecast, as a share of the true remaining time.
 const TOLERANCE: f64 = 1.0 / 3.0;
 /// Minimum share of instants within the tolerance.
 const RIGHT: f64 = 0.9;
-/// Campaigns of each kind.
+/// Number of campaigns of each kind.
 const CAMPAIGNS: u64 = 12;
-/// Times that a cell takes which fails early, in seconds.
+/// Duration of a cell that fails early, in seconds.
 const EARLY: f64 = 0.3;
 
 const KERNEL: [&str; 10] = [
@@ -26,7 +26,7 @@ const KERNEL: [&str; 10] = [
 ];
 const FUSE: [&str; 4] = ["fuse2fs-ext4", "ntfs-3g", "exfat-fuse", "zfs-fuse"];
 
-/// A campaign whose end is known.
+/// A campaign with known cell durations.
 struct Known {
     campaign: Campaign,
     plan: Vec<Cell>,
@@ -36,13 +36,14 @@ struct Known {
     cells: BTreeMap<CellId, (f64, Status)>,
 }
 
-/// By chance, about 0 with a standard deviation of 1: the sum of uniform numbers.
+/// Returns a random number with mean 0 and a standard deviation of about 1, as a sum of uniform
+/// numbers.
 fn normal(rng: &mut SeededRng) -> f64 {
     let uniform = |rng: &mut SeededRng| rng.below(1 << 32) as f64 / (1u64 << 32) as f64;
     (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
 }
 
-/// A factor that lies about 1, with this standard deviation of its logarithm.
+/// Returns a random factor around one whose logarithm has this standard deviation.
 fn about_one(rng: &mut SeededRng, spread: f64) -> f64 {
     (normal(rng) * spread).exp()
 }
@@ -202,7 +203,8 @@ fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
         let then = begun + time;
         let mut second = now.ceil();
         while second < then {
-            // Between two cells it counts down, no further than the next one was to end.
+            // Between two cells the displayed time counts down, at most until the expected end of
+            // the next cell.
             let passed = (second - now).min(next.as_secs_f64());
             shown.push((second, left.as_secs_f64() - passed));
             second += 1.0;

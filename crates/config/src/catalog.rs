@@ -29,21 +29,21 @@ use crate::text_file::read_regular_file;
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
-/// An entry with the file it came from.
+/// An entry and the file that defines it.
 #[derive(Clone, Debug)]
-struct Entry<T> {
+struct CatalogEntry<T> {
     file: String,
     value: T,
-    /// Names that mean this entry and no other.
+    /// Names that refer only to this entry.
     claims: NameRegistry,
 }
 
 /// Entries by name.
-type Entries<T> = BTreeMap<String, Entry<T>>;
+type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
 
-/// The files of a directory, name and text of each.
+/// The data files of a directory, by kind: name and text of each file.
 #[derive(Default)]
-struct Files {
+struct CatalogFiles {
     filesystems: Vec<(String, String)>,
     suites: Vec<(String, String)>,
     uses: Vec<(String, String)>,
@@ -60,31 +60,32 @@ pub enum CatalogKind {
     Filesystem,
     /// A suite, in `suites/`.
     Suite,
-    /// A use, in `uses/`.
+    /// A use case, in `uses/`.
     Use,
-    /// The model of a disk, in `disks/`.
+    /// A disk model, in `disks/`.
     Disk,
-    /// A profile of ageing, in `ages/`.
+    /// An ageing profile, in `ages/`.
     Age,
-    /// A machine of virtual time, in `machines/`.
+    /// A virtual-time machine, in `machines/`.
     Machine,
     /// A published comparison, in `studies/`.
     Study,
 }
 
-/// Filesystems, suites, uses, disks, ages, machines, studies and the defaults of profiles; every entry is checked.
+/// All data files: filesystems, suites, uses, disks, ages, machines, studies and profile defaults.
+/// Every entry is validated.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
-    /// Each suite as every profile resolves it, in the order of [`SizeProfile::ALL`].
+    /// Each suite as resolved for every profile, in the order of [`SizeProfile::ALL`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<UseCase>,
     disks: Entries<DiskEntry>,
     ages: Entries<AgeProfile>,
     machines: Entries<VirtualTimeMachine>,
-    /// Texts of studies, which depend on the suites that there are.
+    /// Unresolved texts of studies, because studies depend on the suites of the catalog.
     studies: Entries<StudyText>,
-    /// Texts of suites, which studies resolve in their own sizes.
+    /// Texts of suites. Studies resolve them with other sizes.
     texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
     /// Results that are withheld in virtual time, with reasons.
@@ -92,10 +93,11 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalog that is compiled into the program.
+    /// Returns the catalog that is compiled into the program.
     ///
     /// # Errors
-    /// When one of its files is wrong; a test of this crate holds that none is.
+    /// Returns an error if one of its files is invalid. A test of this crate checks that all files
+    /// are valid.
     pub fn builtin() -> Result<Self, CatalogError> {
         let read = |directory: &str| -> Vec<(String, String)> {
             let files = BUILTIN.get_dir(directory).into_iter().flat_map(Dir::files);
@@ -116,7 +118,7 @@ impl Catalog {
             file: "catalog/virtual-time.toml",
             text: text("virtual-time.toml"),
         })?;
-        catalog.take(&Files {
+        catalog.take(&CatalogFiles {
             filesystems: read("filesystems"),
             suites: read("suites"),
             uses: read("uses"),
@@ -241,14 +243,14 @@ impl Catalog {
             .then(|| read_studies(&studies))
             .transpose()?;
         let files = if found.iter().all(Option::is_none) && studies.is_none() {
-            Files {
+            CatalogFiles {
                 filesystems: read_directory(directory)?,
-                ..Files::default()
+                ..CatalogFiles::default()
             }
         } else {
             let [filesystems, suites, uses, disks, ages, machines] =
                 found.map(Option::unwrap_or_default);
-            Files {
+            CatalogFiles {
                 filesystems,
                 suites,
                 uses,
@@ -258,7 +260,7 @@ impl Catalog {
                 studies: studies.unwrap_or_default(),
             }
         };
-        let Files {
+        let CatalogFiles {
             filesystems,
             suites,
             uses,
@@ -279,8 +281,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes files in; names must differ among those of one kind.
-    fn take(&mut self, files: &Files) -> Result<(), CatalogError> {
+    /// Adds the entries of files. Names must be unique within each kind.
+    fn take(&mut self, files: &CatalogFiles) -> Result<(), CatalogError> {
         self.take_filesystems(&files.filesystems)?;
         self.take_suites(&files.suites)?;
         self.take_uses(&files.uses)?;
@@ -376,7 +378,7 @@ impl Catalog {
         names.iter().try_for_each(|name| self.study(name).map(drop))
     }
 
-    /// Every filesystem, by name.
+    /// Returns every filesystem, by name.
     pub fn filesystems(&self) -> impl Iterator<Item = &Filesystem> {
         self.filesystems.values().map(|e| &e.value)
     }
@@ -396,7 +398,8 @@ impl Catalog {
             })
     }
 
-    /// Every suite as a profile resolves it: first those that run by default, in their order.
+    /// Returns every suite as resolved for a profile: first the default suites in their order, then
+    /// all others.
     pub fn suites(&self, profile: SizeProfile) -> Vec<&Suite> {
         let by_default = self.default_suites(profile);
         let others = self.suites.values().map(|e| &e.value[position(profile)]);
@@ -404,7 +407,7 @@ impl Catalog {
         by_default.into_iter().chain(others).collect()
     }
 
-    /// The suites that run when a user names none, in their order.
+    /// Returns the suites that run if the user names none, in their order.
     pub fn default_suites(&self, profile: SizeProfile) -> Vec<&Suite> {
         let names = self.defaults.suites.iter();
         names.filter_map(|n| self.suite(n, profile).ok()).collect()
@@ -461,12 +464,12 @@ impl Catalog {
         })
     }
 
-    /// Phases that have no part in scores in virtual time.
+    /// Returns the phases that are excluded from scores in virtual time.
     pub fn withheld(&self) -> &[ExcludedPhase] {
         &self.withheld
     }
 
-    /// Every use, the most common first, and then by name.
+    /// Returns every use case, sorted by frequency, the most common first, and then by name.
     pub fn uses(&self) -> impl Iterator<Item = &UseCase> {
         let mut uses: Vec<&UseCase> = self.uses.values().map(|e| &e.value).collect();
         uses.sort_by_key(|one| one.order.unwrap_or(u32::MAX));
@@ -485,7 +488,7 @@ impl Catalog {
             .ok_or_else(|| CatalogError::unknown("use", name, known))
     }
 
-    /// Every disk, by name.
+    /// Returns every disk, by name.
     pub fn disks(&self) -> impl Iterator<Item = &DiskEntry> {
         self.disks.values().map(|e| &e.value)
     }
@@ -506,7 +509,7 @@ impl Catalog {
         in_state.ok_or_else(|| CatalogError::unknown("disk", name, known))
     }
 
-    /// Every machine of virtual time, by name.
+    /// Returns every virtual-time machine, by name.
     pub fn machines(&self) -> impl Iterator<Item = &VirtualTimeMachine> {
         self.machines.values().map(|e| &e.value)
     }
@@ -523,7 +526,7 @@ impl Catalog {
             .ok_or_else(|| CatalogError::unknown("machine", name, known))
     }
 
-    /// Every profile of ageing, by name.
+    /// Returns every ageing profile, by name.
     pub fn ages(&self) -> impl Iterator<Item = &AgeProfile> {
         self.ages.values().map(|e| &e.value)
     }
@@ -540,10 +543,11 @@ impl Catalog {
             .ok_or_else(|| CatalogError::unknown("age", name, known))
     }
 
-    /// Every study, by name.
+    /// Returns every study, by name.
     ///
     /// # Errors
-    /// When a suite that one names was replaced by one without its tests.
+    /// Returns an error if a suite of a study was replaced by a suite without the tests of the
+    /// study.
     pub fn studies(&self) -> Result<Vec<StudySource>, CatalogError> {
         let entries = self.studies.values();
         entries.map(|entry| self.read_study(entry)).collect()
@@ -559,11 +563,11 @@ impl Catalog {
         self.read_study(entry.ok_or_else(|| CatalogError::unknown("study", name, known))?)
     }
 
-    fn read_study(&self, entry: &Entry<StudyText>) -> Result<StudySource, CatalogError> {
+    fn read_study(&self, entry: &CatalogEntry<StudyText>) -> Result<StudySource, CatalogError> {
         study_file::read(&entry.value, self)
     }
 
-    /// The file and the text of a suite.
+    /// Returns the file name and the text of a suite.
     pub(crate) fn suite_text(&self, name: &str) -> Result<(&str, &str), CatalogError> {
         let known = self.texts.keys().map(String::as_str);
         let found = self.texts.get(name);
@@ -592,7 +596,7 @@ fn add<T>(
             message: format!("`{name}` is described in {} already", other.file),
         });
     }
-    let entry = Entry {
+    let entry = CatalogEntry {
         file: file.to_owned(),
         value,
         claims,
@@ -601,14 +605,15 @@ fn add<T>(
     Ok(())
 }
 
-/// Takes new entries over; what they claim must be claimed by no other that stays.
+/// Merges new entries and replaces entries of the same name. A name or alias must not belong to two
+/// entries.
 fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogError> {
     let added: Vec<String> = new.keys().cloned().collect();
     entries.extend(new);
     for name in &added {
         let entry = &entries[name];
         for (claim, line) in &entry.claims {
-            let claims = |e: &Entry<T>| e.claims.iter().filter(|(c, _)| c == claim).count();
+            let claims = |e: &CatalogEntry<T>| e.claims.iter().filter(|(c, _)| c == claim).count();
             let own = claims(entry);
             let owner = entries.iter().find(|(n, e)| *n != name && claims(e) > 0);
             if own > 1 || owner.is_some() {
@@ -624,7 +629,7 @@ fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogErro
     Ok(())
 }
 
-/// The studies that are compiled in: a directory each.
+/// Returns the built-in studies. Each has its own directory.
 fn builtin_studies() -> Vec<StudyText> {
     let studies = BUILTIN.get_dir("studies").into_iter().flat_map(Dir::dirs);
     let read = |study: &Dir<'_>| {
@@ -668,7 +673,7 @@ fn builtin_name(path: &Path) -> String {
     format!("catalog/{}", path.display())
 }
 
-/// Names and texts of the `*.toml` files of a directory, by name.
+/// Reads the `*.toml` files of a directory. Returns their names and texts, sorted by name.
 fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogError> {
     let paths = entries(directory)?.into_iter();
     paths

@@ -17,7 +17,7 @@ pub struct Placeholders<'a> {
     pub mountpoint: &'a str,
     /// Size of the device, or space limit of a filesystem without a device.
     pub size: Bytes,
-    /// This very program, which makes filesystems that nothing else makes.
+    /// Path of the fsarena program, which creates filesystems that have no mkfs program.
     pub fsarena: &'a str,
 }
 
@@ -76,7 +76,7 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
     }
 }
 
-/// The words that a word becomes: with `{devices}` it is one for each.
+/// Fills in the placeholders of a word. A word with `{devices}` is repeated for each device.
 fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
     match word.contains(DEVICES) && !is_script(word) {
         true => place
@@ -88,7 +88,7 @@ fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
     }
 }
 
-/// Fills in all placeholders that stand for one word.
+/// Fills in all placeholders except `{devices}`.
 fn fill(word: &str, place: &Placeholders<'_>) -> String {
     if is_script(word) {
         return word.to_owned();
@@ -99,7 +99,8 @@ fn fill(word: &str, place: &Placeholders<'_>) -> String {
         .replace(FSARENA, place.fsarena)
 }
 
-/// A word with white space is a script for `sh -c`: braces in it are the shell's own.
+/// Returns true if a word is a script for `sh -c`, because it contains white space. Braces in it
+/// are shell syntax.
 fn is_script(word: &str) -> bool {
     word.contains(char::is_whitespace)
 }
@@ -109,7 +110,7 @@ const DEVICES: &str = Commands::DEVICES;
 const MOUNTPOINT: &str = "{mountpoint}";
 const SIZE: &str = "{size}";
 const OPTIONS: &str = "{options}";
-/// Stands for a program, so that it can be the first word of a command line.
+/// Placeholder for the path of fsarena, which can be the first word of a command line.
 pub(crate) const FSARENA: &str = "{fsarena}";
 const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
 
@@ -117,22 +118,23 @@ const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSA
 pub(crate) struct PlaceholderRule {
     /// The key in the filesystem file.
     pub key: &'static str,
-    /// Placeholders that it may hold.
+    /// Placeholders that the command line may contain.
     allowed: &'static [&'static str],
-    /// Placeholders that it must hold: of each of these, one.
+    /// Required placeholders: at least one of each group.
     needed: &'static [&'static [&'static str]],
     /// Placeholders that must be whole words.
     alone: &'static [&'static str],
 }
 
-/// mkfs: options are words, so they cannot be a part of one. A pool wants to know its mount point.
+/// mkfs. Options are separate words, so `{options}` cannot be part of a word. A pool may need its
+/// mount point.
 pub(crate) const MKFS: PlaceholderRule = PlaceholderRule {
     key: "mkfs",
     allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA],
     needed: &[&[DEVICE, DEVICES]],
     alone: &[OPTIONS, DEVICES],
 };
-/// mount: without `{options}` it would not be nosuid,nodev.
+/// mount. `{options}` is required, because it contains nosuid,nodev.
 pub(crate) const MOUNT: PlaceholderRule = PlaceholderRule {
     key: "mount",
     allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS],
@@ -153,19 +155,19 @@ pub(crate) const FSCK: PlaceholderRule = PlaceholderRule {
     needed: &[&[DEVICE, DEVICES]],
     alone: &[DEVICES],
 };
-/// Options of a pool may name each of its devices.
+/// Options of a pool. They may name each of its devices.
 pub(crate) const POOL_OPTIONS: PlaceholderRule = PlaceholderRule {
     allowed: &[SIZE, DEVICES],
     ..DEFAULT_OPTIONS
 };
-/// The version of the tools.
+/// Command line that prints the version of the tools.
 pub(crate) const VERSION: PlaceholderRule = PlaceholderRule {
     key: "version",
     allowed: &[],
     needed: &[],
     alone: &[],
 };
-/// Options by default may hold the size, for filesystems that take it there.
+/// Default options. They may contain the size, for filesystems whose size is an option.
 pub(crate) const DEFAULT_OPTIONS: PlaceholderRule = PlaceholderRule {
     key: "options",
     allowed: &[SIZE],
@@ -174,7 +176,7 @@ pub(crate) const DEFAULT_OPTIONS: PlaceholderRule = PlaceholderRule {
 };
 
 impl PlaceholderRule {
-    /// Checks the placeholders of a command line.
+    /// Checks the placeholders of all words of a command line.
     pub fn check(&self, words: &[String]) -> Result<(), String> {
         words.iter().try_for_each(|word| self.check_word(word))?;
         let says = |placeholder: &&str| words.iter().any(|word| word.contains(*placeholder));

@@ -1,4 +1,5 @@
-//! Holds the pages in `docs/` to the loader: their examples load, and every key has its place.
+//! Checks the pages in `docs/` against the loader: their examples load, and every key is
+//! documented.
 
 use model::{CacheState, Op, SizeProfile, SyncAtEnd};
 
@@ -17,7 +18,7 @@ const STUDY: &str = include_str!("../../../docs/adding-a-study.md");
 const DISK: &str = include_str!("../../../docs/adding-a-disk.md");
 const AGE: &str = include_str!("../../../docs/ageing.md");
 
-/// The TOML of a page.
+/// Returns the TOML example of a page.
 fn example(page: &str) -> &str {
     let (_, rest) = page
         .split_once("```toml\n")

@@ -40,16 +40,16 @@ pub enum CatalogError {
         kind: &'static str,
         /// The name.
         name: String,
-        /// The nearest names, or how to see all.
+        /// The nearest names, or the command that lists all names.
         hint: String,
     },
-    /// A suite, or a test of one, is chosen twice.
+    /// A suite or test that is selected twice.
     #[error("`{}` is named twice", one_line(name))]
     Duplicate {
         /// The suite, or `SUITE/TEST`.
         name: String,
     },
-    /// A contender's options cannot be used.
+    /// A contender whose options are invalid.
     #[error("contender `{}`: {}", one_line(spec), one_line(reason))]
     BadContender {
         /// The contender as written.
@@ -60,7 +60,7 @@ pub enum CatalogError {
 }
 
 impl CatalogError {
-    /// A name that is not in the catalog, with the names most like it.
+    /// Creates the error for an unknown name, with the most similar names as a hint.
     pub(crate) fn unknown<'a>(
         kind: &'static str,
         name: &str,
@@ -77,7 +77,7 @@ impl CatalogError {
 /// Returns `did you mean …?`, or the command that lists all names if none is similar.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
     let all = match (kind, kind.strip_suffix('y')) {
-        // They are listed below their suites.
+        // Tests are listed below their suites.
         ("test", _) => "suites".to_owned(),
         (_, Some(stem)) => format!("{stem}ies"),
         (_, None) => format!("{kind}s"),
@@ -112,7 +112,8 @@ pub(crate) fn join_or<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// The text without line ends, control characters and marks that reorder what a terminal shows.
+/// Returns the text without line ends, control characters and marks that change the text direction
+/// in a terminal.
 pub(crate) fn one_line(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {

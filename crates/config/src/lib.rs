@@ -21,7 +21,7 @@ pub use catalog::disk_file::{DataSheet, DataSheetMetric, DiskEntry};
 pub use catalog::{Catalog, CatalogKind};
 pub use command_line::{Placeholders, expand_commands};
 pub use error::{CatalogError, did_you_mean};
-pub use settings::campaign_file::{DirectoryContender, GuestSettings, RoundSettings, Settings};
+pub use settings::campaign_file::{DirectoryContender, GuestSection, RoundSettings, Settings};
 pub use study::publication::{
     CaveatSource, ClaimSource, ConsistencyCheck, NamedEntry, Publication, SpannedText,
     SumRuleSource,

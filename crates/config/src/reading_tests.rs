@@ -1,4 +1,5 @@
-//! Files of any content: a checked entry or an error of one line, and never a panic.
+//! Checks that reading any file content returns a valid entry or a one-line error, and never
+//! panics.
 
 use model::SizeProfile;
 use proptest::prelude::*;
@@ -32,7 +33,7 @@ fn read(text: &str) {
     }
 }
 
-/// The text with a part of it replaced.
+/// Returns the text with a part of it replaced.
 fn damaged(text: &str, at: usize, length: usize, by: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let at = at % chars.len();

@@ -214,7 +214,8 @@ fn every_suite_resolves_in_every_profile_and_fits_its_image() {
             assert!(!suite.tests.is_empty(), "{profile}: {}", suite.name);
         }
         for test in tests(&catalog, profile) {
-            // FAT and NTFS round each file up to a cluster; a third is room enough for that.
+            // FAT and NTFS round each file up to a cluster; a third of the device is enough for
+            // that.
             assert!(test.space.0 * 4 / 3 < size.0, "{profile}: {}", test.name);
             assert!(test.rationale.len() > 100, "{}", test.name);
         }
@@ -340,7 +341,7 @@ fn data_suite_covers_every_access_pattern_and_method() {
     }
 }
 
-/// One pass is repeated where files are touched, and nowhere else.
+/// Only phases that access files are repeated.
 #[test]
 fn phases_on_files_are_repeated_if_too_short() {
     let catalog = catalog();
@@ -359,7 +360,7 @@ fn phases_on_files_are_repeated_if_too_short() {
     assert!(phases.into_iter().all(|p| p.scaling.is_some()));
 }
 
-/// A contender that is slow must not be given less to do than the others.
+/// A slow contender must not have less work than the others.
 #[test]
 fn no_time_limit_leaves_a_later_phase_less_to_work_on() {
     let looks = |op: &Op| match op {
@@ -384,7 +385,7 @@ fn no_time_limit_leaves_a_later_phase_less_to_work_on() {
     }
 }
 
-/// The parameters that the published runs state.
+/// Checks the parameters against the published runs.
 #[test]
 fn profile_study_has_the_published_parameters() {
     let catalog = catalog();
@@ -638,7 +639,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
     }
 }
 
-/// Below 512 MiB, mke2fs takes blocks of 1 KiB and a journal to match (`small` of mke2fs.conf(5)).
+/// Below 512 MiB, mke2fs uses blocks of 1 KiB and a small journal (`small` of mke2fs.conf(5)).
 #[test]
 fn no_image_is_small_for_mke2fs() {
     let catalog = catalog();

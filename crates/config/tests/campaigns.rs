@@ -1,4 +1,4 @@
-//! Contenders and campaign files as users write them.
+//! Tests contenders and campaign files as users write them.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use config::{Catalog, DirectoryContender, RoundSettings};
 use model::{AgeingSpec, BackendKind, Bytes, Nanos, PerMille, SizeProfile};
 use proptest::prelude::*;
 
-/// Read once: thousands of texts are held against it.
+/// The catalog, read once, because thousands of texts are checked against it.
 static CATALOG: LazyLock<Catalog> =
     LazyLock::new(|| Catalog::builtin().expect("the catalog that is compiled in is right"));
 

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use config::Catalog;
 use config::settings::campaign_file;
 
-/// Compares with the recorded lines; the texts they belong to are in this file.
+/// Compares error messages with the recorded lines. The texts are in this file.
 macro_rules! assert_told {
     ($told:expr) => {
         insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($told) })
     };
 }
 
-/// The error of each text, one line below the other.
+/// Returns the error of each text, one per line.
 fn told(texts: &[&str], error: impl Fn(&str) -> String) -> String {
     texts.iter().fold(String::new(), |mut all, text| {
         let error = error(text);

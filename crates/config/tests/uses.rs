@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use config::Catalog;
 use model::{SizeProfile, UseCase, WorkloadCategory};
 
-/// The least share of a use's weight that the default suites test.
+/// Minimum share of a use case's weight that the default suites must test.
 const COVERED: f64 = 0.7;
 
-/// The groups of tests that the default suites have in a profile.
+/// Returns the workload categories of the default suites in a profile.
 fn tested_by_default(catalog: &Catalog, profile: SizeProfile) -> BTreeSet<WorkloadCategory> {
     let suites = catalog.default_suites(profile);
     let tests = suites.iter().flat_map(|suite| &suite.tests);
@@ -18,7 +18,8 @@ fn tested_by_default(catalog: &Catalog, profile: SizeProfile) -> BTreeSet<Worklo
         .collect()
 }
 
-/// The share of a use's weight in groups that are tested, and the weighed groups that are not.
+/// Returns the tested share of a use case's weight, and the weighted categories that are not
+/// tested.
 fn coverage(one: &UseCase, tested: &BTreeSet<WorkloadCategory>) -> (f64, Vec<WorkloadCategory>) {
     let weighed = one.weights.iter().filter(|weight| weight.weight > 0.0);
     let groups = weighed.map(|weight| weight.group);
@@ -52,7 +53,7 @@ fn default_suites_cover_the_use_cases() {
     assert!(!short, "the default suites leave uses unanswered:\n{lines}");
 }
 
-/// The measure itself: what a use is short of is named.
+/// Tests the coverage itself: it lists the untested categories.
 #[test]
 fn untested_categories_are_listed_with_their_share() {
     let catalog = Catalog::builtin().unwrap();

@@ -24,16 +24,16 @@ pub struct SamplingContext<'a> {
     pub guest: Arc<Guest>,
     /// Cell cache.
     pub cache: Option<CellCache>,
-    /// Where the traces of campaigns are kept.
+    /// Directory of the traces of campaigns.
     pub traces: &'a Path,
-    /// How the processor is sampled.
+    /// Sampling method and interval of the processor.
     pub sampling: Sampling,
 }
 
-/// Runs cells of a campaign again; gives their results in the same order, and stores nothing.
+/// Runs cells of a campaign again. Returns their results in the same order, and stores nothing.
 ///
 /// # Errors
-/// When a cell cannot be run, or the user asks to stop.
+/// Returns an error if a cell cannot run, or if the user asks to stop.
 pub fn rerun_with_sampling(
     id: CampaignId,
     campaign: &Campaign,
@@ -93,7 +93,7 @@ fn run(
                 running -= 1;
             }
             CellUpdate::Aborted(_, AbortReason::Interrupted) => return Err(UserInterrupt.into()),
-            // It is another host's turn.
+            // This cell must wait for another host.
             CellUpdate::Aborted(id, AbortReason::OtherHost(_)) => {
                 waiting.extend(cells.iter().filter(|cell| cell.id == id));
                 running -= 1;
@@ -106,7 +106,7 @@ fn run(
     }
 }
 
-/// The test that a cell of a campaign runs.
+/// Returns the test that a cell of a campaign runs.
 fn test_of<'a>(campaign: &'a Campaign, cell: &Cell) -> Option<&'a Test> {
     let mut suites = campaign.suites.iter();
     let suite = suites.find(|suite| suite.name == cell.suite)?;

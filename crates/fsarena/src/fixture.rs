@@ -9,7 +9,7 @@ use model::{
     ProbeResult, SizeProfile, Status, SyncAtEnd, SyscallError,
 };
 
-/// Two contenders in three rounds, and no suite yet.
+/// Creates a campaign with two contenders, three rounds and no suite.
 pub fn campaign() -> Campaign {
     let catalog = Catalog::builtin().expect("the catalog that is compiled in is right");
     let contender = |name| catalog.contender(name).expect("it is in the catalog");
@@ -24,7 +24,7 @@ pub fn campaign() -> Campaign {
     }
 }
 
-/// A cell whose second phase found the filesystem full.
+/// Creates a cell whose second phase failed because the filesystem was full.
 pub fn failed_cell() -> CellRecord {
     CellRecord {
         cell: Cell {

@@ -1,7 +1,7 @@
-//! fsarena: puts filesystems through the same trials and answers with evidence.
+//! fsarena: runs the same tests on several filesystems and compares the results.
 //!
-//! This crate is the command line: arguments, what is printed, exit codes. Campaigns are run by `orchestrate`, on machines
-//! by `machine`.
+//! This crate is the command line: arguments, output, exit codes. The crate `campaign`
+//! runs campaigns, and the crate `backend` runs their cells.
 
 mod args;
 mod commands;

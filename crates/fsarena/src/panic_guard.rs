@@ -41,7 +41,8 @@ mod tests {
 
     use super::*;
 
-    /// Set in the process in which a test panics: the hook is the process's.
+    /// Environment variable set in the child process that panics. The test needs a separate process
+    /// because the panic hook is global.
     const CHILD: &str = "FSARENA_TEST_OF_FAULTS";
 
     /// Runs this test again in a child process and returns its output. Returns `None` in the child
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_one_line() {
-        match child("fault::tests::a_panic_is_one_line") {
+        match child("panic_guard::tests::a_panic_is_one_line") {
             Some(output) => assert_told_once(&output),
             None => end(watched(|| panic!("no\nsuch thing"))),
         }
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn reports_only_the_first_panic_of_any_thread() {
-        let name = "fault::tests::reports_only_the_first_panic_of_any_thread";
+        let name = "panic_guard::tests::reports_only_the_first_panic_of_any_thread";
         match child(name) {
             Some(output) => assert_told_once(&output),
             None => end(watched(|| {

@@ -30,7 +30,7 @@ pub fn load(store: &Store, campaign: &Campaign, own: Option<CampaignId>) -> Past
     experience
 }
 
-/// Whether equal cells of both take about as long.
+/// Returns true if equal cells of both campaigns are expected to take about the same time.
 fn are_alike(one: &Campaign, other: &Campaign) -> bool {
     let conditions = |campaign: &Campaign| {
         (
@@ -43,7 +43,7 @@ fn are_alike(one: &Campaign, other: &Campaign) -> bool {
     conditions(one) == conditions(other)
 }
 
-/// Whether a contender and a test of these names are the same in both.
+/// Returns true if the named contender and the named test are the same in both campaigns.
 fn is_same(one: &Campaign, other: &Campaign, contender: &str, test: &str) -> bool {
     let contenders = [one, other].map(|c| contender_of(c, contender));
     let tests = [one, other].map(|c| test_of(c, test));

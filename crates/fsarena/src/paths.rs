@@ -20,7 +20,7 @@ use crate::settings::external_programs;
 /// File stem of the default database.
 const DEFAULT_PATHS: &str = "fsarena";
 
-/// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
+/// Returns the path of the campaign database: `--db`, or `fsarena.db` in the user's data directory.
 pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &globals.db {
         return absolute("--db", path);
@@ -28,7 +28,7 @@ pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     Ok(data_directory()?.join(DEFAULT_PATHS).with_extension("db"))
 }
 
-/// The user's data directory for fsarena.
+/// Returns the user's data directory for fsarena.
 pub fn data_directory() -> anyhow::Result<PathBuf> {
     let directory = UserDir::Data.resolve(|name| env::var_os(name));
     directory.map_err(|error| match error {
@@ -76,7 +76,7 @@ pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
     Ok(absolute)
 }
 
-/// Refuses a path, to which an option led, that is not UTF-8.
+/// Returns an error if a path is not UTF-8. The error names the option that led to the path.
 pub fn require_utf8(option: &str, path: &Path) -> Result<(), UsageError> {
     match path.to_str() {
         Some(_) => Ok(()),
@@ -84,7 +84,7 @@ pub fn require_utf8(option: &str, path: &Path) -> Result<(), UsageError> {
     }
 }
 
-/// The programs of all filesystems and suites, and the emulator.
+/// Returns the programs that all filesystems and suites require, and the emulator.
 pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
     let of_filesystems = catalog.filesystems().flat_map(|f| &f.requires.programs);
     let suites = catalog.suites(SizeProfile::Quick);
@@ -94,10 +94,10 @@ pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
     all.chain(peers).chain([guest::QEMU.to_owned()]).collect()
 }
 
-/// How the machine is reached on which cells run.
+/// Returns the transport to the machine on which cells run.
 ///
 /// # Errors
-/// When it is another one, and cannot be.
+/// Returns an error if the machine is remote and cannot be reached.
 pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> {
     Ok(match host {
         Some(host) => Box::new(SshTransport::connect_to(host)?),
@@ -152,7 +152,7 @@ fn common(directory: &SafeDir, name: &OsStr) -> EnvironmentError {
     ))
 }
 
-/// The directory and the name of a file.
+/// Splits the absolute path of a file into directory and name.
 fn place_of(path: &Path) -> anyhow::Result<(PathBuf, OsString)> {
     let path = std::path::absolute(path)?;
     let name = path.file_name().map(OsString::from);
@@ -184,7 +184,7 @@ pub fn store_if_any(globals: &GlobalArgs) -> anyhow::Result<Option<Store>> {
     })
 }
 
-/// The store in any file, to look at.
+/// Opens the store in any file, for reading.
 pub fn foreign_store(path: &Path) -> anyhow::Result<Store> {
     Ok(Store::open_immutable(path)?.ok_or_else(|| no_campaign(path))?)
 }
@@ -219,7 +219,7 @@ pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<Campaign
     id.ok_or_else(|| UsageError("no campaign was run yet".into()).into())
 }
 
-/// The catalog with the user's own files over it.
+/// Loads the built-in catalog, with the user's files merged over it.
 pub fn catalog(globals: &GlobalArgs) -> anyhow::Result<Catalog> {
     let mut catalog = Catalog::builtin()?;
     if let Some(directory) = &globals.catalog {

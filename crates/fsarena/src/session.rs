@@ -32,11 +32,11 @@ pub struct RunContext<'a> {
     pub max_written: Option<Bytes>,
     /// Opens the cell cache. Called only for guests.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
-    /// Where the traces of campaigns are kept.
+    /// Directory of the traces of campaigns.
     pub traces: &'a Path,
-    /// The uses whose answers a budget is spent on.
+    /// Use cases whose answers a time budget is spent on.
     pub uses: Vec<UseCase>,
-    /// Whether a machine that does something else ends the campaign.
+    /// Whether the campaign ends if the machine becomes busy with other work.
     pub exclusive: bool,
     /// Opens the guest in which cells run. Not called if cells run elsewhere or all have a result.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
@@ -44,9 +44,9 @@ pub struct RunContext<'a> {
 
 /// Resources of a campaign, held until its last cell has finished.
 pub enum AcquiredMachine<'a> {
-    /// By the agent of the machine on whose kernel cells run.
+    /// Agent of the machine on whose kernel cells run.
     Host(Box<AgentBackend<'a>>),
-    /// Here, for guests.
+    /// Resources of this machine, for guests.
     Guests(Box<AcquiredResources>),
 }
 

@@ -19,17 +19,17 @@ use crate::output::exit::EnvironmentError;
 pub struct SshHost {
     name: String,
     ssh: SshTransport,
-    /// The directory that is copied.
+    /// Directory to copy to the host.
     directory: PathBuf,
     /// Path of the plan's copy on the host.
     called: String,
     /// Memory of a task, in bytes.
     memory: Bytes,
-    /// Further options of the worker.
+    /// Additional options of the worker.
     options: Vec<String>,
     /// Location of the copy, set when the copy exists.
     copy: Mutex<Option<String>>,
-    /// Whether it was asked before; then ssh's complaints are known.
+    /// Whether the host was contacted before. If so, errors of ssh were already shown.
     was_asked: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ impl SshHost {
         })
     }
 
-    /// Looks at the host, and copies to it what it does not have.
+    /// Examines the host, and copies the missing files to it.
     fn reach(&self) -> anyhow::Result<ReadyHost> {
         let errors = match self.was_asked.swap(true, Ordering::Relaxed) {
             true => Stdio::null(),
@@ -92,7 +92,7 @@ impl SshHost {
         })
     }
 
-    /// Copies what a worker needs; it gets its name when it is whole.
+    /// Copies the files that a worker needs. The copy gets its final name when it is complete.
     fn send_to(&self, copy: &str) -> anyhow::Result<()> {
         let copy = shell_quote(copy);
         let mut tar = Command::new("tar");

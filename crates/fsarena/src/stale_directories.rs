@@ -24,14 +24,14 @@ pub struct SearchDirs<'a> {
     pub work_dir: &'a Path,
 }
 
-/// A directory that a killed process has left.
+/// A directory left by a killed process.
 pub struct Leftover {
     found: StaleDirectory,
-    whose: Owner,
+    whose: DirectoryOwner,
 }
 
 /// Creator of a leftover directory.
-enum Owner {
+enum DirectoryOwner {
     /// A campaign of this database.
     Campaign(CampaignId, Box<Campaign>),
     Calibration,
@@ -58,16 +58,16 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
     Ok(left.collect())
 }
 
-fn whose(found: &StaleDirectory, campaigns: &[(CampaignId, Campaign)]) -> Owner {
+fn whose(found: &StaleDirectory, campaigns: &[(CampaignId, Campaign)]) -> DirectoryOwner {
     if found.name == CALIBRATION {
-        return Owner::Calibration;
+        return DirectoryOwner::Calibration;
     }
     let is_its_own = |(id, campaign): &&(CampaignId, Campaign)| {
         found.place == campaign.work_dir && found.name == unique_name(campaign, *id)
     };
     match campaigns.iter().find(is_its_own) {
-        Some((id, campaign)) => Owner::Campaign(*id, Box::new(campaign.clone())),
-        None => Owner::Unknown,
+        Some((id, campaign)) => DirectoryOwner::Campaign(*id, Box::new(campaign.clone())),
+        None => DirectoryOwner::Unknown,
     }
 }
 
@@ -85,8 +85,8 @@ pub fn remove(
 ) -> anyhow::Result<()> {
     for left in find(Some(store), searched)? {
         match &left.whose {
-            Owner::Campaign(id, _) if Some(*id) == but => {}
-            Owner::Unknown => say(&left.describe(globals)),
+            DirectoryOwner::Campaign(id, _) if Some(*id) == but => {}
+            DirectoryOwner::Unknown => say(&left.describe(globals)),
             _ => say(&left.removed(searched.reach)),
         }
     }
@@ -97,8 +97,8 @@ impl Leftover {
     /// Removes the directory. Returns a one-line report of the removal or of its failure.
     fn removed(&self, reach: &dyn AgentTransport) -> String {
         let campaign = match &self.whose {
-            Owner::Campaign(id, campaign) => Some((*id, &**campaign)),
-            Owner::Calibration | Owner::Unknown => None,
+            DirectoryOwner::Campaign(id, campaign) => Some((*id, &**campaign)),
+            DirectoryOwner::Calibration | DirectoryOwner::Unknown => None,
         };
         let (whose, size) = (self.whose(), self.found.size);
         let shown = self.found.directory.display();
@@ -116,21 +116,21 @@ impl Leftover {
         let shown = self.found.directory.display();
         let (whose, size) = (self.whose(), self.found.size);
         let advice = match &self.whose {
-            Owner::Campaign(id, campaign) => {
+            DirectoryOwner::Campaign(id, campaign) => {
                 let resume = paths::resume_line(globals, *id, campaign.device.as_deref());
                 format!("`{resume}` resumes it, the next run with this database removes it")
             }
-            Owner::Calibration => "the next `fsarena run` removes it".to_owned(),
-            Owner::Unknown => format!("to remove it: rm -r {shown}"),
+            DirectoryOwner::Calibration => "the next `fsarena run` removes it".to_owned(),
+            DirectoryOwner::Unknown => format!("to remove it: rm -r {shown}"),
         };
         format!("{shown} ({size}) was left by {whose} that was killed; {advice}")
     }
 
     fn whose(&self) -> String {
         match &self.whose {
-            Owner::Campaign(id, _) => format!("campaign {id}"),
-            Owner::Calibration => "a calibration".to_owned(),
-            Owner::Unknown => "a campaign of another database".to_owned(),
+            DirectoryOwner::Campaign(id, _) => format!("campaign {id}"),
+            DirectoryOwner::Calibration => "a calibration".to_owned(),
+            DirectoryOwner::Unknown => "a campaign of another database".to_owned(),
         }
     }
 }

@@ -11,10 +11,11 @@ use signal_hook::flag;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// A flag that rises when the user, the terminal or the system asks the program to stop.
+/// Installs signal handlers. Returns a flag that is set to true when the user, the terminal or the
+/// system asks the program to stop.
 ///
 /// # Errors
-/// When the handlers cannot be installed.
+/// Returns an error if the handlers cannot be installed.
 pub fn install_handlers() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
@@ -62,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// The bit of a signal in a mask of `/proc/PID/status`.
+    /// Returns true if the bit of a signal is set in a mask of `/proc/PID/status`.
     fn is_in(mask: &str, status: &str, signal: i32) -> bool {
         let line = status.lines().find_map(|line| line.strip_prefix(mask));
         let mask = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();

@@ -18,12 +18,12 @@ use crate::args::guest_args::SelftestCondition;
 const SHARE_OF_MEMORY: u64 = 3;
 /// Bytes to allocate if the free memory is unknown.
 const DEFAULT_STRESS_MEMORY: u64 = 256 << 20;
-/// The longest that memory is held, in microseconds.
+/// Maximum time for which memory is held, in microseconds.
 const HELD: u64 = 1_000_000;
-/// The longest that an emulator is stopped, and that it runs in between, in microseconds.
+/// Maximum times for which an emulator is stopped, and runs in between, in microseconds.
 const STOPPED: u64 = 200_000;
 const RUNNING: u64 = 300_000;
-/// The longest between two signals that wake the emulator's main loop, in microseconds.
+/// Maximum time between two signals that wake the emulator's main loop, in microseconds.
 const MAX_WAKE_INTERVAL_US: u64 = 60;
 
 /// A disturbance that continues until it is dropped.
@@ -105,7 +105,7 @@ fn pause(random: &mut SeededRng, longest: u64) {
     thread::sleep(Duration::from_micros(random.next_u64() % longest));
 }
 
-/// A share of the memory that is free, all of it written to.
+/// Allocates a share of the free memory and writes to all of it.
 fn memory() -> Vec<u8> {
     let free =
         storage::available_memory().map_or(DEFAULT_STRESS_MEMORY * SHARE_OF_MEMORY, |free| free.0);
@@ -127,10 +127,10 @@ fn takes_io(emulator: &Pid) -> bool {
     survives(Signal::SIGIO) && !survives(Signal::SIGPROF)
 }
 
-/// The emulator among what descends from a process.
+/// Finds the emulator among the descendants of a process.
 fn emulator(below: Pid) -> Option<Pid> {
     let family = process::descendants(below);
-    // The kernel cuts names off.
+    // The kernel truncates process names.
     let is_emulator = |name: &str| !name.is_empty() && guest::QEMU.starts_with(name);
     let found = family.iter().find(|process| is_emulator(&process.name));
     found.map(|process| process.pid)

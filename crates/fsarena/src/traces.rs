@@ -23,25 +23,25 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
 use crate::paths;
 
-/// The suite of the traces that `fsarena trace make` records.
+/// Name of the suite with the traces that `fsarena trace make` records.
 pub const SUITE: &str = "traces";
-/// The ending of traces.
+/// File name extension of traces.
 pub const ENDING: &str = "trace";
-/// The largest file that is read: no trace is larger.
+/// Maximum size of a trace file that is read, in bytes. No trace is larger.
 const MAX_TRACES_SIZE: u64 = 512 << 20;
 /// Maximum space for temporary data of operations, in bytes. Traces that write less need only that
 /// much.
 const ROOM: u64 = 64 << 20;
-/// Room for names and small files, whose blocks are larger than they are.
+/// Additional space for names and small files, in bytes: small files use whole blocks.
 const NAMES: u64 = 8 << 20;
 
-/// Where the traces of campaigns are kept.
+/// Returns the directory of the traces of campaigns.
 pub fn directory(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     let database = paths::database(globals)?;
     Ok(database.parent().unwrap_or(Path::new("/")).join("traces"))
 }
 
-/// Reads a file, and the trace that it holds.
+/// Reads a trace file. Returns its bytes and the trace.
 pub fn read(path: &Path) -> anyhow::Result<(Vec<u8>, Trace)> {
     let bytes = bytes(path)?;
     let trace =
@@ -49,7 +49,7 @@ pub fn read(path: &Path) -> anyhow::Result<(Vec<u8>, Trace)> {
     Ok((bytes, trace))
 }
 
-/// Reads a file, or the trace of that name that campaigns find.
+/// Reads a trace file, or the stored trace of that name if no such file exists.
 pub fn read_named(file: &Path, globals: &GlobalArgs) -> anyhow::Result<(Vec<u8>, Trace)> {
     let name = file.to_str().filter(|name| !name.contains('/'));
     match name.filter(|_| !file.exists()) {
@@ -89,7 +89,7 @@ pub fn facts(bytes: &[u8], trace: &Trace) -> TraceStats {
     }
 }
 
-/// Space that must be free for a replay.
+/// Returns the free space that a replay needs.
 pub fn space(facts: &TraceStats) -> Bytes {
     let room = facts.written.0.min(ROOM) + NAMES;
     Bytes(facts.space.0.saturating_mul(2).saturating_add(room))
@@ -100,7 +100,7 @@ fn digest(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Keeps a copy of a trace for the cells of campaigns.
+/// Stores a copy of a trace for the cells of campaigns.
 pub fn store_copy(bytes: &[u8], globals: &GlobalArgs) -> anyhow::Result<()> {
     let kept = SafeDir::make(&directory(globals)?)?;
     Ok(kept.replace(file_name(&digest(bytes)), default_mode(), bytes)?)
@@ -110,7 +110,8 @@ fn file_name(sha256: &str) -> String {
     format!("{sha256}.{ENDING}")
 }
 
-/// Suites whose traces are known: what suites name is looked for in the user's catalog.
+/// Resolves the traces that suites name, with the user's catalog. Returns an error if a trace is
+/// missing.
 pub fn require_known(
     mut suites: Vec<Suite>,
     globals: &GlobalArgs,
@@ -175,7 +176,7 @@ fn found(name: &str, globals: &GlobalArgs) -> anyhow::Result<Option<PathBuf>> {
     Ok(place.map(|place| place.join(&file)))
 }
 
-/// The file of a trace that a suite names.
+/// Returns the file of a trace that a suite names.
 fn named(name: &str, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     found(name, globals)?.with_context(|| format!("the trace `{name}` is gone"))
 }
@@ -213,7 +214,7 @@ fn refuse_missing(suites: &[Suite], globals: &GlobalArgs) -> anyhow::Result<()> 
     }
 }
 
-/// The names of the files of a campaign's traces.
+/// Returns the file names of a campaign's traces.
 pub fn trace_files(campaign: &Campaign) -> impl Iterator<Item = String> {
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let operations = tests.flat_map(|test| &test.phases).map(|phase| &phase.op);
@@ -225,7 +226,7 @@ pub fn trace_files(campaign: &Campaign) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-/// The files of a campaign's traces, by their digests, as jobs carry them.
+/// Trace files of a campaign, encoded for jobs, by their digests.
 #[derive(Debug, Default)]
 pub struct Traces(BTreeMap<String, String>);
 
@@ -257,7 +258,7 @@ impl Traces {
         Ok(Self(traces))
     }
 
-    /// A backend whose cells find their traces.
+    /// Wraps a backend so that cells get their traces.
     pub const fn wrap_backend<'a, B>(&'a self, backend: &'a mut B) -> WithTraces<'a, B> {
         WithTraces {
             traces: self,
@@ -277,7 +278,7 @@ impl Traces {
     }
 }
 
-/// A backend that is given each test with its traces.
+/// A backend that adds the traces to each test.
 pub struct WithTraces<'a, B> {
     traces: &'a Traces,
     backend: &'a mut B,

@@ -28,7 +28,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Standard output of a command that went well and complained of nothing.
+/// Returns the standard output of a command that succeeded without warnings.
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
@@ -156,7 +156,7 @@ fn a_campaign_that_is_refused_is_not_stored() {
     assert_eq!(text(&output.stdout), "no campaign was run yet\n");
 }
 
-/// Standard output of a command on a terminal of 80 columns, which `script` gives it.
+/// Returns the standard output of a command on a terminal of 80 columns, emulated by `script`.
 fn on_a_terminal(arguments: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let line = format!(
@@ -277,7 +277,7 @@ fn the_json_of_every_command_is_documented() {
     assert!(count > 15, "{commands}");
 }
 
-/// The names in code of the line of the document that begins so.
+/// Returns the names in code style of the document line that begins with a text.
 fn documented(begin: &str) -> Vec<String> {
     let document = fs::read_to_string(JSON_DOCUMENT).unwrap();
     let line = document.lines().find(|line| line.starts_with(begin));

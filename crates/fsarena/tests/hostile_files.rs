@@ -145,7 +145,8 @@ fn pipe_in_a_catalog_is_refused_without_waiting() {
     assert_told(&output.output().unwrap(), 2, "mine.toml: it is no file");
 }
 
-/// Where options do not say it: the environment, the working directory, what a link leads to.
+/// Paths that do not come from options: the environment, the working directory, the target of a
+/// link.
 #[test]
 fn non_utf8_paths_are_reported_from_any_source() {
     let directory = tempfile::tempdir().unwrap();
@@ -198,7 +199,7 @@ fn non_utf8_arguments_are_reported() {
     }
 }
 
-/// A report in JSON with a value in the place that a pointer (RFC 6901) names.
+/// Returns a JSON report with the value at a pointer (RFC 6901) replaced.
 fn changed(report: &Value, pointer: &str, value: u64) -> Value {
     let mut changed = report.clone();
     *changed.pointer_mut(pointer).unwrap() = value.into();

@@ -1,4 +1,5 @@
-//! `fsarena import`: what other programs printed, and other databases, become campaigns; what is bad changes nothing.
+//! `fsarena import`: output of other programs and other databases become campaigns. Invalid input
+//! changes nothing.
 
 mod told;
 
@@ -15,7 +16,7 @@ fn sample(name: &str) -> PathBuf {
     Path::new(samples).join(name)
 }
 
-/// A directory with a database that is not there yet.
+/// Creates a directory for a database that does not exist yet.
 fn home() -> TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -126,7 +127,8 @@ fn reports_and_databases_are_imported_unchanged() {
     assert!(sheet.contains("\"Writer report\""), "{sheet}");
 }
 
-/// `+++++` of bonnie++ is at least as fast as any number, and so no row with it says who is slow.
+/// `+++++` of bonnie++ is at least as fast as any number. A row that contains it therefore has no
+/// slowest contender.
 #[test]
 fn too_fast_results_do_not_rank_last() {
     let home = home();
@@ -206,7 +208,11 @@ fn an_imported_campaign_is_never_resumed() {
     said(&theirs, &stopped);
     let database = theirs.path().join("results.db").display().to_string();
     said(&ours, &["import", &database]);
-    assert_told(&run(&ours, &["resume", "1"]), 3, "campaign 1 was imported");
+    assert_told(
+        &run(&ours, &["resume", "1"]),
+        3,
+        "cannot resume campaign 1: it was imported",
+    );
 }
 
 #[test]

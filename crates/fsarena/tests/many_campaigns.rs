@@ -1,4 +1,4 @@
-//! A database of many campaigns, whose truth is known: from one of them on, a contender is slower.
+//! A database of many campaigns with a known change: a contender is slower from one of them on.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use stats::fixture::{Simulated, on_disks, simulated};
 
 const CAMPAIGNS: u64 = 50;
-/// The first that is slower.
+/// First campaign in which the contender is slower.
 const SLOWER_FROM: u64 = 31;
 
 fn campaign(number: u64) -> CampaignResults {
@@ -199,7 +199,7 @@ fn advice_for_a_use_is_given_disk_by_disk() {
     assert_eq!(both["by_disk"].as_array().map(Vec::len), Some(2));
 }
 
-/// The tables of the page are put between two lines, by a script that looks for them.
+/// A script inserts the tables of the page between two marker lines.
 #[test]
 fn the_page_on_virtual_time_has_a_place_for_its_tables() {
     let page = include_str!("../../../docs/virtual-time.md");

@@ -1,4 +1,4 @@
-//! Other programs as suites: what they print becomes phases.
+//! Other programs as suites: their output becomes phases.
 
 mod told;
 
@@ -16,7 +16,7 @@ fn fsarena(home: &TempDir, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// Runs a job of fio in a directory.
+/// Runs a fio job in a directory.
 fn run_job(home: &TempDir, name: &str, job: &str) {
     let place = home.path().join("place");
     fs::create_dir(&place).unwrap();
@@ -61,7 +61,7 @@ fn output_of_a_program_becomes_phases_of_its_test() {
     assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
 }
 
-/// Whatever quotes stand in it, a value of a job is one argument of fio and starts no program.
+/// A value of a job is one argument of fio and starts no program, even if it contains quotes.
 #[test]
 fn job_values_never_become_options() {
     let home = tempfile::tempdir().unwrap();
@@ -115,7 +115,7 @@ fn unusable_programs_are_refused_in_one_line() {
         ("iozone:-s 1m -r 4k -U /", 2, "`-U` names a place"),
         ("bonnie++:'", 2, "that is not closed"),
         ("filebench:/nowhere.f", 2, "cannot read /nowhere.f"),
-        (&workload, 2, "line 1: `system` is not taken"),
+        (&workload, 2, "line 1: `system` is not accepted"),
     ] {
         let output = fsarena(&home, &["run", "--dir", &directory, "-s", suite]);
         assert_told(&output, code, words);

@@ -12,7 +12,7 @@ use model::Nanos;
 use stats::fixture;
 use told::assert_told;
 
-/// A database with a campaign in it.
+/// Creates a database with one campaign.
 fn database(directory: &Path) -> std::path::PathBuf {
     let path = directory.join("a.db");
     let results = fixture::realistic();
@@ -32,7 +32,7 @@ fn database(directory: &Path) -> std::path::PathBuf {
     path
 }
 
-/// fsarena with a limit, as `ulimit` takes it.
+/// Returns a command that runs fsarena with a limit in the syntax of `ulimit`.
 fn limited(limit: &str, database: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command
@@ -117,7 +117,7 @@ fn too_little_memory_is_told() {
         limited(&limit, &database, arguments).output().unwrap()
     };
     let ends_well = |output: &Output| output.status.code() == Some(0);
-    // With less, the kernel does not even start it.
+    // With a smaller limit, the kernel does not even start the program.
     let least = (10_000..1_000_000).step_by(1000);
     let least = least
         .into_iter()

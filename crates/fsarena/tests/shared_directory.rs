@@ -1,4 +1,4 @@
-//! Campaigns of several databases in one mounted directory keep out of each other's way.
+//! Campaigns of several databases in one mounted directory do not interfere.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,8 @@ fn run_first_campaign(directory: &Path, seed: &str) {
 #[test]
 fn leftovers_are_removed_except_those_of_other_databases() {
     let directory = tempfile::tempdir().unwrap();
-    // As the first cell of the first campaign of some database leaves it that was given the seed 10.
+    // The directory that the first cell of another database's first campaign leaves with the seed
+    // 10.
     let other = directory.path().join("fsarena-1-a-0");
     fs::create_dir_all(other.join("work")).unwrap();
     fs::write(other.join(".made-by-fsarena"), "").unwrap();

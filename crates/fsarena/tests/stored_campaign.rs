@@ -1,4 +1,4 @@
-//! Commands that look at a stored campaign.
+//! Commands that read a stored campaign.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,7 +16,7 @@ struct Stored {
     database: PathBuf,
 }
 
-/// A campaign of two contenders and one test: the first cell failed, the second never ran.
+/// Creates a campaign of two contenders and one test: the first cell failed, the second never ran.
 fn stored() -> Stored {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("results.db");

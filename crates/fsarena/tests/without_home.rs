@@ -11,10 +11,10 @@ use std::process::{Command, Output, Stdio};
 use nix::unistd::geteuid;
 use tempfile::TempDir;
 
-/// A number that no user has.
+/// A user id without a user name.
 const NOBODYS: u32 = 54_321;
 
-/// A copy of the program in a directory of a user's without a name.
+/// A copy of the program in a directory of a user without a name.
 struct Stranger {
     directory: TempDir,
     program: PathBuf,
@@ -96,7 +96,7 @@ fn number(file: &[u8], at: usize, bytes: usize) -> usize {
     usize::try_from(u64::from_le_bytes(value)).unwrap()
 }
 
-/// The names in the symbol table of an ELF file of 64 bits. Source: elf(5).
+/// Returns the names in the symbol table of a 64-bit ELF file. Source: elf(5).
 fn symbols(file: &[u8]) -> Vec<&str> {
     const SYMTAB: usize = 2;
     let (headers, size, count) = (

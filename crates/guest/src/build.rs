@@ -37,11 +37,11 @@ use crate::files::{create, create_directory, write};
 use crate::process_runner::spawn_scoped;
 use crate::{GuestError, Recipe};
 
-/// The kernel, an ELF file.
+/// Kernel of the guest, an ELF file.
 pub const KERNEL: &str = "vmlinux";
 /// Base archive that all guests use.
 pub const BASE: &str = "base.cpio";
-/// Modules, in a directory that is called after the kernel's release.
+/// Directory of kernel modules, named after the kernel release.
 pub const MODULES: &str = "modules";
 /// Directory of programs. Programs of an add-on are in a sibling directory whose name also contains
 /// that of the add-on.
@@ -61,9 +61,9 @@ pub const TOOL_NAMES: [&str; 39] = [
 ];
 /// Modules that every guest needs: disks and the channel to the orchestrator.
 pub const MACHINE_MODULES: [&str; 3] = ["virtio_pci", "virtio_blk", "virtio_console"];
-/// The module that puts several disks together to one.
+/// Kernel module that combines several disks into one.
 pub const STRIPE_MODULE: &str = "raid0";
-/// Drivers of devices that no guest has: two thirds of all.
+/// Drivers of devices that no guest has. They are two thirds of all drivers.
 const NOT_OF_A_GUEST: [&str; 9] = [
     "kernel/drivers/gpu",
     "kernel/drivers/hid",
@@ -75,14 +75,14 @@ const NOT_OF_A_GUEST: [&str; 9] = [
     "kernel/drivers/usb",
     "kernel/sound",
 ];
-/// Headers of other processors and for boards, and empty files that are marks for who builds the kernel itself: two
-/// thirds of all.
+/// Headers for other processors and boards, and empty marker files that only matter when the kernel
+/// itself is built. They are two thirds of all header files.
 const NOT_TO_BUILD_WITH: [&str; 3] = [
     "usr/src/linux-headers-*/arch/[!x]*",
     "usr/src/linux-headers-*/include/config/[A-Z0-9]*",
     "usr/src/linux-headers-*/include/dt-bindings",
 ];
-/// Manuals, languages and the like.
+/// Files that are not needed at run time: manuals, translations and similar data.
 const NOT_TO_RUN: [&str; 1] = ["usr/share"];
 const DIRECTORIES: [&str; 12] = [
     "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
@@ -160,7 +160,8 @@ impl<'a> Build<'a> {
         self.workshop.place("unpacked").join(what)
     }
 
-    /// Packages that were kept and are whole are links to the same files.
+    /// Downloads the packages. Links packages that are kept and complete instead of downloading
+    /// them again.
     fn bring(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         create_directory(&self.brought)?;
         let PackageSelection { apt, packages, .. } = self.order;
@@ -217,7 +218,7 @@ impl<'a> Build<'a> {
         source::unpack(&package, &directories, &into, self.workshop.programs())
     }
 
-    /// The file of a package.
+    /// Returns the file of a package.
     fn package(&self, name: &str) -> Result<PathBuf, GuestError> {
         single_file(&self.brought, &format!("{name}_"))
     }
@@ -226,7 +227,7 @@ impl<'a> Build<'a> {
         rebuild::fix_header_paths(&self.place("headers"), self.order.release())
     }
 
-    /// Builds the driver of disks in memory.
+    /// Builds the driver for simulated disks in memory.
     fn build_driver(
         &self,
         modules: &mut Modules,
@@ -239,7 +240,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Builds modules of the kernel's source; a kernel that has no source for one goes without.
+    /// Rebuilds modules from the kernel source. Skips modules for which the kernel has no source.
     fn rebuild(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         let source = |rebuild: &Rebuild| self.place("source").join(rebuild.source);
         let there = self.order.rebuilds.iter().filter(|r| source(r).is_dir());
@@ -298,7 +299,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The directory of an add-on's programs.
+/// Returns the directory of an add-on's programs.
 pub fn programs_dir(add_on: &str) -> String {
     format!("{PROGRAMS}-{add_on}")
 }

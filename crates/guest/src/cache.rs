@@ -1,4 +1,5 @@
-//! Where guests are kept: they can be made again at any time, so that is where caches are.
+//! Cache directory for guests. Guests are kept in the user's cache because they can be rebuilt at
+//! any time.
 
 use std::env;
 use std::fs::{self, Metadata};
@@ -32,12 +33,13 @@ pub fn require_ours(cache: &Path) -> Result<(), GuestError> {
         Ok(found) => require_ours_below(cache, &found, build_dir::is_partial)?,
         Err(error) => gone_is_fine(error).map_err(GuestError::io("look at", cache))?,
     }
-    // Nor may others lead the way to it elsewhere.
+    // Other users must not be able to redirect the path of the cache either.
     SafeDir::open_nearest_existing(cache)?;
     Ok(())
 }
 
-/// The same for something in it; names that are passed over are not entered.
+/// Checks an entry of the cache like the cache itself. Does not enter directories for which
+/// `passed_over` returns true.
 fn require_ours_below(
     path: &Path,
     found: &Metadata,

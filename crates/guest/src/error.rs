@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use model::Bytes;
 use sys::fs::safe_path::UntrustedPath;
 
-/// Why a guest could not be made.
+/// Reason why a guest could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
-    /// A step on a file failed.
+    /// A file operation failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// The operation that failed: a verb.
@@ -19,7 +19,7 @@ pub enum GuestError {
         /// Error returned by the kernel.
         source: io::Error,
     },
-    /// A program that a guest is made with is not there.
+    /// A program that is needed to build a guest is missing.
     #[error("{program} cannot be run ({source}): `apt-get install {package}`")]
     Program {
         /// The program.
@@ -29,18 +29,18 @@ pub enum GuestError {
         /// Error returned by the kernel.
         source: io::Error,
     },
-    /// A program that a guest is made with failed.
+    /// A program that is needed to build a guest failed.
     #[error("`{command}` failed: {complaint}")]
     Failed {
-        /// The command line.
+        /// Command line of the program.
         command: String,
         /// Line of its output that explains the failure.
         complaint: String,
     },
-    /// The packages are not what they are expected to be.
+    /// The packages do not have the expected content.
     #[error("{0}")]
     UnexpectedOutput(String),
-    /// A kernel that is packed in a way that is not known.
+    /// The kernel is compressed in an unknown format.
     #[error("cannot unpack kernel {}: {why}", path.display())]
     Kernel {
         /// The kernel.
@@ -48,10 +48,10 @@ pub enum GuestError {
         /// Reason why it cannot be used.
         why: &'static str,
     },
-    /// The guest's kernel does not have a filesystem.
+    /// The guest's kernel does not support a filesystem.
     #[error("the guest's kernel ({kernel}) has no module {module}")]
     NoModule {
-        /// The release of the kernel.
+        /// Kernel release.
         kernel: String,
         /// The requested module.
         module: String,
@@ -64,25 +64,25 @@ pub enum GuestError {
         /// Name of the damaged file and the kind of damage.
         what: String,
     },
-    /// The way to the cache is not the user's own.
+    /// The cache path can be changed by another user.
     #[error(transparent)]
     Untrusted(#[from] UntrustedPath),
     /// The cache is writable by other users, or belongs to another user.
     #[error("{} {why}: remove it, or set XDG_CACHE_HOME to a directory of your own", path.display())]
     ForeignOwner {
-        /// The cache, or something in it.
+        /// Path of the cache, or of an entry in the cache.
         path: PathBuf,
         /// Owner or permissions that make it unsafe.
         why: String,
     },
-    /// There is no room.
+    /// The disk is full.
     #[error(
         "the filesystem of {} is full, and making a guest needs about {needed} there: make room, or set \
          XDG_CACHE_HOME to a directory that has it",
         directory.display()
     )]
     DiskFull {
-        /// The directory that is full.
+        /// Directory on the full filesystem.
         directory: PathBuf,
         /// Approximate space needed.
         needed: Bytes,

@@ -26,14 +26,14 @@ pub fn create_directory(directory: &Path) -> Result<(), GuestError> {
     created.map_err(GuestError::io("create", directory))
 }
 
-/// Makes a file that is not there yet.
+/// Creates a file that does not exist yet.
 pub fn create(path: &Path) -> Result<File, GuestError> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
     file.map_err(GuestError::io("create", path))
 }
 
-/// Writes a file that is not there yet.
+/// Writes a new file, which must not exist yet.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), GuestError> {
     let written = create(path)?.write_all(content);
     written.map_err(GuestError::io("write", path))
@@ -50,7 +50,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads a plain file.
+/// Reads a regular file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     open(path)?.read_to_end(&mut content)?;
@@ -82,7 +82,8 @@ fn remove_whole(path: &Path) {
     let _ = SafeDir::open(around).and_then(|around| around.remove_tree(name));
 }
 
-/// Takes from others the right to write what some program has made, and gives it to whom it is made for.
+/// Removes the write permission of other users from the output of a program, and changes its owner
+/// to the user for whom it was built.
 pub fn close_to_others(path: &Path, owner: Option<(Uid, Gid)>) -> io::Result<()> {
     const OTHERS: u32 = 0o022;
     if let Some((owner, group)) = owner {

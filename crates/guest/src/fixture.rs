@@ -36,7 +36,8 @@ pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Fil
     }
 }
 
-/// A guest with these modules and, in trees that go before each other, these programs.
+/// Creates a guest with these modules and these programs. Earlier program trees have priority over
+/// later ones.
 pub fn guest(at: &Path, modules: &[&str], trees: &[(&str, &[&str])]) -> Guest {
     let kernel = at.join(MODULES).join("6.1.0-1-amd64");
     fs::create_dir_all(kernel.join("kernel")).unwrap();

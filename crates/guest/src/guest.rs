@@ -28,28 +28,29 @@ pub struct Guest {
     pub(crate) manifest: Arc<Manifest>,
     kernel: QemuKernel,
     pub(crate) modules: Modules,
-    /// Trees of programs; what comes first goes before what comes later.
+    /// Trees of programs. Earlier trees have priority over later ones.
     pub(crate) tools: Vec<ProgramTree>,
     /// Reason why a user-supplied kernel has no driver for simulated disks.
     no_driver: Option<String>,
-    /// Filesystems whose drivers were built for it of packages of their source.
+    /// Filesystems whose drivers were built for the guest from source packages.
     add_ons: Vec<String>,
     /// True if the user replaced parts of Debian's.
     has_own: bool,
 }
 
-/// A guest that was copied to where other hosts find it: all of it that is not in the directory itself.
+/// A copy of a guest for other hosts, without the contents of its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCopy {
     /// Name of the guest and of its directory.
     pub name: String,
-    /// The digest of its manifest (SHA-256, in hexadecimal), which vouches for every file.
+    /// SHA-256 digest of the manifest, in hexadecimal. The manifest contains the digest of every
+    /// file.
     pub manifest: String,
-    /// Filesystems whose drivers were built for it of packages of their source.
+    /// Filesystems whose drivers were built for the guest from source packages.
     pub add_ons: Vec<String>,
 }
 
-/// A kernel that QEMU starts.
+/// A kernel that QEMU can start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QemuKernel {
     /// The file.
@@ -59,7 +60,7 @@ pub struct QemuKernel {
 }
 
 impl Guest {
-    /// The guest in a directory.
+    /// Opens the guest in a directory.
     pub(crate) fn open(
         directory: &Path,
         recipe: &Recipe,
@@ -87,10 +88,10 @@ impl Guest {
         })
     }
 
-    /// The guest that was carried into a directory. Its files are looked at when they are read, and not before.
+    /// Opens a guest that was copied into a directory. Each file is checked only when it is read.
     ///
     /// # Errors
-    /// When it is not there, or is not what it was.
+    /// Returns an error if the guest is missing or was changed.
     pub fn open_copy(from: &Path, carried: &GuestCopy) -> Result<Self, GuestError> {
         let directory = from.join(&carried.name);
         let manifest = Manifest::read_listed(&directory, &carried.manifest)?;
@@ -180,21 +181,21 @@ impl Guest {
         &self.directory
     }
 
-    /// The release of its kernel.
+    /// Returns the release of the guest's kernel.
     pub fn release(&self) -> &str {
         self.modules.kernel()
     }
 
-    /// The kernel, a file that QEMU starts.
+    /// Returns the path of the kernel file that QEMU starts.
     pub fn kernel(&self) -> PathBuf {
         self.kernel.path.clone()
     }
 
-    /// Looks whether the kernel is still what it was when the guest was taken: the file is not read here, but by
-    /// QEMU.
+    /// Checks that the kernel has not changed since the guest was opened. QEMU reads the kernel
+    /// file itself, so no other read detects a change.
     ///
     /// # Errors
-    /// When it is not.
+    /// Returns an error if the kernel has changed.
     pub fn check_kernel(&self) -> Result<(), GuestError> {
         let QemuKernel { path, digest } = &self.kernel;
         let what = match hash::sha256_file(path) {
@@ -205,12 +206,12 @@ impl Guest {
         Err(damaged(path.parent().unwrap_or(path), what))
     }
 
-    /// Whether its kernel has a module, or has it built in.
+    /// Returns true if the kernel has this module, built in or loadable.
     pub fn has(&self, module: &str) -> bool {
         self.modules.has(module)
     }
 
-    /// Whether it has the driver of disks in memory that have a mechanism.
+    /// Returns true if the guest has the driver for simulated disks in memory.
     pub fn has_disk_driver(&self) -> bool {
         self.has(DRIVER)
     }
@@ -226,7 +227,7 @@ impl Guest {
         self.has_disk_driver() || self.has(NULL_BLK) && memory_disk::null_blk_suffices(disk)
     }
 
-    /// The module that makes its disks in memory.
+    /// Returns the name of the module that provides the disks in memory.
     pub(crate) fn disk_module(&self) -> &'static str {
         match self.has_disk_driver() {
             true => DRIVER,
@@ -239,12 +240,12 @@ impl Guest {
         memory_disk::names(self.disk_module(), count)
     }
 
-    /// Whether its kernel can put several disks together to one.
+    /// Returns true if the kernel can combine several disks into one.
     pub fn can_stripe(&self) -> bool {
         self.has(STRIPE_MODULE)
     }
 
-    /// Whether it has a program.
+    /// Returns true if the guest has this program.
     pub fn has_program(&self, program: &str) -> bool {
         TOOL_NAMES.contains(&program) || self.tools.iter().any(|tree| tree.has(program))
     }

@@ -29,7 +29,7 @@ pub fn name(content: &[u8]) -> String {
     format!("{hash:016x}")
 }
 
-/// The digest (SHA-256) of some bytes, in hexadecimal.
+/// Returns the SHA-256 digest of some bytes, in hexadecimal.
 pub fn sha256_hex(content: &[u8]) -> String {
     in_hexadecimal(Sha256::digest(content).as_slice())
 }
@@ -52,7 +52,8 @@ pub fn sha256_file(path: &Path) -> io::Result<String> {
 /// Returns the digests of many files, computed on all processors.
 pub fn sha256_files(paths: &[PathBuf]) -> Vec<io::Result<String>> {
     let mut left: Vec<usize> = (0..paths.len()).collect();
-    // The last one is taken first: the largest takes as long as all others.
+    // Starts with the largest file, which is last in this list, because its digest takes as long as
+    // all others.
     let size = |&index: &usize| fs::metadata(&paths[index]).map_or(0, |file| file.len());
     left.sort_by_cached_key(size);
     let left = Mutex::new(left);
@@ -81,7 +82,7 @@ fn in_hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Changes when apt may give other answers than before.
+/// Returns a hash that changes whenever apt's answers may change.
 pub fn apt_state_hash() -> String {
     let mut text: String = FILES.iter().map(|file| state(Path::new(file))).collect();
     for directory in DIRECTORIES {
@@ -90,7 +91,8 @@ pub fn apt_state_hash() -> String {
     name(text.as_bytes())
 }
 
-/// The files of a directory with sizes and times of change, one a line, in the order of their names.
+/// Lists the files of a directory with their sizes and modification times, one per line, sorted by
+/// name.
 pub fn directory_hash(directory: &Path) -> String {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut lines: Vec<String> = entries.map(|entry| state(&entry.path())).collect();
@@ -131,7 +133,7 @@ mod tests {
     fn file_digests_match_contents_and_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        // The example of FIPS 180-2.
+        // Example from FIPS 180-2.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256_hex(b"abc"), abc);
         fs::write(path("long"), vec![7; 300_000]).unwrap();

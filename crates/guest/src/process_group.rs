@@ -21,7 +21,7 @@ const REAP_TIMEOUT: Duration = Duration::from_millis(300);
 /// other process holds the write end.
 const GUARD: &str = "read line; kill -KILL 0";
 
-/// A process group. When it is dropped, everything in it has ended.
+/// A process group. All its processes have ended when the drop returns.
 #[derive(Debug)]
 pub struct ProcessGroup {
     /// First process of the group, which kills the group when this process has ended.
@@ -59,7 +59,8 @@ impl ProcessGroup {
         Pid::from_raw(self.guard.id().cast_signed())
     }
 
-    /// Kills the group again and again once `stop` has risen: a program may just be starting.
+    /// Kills the group repeatedly after `stop` becomes true, because a program may just be
+    /// starting.
     fn watch(&self, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
         let (id, over) = (self.id(), Arc::clone(&self.over));
         thread::Builder::new().spawn(move || {
@@ -82,7 +83,7 @@ impl Drop for ProcessGroup {
             let _ = watcher.join();
         }
         end(self.id());
-        // Until it is waited for, no other group can have its number.
+        // No other group can get this number before the process is waited for.
         let _ = self.guard.wait();
         let start = Instant::now();
         while killpg(self.id(), None).is_ok() && start.elapsed() < REAP_TIMEOUT {
@@ -101,8 +102,8 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// A program that has started another; both live until they are killed, and hold the end of a pipe that
-    /// is returned.
+    /// Starts a program that starts another one. Both live until they are killed, and both hold the
+    /// write end of the returned pipe.
     fn start(group: &ProcessGroup) -> (Child, impl Read + use<>) {
         let mut child = Command::new("sh")
             .args(["-c", "sleep 600 & echo; wait"])
@@ -120,7 +121,7 @@ mod tests {
         let group = ProcessGroup::spawn(&Arc::default(), None).unwrap();
         let (mut child, mut said) = start(&group);
         drop(group);
-        // The pipe is closed only when the program that was started by the program has ended, too.
+        // The pipe is closed only after the second program has ended, too.
         assert_eq!(said.read(&mut [0]).unwrap(), 0);
         assert!(!child.wait().unwrap().success());
     }
@@ -135,7 +136,7 @@ mod tests {
         assert!(!child.wait().unwrap().success());
     }
 
-    /// The end of this process closes the guard's standard input.
+    /// The guard's standard input is closed when this process ends.
     #[test]
     fn group_ends_with_the_process_that_started_it() {
         let mut group = ProcessGroup::spawn(&Arc::default(), None).unwrap();

@@ -14,7 +14,8 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use crate::GuestError;
 use crate::process_group::ProcessGroup;
 
-/// Runs programs. Those that still run when it is dropped are ended, with all that they have started.
+/// Runs programs. Programs that still run when the runner is dropped are killed, with all their
+/// descendants.
 #[derive(Debug, Default)]
 pub struct ProcessRunner {
     /// Group of the programs. `None` if they end without it when their output is closed.
@@ -25,7 +26,8 @@ pub struct ProcessRunner {
 }
 
 impl ProcessRunner {
-    /// Programs that end as soon as `stop` rises, or when this process does.
+    /// Creates a runner whose programs end as soon as `stop` becomes true, or when this process
+    /// ends.
     pub fn new(stop: &Arc<AtomicBool>) -> Result<Self, GuestError> {
         Self::begin(stop, None, None)
     }
@@ -56,7 +58,7 @@ impl ProcessRunner {
         })
     }
 
-    /// Looks whether the user has asked to stop.
+    /// Returns an error if the user has asked to stop.
     pub fn check_stop(&self) -> Result<(), GuestError> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(GuestError::Interrupted { left: None }),
@@ -79,7 +81,7 @@ impl ProcessRunner {
             .map_err(|source| not_started(command, package, source))
     }
 
-    /// Runs a program to its end and returns what it wrote.
+    /// Runs a program until it ends and returns its output.
     pub fn run(&self, command: &mut Command, package: &'static str) -> Result<String, GuestError> {
         let mut text = String::new();
         self.run_lines(command, package, &mut |line| {
@@ -89,7 +91,7 @@ impl ProcessRunner {
         Ok(text)
     }
 
-    /// Runs a program to its end; each line that it writes is heard as it comes.
+    /// Runs a program until it ends and passes on each line of its output immediately.
     pub fn run_lines(
         &self,
         command: &mut Command,
@@ -198,7 +200,7 @@ impl ProcessRunner {
     }
 }
 
-/// Why a program did not even start.
+/// Returns the error for a program that could not start.
 fn not_started(command: &Command, package: &'static str, source: io::Error) -> GuestError {
     match source.kind() {
         ErrorKind::NotFound => GuestError::Program {
@@ -210,7 +212,7 @@ fn not_started(command: &Command, package: &'static str, source: io::Error) -> G
     }
 }
 
-/// The command as a person would type it; of very many words the first ones.
+/// Formats a command as typed in a shell. Long commands are cut after the first words.
 fn line(command: &Command) -> String {
     const MAX_PROGRAMS_SIZE: usize = 12;
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -222,7 +224,7 @@ fn line(command: &Command) -> String {
     words.join(" ")
 }
 
-/// How programs, and the kernel, say that there is no room.
+/// Messages of programs and the kernel that report a full disk.
 pub const NO_ROOM: [&str; 3] = [
     "No space left on device",
     "Disk quota exceeded",

@@ -18,7 +18,8 @@ use crate::{GuestError, cache, files, hash};
 
 /// Directory of the archives in the cache.
 const ARCHIVES: &str = "archives";
-/// Lists of sources, a package and the archive unpacked of it, each of an archive of the size of Linux's.
+/// Space for package lists, and for a package and its unpacked archive. Each archive may be as
+/// large as that of Linux.
 const ROOM: Bytes = Bytes::mib(512);
 /// Name of the download directory in the build directory.
 const DOWNLOAD_DIR: &str = "brought";
@@ -122,7 +123,7 @@ fn bring_one(
     workshop.install(NOTE, &note_of(wanted, cache))
 }
 
-/// The archive among the files of a source package, and the version of that.
+/// Returns the archive among the files of a source package, with its version.
 fn of_source(
     wanted: &SourceArchive,
     into: &Path,
@@ -161,7 +162,7 @@ fn of_source(
     Ok((brought, version_of_source(&files)))
 }
 
-/// `sed_4.9-1.dsc` is the description of version 4.9-1.
+/// Returns the version of a source package: `sed_4.9-1.dsc` describes version 4.9-1.
 fn version_of_source(files: &[Package]) -> String {
     let mut names = files
         .iter()
@@ -172,7 +173,7 @@ fn version_of_source(files: &[Package]) -> String {
         .unwrap_or_default()
 }
 
-/// The archive in a binary package, and the version of that.
+/// Returns the archive in a binary package, with its version.
 fn of_binary(
     wanted: &SourceArchive,
     into: &Path,

@@ -11,7 +11,7 @@ use model::{
 use crate::names::UniqueNames;
 use crate::{ImportError, InputFormat};
 
-/// The most results that one campaign takes from outside.
+/// Maximum number of results in an imported campaign.
 pub const MAX_RESULTS: usize = 200_000;
 
 /// Names for contenders.
@@ -35,11 +35,11 @@ pub struct NameKey {
 /// Content of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedInput {
-    /// The suite of its tests: what the program is called.
+    /// Default suite of the tests, named after the program.
     pub suite: String,
     /// The campaign.
     pub reported: ImportedCampaign,
-    /// The suite of each test that is of another one than the program's, by the name of the test.
+    /// Suite of each test that is not in the default suite, by the name of the test.
     pub suites: BTreeMap<String, String>,
     /// Meaning of each test with known parameters, by the name of the test.
     pub tests: BTreeMap<String, NameKey>,
@@ -51,15 +51,15 @@ pub struct ParsedInput {
     pub ranked_by: BTreeMap<(String, String), Metric>,
     /// Cells that died in a step outside the phases, such as mkfs: contender, test and round, with
     /// status and failure.
-    pub died: BTreeMap<CellKey, (Status, Failure)>,
+    pub died: BTreeMap<ImportedCellKey, (Status, Failure)>,
     /// Skipped parts of the input and the reasons, one line for each kind.
     pub skipped: Vec<String>,
 }
 
-/// Contender, test and round.
-pub type CellKey = (String, String, u32);
+/// Key of a cell: contender, test and round.
+pub type ImportedCellKey = (String, String, u32);
 
-/// Results on their way into a campaign.
+/// Collects the results of an imported campaign.
 #[derive(Debug)]
 pub struct CampaignBuilder<'a> {
     naming: &'a NamingOptions,
@@ -71,7 +71,7 @@ pub struct CampaignBuilder<'a> {
     competing: BTreeSet<String>,
     tests: UniqueNames,
     phases: BTreeMap<String, UniqueNames>,
-    /// The last round of each phase of each test of each contender.
+    /// The last round of each phase, by contender and test.
     rounds: BTreeMap<(String, String, String), u32>,
     left_out: BTreeMap<String, usize>,
 }
@@ -123,14 +123,14 @@ impl<'a> CampaignBuilder<'a> {
         self.found.reported.program = program;
     }
 
-    /// The name of the campaign.
+    /// Sets the name of the campaign.
     pub fn set_name(&mut self, name: &str) {
         if !name.trim().is_empty() {
             self.found.reported.name = name.chars().take(200).collect();
         }
     }
 
-    /// When it was begun; of several, the first counts.
+    /// Sets the start time of the campaign. Only the first call has an effect.
     pub fn set_started(&mut self, started: Option<Nanos>) {
         let known = &mut self.found.reported.started;
         *known = [*known, started].into_iter().flatten().min();
@@ -166,7 +166,7 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
-    /// Whether the user named the contender, so that nothing else has to.
+    /// Returns true if the user has named the contender, so that no other name is needed.
     pub fn is_named(&self) -> bool {
         self.naming.given.is_some()
     }
@@ -187,7 +187,7 @@ impl<'a> CampaignBuilder<'a> {
         name
     }
 
-    /// The name of a phase of a test.
+    /// Returns the name of a phase of a test.
     pub fn phase(&mut self, test: &str, called: &str) -> String {
         self.phases.entry(test.to_owned()).or_default().slug(called)
     }
@@ -232,7 +232,13 @@ impl<'a> CampaignBuilder<'a> {
     }
 
     /// Records a cell that died in a step outside the phases.
-    pub fn record_failure(&mut self, cell: CellKey, status: Status, step: &str, reason: &str) {
+    pub fn record_failure(
+        &mut self,
+        cell: ImportedCellKey,
+        status: Status,
+        step: &str,
+        reason: &str,
+    ) {
         let failure = Failure {
             step: step.to_owned(),
             reason: reason.to_owned(),
@@ -241,10 +247,10 @@ impl<'a> CampaignBuilder<'a> {
         self.found.died.insert(cell, (status, failure));
     }
 
-    /// Takes a result that was found in this line. Round 0 is the next one of this phase.
+    /// Adds a result from this line of the input. Round 0 means the next round of the phase.
     ///
     /// # Errors
-    /// When there are more than a campaign can hold.
+    /// Returns an error if a campaign cannot contain more results or rounds.
     pub fn add(&mut self, line: usize, mut figure: ImportedResult) -> Result<(), ImportError> {
         let key = (
             figure.contender.clone(),
@@ -306,7 +312,7 @@ fn meant(called: &str, parameters: &str) -> NameKey {
     }
 }
 
-/// A format as the name of a suite.
+/// Returns the name of a format as the name of a suite.
 const fn word_of(format: InputFormat) -> &'static str {
     match format {
         InputFormat::Csv => "fsarena",
@@ -407,7 +413,7 @@ fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>)
     results.campaign.suites = own;
 }
 
-/// Names the contenders in the order in which they came, and counts the cells.
+/// Lists the contenders in the order of the results, and checks the number of cells.
 pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
     let mut seen = BTreeSet::new();
     let mut tests = BTreeSet::new();
@@ -439,7 +445,7 @@ pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
     Ok(found)
 }
 
-/// A result that is ok.
+/// Creates a result with the status `ok`.
 pub fn ok_value(
     contender: &str,
     test: &str,

@@ -12,7 +12,7 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// About the whole input.
+    /// Creates an error about the whole input.
     pub(crate) fn in_file(what: impl Into<String>) -> Self {
         let what = what.into();
         Self {
@@ -21,7 +21,7 @@ impl ImportError {
         }
     }
 
-    /// About one line, counted from 1.
+    /// Creates an error about one line, counted from 1.
     pub(crate) fn at_line(line: usize, what: impl Into<String>) -> Self {
         Self {
             line: Some(line),

@@ -10,12 +10,12 @@ use crate::formats::{bonnie, filebench_file, iozone, mdtest};
 use crate::names::UniqueNames;
 use crate::parse::text::option;
 
-/// A phase that the output of a program will have.
+/// A phase that the output of a program will contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedPhase {
     /// Its name.
     pub phase: String,
-    /// The number by which it is ranked.
+    /// The primary metric, which determines the rank.
     pub metric: Metric,
     /// Workload category.
     pub group: Option<WorkloadCategory>,
@@ -63,7 +63,8 @@ pub fn expected(format: InputFormat, arguments: &[&str]) -> Result<Vec<ExpectedP
     }
 }
 
-/// Whether options of bonnie++ leave a test out: `-f` those byte by byte, sizes and numbers of 0 the others.
+/// Returns true if options of bonnie++ omit a test. `-f` omits the tests of single bytes; zero
+/// sizes and counts omit the others.
 fn leaves_out(arguments: &[&str], test: &str) -> bool {
     let is_none = |name: &str| option(arguments, name).is_some_and(|value| value == "0");
     match test {
@@ -73,7 +74,7 @@ fn leaves_out(arguments: &[&str], test: &str) -> bool {
     }
 }
 
-/// One point only: a grid would be a test for each.
+/// Returns the phases of IOzone for a single point. A grid would need one test per point.
 fn of_iozone(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let (phases, metric) = iozone::phases(arguments)?;
     let phases = phases.into_iter();
@@ -82,13 +83,14 @@ fn of_iozone(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
         .collect())
 }
 
-/// Options of a job, by their names.
-type Options<'a> = BTreeMap<&'a str, &'a str>;
+/// Options of a job, by name.
+type ExpectedOptions<'a> = BTreeMap<&'a str, &'a str>;
 
-/// Jobs as a command line gives them: `--name=` begins one, and those of `global` come before it.
-fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options<'a>)> {
-    let mut global = Options::new();
-    let mut jobs: Vec<(&str, Options<'_>)> = Vec::new();
+/// Parses the jobs of a command line. `--name=` starts a job; earlier options and those of `global`
+/// apply to all jobs.
+fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, ExpectedOptions<'a>)> {
+    let mut global = ExpectedOptions::new();
+    let mut jobs: Vec<(&str, ExpectedOptions<'_>)> = Vec::new();
     for word in arguments {
         let option = word.strip_prefix("--").unwrap_or(word);
         let (key, value) = option.split_once('=').unwrap_or((option, "1"));
@@ -104,8 +106,8 @@ fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options<'a>)> {
 
 /// Returns the group number of each job. A new group begins with a job that waits for earlier jobs
 /// or sets `new_group`.
-fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
-    let begins = |options: &Options<'_>| {
+fn groups(jobs: &[(&str, ExpectedOptions<'_>)]) -> Vec<i64> {
+    let begins = |options: &ExpectedOptions<'_>| {
         let mut names = ["stonewall", "wait_for_previous", "new_group"].iter();
         names.any(|name| options.get(name).is_some_and(|value| *value != "0"))
     };
@@ -117,7 +119,8 @@ fn groups(jobs: &[(&str, Options<'_>)]) -> Vec<i64> {
     each.collect()
 }
 
-/// The phases of its jobs, named as they are when its output is read.
+/// Returns the phases of the jobs. Their names equal those that the importer derives from fio's
+/// output.
 fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let mut names = UniqueNames::default();
     let jobs = of_jobs(arguments);
@@ -171,8 +174,8 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     }
 }
 
-/// The one argument is the workload. A thread does its operations in turns, so that all have one rate: they differ in
-/// the time that each takes.
+/// Returns the phases of the workload, which is the only argument. A thread runs its operations in
+/// turn. All operations therefore have the same rate and differ only in latency.
 fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
     let mut names = UniqueNames::default();
     let operations = arguments
@@ -183,7 +186,7 @@ fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
         .collect()
 }
 
-/// With `-Z` times are printed, and no rate.
+/// Returns the phases of mdtest. With `-Z`, mdtest prints times and no rates.
 fn of_mdtest(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     if arguments.contains(&"-Z") {
         return Err("mdtest prints no rates with -Z: leave it out".to_owned());
@@ -225,7 +228,7 @@ mod tests {
         assert_eq!(ranked(&[&one[..], &["-N"]].concat()), Metric::LatencyMean);
         let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
         assert_eq!(phases(InputFormat::Fio, fio), ["a", "b-read", "b-write"]);
-        // The second waits for the first, and the third is another thread of it.
+        // The second job waits for the first; the third is another thread of the second.
         let fio = "--name=a --rw=write --name=a --rw=write --stonewall --name=a --rw=write";
         assert_eq!(phases(InputFormat::Fio, fio), ["a", "a-2"]);
         let fio = "--name=a --rw=write --name=a --rw=read --name=a --rw=read --bs=8k";

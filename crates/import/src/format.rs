@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A format that some program prints.
+/// Output format of a benchmark program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InputFormat {
-    /// The lines of bonnie++ for spreadsheets.
+    /// CSV lines of bonnie++.
     Bonnie,
     /// The table, the spreadsheet or the throughput test of IOzone.
     Iozone,
@@ -49,7 +49,7 @@ impl InputFormat {
         Self::Csv,
     ];
 
-    /// The word on the command line, and of the suite in results.
+    /// Returns the name on the command line, which is also the suite name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bonnie => "bonnie++",

@@ -1,4 +1,4 @@
-//! Several inputs as one campaign: what has one name in several of them has further rounds.
+//! Merges several inputs into one campaign. Equal names in several inputs become further rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
         all.points.extend(next.points);
         all.ranked_by.extend(next.ranked_by);
         all.skipped.extend(next.skipped);
-        // Of several machines, none is the campaign's.
+        // If the inputs are from several machines, the campaign has no machine.
         if all.reported.environment != next.reported.environment {
             all.reported.environment = Default::default();
         }
@@ -65,7 +65,8 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
     complete(all)
 }
 
-/// Names over all inputs: each names by itself what has other parameters, and `ior-2` of one may be `ior` of another.
+/// Unique names over all inputs. Each input numbers its names separately: `ior-2` of one input may
+/// be `ior` of another.
 #[derive(Default)]
 struct MergedNames {
     tests: UniqueNames,
@@ -117,7 +118,7 @@ fn keyed<K: Ord, V>(
         .collect()
 }
 
-/// The last round of each test of each contender.
+/// Returns the last round of each test of each contender.
 fn last_rounds(found: &ParsedInput) -> BTreeMap<(String, String), u32> {
     let mut rounds = BTreeMap::new();
     for figure in &found.reported.figures {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::check_name;
 
-/// Characters of a test's or phase's name at most (`model::check_name`).
+/// Maximum length of a test's or phase's name, in characters (`model::check_name`).
 const WORD: usize = 64;
-/// Characters of a contender's name at most: tables have to hold it.
+/// Maximum length of a contender's name, in characters, so that it fits into tables.
 const CONTENDER: usize = 80;
 
-/// Names that were given so far, so that two things never share one.
+/// Assigned names, so that different names of the input remain different.
 #[derive(Debug, Default)]
 pub struct UniqueNames {
     given: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// The name of a test or phase: lower-case letters, digits and `-`.
+    /// Returns the name of a test or phase: lower-case letters, digits and `-`.
     pub fn slug(&mut self, called: &str) -> String {
         self.name(called, |called| word(called, WORD))
     }
@@ -31,7 +31,7 @@ impl UniqueNames {
         self.name(&key, |_| word(called, WORD))
     }
 
-    /// The name of a contender: what it is called, in one short line.
+    /// Returns the name of a contender: its name in the input as one short line.
     pub fn contender(&mut self, called: &str) -> String {
         self.name(called, contender)
     }

@@ -13,7 +13,7 @@ use stats::{analyse, fixture};
 
 type Values = BTreeMap<(String, String, String, u32, String), f64>;
 
-/// Every value of every phase, by contender, test, phase, round and metric.
+/// Returns every value of every phase, by contender, test, phase, round and metric.
 fn values(results: &CampaignResults) -> Values {
     let mut values = BTreeMap::new();
     for stored in &results.cells {
@@ -75,7 +75,7 @@ type Known = (
     Vec<(String, Status, Vec<(Metric, f64)>)>,
 );
 
-/// Every cell that ran.
+/// Returns every cell that ran.
 fn cells(results: &CampaignResults) -> Vec<Known> {
     let ran = results.cells.iter();
     let ran = ran.filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)));
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// Cells that were planned and did not run are no results.
+/// Planned cells that have not run are not exported.
 #[test]
 fn cells_that_have_not_run_do_not_come_back_as_skipped() {
     let mut results = fixture::plain();

@@ -27,7 +27,7 @@ fn try_all(bytes: &[u8]) {
     }
 }
 
-/// Pieces that parsers look for, so that random inputs come far.
+/// Strings that parsers search for, so that random inputs reach more code.
 const PIECES: [&str; 47] = [
     "kB reclen write rewrite read\n",
     "64 4 1 2 3\n",
@@ -166,7 +166,7 @@ fn more_than_a_campaign_holds_is_refused() {
         told(InputFormat::FsMark, &many)
             .starts_with("line 1002: fs-mark/create has more than 1000")
     );
-    // Few results, and cells without end.
+    // Few results, but too many cells.
     let lines = (0..500).map(|n| format!("c{n},s,t{n},p,1,rate,2,ok\n"));
     let header = "contender,suite,test,phase,round,metric,value,status\n";
     let many = header.to_owned() + &lines.collect::<String>();

@@ -11,7 +11,7 @@ fn found(format: InputFormat, text: &str, contender: &str) -> ParsedInput {
     read(format, text.as_bytes(), &naming).unwrap()
 }
 
-/// Contender, test, phase and round of each result.
+/// Returns contender, test, phase and round of each result.
 fn places(found: &ParsedInput) -> Vec<String> {
     let figures = found.reported.figures.iter();
     let place = |figure: &ImportedResult| {
@@ -52,7 +52,7 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     ];
     assert_eq!(places(&all), of_one_file);
     assert!(all.reported.started.is_some());
-    // Each file counts from 1 by itself.
+    // Each file numbers its tests from 1.
     let both = [
         found(InputFormat::FsMark, &one, "a"),
         found(InputFormat::FsMark, &other, "b"),

@@ -35,7 +35,7 @@ fn sample(name: &str) -> ParsedInput {
     read(detect_format(&bytes).unwrap(), &bytes, &naming()).unwrap()
 }
 
-/// A line for each result.
+/// Formats each result as one line.
 fn shown(found: &ParsedInput) -> String {
     let reported = &found.reported;
     let mut text = format!("{} ({})\n", reported.program, found.suite);

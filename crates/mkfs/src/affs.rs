@@ -24,29 +24,29 @@ use crate::sector::SectorBuilder;
 use crate::{BLOCK, FormatError, FormattedVolume};
 
 const WORDS: usize = 128;
-/// Blocks before the first that can be used for anything.
+/// Reserved blocks at the start of the volume.
 const RESERVED: u32 = 2;
 /// Blocks covered by one bitmap block: all its bits except the checksum.
 const PER_BITMAP: u32 = 127 * 32;
-/// Bitmap blocks that the root block can name.
+/// Number of bitmap block pointers in the root block.
 const IN_ROOT: u32 = 25;
-/// Bitmap blocks that an extension can name.
+/// Number of bitmap block pointers in an extension block.
 const IN_EXTENSION: u32 = 127;
-/// Entries of the root's hash table: the block without 56 words for other purposes.
+/// Number of entries of the root's hash table. The other 56 words of the block have fixed uses.
 const HASH_TABLE: u32 = 72;
 const MIN_AFFS_SIZE: Bytes = Bytes::kib(64);
-/// Linux counts blocks in a signed number of 32 bits.
+/// Maximum size. Linux stores block numbers as signed 32-bit integers.
 const MAX_AFFS_SIZE: Bytes = Bytes((i32::MAX as u64) * BLOCK.0);
 const MAX_LABEL: usize = 30;
-/// Days from 1970 to 1978, when the Amiga's calendar begins.
+/// Days from 1970 to 1978, the epoch of AmigaOS.
 const CALENDAR_BEGINS: u64 = 8 * 365 + 2;
 const DAY: u64 = 86_400;
 const TICKS_A_SECOND: u64 = 50;
 
-/// How files are kept.
+/// Storage format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AffsVariant {
-    /// OFS: each data block has a header and a checksum, which leaves 488 bytes of it to the file.
+    /// OFS: each data block has a header and a checksum, so 488 bytes remain for data.
     Ofs,
     /// FFS: data blocks contain only data.
     Ffs,
@@ -55,13 +55,13 @@ pub enum AffsVariant {
 /// Parameters of a new volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affs {
-    /// How files are kept.
+    /// Storage format of files.
     pub data: AffsVariant,
-    /// Whether letters with accents have their capitals, too, when names are compared.
+    /// True if name comparison also ignores the case of accented letters.
     pub international: bool,
     /// The label: 1 to 30 characters of Latin-1, without `:` and `/`.
     pub label: String,
-    /// When it was made, in seconds since 1970; before 1978 counts as 1978.
+    /// Creation time, in seconds since 1970. Earlier times count as 1978.
     pub created: u64,
 }
 
@@ -91,7 +91,7 @@ impl Affs {
             let extension = geometry.extension(index);
             medium.write(geometry.extension_block(index).into(), extension.bytes())?;
         }
-        // The root comes last: what was cut short is no volume.
+        // The root block is written last, so an interrupted write leaves no valid volume.
         let root = self.root_block(&geometry, &label);
         medium.write(geometry.root.into(), root.bytes())?;
         medium.finish()?;
@@ -101,7 +101,7 @@ impl Affs {
         })
     }
 
-    /// Without a program to boot, the type is all that the boot block holds.
+    /// Returns the boot block. Without a boot program it only contains the filesystem type.
     fn boot_block(&self) -> SectorBuilder {
         let mut block = SectorBuilder::new(2 * BLOCK.as_usize());
         let fast = u8::from(self.data == AffsVariant::Ffs);
@@ -122,7 +122,7 @@ impl Affs {
         if geometry.extensions > 0 {
             block.word(104, geometry.extension_block(0));
         }
-        // The last change of the root directory, the last change of the volume, its creation.
+        // Dates: last change of the root directory, last change of the volume, creation.
         for word in [105, 118, 121] {
             self.put_date(&mut block, word);
         }
@@ -134,7 +134,8 @@ impl Affs {
         block
     }
 
-    /// Days since 1978, minutes of the day, fiftieths of a second of the minute.
+    /// Writes the creation time as days since 1978, minutes of the day, and 1/50 seconds of the
+    /// minute.
     fn put_date(&self, block: &mut SectorBuilder, word: usize) {
         let seconds = self.created.saturating_sub(CALENDAR_BEGINS * DAY);
         let days = u32::try_from(seconds / DAY).unwrap_or(u32::MAX);
@@ -190,7 +191,7 @@ impl Geometry {
         block < self.blocks && !used
     }
 
-    /// The bitmap block of this index, and how many blocks are free by it.
+    /// Returns a bitmap block and its number of free blocks.
     fn bitmap(&self, index: u32) -> (SectorBuilder, u64) {
         let mut sector = SectorBuilder::new(BLOCK.as_usize());
         let mut count = 0;
@@ -205,7 +206,7 @@ impl Geometry {
         (sector, count)
     }
 
-    /// A bit for each of 32 blocks, the first block in the lowest.
+    /// Returns the bits of 32 blocks; the lowest bit belongs to the first block.
     fn word_of_32(&self, first: u32) -> u32 {
         let end = self.extension_block(self.extensions);
         if first + 32 <= self.root || (first >= end && first + 32 <= self.blocks) {
@@ -216,7 +217,8 @@ impl Geometry {
         })
     }
 
-    /// Names of bitmap blocks, and in the last word the next extension. It has no checksum.
+    /// Returns an extension block: the numbers of bitmap blocks and, in the last word, the next
+    /// extension. It has no checksum.
     fn extension(&self, index: u32) -> SectorBuilder {
         let mut sector = SectorBuilder::new(BLOCK.as_usize());
         let first = IN_ROOT + index * IN_EXTENSION;

@@ -1,26 +1,26 @@
-//! Why a filesystem could not be made.
+//! Errors when creating a filesystem.
 
 use std::io;
 
 use model::Bytes;
 
-/// Why a filesystem could not be made.
+/// Reason why a filesystem could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// The structures alone would not find room.
+    /// The volume is too small for the structures.
     #[error("{size} is too small: {smallest} are needed")]
     TooSmall {
         /// The requested size.
         size: Bytes,
-        /// The least that works.
+        /// Minimum size.
         smallest: Bytes,
     },
-    /// The drivers count blocks in 31 bits.
+    /// The volume has more blocks than the drivers can count (31 bits).
     #[error("{size} is too large: {largest} is the most")]
     TooLarge {
         /// The requested size.
         size: Bytes,
-        /// The most that works.
+        /// Maximum size.
         largest: Bytes,
     },
     /// The label is invalid.

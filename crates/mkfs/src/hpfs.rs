@@ -29,7 +29,7 @@ use model::Bytes;
 
 use crate::medium::BlockWriter;
 use crate::{BLOCK, FormatError, FormattedVolume};
-use layout::Layout;
+use layout::HpfsLayout;
 
 const MAX_LABEL: usize = 11;
 const SUPERBLOCK: u64 = 16;
@@ -38,11 +38,11 @@ const SPARE_BLOCK: u64 = 17;
 /// Parameters of a new volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hpfs {
-    /// What it is called: 1 to 11 printable ASCII characters, without `"*/:<>?\|`.
+    /// Volume label: 1 to 11 printable ASCII characters, without `"*/:<>?\|`.
     pub label: String,
     /// Serial number of the volume.
     pub serial: u32,
-    /// When it was made, in seconds since 1970; ends in 2106.
+    /// Creation time, in seconds since 1970. The range ends in 2106.
     pub created: u64,
 }
 
@@ -59,7 +59,7 @@ impl Hpfs {
         out: &mut W,
     ) -> Result<FormattedVolume, FormatError> {
         let label = label(&self.label)?;
-        let layout = Layout::for_size(size)?;
+        let layout = HpfsLayout::for_size(size)?;
         let created = u32::try_from(self.created).unwrap_or(u32::MAX);
         let mut medium = BlockWriter::new(out, size.0);
         medium.clear_ends()?;
@@ -68,7 +68,7 @@ impl Hpfs {
         let free = write_bitmaps(&mut medium, &layout)?;
         write_lists(&mut medium, &layout)?;
         write_root(&mut medium, &layout, created)?;
-        // Both magics come last: what was cut short is no volume.
+        // Both magic numbers are written last, so an interrupted write leaves no valid volume.
         let superblock = blocks::superblock(&layout);
         let spare = blocks::spare_block(&layout, checksum(superblock.bytes()));
         medium.write(SPARE_BLOCK, spare.bytes())?;
@@ -84,7 +84,7 @@ impl Hpfs {
 /// Writes the bitmaps of the bands and of the directory band. Returns the number of free sectors.
 fn write_bitmaps<W: Write + Seek>(
     medium: &mut BlockWriter<'_, W>,
-    layout: &Layout,
+    layout: &HpfsLayout,
 ) -> Result<u64, FormatError> {
     let mut free = 0;
     for band in 0..layout.bands() {
@@ -105,7 +105,7 @@ fn write_bitmaps<W: Write + Seek>(
 
 fn write_lists<W: Write + Seek>(
     medium: &mut BlockWriter<'_, W>,
-    layout: &Layout,
+    layout: &HpfsLayout,
 ) -> Result<(), FormatError> {
     let empty = |sectors: u32| vec![0; BLOCK.as_usize() * sectors as usize];
     medium.write(layout.bad_sectors.into(), &empty(layout::LIST))?;
@@ -126,7 +126,7 @@ fn write_lists<W: Write + Seek>(
 
 fn write_root<W: Write + Seek>(
     medium: &mut BlockWriter<'_, W>,
-    layout: &Layout,
+    layout: &HpfsLayout,
     created: u32,
 ) -> Result<(), FormatError> {
     medium.write(layout.root.into(), blocks::root_fnode(layout).bytes())?;
@@ -154,7 +154,7 @@ fn label(text: &str) -> Result<[u8; MAX_LABEL], FormatError> {
     Ok(label)
 }
 
-/// Each byte is added, and the sum is then rotated by seven bits to the left.
+/// Computes the checksum: adds each byte and then rotates the sum left by seven bits.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |sum: u32, byte| {
         sum.wrapping_add(u32::from(*byte)).rotate_left(7)

@@ -16,7 +16,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use model::Bytes;
 
-/// A piece of a volume.
+/// A contiguous range of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeExtent {
     /// Start of the extent.
@@ -79,15 +79,15 @@ fn blocks(first: u64, count: u64, block: u64) -> VolumeExtent {
     }
 }
 
-/// Blocks of a file, as they are found.
-struct Found {
+/// Block ranges of a file that were found so far.
+struct FoundJournal {
     extents: Vec<VolumeExtent>,
     block: u64,
-    /// Blocks that are still to be found.
+    /// Number of blocks that are not found yet.
     left: u64,
 }
 
-impl Found {
+impl FoundJournal {
     fn add(&mut self, first: u64, count: u64) {
         let more = blocks(first, count.min(self.left), self.block);
         self.left -= count.min(self.left);
@@ -108,7 +108,7 @@ fn ext4(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>
     const SUPERBLOCK: u64 = 1024;
     const MAGIC: u64 = 0xEF53;
     const HAS_JOURNAL: u64 = 0x4;
-    /// `s_jnl_backup_type`: the copy is of the inode's blocks.
+    /// Value of `s_jnl_backup_type` if the backup contains the blocks of the journal inode.
     const COPY: u8 = 1;
     const EXTENT_TREE: u64 = 0xF30A;
     let Some(head) = at(volume, SUPERBLOCK, 1024)?.filter(|head| le16(head, 0x38) == MAGIC) else {
@@ -119,10 +119,10 @@ fn ext4(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>
         return Ok(None);
     }
     let block = 1024 << le32(&head, 0x18);
-    // i_block, then the size, its upper half first.
+    // `i_block`, followed by the size with its upper half first.
     let inode = &head[0x10C..0x10C + 17 * 4];
     let size = le32(inode, 60) << 32 | le32(inode, 64);
-    let mut found = Found {
+    let mut found = FoundJournal {
         extents: Vec::new(),
         block,
         left: size.div_ceil(block),
@@ -136,7 +136,11 @@ fn ext4(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>
 }
 
 /// Collects the extents in a node of an extent tree and in all nodes below it.
-fn extent_tree(volume: &mut (impl Read + Seek), node: &[u8], found: &mut Found) -> io::Result<()> {
+fn extent_tree(
+    volume: &mut (impl Read + Seek),
+    node: &[u8],
+    found: &mut FoundJournal,
+) -> io::Result<()> {
     const ENTRY: usize = 12;
     let (entries, depth) = (le16(node, 2) as usize, le16(node, 6));
     for entry in node[ENTRY..].chunks_exact(ENTRY).take(entries) {
@@ -158,8 +162,13 @@ fn extent_tree(volume: &mut (impl Read + Seek), node: &[u8], found: &mut Found) 
     Ok(())
 }
 
-/// The block map of ext2: twelve blocks, then blocks of numbers of blocks, then blocks of these.
-fn block_map(volume: &mut (impl Read + Seek), inode: &[u8], found: &mut Found) -> io::Result<()> {
+/// Reads the block map of ext2: twelve data blocks, followed by single, double and triple indirect
+/// blocks.
+fn block_map(
+    volume: &mut (impl Read + Seek),
+    inode: &[u8],
+    found: &mut FoundJournal,
+) -> io::Result<()> {
     for place in 0..15 {
         let level = if place < 12 { 0 } else { place - 11 };
         mapped(volume, le32(inode, place * 4), level, found)?;
@@ -171,7 +180,7 @@ fn mapped(
     volume: &mut (impl Read + Seek),
     number: u64,
     level: usize,
-    found: &mut Found,
+    found: &mut FoundJournal,
 ) -> io::Result<()> {
     if found.is_complete() || number == 0 {
         return Ok(());
@@ -206,7 +215,7 @@ fn jfs(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>>
     let Some(head) = at(volume, 0x8000, 512)?.filter(|head| head.starts_with(b"JFS1")) else {
         return Ok(None);
     };
-    // A length of 24 bits, and a place of 40 whose upper bits are above the length.
+    // 24-bit length, and 40-bit address with its upper 8 bits above the length.
     let word = le32(&head, 72);
     let first = (word >> 24) << 32 | le32(&head, 76);
     let log = blocks(first, word & 0xFF_FFFF, le32(&head, 16));
@@ -222,7 +231,7 @@ fn reiserfs(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExte
         };
         if let Some(head) = head.filter(named) {
             let is_inside = le32(&head, 16) == 0;
-            // One block more than it says: its header.
+            // The journal has one block more than its stated length: its header.
             let log = blocks(le32(&head, 12), le32(&head, 20) + 1, le16(&head, 44));
             return Ok(is_inside.then(|| vec![log]));
         }

@@ -20,14 +20,14 @@ pub use journal_location::{VolumeExtent, find_journal};
 
 use model::Bytes;
 
-/// Size of a block of AFFS and of a sector of HPFS, as these are made here.
+/// Size of an AFFS block and of an HPFS sector in volumes created by this crate.
 pub const BLOCK: Bytes = Bytes(512);
 
-/// A volume that was made.
+/// A created volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormattedVolume {
-    /// Blocks that it has.
+    /// Total number of blocks.
     pub blocks: u64,
-    /// Blocks that are free.
+    /// Number of free blocks.
     pub free: u64,
 }

@@ -8,19 +8,19 @@ use crate::BLOCK;
 const END: u64 = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
-/// A file, a device or anything else of a known size.
+/// Writer for a file, device or other medium of a known size.
 pub struct BlockWriter<'a, W> {
     out: &'a mut W,
     size: u64,
 }
 
 impl<'a, W: Write + Seek> BlockWriter<'a, W> {
-    /// The medium with its size in bytes.
+    /// Creates a writer for a medium of this size in bytes.
     pub const fn new(out: &'a mut W, size: u64) -> Self {
         Self { out, size }
     }
 
-    /// Writes at a block.
+    /// Writes bytes to the start of a block.
     pub fn write(&mut self, block: u64, bytes: &[u8]) -> io::Result<()> {
         self.write_at(block * BLOCK.0, bytes)
     }
@@ -50,7 +50,7 @@ impl<'a, W: Write + Seek> BlockWriter<'a, W> {
         Ok(())
     }
 
-    /// Hands over what is still held back.
+    /// Flushes buffered data.
     pub fn finish(self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,7 +1,7 @@
 //! Builder for one on-disk record, field by field. Offsets are those of the format documents; the
 //! name of each function gives the byte order.
 
-/// Bytes of a record; what is not set is zero.
+/// Builder for the bytes of an on-disk structure. Unset bytes are zero.
 pub struct SectorBuilder {
     bytes: Vec<u8>,
 }
@@ -14,7 +14,7 @@ impl SectorBuilder {
         }
     }
 
-    /// Bytes as they are.
+    /// Copies bytes to an offset.
     pub fn put(&mut self, offset: usize, bytes: &[u8]) -> &mut Self {
         self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
         self
@@ -25,22 +25,22 @@ impl SectorBuilder {
         self.put(offset, &[value])
     }
 
-    /// 16 bits, little-endian.
+    /// Writes a 16-bit integer, little-endian.
     pub fn le16(&mut self, offset: usize, value: u16) -> &mut Self {
         self.put(offset, &value.to_le_bytes())
     }
 
-    /// 32 bits, little-endian.
+    /// Writes a 32-bit integer, little-endian.
     pub fn le32(&mut self, offset: usize, value: u32) -> &mut Self {
         self.put(offset, &value.to_le_bytes())
     }
 
-    /// 32 bits, big-endian; AFFS counts in such words.
+    /// Writes a 32-bit integer, big-endian, to a word index as used by AFFS.
     pub fn word(&mut self, index: usize, value: u32) -> &mut Self {
         self.put(index * 4, &value.to_be_bytes())
     }
 
-    /// The sum of all big-endian words.
+    /// Returns the sum of all big-endian words.
     pub fn sum(&self) -> u32 {
         self.bytes
             .chunks_exact(4)

@@ -1,5 +1,5 @@
-//! Empty AFFS volumes, read by a reader that shares no code with the writer and looks for the root block
-//! and the bitmaps the way Linux does (fs/affs/super.c, bitmap.c).
+//! Tests of empty AFFS volumes. The reader shares no code with the writer. It finds the root block
+//! and the bitmaps like Linux (fs/affs/super.c, bitmap.c).
 
 mod common;
 
@@ -73,7 +73,8 @@ fn read(disk: &Disk, blocks: u32) -> Found {
     }
 }
 
-/// 25 bitmap blocks from the root block, the others from a chain of extensions.
+/// Returns the bitmap blocks, 25 from the root block and the others from the chain of extensions,
+/// and the extension blocks.
 fn bitmaps(disk: &Disk, root: &[u8], count: u32) -> (Vec<u32>, Vec<u32>) {
     let mut bitmaps: Vec<u32> = (79..104).map(|i| word(root, i)).collect();
     let mut extensions = Vec::new();
@@ -91,7 +92,7 @@ fn bitmaps(disk: &Disk, root: &[u8], count: u32) -> (Vec<u32>, Vec<u32>) {
     (bitmaps, extensions)
 }
 
-/// Runs of free blocks, as first block and length.
+/// Returns the runs of free blocks, as first block and length.
 fn free_runs(disk: &Disk, bitmaps: &[u32]) -> BTreeSet<(u32, u32)> {
     let mut runs = BTreeSet::new();
     let mut run: Option<(u32, u32)> = None;

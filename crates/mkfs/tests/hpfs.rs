@@ -1,6 +1,6 @@
-//! Empty HPFS volumes, read by a reader that shares no code with the writer and verifies what the Linux
-//! driver does with `check=strict` (fs/hpfs/super.c, map.c, alloc.c), and that no sector is lost or used
-//! twice.
+//! Tests of empty HPFS volumes. The reader shares no code with the writer and performs the checks
+//! of the Linux driver with `check=strict` (fs/hpfs/super.c, map.c, alloc.c). It also checks that
+//! no sector is lost or used twice.
 
 mod common;
 
@@ -80,7 +80,8 @@ impl<'a> Volume<'a> {
         self.sectors().div_ceil(BAND)
     }
 
-    /// Linux reads as many sectors of the list as the bands need.
+    /// Returns the bitmap location of a band. Like Linux, reads only as many sectors of the list as
+    /// the bands need.
     fn bitmap(&self, band: u32) -> u32 {
         let list = self.disk.read(le32(&self.superblock, 24) + band / 128, 1);
         let sector = le32(&list, band as usize % 128 * 4);
@@ -100,7 +101,7 @@ impl<'a> Volume<'a> {
         self.free.iter().map(|b| u64::from(b.count_ones())).sum()
     }
 
-    /// Every record that a driver can get to, as first sector and number of sectors.
+    /// Returns every structure that a driver can reach, as first sector and number of sectors.
     fn records(&self) -> Vec<(u32, u32)> {
         let (sup, spare) = (&self.superblock, &self.spare);
         let list_length = self.bands().div_ceil(512) * 4;
@@ -164,7 +165,7 @@ fn check_directory_band(volume: &Volume<'_>) {
     assert_eq!(free, expected, "all but the node of the root directory");
 }
 
-/// `hpfs_load_code_page`.
+/// Performs the checks of `hpfs_load_code_page`.
 fn check_code_page(volume: &Volume<'_>) {
     let spare = &volume.spare;
     assert_eq!(le32(spare, 36), 1);
@@ -185,7 +186,7 @@ fn check_code_page(volume: &Volume<'_>) {
     );
 }
 
-/// `hpfs_map_fnode`, and the node's walk of `hpfs_map_dnode`.
+/// Performs the checks of `hpfs_map_fnode`, and those of the entries in `hpfs_map_dnode`.
 fn check_root(volume: &Volume<'_>) {
     let root = le32(&volume.superblock, 12);
     let fnode = volume.disk.read(root, 1);
@@ -213,7 +214,8 @@ fn check_root(volume: &Volume<'_>) {
     }
 }
 
-/// Flags and names of the entries; lengths must be what Linux computes.
+/// Returns flags and names of the entries, and checks that their lengths are those that Linux
+/// computes.
 fn names(node: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let end = le32(node, 4) as usize;
     let mut names = Vec::new();
@@ -301,7 +303,7 @@ fn spare_block_is_clean_and_unused() {
         (20, 20),
         "spare nodes"
     );
-    // The sum of the spare block itself is taken while it is not there yet.
+    // The checksum of the spare block is computed with its own field zero.
     let mut bare = spare.clone();
     bare[44..48].fill(0);
     let sums = (le32(&spare, 40), le32(&spare, 44));

@@ -13,14 +13,14 @@ use crate::{
     GuestDisk, Nanos, Suite, Test,
 };
 
-/// Where contenders live.
+/// Storage backend of the contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BackendKind {
-    /// A directory that is mounted already; needs no root.
+    /// A directory that is already mounted; needs no root.
     Dir,
-    /// An image file or a device, mounted by this machine's kernel; needs root.
+    /// An image file or a device, mounted by the kernel of this machine; needs root.
     Loop,
     /// A temporary virtual machine with a separate kernel; needs no root.
     Vm,
@@ -58,18 +58,18 @@ impl FromStr for BackendKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeProfile {
-    /// Seconds for each contender: does it work at all?
+    /// Seconds per contender: checks that it works.
     Smoke,
-    /// About a minute for each contender.
+    /// About a minute per contender.
     Quick,
-    /// Large enough that caches do not decide.
+    /// Large enough that caches do not determine the results.
     Standard,
     /// The parameters of the published runs.
     Study,
 }
 
 impl SizeProfile {
-    /// Every profile, from small to large.
+    /// Every profile, from smallest to largest.
     pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
 
     /// Returns the default maximum duration of a phase. It is longer for an emulated guest. In
@@ -89,7 +89,7 @@ impl SizeProfile {
         })
     }
 
-    /// The word in data files and on the command line.
+    /// Returns the name in data files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smoke => "smoke",
@@ -117,12 +117,12 @@ impl FromStr for SizeProfile {
     }
 }
 
-/// The clock that a campaign's times are in. Times of two clocks are never compared.
+/// The clock of a campaign's times. Times of different clocks are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The time of the machine that ran it: noisy, so that rounds are repetitions.
+    /// Time of the machine that ran the campaign. It is noisy, so rounds are repetitions.
     #[default]
     Real,
     /// Virtual time, in which only the seed changes results. Older databases call it `model`.
@@ -131,7 +131,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The words of the reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Real => "real time",
@@ -158,16 +158,16 @@ impl fmt::Display for Clock {
     }
 }
 
-/// When a campaign has rounds enough: they are added until intervals are narrow, or to a limit.
+/// Rule for adding rounds until intervals are narrow enough or a limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoppingRule {
     /// Maximum distance between the ends of a 95 % interval and the median, as a share of the
     /// median.
     pub width: f64,
-    /// Share of the primary results that must be so narrow, above 0 and at most 1.
+    /// Share of the primary results that must reach `width`, above 0 and at most 1.
     pub share: f64,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub max_rounds: u32,
     /// No further round starts after the cells have taken this long in total. Unlimited if absent.
     #[serde(default)]
@@ -177,8 +177,8 @@ pub struct StoppingRule {
 impl Campaign {
     /// Maximum number of rounds, including added ones. Protects against typing errors.
     pub const MAX_ROUNDS: u32 = 1000;
-    /// Readahead on images where the user names none: the kernel's own default
-    /// (`VM_READAHEAD_PAGES` of `include/linux/mm.h`).
+    /// Default readahead on images: the default of the kernel (`VM_READAHEAD_PAGES` of
+    /// `include/linux/mm.h`).
     pub const READAHEAD: Bytes = Bytes::kib(128);
 }
 
@@ -190,7 +190,7 @@ pub struct Campaign {
     pub name: String,
     /// Who competes.
     pub contenders: Vec<Contender>,
-    /// Groups of contenders that the user has named.
+    /// Groups of contenders named by the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ContenderGroup>,
     /// The test suites, resolved for the profile.
@@ -200,7 +200,7 @@ pub struct Campaign {
     /// Number of rounds; each round uses a fresh filesystem. In a stored campaign it includes the
     /// rounds added so far.
     pub rounds: u32,
-    /// When rounds are added, and how many at most; never where absent.
+    /// Rule for adding rounds. If absent, no rounds are added.
     #[serde(default)]
     #[serde(rename = "until")]
     pub stopping_rule: Option<StoppingRule>,
@@ -208,22 +208,22 @@ pub struct Campaign {
     /// they fit into the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Nanos>,
-    /// From which every random choice comes.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// Size of the image; a device has its own.
+    /// Size of the image. Not used for a device.
     pub size: Bytes,
-    /// Memory that a cell and its page cache may use; all of it where absent. In a guest all that it has, of
-    /// which its kernel and a disk after a model take their share.
+    /// Memory limit of a cell, including its page cache; unlimited if absent. For a guest, it
+    /// includes the memory of the kernel and of simulated disks.
     pub memory: Option<Bytes>,
-    /// Where contenders live.
+    /// Storage backend of the contenders.
     pub backend: BackendKind,
     /// The program or authors that measured an imported campaign. Imported campaigns cannot be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_by: Option<ExternalSource>,
-    /// The clock that its times are in.
+    /// The clock of the measured times.
     #[serde(default)]
     pub clock: Clock,
-    /// The machine that each cell gets for itself (`vm` backend).
+    /// The virtual machine of each cell (`vm` backend).
     #[serde(default)]
     pub guest: Option<GuestConfig>,
     /// Maximum readahead of the kernel on an image. Absent if it is not changed, which includes all
@@ -238,20 +238,20 @@ pub struct Campaign {
     /// memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<CopySource>,
-    /// The other machine on which cells run, as ssh knows it; this one where absent.
+    /// The host that runs the cells, as named for ssh; this machine if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Archives that its commands unpack, with their downloaded versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<CachedArchive>,
-    /// Whether aged states are kept as images and used again, by later campaigns, too.
+    /// Whether aged states are kept as images and reused, also by later campaigns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_aged: bool,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Directory for images and mount points. They are removed at the end.
     pub work_dir: PathBuf,
-    /// Time without any sign of progress after which a cell is `hung`.
+    /// Time without progress after which a cell is `hung`.
     #[serde(alias = "patience")]
     pub stall_timeout: Nanos,
     /// Maximum duration of a phase or step. Afterwards it is `hung`, even if it makes progress.
@@ -260,7 +260,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Memory that a cell of a contender may use; all there is where absent.
+    /// Returns the memory limit of a contender's cells, or `None` if it is unlimited.
     pub fn memory_for(&self, contender: &Contender) -> Option<Bytes> {
         contender.own.memory.or(self.memory)
     }
@@ -315,7 +315,7 @@ impl Campaign {
         }
     }
 
-    /// The disks that guests have, each kind once, in the order of the cells.
+    /// Returns the disks of all guests without duplicates, in the order of the cells.
     pub fn disks(&self) -> Vec<GuestDisk> {
         let mut disks = Vec::new();
         for machine in self.machines() {
@@ -326,7 +326,7 @@ impl Campaign {
         disks
     }
 
-    /// The machines of all cells.
+    /// Returns the guest machines of all cells.
     pub fn machines(&self) -> impl Iterator<Item = GuestConfig> {
         let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
         let of = move |contender| tests().filter_map(move |test| self.guest_for(contender, test));

@@ -1,4 +1,4 @@
-//! A filesystem of the catalog: how to make, mount, unmount and check one.
+//! A filesystem of the catalog with its commands to create, mount, unmount and check it.
 
 pub(crate) mod contender;
 pub(crate) mod contender_group;
@@ -21,7 +21,7 @@ use crate::{BackendKind, Bytes, FilesystemFacts};
 pub enum DriverKind {
     /// A filesystem of the kernel.
     Kernel,
-    /// A process in user space behind FUSE.
+    /// A user-space process that uses FUSE.
     Fuse,
 }
 
@@ -29,18 +29,18 @@ pub enum DriverKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Filesystem {
-    /// The one word that names it everywhere: `ext4`, `ntfs-3g`.
+    /// Unique name: `ext4`, `ntfs-3g`.
     pub name: String,
-    /// The name people write: `NTFS (ntfs-3g)`.
+    /// Title in reports: `NTFS (ntfs-3g)`.
     pub title: String,
-    /// Other words that users may type for it.
+    /// Alternative names on the command line.
     pub aliases: Vec<String>,
     /// Kind of implementation.
     pub driver: DriverKind,
     /// Facts that cannot be found by testing.
     #[serde(default)]
     pub facts: FilesystemFacts,
-    /// Where the facts of this entry come from.
+    /// Source of the facts in this entry.
     pub source: String,
     /// Requirements for running it.
     pub requires: Requirements,
@@ -59,7 +59,7 @@ pub struct Filesystem {
 }
 
 impl Filesystem {
-    /// Whether it is a baseline to compare with, which nothing makes and which keeps nothing on a disk (tmpfs).
+    /// Returns true if it is a baseline (tmpfs): it needs no mkfs and stores no data on a disk.
     pub fn is_baseline(&self) -> bool {
         self.commands.mkfs.is_empty() && !self.commands.mount.is_empty()
     }
@@ -85,18 +85,18 @@ impl Filesystem {
 pub struct Requirements {
     /// The name in `/proc/filesystems`: `ext4`, `fuse`, `fuseblk`.
     pub kernel: Option<String>,
-    /// Kernel modules that provide it, in the order in which they load.
+    /// Kernel modules that contain the filesystem, in loading order.
     pub modules: Vec<String>,
-    /// Debian packages that bring its programs.
+    /// Debian packages that contain its programs.
     pub packages: Vec<String>,
-    /// Programs that must be on the path.
+    /// Programs that must be in the search path.
     pub programs: Vec<String>,
     /// Programs that are in no package, each with its installation instructions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unpackaged: BTreeMap<String, String>,
-    /// The smallest device it can be made on.
+    /// Minimum size of the device.
     pub smallest: Bytes,
-    /// The largest device it can be made on.
+    /// Maximum size of the device.
     pub largest: Option<Bytes>,
 }
 
@@ -128,8 +128,8 @@ impl Requirements {
 pub struct Commands {
     /// Creates the filesystem; empty if no command is needed (tmpfs).
     pub mkfs: Vec<String>,
-    /// Whether `mkfs` leaves the device open for others (it opens it without `O_EXCL`), so that fsarena has to
-    /// keep them away.
+    /// Whether `mkfs` opens the device without `O_EXCL`, so that fsarena must prevent other
+    /// processes from using it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mkfs_shares: bool,
     /// Estimate of the bytes that `mkfs` writes [default: `MkfsWriteEstimate::LITTLE`].
@@ -141,19 +141,20 @@ pub struct Commands {
     pub umount: Vec<String>,
     /// Checks it without changing it; empty if no checker exists.
     pub fsck: Vec<String>,
-    /// Exit codes of `fsck` that mean "nothing wrong".
+    /// Exit codes of `fsck` that mean no errors.
     pub fsck_clean: Vec<i32>,
-    /// Options given to `mkfs` by default.
+    /// Default options of `mkfs`.
     pub mkfs_options: Vec<String>,
     /// Default options of `mount`, in addition to `nosuid,nodev`.
     pub mount_options: Vec<String>,
     /// Additional options of `mkfs` for several devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pool_mkfs_options: Vec<String>,
-    /// The same for `mount`: what names the devices is an option for each.
+    /// Additional options of `mount` for several devices. An option with `{devices}` is repeated
+    /// for each device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pool_mount_options: Vec<String>,
-    /// Prints the version of its tools, for the record.
+    /// Prints the version of its tools, which is recorded.
     pub version: Vec<String>,
 }
 
@@ -161,7 +162,7 @@ pub struct Commands {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MkfsWriteEstimate {
-    /// Whatever the size of the device: a journal.
+    /// Constant part, such as a journal.
     pub bytes: Bytes,
     /// Size of the device divided by the part that grows with it: inode tables.
     pub one_in: NonZeroU64,
@@ -182,18 +183,19 @@ impl MkfsWriteEstimate {
 }
 
 impl Commands {
-    /// Stands for the block device; of several for the first.
+    /// Placeholder for the block device, or for the first of several.
     pub const DEVICE: &str = "{device}";
     /// Placeholder for all block devices: a separate word that is replaced by several words.
     pub const DEVICES: &str = "{devices}";
 
-    /// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.
+    /// Returns true if the filesystem needs a block device. Commands without a device placeholder
+    /// (tmpfs) need none.
     pub fn need_device(&self) -> bool {
         let names = |word: &String| word.contains(Self::DEVICE) || word == Self::DEVICES;
         self.mkfs.iter().chain(&self.mount).any(names)
     }
 
-    /// Whether a filesystem takes several devices as they are.
+    /// Returns true if the filesystem supports several devices directly.
     pub fn support_pools(&self) -> bool {
         self.mkfs.iter().any(|word| word == Self::DEVICES)
     }

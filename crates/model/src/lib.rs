@@ -1,7 +1,7 @@
-//! The words of fsarena as types: filesystem, contender, suite, test, phase, cell, measurement.
+//! Types of fsarena's terms: filesystem, contender, suite, test, phase, cell, measurement.
 //!
-//! Every other crate speaks in these types and every stage's output can be written as JSON.
-//! This crate does no I/O, reads no clock and knows no particular filesystem.
+//! All other crates use these types, and the output of every stage can be written as JSON. This
+//! crate does no I/O, reads no clock and contains no code for a particular filesystem.
 
 mod campaign;
 mod filesystem;

@@ -1,4 +1,4 @@
-//! The machine that a guest is, and the disks that it can have: its parts are part of every result.
+//! The machine of a guest and its disks. They are part of every result.
 
 pub(crate) mod calibration;
 pub(crate) mod disk_identity;
@@ -18,15 +18,15 @@ use crate::{Bytes, DiskModel};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
-    /// The processor itself, through the kernel's virtual machines.
+    /// Hardware virtualization by the kernel.
     Kvm,
-    /// QEMU's translator: every instruction is emulated.
+    /// QEMU's translator, which emulates every instruction.
     #[default]
     Tcg,
 }
 
 impl Accelerator {
-    /// The word that QEMU has for it.
+    /// Returns QEMU's name of the accelerator.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -35,19 +35,19 @@ impl Accelerator {
     }
 }
 
-/// How this machine caches what a guest's disk holds, in QEMU's words (`cache=` of qemu(1)).
+/// Cache mode of this machine for a guest's disk, with QEMU's names (`cache=` of qemu(1)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DiskCache {
-    /// Not at all: past the page cache.
+    /// Bypasses the page cache.
     None,
-    /// In the page cache; what the guest flushes is flushed.
+    /// Uses the page cache; flushes of the guest are executed.
     #[default]
     Writeback,
-    /// In the page cache, but each write goes through to the disk.
+    /// Uses the page cache, but each write also goes to the disk.
     Writethrough,
-    /// Past the page cache, and each write goes through to the disk.
+    /// Bypasses the page cache, and each write goes to the disk.
     Directsync,
     /// Uses the page cache, without flushes.
     Unsafe,
@@ -63,7 +63,7 @@ impl DiskCache {
         Self::Unsafe,
     ];
 
-    /// The word that QEMU has for it.
+    /// Returns QEMU's name of the mode.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -91,19 +91,19 @@ impl FromStr for DiskCache {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GuestDisk {
-    /// In the guest's own memory, after a model.
+    /// Simulated disk in the guest's memory.
     Model {
         /// The model.
         model: DiskModel,
     },
-    /// Images that are made for each cell.
+    /// Images that are created for each cell.
     Image {
-        /// How this machine caches them.
+        /// Cache mode of this machine for the images.
         cache: DiskCache,
     },
     /// A real device of this machine, through io_uring.
     Device {
-        /// How this machine caches it.
+        /// Cache mode of this machine for the device.
         cache: DiskCache,
     },
 }
@@ -123,13 +123,13 @@ impl fmt::Display for GuestDisk {
 /// Machine model for virtual time: processor speed, memory and disks of a machine in a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VirtualTimeMachine {
-    /// The word that names it: `vanninen-2003`.
+    /// Name of the machine: `vanninen-2003`.
     pub name: String,
-    /// The name people write.
+    /// Title in reports.
     pub title: String,
     /// Source of its numbers.
     pub source: String,
-    /// An instruction takes two to the power of this in nanoseconds.
+    /// Duration of an instruction: two to the power of `shift`, in nanoseconds.
     pub shift: u32,
     /// Memory [default: the default of a guest].
     pub memory: Option<Bytes>,
@@ -139,7 +139,7 @@ pub struct VirtualTimeMachine {
     pub disks: u32,
 }
 
-/// The machine that every cell of a campaign gets for itself (`vm` backend). It has no network.
+/// The virtual machine that runs one cell (`vm` backend). It has no network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestConfig {
@@ -151,7 +151,7 @@ pub struct GuestConfig {
     pub accelerator: Accelerator,
     /// Processor model and features, in the format of `-cpu` of qemu(1).
     pub cpu: String,
-    /// In virtual time an instruction takes two to the power of this in nanoseconds.
+    /// Duration of an instruction in virtual time: two to the power of `shift`, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shift: u32,
     /// Number of disks, 1 to 8. A filesystem is created on the first.
@@ -171,9 +171,9 @@ const fn is_zero(shift: &u32) -> bool {
 }
 
 impl GuestConfig {
-    /// Most disks that a guest can have.
+    /// Maximum number of disks of a guest.
     pub const MAX_DISKS: u32 = 8;
-    /// Most processors that a guest can have.
+    /// Maximum number of processors of a guest.
     pub const MAX_PROCESSORS: u32 = 64;
 
     /// Returns the model of its disks, or `None` if they are located on this machine.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Characters of a name at most.
+/// Maximum length of a name, in characters.
 const MAX_NAMES_SIZE: usize = 64;
 
-/// A name that cannot be used.
+/// An invalid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidName(String);
 
@@ -22,10 +22,11 @@ impl fmt::Display for InvalidName {
 
 impl std::error::Error for InvalidName {}
 
-/// Checks a name that becomes a file name, a column and a command-line word.
+/// Checks a name that is used as a file name, a column and a command-line word.
 ///
 /// # Errors
-/// When the name is empty, too long (over 64 characters) or holds any other character.
+/// Returns an error if the name is empty, longer than 64 characters, or contains an invalid
+/// character.
 pub fn check_name(name: &str) -> Result<(), InvalidName> {
     let allowed = |c: char| {
         c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')

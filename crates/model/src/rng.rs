@@ -1,4 +1,4 @@
-//! The one source of chance: seeded, so that every choice can be made again.
+//! The only source of randomness. It is seeded, so that every choice is reproducible.
 
 /// SplitMix64: small, fast, and the same on every machine and in every version of fsarena.
 ///
@@ -23,7 +23,7 @@ impl SeededRng {
         Self(rng.next_u64())
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -32,10 +32,10 @@ impl SeededRng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, without bias (Lemire's multiply-and-reject).
+    /// Returns a number below `bound`, without bias (Lemire's multiply-and-reject).
     ///
     /// # Panics
-    /// When `bound` is zero.
+    /// Panics if `bound` is zero.
     pub const fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "bound must be above zero");
         let threshold = bound.wrapping_neg() % bound;
@@ -47,12 +47,12 @@ impl SeededRng {
         }
     }
 
-    /// A number in `[0, 1)` with 53 random bits.
+    /// Returns a number in `[0, 1)` with 53 random bits.
     pub const fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Puts the items into a random order (Fisher and Yates).
+    /// Shuffles the items (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

@@ -1,4 +1,4 @@
-//! Suites, tests and phases, as resolved for one profile: no placeholder is left in them.
+//! Suites, tests and phases, as resolved for one profile: all placeholders are filled in.
 
 pub(crate) mod excluded_phase;
 pub(crate) mod source;
@@ -14,26 +14,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
 
-/// The suite of other programs that are run as they are (`-s fio:my.fio`); no catalog has it.
+/// The suite of other programs that run unchanged (`-s fio:my.fio`). No catalog contains it.
 pub const PEERS: &str = "peers";
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Suite {
-    /// The word that names it.
+    /// Unique name of the suite.
     pub name: String,
     /// A title in one line.
     pub title: String,
-    /// The published comparison or program it follows.
+    /// The publication or program on which the suite is based.
     pub source: String,
     /// Programs required by its commands.
     #[serde(default, skip_serializing_if = "ProgramRequirements::is_empty")]
     pub requires: ProgramRequirements,
-    /// Archives that its commands unpack; those that commands of this profile name.
+    /// Archives that its commands unpack; only those used in this profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<SourceArchive>,
-    /// A filesystem that the suite is run on as well, to tell what the work costs without a disk.
+    /// A filesystem on which the suite runs in addition, to measure the cost of the work without a
+    /// disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// The tests, in the order in which they run.
@@ -72,22 +73,22 @@ impl ProgramRequirements {
     }
 }
 
-/// A sequence of phases on one freshly made filesystem: the unit that a cell runs.
+/// A sequence of phases on one newly created filesystem: the unit that a cell runs.
 ///
-/// mkfs and mount before the phases, unmount and check after them, are part of every test and are
-/// recorded as steps; a test that measures them names them as phases.
+/// Every test includes mkfs and mount before the phases, and unmount and check after them. They are
+/// recorded as steps. A test that measures them lists them as phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Test {
-    /// The word that names it, unique over all suites.
+    /// Name of the test, unique over all suites.
     pub name: String,
-    /// The suite it belongs to.
+    /// Name of the suite that contains the test.
     pub suite: String,
     /// A title in one line.
     pub title: String,
     /// Explains why the results are meaningful, and their limitations.
     pub rationale: String,
-    /// Space that must be free for it.
+    /// Free space required by the test.
     pub space: Bytes,
     /// The position in a sweep, if it is a sweep point.
     #[serde(default)]
@@ -171,14 +172,15 @@ impl Test {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
-    /// The word that names it, unique in its test.
+    /// Name of the phase, unique in its test.
     pub name: String,
     /// The cache state established before the phase starts.
     pub cache: CacheState,
-    /// Where the phase ends.
+    /// End of the phase.
     #[serde(rename = "ends")]
     pub sync_at_end: SyncAtEnd,
-    /// No new operation begins after this time; the result is then a rate over what was done.
+    /// Time limit after which no operation starts. The result is then the rate of the completed
+    /// operations.
     pub at_most: Option<Nanos>,
     /// Rule for repeating a phase that ends too soon; absent if it runs once.
     #[serde(default)]
@@ -193,36 +195,36 @@ pub struct Phase {
     pub op: Op,
 }
 
-/// The step whose phases only make what others need, and count in no total.
+/// The step of preparing phases, which are excluded from totals.
 const PREPARATION: &str = "preparation";
 
 impl Phase {
-    /// The step that it is, or is a part of.
+    /// Returns the step that contains the phase: the phase itself if it is a separate step.
     pub fn step(&self) -> &str {
         self.step.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether it only makes what later phases need, and counts in no total.
+    /// Returns true if the phase only prepares for later phases and is excluded from totals.
     pub fn is_preparation(&self) -> bool {
         self.step() == PREPARATION
     }
 }
 
-/// When a phase is repeated: it ends too soon to be timed once, or its passes differ too much.
+/// Rule for repeating a phase that ends too soon to be timed once, or whose passes differ too much.
 ///
-/// Passes are added until all of them together took long enough and the 95 % interval of their mean
-/// is narrow enough, or until a limit is reached; a single pass that took long enough is enough. They
-/// are samples inside one round, never rounds.
+/// Passes are added until their total time is long enough and the 95 % interval of their mean is
+/// narrow enough. They also end at a limit. A single pass is sufficient if it is long enough.
+/// Passes are samples inside one round, never rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IterationPolicy {
-    /// Timed part of all passes together, at least.
+    /// Minimum timed part of all passes together.
     pub at_least: Nanos,
-    /// Half the width of the interval as a share of the mean, at most.
+    /// Maximum half width of the interval, as a share of the mean.
     pub width: f64,
-    /// Passes, at most.
+    /// Maximum number of passes.
     pub passes: u32,
-    /// No pass begins after this time since the first began, preparations and all.
+    /// Time since the start of the first pass, including preparations, after which no pass starts.
     pub limit: Nanos,
 }
 
@@ -233,11 +235,11 @@ pub struct IterationPolicy {
 pub enum CacheState {
     /// Unmounted, caches dropped, mounted again.
     Cold,
-    /// As the phase before left it.
+    /// As left by the previous phase.
     Warm,
-    /// The page cache was passed by.
+    /// The page cache was bypassed.
     Direct,
-    /// The kernel was asked to forget the data (`posix_fadvise`); metadata may still be cached.
+    /// The kernel was asked to drop the data (`posix_fadvise`); metadata may still be cached.
     #[serde(rename = "advised")]
     FadviseDontNeed,
     /// No file is read or written: mkfs, mount, fsck.

@@ -13,14 +13,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
 
-/// A span of time in nanoseconds.
+/// A duration in nanoseconds.
 ///
-/// Reads `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`, up to 292 years.
+/// Can be parsed from `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`, up to 292 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nanos(pub u64);
 
-/// A quantity that could not be read.
+/// A quantity that could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     text: String,
@@ -70,7 +70,7 @@ const TIMES: [(&str, u64); 6] = [
 ];
 
 impl Bytes {
-    /// The largest size of anything; the kernel has no larger file.
+    /// Maximum size: the kernel supports no larger file.
     pub const MAX_UNITS: Self = Self(LARGEST);
 
     /// Creates a number of bytes from KiB (1024 bytes).
@@ -94,10 +94,10 @@ impl Bytes {
         }
     }
 
-    /// The quantity as a `usize`, for buffer lengths.
+    /// Returns the quantity as a `usize`, for buffer lengths.
     ///
     /// # Panics
-    /// On a machine whose addresses are narrower than the quantity.
+    /// Panics if the address space of the machine is smaller than the quantity.
     pub fn as_usize(self) -> usize {
         usize::try_from(self.0).expect("a buffer length fits the address space")
     }
@@ -114,7 +114,7 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// The span as the standard library's type.
+    /// Returns the duration as the type of the standard library.
     pub const fn to_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
@@ -126,10 +126,11 @@ impl From<std::time::Duration> for Nanos {
     }
 }
 
-/// The largest quantity that is read from a text: what is computed of it has room in 64 bits.
+/// Maximum quantity parsed from a text, so that calculations with it fit into 64 bits.
 const LARGEST: u64 = i64::MAX as u64;
 
-/// Splits `1.5 MiB` into number and unit and multiplies, exactly where the number is whole.
+/// Splits `1.5 MiB` into number and unit and multiplies them. The result is exact for whole
+/// numbers.
 fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
     let digits = text
@@ -185,8 +186,8 @@ impl FromStr for Nanos {
 }
 
 impl fmt::Display for Bytes {
-    /// As a person would write it: in the largest unit that keeps the number whole, binary or decimal, whichever needs
-    /// fewer digits; else in binary units with one decimal.
+    /// Uses the largest unit with a whole number, binary or decimal, whichever needs fewer digits.
+    /// Otherwise uses a binary unit with one decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |units: &[(&'static str, u64)]| {
             let is_whole =
@@ -204,7 +205,7 @@ impl fmt::Display for Bytes {
         if let Some((number, name)) = found {
             return f.pad(&format!("{number} {name}"));
         }
-        // 1023.9 MiB are 1.0 GiB.
+        // 1023.9 MiB is shown as 1.0 GiB.
         let fits = |(_, factor): &(&str, u64)| self.0 as f64 >= 0.9995 * *factor as f64;
         match BINARY.into_iter().find(fits) {
             Some((name, factor)) => f.pad(&format!("{:.1} {name}", self.0 as f64 / factor as f64)),
@@ -214,7 +215,7 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Nanos {
-    /// Three significant digits in the unit that suits the size.
+    /// Shows three significant digits in a unit that suits the duration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0 as f64;
         let (value, unit) = match self.0 {
@@ -233,7 +234,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Data files say `"8 KiB"`, results say `8192`; both are read.
+/// A number of data files (`"8 KiB"`) or of results (`8192`).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum NumberOrText {

@@ -7,16 +7,16 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A directory of the user's for fsarena.
+/// A user directory of fsarena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserDir {
-    /// For what must not be lost.
+    /// Data that must not be lost.
     Data,
-    /// For what can be made again.
+    /// Data that can be created again.
     Cache,
 }
 
-/// Why there is no such directory.
+/// Reason why the directory cannot be located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserDirError {
     /// No environment variable specifies the directory.

@@ -1,23 +1,23 @@
-//! System calls as they begin: what they ask for, and whether their end has to be seen.
+//! Handling of system calls at entry: their arguments, and whether their return must be traced.
 
 use libc::c_long;
-use sys::ptrace::Entry;
+use sys::ptrace::SyscallEntry;
 use trace::Syscall;
 
 use crate::filter::{self, FCHMODAT2};
-use crate::recorder::{Caller, Recorder, Target};
+use crate::recorder::{Caller, Recorder, TracedTarget};
 use crate::then::Then;
 
-/// The directory of the process, as descriptors are given.
+/// Value of a descriptor argument that stands for the working directory.
 const HERE: u64 = libc::AT_FDCWD as u64;
 
-/// A program of 32 bits, or one that plays it.
+/// Limitation: a 32-bit program, or one that makes 32-bit calls.
 const OTHER_CALLS: &str = "A program made system calls of another instruction set, of 32 bits or so: none of them is \
                            in the trace.";
 
 impl Recorder {
-    /// Looks at a call that begins; what remains to be done when it has returned, if anything.
-    pub fn begins(&mut self, caller: &Caller, entry: &Entry) -> Option<Then> {
+    /// Handles the entry of a call. Returns the action to take on its return, if any.
+    pub fn begins(&mut self, caller: &Caller, entry: &SyscallEntry) -> Option<Then> {
         if entry.architecture != sys::ptrace::X86_64 {
             self.log.unseen.insert(OTHER_CALLS);
             return None;
@@ -31,7 +31,7 @@ impl Recorder {
             .or_else(|| self.surroundings(caller, number, entry.arguments))
     }
 
-    /// Calls that make, remove and look for names.
+    /// Handles calls that create, remove or look up names.
     fn names(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         match number {
             libc::SYS_open => self.opens(caller, (HERE, a[0]), a[1], a[2]),
@@ -82,7 +82,7 @@ impl Recorder {
         }
     }
 
-    /// Calls that ask for or set attributes.
+    /// Handles calls that read or set attributes.
     fn attributes(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         match number {
             libc::SYS_truncate => self.on_path(caller, (HERE, a[0]), true, |path| {
@@ -152,8 +152,8 @@ impl Recorder {
     fn stat(&mut self, caller: &Caller, name: (u64, u64), flags: u64) -> Option<Then> {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Syscall::Stat { path, follow },
-            Target::Opening(opening) => Syscall::StatHandle {
+            TracedTarget::Path(path, _) => Syscall::Stat { path, follow },
+            TracedTarget::Opening(opening) => Syscall::StatHandle {
                 handle: opening.handle,
             },
         };
@@ -175,8 +175,8 @@ impl Recorder {
         let mode = (mode & 0o7777) as u16;
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Syscall::ChangeMode { path, mode },
-            Target::Opening(opening) => Syscall::ChangeModeHandle {
+            TracedTarget::Path(path, _) => Syscall::ChangeMode { path, mode },
+            TracedTarget::Opening(opening) => Syscall::ChangeModeHandle {
                 handle: opening.handle,
                 mode,
             },
@@ -187,8 +187,8 @@ impl Recorder {
     fn change_owner(&mut self, caller: &Caller, name: (u64, u64), flags: u64) -> Option<Then> {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
-            Target::Path(path, _) => Syscall::ChangeOwner { path, follow },
-            Target::Opening(opening) => Syscall::ChangeOwnerHandle {
+            TracedTarget::Path(path, _) => Syscall::ChangeOwner { path, follow },
+            TracedTarget::Opening(opening) => Syscall::ChangeOwnerHandle {
                 handle: opening.handle,
             },
         };
@@ -199,15 +199,15 @@ impl Recorder {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let may_be_empty = name.1 == 0 || has(flags, libc::AT_EMPTY_PATH);
         let call = match self.target(caller, name, follow, may_be_empty)? {
-            Target::Path(path, _) => Syscall::SetTimes { path, follow },
-            Target::Opening(opening) => Syscall::SetTimesHandle {
+            TracedTarget::Path(path, _) => Syscall::SetTimes { path, follow },
+            TracedTarget::Opening(opening) => Syscall::SetTimesHandle {
                 handle: opening.handle,
             },
         };
         Some(Then::record(call))
     }
 
-    /// Requests of `ioctl` that concern data or attributes of files.
+    /// Handles `ioctl` requests for data or attributes of files.
     pub fn control(&mut self, caller: &Caller, a: [u64; 6]) -> Option<Then> {
         match a[1] & u64::from(u32::MAX) {
             libc::FIOCLEX | libc::FIONCLEX => {
@@ -232,15 +232,15 @@ impl Recorder {
     }
 }
 
-/// The flag of calls that do not follow a link, which the older ones lack.
+/// Flag of calls that do not follow a link. The older calls do not have this flag.
 const NO_FOLLOW: u64 = libc::AT_SYMLINK_NOFOLLOW as u64;
 
-/// Whether a flag is set.
+/// Returns true if a flag is set.
 pub fn has(flags: u64, flag: i32) -> bool {
     flags & flag as u64 != 0
 }
 
-/// Has what the call returns kept, too.
+/// Makes the recorder also record the return value of the call.
 pub fn counted(then: Option<Then>) -> Option<Then> {
     match then {
         Some(Then::Record { call, .. }) => Some(Then::Record { call, counts: true }),

@@ -8,16 +8,16 @@ use libc::c_long;
 use trace::Syscall;
 
 use crate::calls::has;
-use crate::files::{Held, Opening};
+use crate::files::{HeldFile, RecordedOpening};
 use crate::mappings::PAGE;
 use crate::recorder::{Caller, Recorder};
-use crate::then::{Side, Then};
+use crate::then::{CopyEndpoint, Then};
 
 /// Limitation of the recording of mapped files.
 const MAPPINGS: &str = "Mapped files (mmap) were examined when they were synced or unmapped: pages present in memory count as read, or as written if a shared mapping is writable. The kernel also reads pages next to an accessed one, and the number of accesses per page is unknown.";
 /// Writes with per-call flags.
 const FLAGS: &str = "Flags of single writes (pwritev2) are not in the trace.";
-/// Only to wait until it is written.
+/// Flag of `msync` for a synchronous write.
 const DOES_SYNC: u64 = libc::MS_SYNC as u64;
 
 impl Recorder {
@@ -73,7 +73,7 @@ impl Recorder {
         }
     }
 
-    /// Calls whose only subject is an opening.
+    /// Handles calls that only concern an open file description.
     fn on_opening(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         let (offset, length) = (a[1], a[2]);
         let call = match number {
@@ -132,8 +132,8 @@ impl Recorder {
         Some(Then::record(call))
     }
 
-    /// Reading or writing. What is written to a pipe is sent when the call begins, as its reader may have it before the
-    /// call ends.
+    /// Handles a read or write. A write to a pipe is recorded as sent at entry, because the reader
+    /// may get the data before the call returns.
     fn transfer(
         &mut self,
         caller: &Caller,
@@ -145,7 +145,7 @@ impl Recorder {
         let descriptor = descriptor as i32;
         let held = caller.files.borrow().get(descriptor).cloned();
         match held {
-            Some(Held::Opening(opening)) => Some(Then::Transfer {
+            Some(HeldFile::Opening(opening)) => Some(Then::Transfer {
                 opening,
                 descriptor,
                 offset,
@@ -182,7 +182,8 @@ impl Recorder {
         self.transfer(caller, a[0], offset, length, writes)
     }
 
-    /// Data from one descriptor to another, each with the address of a place or 0.
+    /// Handles a transfer from one descriptor to another. Each descriptor comes with the address of
+    /// an offset, or 0.
     fn moves_data(
         &mut self,
         caller: &Caller,
@@ -192,7 +193,7 @@ impl Recorder {
     ) -> Option<Then> {
         let side = |(descriptor, place): (u64, u64)| {
             let descriptor = descriptor as i32;
-            Some(Side {
+            Some(CopyEndpoint {
                 held: caller.files.borrow().get(descriptor).cloned(),
                 descriptor,
                 offset: match place {
@@ -202,12 +203,12 @@ impl Recorder {
             })
         };
         let (from, to) = (side(from)?, side(to)?);
-        if let Some(Held::End(end)) = &to.held
+        if let Some(HeldFile::End(end)) = &to.held
             && let Some(channel) = end.sends
         {
             self.orders.send(&mut self.log, caller.who, channel);
         }
-        if from.held.is_none() && !matches!(to.held, Some(Held::Opening(_))) {
+        if from.held.is_none() && !matches!(to.held, Some(HeldFile::Opening(_))) {
             return self.elsewhere();
         }
         Some(Then::Move {
@@ -218,7 +219,8 @@ impl Recorder {
         })
     }
 
-    /// `FICLONE` and `FICLONERANGE`: offset of the source, length, offset of the target.
+    /// Handles `FICLONE` and `FICLONERANGE`. The array contains source offset, length and target
+    /// offset.
     pub(crate) fn clone_range(
         &mut self,
         caller: &Caller,
@@ -252,7 +254,7 @@ impl Recorder {
         })
     }
 
-    /// A range of memory is given up.
+    /// Handles the release of a memory range.
     pub(crate) fn unmap(&mut self, caller: &Caller, range: Range<u64>) {
         if caller.memory.borrow().is_empty() {
             return;
@@ -265,7 +267,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps which pages of files in a range of memory were touched.
+    /// Records which pages of mapped files in a memory range were touched.
     pub(crate) fn tell_touched(&mut self, caller: &Caller, range: &Range<u64>) {
         let memory = caller.memory.borrow_mut();
         let mut memory = memory;
@@ -294,7 +296,7 @@ impl Recorder {
         }
     }
 
-    /// `msync`; of more than one file it is kept for the last.
+    /// Handles `msync`. If the range covers several files, only the last one is recorded.
     fn sync_mapping(&mut self, caller: &Caller, range: Range<u64>, flags: u64) -> Option<Then> {
         if flags & DOES_SYNC == 0 || caller.memory.borrow().is_empty() {
             return None;
@@ -311,7 +313,7 @@ impl Recorder {
         }))
     }
 
-    /// Locks of an opening or of a process: `flock`, and requests of `fcntl`.
+    /// Handles locks of an open file description or of a process: `flock`, and requests of `fcntl`.
     pub(crate) fn locks(
         &mut self,
         caller: &Caller,
@@ -324,7 +326,7 @@ impl Recorder {
 }
 
 /// Returns the size of the file, or `u64::MAX` if it no longer has a name.
-fn size(opening: &Rc<Opening>) -> u64 {
+fn size(opening: &Rc<RecordedOpening>) -> u64 {
     let real = &opening.real.borrow().0;
     fs::metadata(OsStr::from_bytes(real)).map_or(u64::MAX, |found| found.len())
 }

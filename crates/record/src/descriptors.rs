@@ -1,15 +1,15 @@
-//! Calls on descriptors and processes, as they begin.
+//! Handling of calls on descriptors and processes, at entry.
 
 use std::rc::Rc;
 
 use libc::c_long;
 
 use crate::calls::has;
-use crate::files::Held;
+use crate::files::HeldFile;
 use crate::recorder::{Caller, Recorder};
 use crate::then::Then;
 
-/// The range of all memory.
+/// Range of all addresses.
 pub const ALL_MEMORY: std::ops::Range<u64> = 0..u64::MAX;
 /// Limitation: requests through io_uring or io_submit.
 const RINGS: &str =
@@ -33,7 +33,7 @@ impl Recorder {
             libc::SYS_close => {
                 let held = caller.files.borrow_mut().remove(a[0] as i32);
                 match held {
-                    Some(Held::Opening(opening)) => Some(Then::Close(opening)),
+                    Some(HeldFile::Opening(opening)) => Some(Then::Close(opening)),
                     held => {
                         self.released(caller, held);
                         None
@@ -107,7 +107,7 @@ impl Recorder {
         }
     }
 
-    /// Calls by which processes send something to each other.
+    /// Handles calls for communication between processes.
     pub(crate) fn messages(
         &mut self,
         caller: &Caller,
@@ -141,9 +141,14 @@ impl Recorder {
         }
     }
 
-    /// Something goes into a pipe or socket, or is waited for.
-    pub(crate) fn message(&mut self, caller: &Caller, held: &Held, sends: bool) -> Option<Then> {
-        let Held::End(end) = held else {
+    /// Handles a write to a pipe or socket, or a read that may wait.
+    pub(crate) fn message(
+        &mut self,
+        caller: &Caller,
+        held: &HeldFile,
+        sends: bool,
+    ) -> Option<Then> {
+        let HeldFile::End(end) = held else {
             return None;
         };
         if !sends {
@@ -154,9 +159,10 @@ impl Recorder {
         None
     }
 
-    /// The name of a local socket at this address; of another kind none.
+    /// Returns the name of a local socket at this address. Returns `None` for other kinds of
+    /// sockets.
     fn socket_name(&mut self, caller: &Caller, address: u64, length: u64) -> Option<Vec<u8>> {
-        /// The bytes of `sa_family`, and of `struct sockaddr_un`.
+        /// Sizes of `sa_family` and of `struct sockaddr_un`, in bytes.
         const FAMILY: usize = 2;
         const LONGEST: usize = 110;
         let bytes = caller.bytes(address, (length as usize).min(LONGEST))?;
@@ -174,7 +180,8 @@ impl Recorder {
         (!name.is_empty()).then(|| name[..end].to_vec())
     }
 
-    /// The name of a socket, by which connections find it: for a path the real one.
+    /// Returns the name by which connections find a socket. For a path, this is the real path, with
+    /// its number in the trace if the path is below the recorded directory.
     fn found_name(&mut self, caller: &Caller, name: Vec<u8>) -> (Vec<u8>, Option<trace::PathId>) {
         if name[0] == 0 {
             return (name, None);
@@ -217,7 +224,7 @@ impl Recorder {
 
     fn accept(&mut self, caller: &Caller, descriptor: u64, flags: u64) -> Option<Then> {
         let files = caller.files.borrow();
-        let Held::Listener(name) = files.get(descriptor as i32)? else {
+        let HeldFile::Listener(name) = files.get(descriptor as i32)? else {
             return None;
         };
         Some(Then::Accept {
@@ -261,7 +268,8 @@ impl Recorder {
     }
 }
 
-/// A pipe or a pair of sockets, whose flag for other programs has the same number.
+/// Handles the creation of a pipe or socket pair. The close-on-exec flag of both has the same
+/// value.
 fn pair(address: u64, flags: u64, both_ways: bool) -> Option<Then> {
     Some(Then::Pair {
         address,

@@ -13,36 +13,36 @@ use crate::orders::Channel;
 /// An open file description of a file or directory below the recorded one. Copies of its descriptor
 /// share it.
 #[derive(Debug)]
-pub struct Opening {
+pub struct RecordedOpening {
     /// Number of the handle in the trace.
     pub handle: HandleId,
     /// Path at the time of opening.
     pub path: PathId,
     /// Real path, and the value of the move counter for which it is valid.
     pub real: RefCell<(Vec<u8>, u64)>,
-    /// Where the next read or write begins.
+    /// Offset of the next read or write.
     pub position: Cell<u64>,
-    /// Whether writes go to the end.
+    /// True if writes are appended.
     pub appends: Cell<bool>,
-    /// Whether it holds a lock.
+    /// True if the open file description holds a lock.
     pub locks: Cell<bool>,
     /// A listing that has not finished.
     pub listing: Cell<Option<Listing>>,
     references: Cell<u32>,
 }
 
-/// A directory that is being listed.
+/// Progress of a directory listing.
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
-    /// When it began.
+    /// Start time of the listing.
     pub began: Nanos,
     /// Total duration of the listing calls.
     pub took: Nanos,
-    /// The names so far, `.` and `..` not among them.
+    /// Number of names so far, without `.` and `..`.
     pub entries: u64,
 }
 
-impl Opening {
+impl RecordedOpening {
     /// Creates an open file description at position 0, without references.
     pub fn new(handle: HandleId, path: PathId, real: (Vec<u8>, u64), appends: bool) -> Self {
         Self {
@@ -57,12 +57,12 @@ impl Opening {
         }
     }
 
-    /// Counts one more descriptor or mapping.
+    /// Adds a reference for a descriptor or mapping.
     pub fn take(&self) {
         self.references.set(self.references.get() + 1);
     }
 
-    /// Counts one less; whether it was the last.
+    /// Removes a reference. Returns true if it was the last one.
     pub fn give_back(&self) -> bool {
         self.references.set(self.references.get() - 1);
         self.references.get() == 0
@@ -72,9 +72,9 @@ impl Opening {
 /// One end of a pipe or socket.
 #[derive(Debug)]
 pub struct End {
-    /// Where what is written goes.
+    /// Channel for written data.
     pub sends: Option<Channel>,
-    /// Where what is read comes from.
+    /// Channel of the data that is read.
     pub receives: Option<Channel>,
     references: Cell<u32>,
 }
@@ -92,16 +92,16 @@ impl End {
 
 /// Target of a descriptor. Descriptors of other kinds are not tracked.
 #[derive(Clone, Debug)]
-pub enum Held {
-    /// A file or directory below the recorded one.
-    Opening(Rc<Opening>),
+pub enum HeldFile {
+    /// A file or directory in the recorded directory.
+    Opening(Rc<RecordedOpening>),
     /// An end of a pipe or socket.
     End(Rc<End>),
-    /// A socket that is bound to this name and may be listened at.
+    /// A socket that is bound to this name and may accept connections.
     Listener(Rc<Vec<u8>>),
 }
 
-impl Held {
+impl HeldFile {
     fn take(&self) {
         match self {
             Self::Opening(opening) => opening.take(),
@@ -110,7 +110,7 @@ impl Held {
         }
     }
 
-    /// Counts one descriptor less; whether it was the last.
+    /// Removes a reference. Returns true if it was the last one.
     fn give_back(&self) -> bool {
         match self {
             Self::Opening(opening) => opening.give_back(),
@@ -125,32 +125,33 @@ impl Held {
 
 #[derive(Debug)]
 struct Descriptor {
-    held: Held,
+    held: HeldFile,
     close_on_exec: bool,
 }
 
 /// The tracked descriptors of a process, or of several processes that share them.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct RecordedFiles {
     descriptors: BTreeMap<i32, Descriptor>,
 }
 
-impl Files {
+impl RecordedFiles {
     /// Returns the target of a descriptor.
-    pub fn get(&self, number: i32) -> Option<&Held> {
+    pub fn get(&self, number: i32) -> Option<&HeldFile> {
         Some(&self.descriptors.get(&number)?.held)
     }
 
-    /// The opening of a descriptor.
-    pub fn opening(&self, number: i32) -> Option<Rc<Opening>> {
+    /// Returns the open file description of a descriptor.
+    pub fn opening(&self, number: i32) -> Option<Rc<RecordedOpening>> {
         match self.get(number)? {
-            Held::Opening(opening) => Some(Rc::clone(opening)),
+            HeldFile::Opening(opening) => Some(Rc::clone(opening)),
             _ => None,
         }
     }
 
-    /// Gives a descriptor something to stand for; what it stood for before if that was the last one.
-    pub fn insert(&mut self, number: i32, held: Held, close_on_exec: bool) -> Option<Held> {
+    /// Sets the target of a descriptor. Returns the previous target if this was its last
+    /// descriptor.
+    pub fn insert(&mut self, number: i32, held: HeldFile, close_on_exec: bool) -> Option<HeldFile> {
         held.take();
         let old = self.remove(number);
         let new = Descriptor {
@@ -161,8 +162,8 @@ impl Files {
         old
     }
 
-    /// Closes a descriptor; what it stood for if that was the last one.
-    pub fn remove(&mut self, number: i32) -> Option<Held> {
+    /// Closes a descriptor. Returns its target if this was its last descriptor.
+    pub fn remove(&mut self, number: i32) -> Option<HeldFile> {
         let held = self.descriptors.remove(&number)?.held;
         held.give_back().then_some(held)
     }
@@ -174,7 +175,7 @@ impl Files {
         }
     }
 
-    /// The descriptors in a range.
+    /// Returns the descriptors in a range.
     pub fn numbers(&self, first: i32, last: i32) -> Vec<i32> {
         let numbers = self.descriptors.range(first..=last.max(first));
         numbers.map(|(number, _)| *number).collect()
@@ -208,9 +209,9 @@ mod tests {
 
     #[test]
     fn the_last_descriptor_closes_wherever_its_copies_are() {
-        let opening = Opening::new(HandleId(0), PathId::TOP, Default::default(), false);
-        let held = Held::Opening(Rc::new(opening));
-        let mut parent = Files::default();
+        let opening = RecordedOpening::new(HandleId(0), PathId::TOP, Default::default(), false);
+        let held = HeldFile::Opening(Rc::new(opening));
+        let mut parent = RecordedFiles::default();
         assert!(parent.insert(3, held.clone(), true).is_none());
         assert!(parent.insert(4, held, false).is_none());
         let mut child = parent.copy();
@@ -219,6 +220,6 @@ mod tests {
         assert!(parent.remove(3).is_none());
         assert!(parent.remove(3).is_none(), "it is closed already");
         assert!(parent.remove(4).is_none());
-        assert!(matches!(child.remove(4), Some(Held::Opening(_))));
+        assert!(matches!(child.remove(4), Some(HeldFile::Opening(_))));
     }
 }

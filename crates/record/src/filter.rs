@@ -1,4 +1,4 @@
-//! Which system calls stop a program; all others run at full speed.
+//! Filter for the system calls that stop a program. All other calls run at full speed.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// Calls that always stop it.
+/// Calls that always stop the program.
 const CALLS: &[i64] = &[
     // Names.
     libc::SYS_open,
@@ -139,7 +139,7 @@ const CALLS: &[i64] = &[
     libc::SYS_tee,
 ];
 
-/// `fchmodat2`, which libc does not name everywhere.
+/// Number of `fchmodat2`, which libc does not define on all platforms.
 pub const FCHMODAT2: i64 = 452;
 
 /// `FS_IOC_SETFLAGS` of linux/fs.h.
@@ -151,7 +151,8 @@ pub const CLONE_RANGE: u64 = 0x4020_940d;
 /// `FIDEDUPERANGE` of linux/fs.h.
 pub const DEDUPLICATE: u64 = 0xc018_9436;
 
-/// Requests of `fcntl` that stop it; locks of an opening (`F_OFD_SETLK`) are the last two.
+/// Requests of `fcntl` that stop the program. The last two are for locks of open file descriptions
+/// (`F_OFD_SETLK`).
 const FCNTL: &[u64] = &[
     libc::F_DUPFD as u64,
     libc::F_DUPFD_CLOEXEC as u64,
@@ -163,7 +164,7 @@ const FCNTL: &[u64] = &[
     libc::F_OFD_SETLKW as u64,
 ];
 
-/// Requests of `ioctl` that stop it.
+/// Requests of `ioctl` that stop the program.
 const IOCTL: &[u64] = &[
     libc::FIOCLEX,
     libc::FIONCLEX,
@@ -173,11 +174,11 @@ const IOCTL: &[u64] = &[
     DEDUPLICATE,
 ];
 
-/// The filter as the kernel takes it. A call for another instruction set, of a 32-bit program, stops it, too: the
-/// library's own beginning would kill that program.
+/// Returns the filter program for the kernel. Calls of another instruction set, such as those of a
+/// 32-bit program, also stop the program. The check that the library generates would kill it.
 ///
 /// # Errors
-/// When the library cannot make it.
+/// Returns an error if the library cannot compile the filter.
 pub fn program() -> Result<Vec<sock_filter>, BackendError> {
     let argument = |index, operator, value| {
         SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
@@ -216,7 +217,8 @@ pub fn program() -> Result<Vec<sock_filter>, BackendError> {
         .collect())
 }
 
-/// Stops calls that are not numbered as on x86-64. Source: seccomp(2), `struct seccomp_data`.
+/// Returns instructions that stop calls without x86-64 numbers. Source: seccomp(2), `struct
+/// seccomp_data`.
 fn other_instruction_sets() -> [sock_filter; 3] {
     const ARCHITECTURE: u32 = 4;
     let step = |code: u32, jt, k| sock_filter {

@@ -8,9 +8,9 @@ use model::Nanos;
 use nix::unistd::Pid;
 use trace::{OpenFlags, SyncEvent, Syscall};
 
-use crate::files::{End, Held, Listing, Opening};
+use crate::files::{End, HeldFile, Listing, RecordedOpening};
 use crate::recorder::{Caller, Recorder};
-use crate::then::{Side, Then};
+use crate::then::{CopyEndpoint, Then};
 
 /// Internal return values of the kernel for calls that it restarts after a signal. Source:
 /// include/linux/errno.h.
@@ -41,13 +41,13 @@ impl Recorder {
                 match (number, self.named_pipes.get(&path).copied()) {
                     (Some(number), Some(channel)) => {
                         let end = Rc::new(End::new(Some(channel), Some(channel)));
-                        self.insert(caller, number, Held::End(end), close_on_exec);
+                        self.insert(caller, number, HeldFile::End(end), close_on_exec);
                     }
                     (Some(number), None) => {
                         let appends = flags.has(OpenFlags::APPEND);
                         let opening = self.new_opening(path, real, appends);
                         self.push(caller, began, call(Some(opening.handle)), 0, false);
-                        self.insert(caller, number, Held::Opening(opening), close_on_exec);
+                        self.insert(caller, number, HeldFile::Opening(opening), close_on_exec);
                     }
                     (None, _) => self.push(caller, began, call(None), returned, false),
                 }
@@ -77,7 +77,7 @@ impl Recorder {
                 match socket {
                     _ if returned != 0 => {}
                     Some((number, name)) => {
-                        let held = Held::Listener(Rc::new(name));
+                        let held = HeldFile::Listener(Rc::new(name));
                         self.insert(caller, number, held, closes_on_exec(caller, number));
                     }
                     None => {
@@ -87,7 +87,7 @@ impl Recorder {
                 }
             }
             Then::Bind { descriptor, name } if returned == 0 => {
-                let held = Held::Listener(Rc::new(name));
+                let held = HeldFile::Listener(Rc::new(name));
                 self.insert(caller, descriptor, held, closes_on_exec(caller, descriptor));
             }
             Then::Seek(opening) => {
@@ -106,7 +106,7 @@ impl Recorder {
                 length,
                 writes,
             } => {
-                let side = Side {
+                let side = CopyEndpoint {
                     held: None,
                     descriptor,
                     offset,
@@ -147,7 +147,7 @@ impl Recorder {
                 if returned == 0 || returned == -i64::from(libc::EINPROGRESS) {
                     let end = Rc::new(End::new(Some(to), Some(back)));
                     let close = closes_on_exec(caller, descriptor);
-                    self.insert(caller, descriptor, Held::End(end), close);
+                    self.insert(caller, descriptor, HeldFile::End(end), close);
                 } else if let Some(waiting) = self.connections.get_mut(&name) {
                     waiting.retain(|ends| *ends != (to, back));
                 }
@@ -161,7 +161,7 @@ impl Recorder {
                 if let Some((from, back)) = waiting.and_then(std::collections::VecDeque::pop_front)
                 {
                     let end = Rc::new(End::new(Some(back), Some(from)));
-                    self.insert(caller, number, Held::End(end), close_on_exec);
+                    self.insert(caller, number, HeldFile::End(end), close_on_exec);
                     self.orders.receive(&mut self.log, caller.who, from);
                 }
             }
@@ -250,7 +250,7 @@ impl Recorder {
         }
     }
 
-    fn insert(&mut self, caller: &Caller, number: i32, held: Held, close_on_exec: bool) {
+    fn insert(&mut self, caller: &Caller, number: i32, held: HeldFile, close_on_exec: bool) {
         let mut files = caller.files.borrow_mut();
         let old = files.insert(number, held, close_on_exec);
         drop(files);
@@ -261,7 +261,7 @@ impl Recorder {
         &mut self,
         caller: &Caller,
         began: Nanos,
-        (opening, side): (&Opening, &Side),
+        (opening, side): (&RecordedOpening, &CopyEndpoint),
         length: u64,
         (writes, returned): (bool, i64),
     ) {
@@ -286,13 +286,13 @@ impl Recorder {
         &mut self,
         caller: &Caller,
         began: Nanos,
-        (from, to): (&Side, &Side),
+        (from, to): (&CopyEndpoint, &CopyEndpoint),
         length: u64,
         (in_filesystem, returned): (bool, i64),
     ) {
         // Programs request the maximum; the moved length is the relevant one.
         let length = u64::try_from(returned).unwrap_or(length);
-        if let (Some(Held::Opening(source)), Some(Held::Opening(target)), true) =
+        if let (Some(HeldFile::Opening(source)), Some(HeldFile::Opening(target)), true) =
             (&from.held, &to.held, in_filesystem)
         {
             let call = Syscall::CopyRange {
@@ -306,17 +306,17 @@ impl Recorder {
             return self.push(caller, began, call, returned, true);
         }
         match &from.held {
-            Some(Held::Opening(opening)) => {
+            Some(HeldFile::Opening(opening)) => {
                 self.transferred(caller, began, (opening, from), length, (false, returned));
             }
-            Some(Held::End(end)) if returned >= 0 => {
+            Some(HeldFile::End(end)) if returned >= 0 => {
                 if let Some(channel) = end.receives {
                     self.orders.receive(&mut self.log, caller.who, channel);
                 }
             }
             _ => {}
         }
-        if let Some(Held::Opening(opening)) = &to.held {
+        if let Some(HeldFile::Opening(opening)) = &to.held {
             self.transferred(caller, began, (opening, to), length, (true, returned));
         }
     }
@@ -325,7 +325,7 @@ impl Recorder {
         &mut self,
         caller: &Caller,
         began: Nanos,
-        opening: &Opening,
+        opening: &RecordedOpening,
         (buffer, old): (u64, bool),
         returned: i64,
     ) {
@@ -351,7 +351,7 @@ impl Recorder {
         &mut self,
         caller: &Caller,
         number: Option<i32>,
-        held: Option<Held>,
+        held: Option<HeldFile>,
         close_on_exec: bool,
     ) {
         let Some(number) = number else { return };
@@ -376,11 +376,11 @@ impl Recorder {
             (second, End::new(to_first, to_second)),
         ];
         for (number, end) in ends {
-            self.insert(caller, number, Held::End(Rc::new(end)), close_on_exec);
+            self.insert(caller, number, HeldFile::End(Rc::new(end)), close_on_exec);
         }
     }
 
-    fn locked(&mut self, caller: &Caller, began: Nanos, opening: &Opening, releases: bool) {
+    fn locked(&mut self, caller: &Caller, began: Nanos, opening: &RecordedOpening, releases: bool) {
         if releases {
             return self.unlocked(caller, opening);
         }
@@ -411,7 +411,13 @@ impl Recorder {
 }
 
 /// Returns the offset of a read or write. If the call uses the file position, advances it.
-fn place(caller: &Caller, opening: &Opening, side: &Side, writes: bool, returned: i64) -> u64 {
+fn place(
+    caller: &Caller,
+    opening: &RecordedOpening,
+    side: &CopyEndpoint,
+    writes: bool,
+    returned: i64,
+) -> u64 {
     if let Some(offset) = side.offset {
         return offset;
     }
@@ -428,12 +434,13 @@ fn place(caller: &Caller, opening: &Opening, side: &Side, writes: bool, returned
     offset
 }
 
-/// The position of a descriptor as the kernel has it.
+/// Returns the file position of a descriptor from the kernel.
 fn position(caller: &Caller, descriptor: i32) -> Option<u64> {
     info(caller, descriptor, "pos:")?.parse().ok()
 }
 
-/// Whether another program does not get a descriptor; of a socket, the call that made it was not looked at.
+/// Returns true if the descriptor is closed on exec. Reads the flag from the kernel, because calls
+/// that create sockets are not traced.
 fn closes_on_exec(caller: &Caller, descriptor: i32) -> bool {
     let flags = info(caller, descriptor, "flags:");
     let flags = flags.and_then(|flags| i32::from_str_radix(&flags, 8).ok());

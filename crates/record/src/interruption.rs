@@ -11,18 +11,19 @@ use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
-/// The processes of the recording that live.
+/// Running processes of the recording.
 #[derive(Debug, Default)]
 pub struct Living {
-    /// The command itself, until it has ended.
+    /// Process of the command, until it ends.
     pub first: Option<Pid>,
     /// All processes of the recording.
     pub all: BTreeSet<Pid>,
-    /// Whether those that the command left behind were killed.
+    /// True if the remaining processes of the command were killed.
     pub killed: bool,
 }
 
-/// Passes signals on for as long as it lives. A Ctrl-C reaches the command by itself, as all of a terminal's foreground.
+/// Forwards signals until it is dropped. Ctrl-C reaches the command directly, like all processes in
+/// the terminal's foreground.
 pub struct Interruption {
     living: Arc<Mutex<Living>>,
     handle: Handle,
@@ -30,10 +31,10 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Begins to listen.
+    /// Starts forwarding signals.
     ///
     /// # Errors
-    /// When the handlers cannot be installed.
+    /// Returns an error if the signal handlers cannot be installed.
     pub fn listen() -> io::Result<Self> {
         let living = Arc::new(Mutex::new(Living::default()));
         let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
@@ -48,7 +49,7 @@ impl Interruption {
         })
     }
 
-    /// The processes that live.
+    /// Returns the running processes.
     pub fn living(&self) -> MutexGuard<'_, Living> {
         self.living.lock().unwrap_or_else(PoisonError::into_inner)
     }

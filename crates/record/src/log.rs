@@ -6,7 +6,7 @@ use std::time::Instant;
 use model::Nanos;
 use trace::{Errno, SyncEvent, Syscall, SyscallResult, TraceRecord};
 
-/// A thread of the recording, as the trace numbers it.
+/// A thread of the recording, with its numbers in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
     /// Its process.
@@ -16,7 +16,7 @@ pub struct Who {
 }
 
 /// Operations in the order of their ends, and the limitations of the recording.
-pub struct Log {
+pub struct CallLog {
     start: Instant,
     /// The operations.
     pub operations: Vec<TraceRecord>,
@@ -28,8 +28,8 @@ pub struct Log {
     pub unseen: BTreeSet<&'static str>,
 }
 
-impl Log {
-    /// An empty one, whose time begins now.
+impl CallLog {
+    /// Creates an empty log. Its time starts now.
     pub fn new() -> Self {
         Self {
             start: Instant::now(),
@@ -40,18 +40,18 @@ impl Log {
         }
     }
 
-    /// The time since the beginning.
+    /// Returns the time since the start of the log.
     pub fn now(&self) -> Nanos {
         Nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Keeps a call that began then and has just returned.
+    /// Records a call that started at `began` and has just returned.
     pub fn push(&mut self, who: Who, began: Nanos, call: Syscall, outcome: SyscallResult) {
         let took = Nanos(self.now().0.saturating_sub(began.0));
         self.push_timed(who, began, took, call, outcome);
     }
 
-    /// Keeps a call whose end was seen before.
+    /// Records a call with a known duration.
     pub fn push_timed(
         &mut self,
         who: Who,

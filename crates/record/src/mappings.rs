@@ -1,4 +1,4 @@
-//! Files in the memory of processes, and which of their pages were touched.
+//! Files mapped into the memory of processes, and the touched pages of these files.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,32 +8,32 @@ use std::rc::Rc;
 
 use nix::unistd::Pid;
 
-use crate::files::Opening;
+use crate::files::RecordedOpening;
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// Part of a file in memory.
+/// A mapped part of a file.
 #[derive(Debug)]
-pub struct Mapping {
+pub struct RecordedMapping {
     /// Its addresses.
     pub range: Range<u64>,
-    /// The place in the file of the first.
+    /// File offset of the first address.
     pub offset: u64,
     /// The file.
-    pub opening: Rc<Opening>,
-    /// Whether what is written there is written to the file.
+    pub opening: Rc<RecordedOpening>,
+    /// True if the process may write to the file through this mapping.
     pub writes: bool,
-    /// Whether it shows the file itself: pages of any other that were written are copies.
+    /// True for a shared mapping. In a private mapping, modified pages are copies.
     pub shared: bool,
-    /// Pages of the file that are in the trace already.
+    /// Pages of the file that are already in the trace.
     told: BTreeSet<u64>,
 }
 
-/// The files in the memory of a process, or of several that share it.
+/// Mapped files of a process, or of several processes that share their memory.
 #[derive(Debug, Default)]
 pub struct Memory {
-    mappings: Vec<Mapping>,
+    mappings: Vec<RecordedMapping>,
 }
 
 impl Memory {
@@ -42,11 +42,11 @@ impl Memory {
         &mut self,
         range: Range<u64>,
         offset: u64,
-        opening: Rc<Opening>,
+        opening: Rc<RecordedOpening>,
         (shared, writes): (bool, bool),
     ) {
         opening.take();
-        self.mappings.push(Mapping {
+        self.mappings.push(RecordedMapping {
             range,
             offset,
             opening,
@@ -61,16 +61,17 @@ impl Memory {
         self.mappings.is_empty()
     }
 
-    /// The mappings with something in a range.
-    pub fn in_range(&mut self, range: Range<u64>) -> impl Iterator<Item = &mut Mapping> {
-        let meets = move |mapping: &&mut Mapping| {
+    /// Returns the mappings that overlap a range.
+    pub fn in_range(&mut self, range: Range<u64>) -> impl Iterator<Item = &mut RecordedMapping> {
+        let meets = move |mapping: &&mut RecordedMapping| {
             mapping.range.start < range.end && range.start < mapping.range.end
         };
         self.mappings.iter_mut().filter(meets)
     }
 
-    /// Takes a range out; what is left of a mapping on both sides of it stays. The mappings that are gone.
-    pub fn remove(&mut self, range: &Range<u64>) -> Vec<Rc<Opening>> {
+    /// Removes a range. Parts of a mapping before and after the range stay mapped. Returns the open
+    /// file descriptions of the affected mappings whose last reference was removed.
+    pub fn remove(&mut self, range: &Range<u64>) -> Vec<Rc<RecordedOpening>> {
         let mut gone = Vec::new();
         for mapping in std::mem::take(&mut self.mappings) {
             let left = mapping.range.start..mapping.range.end.min(range.start);
@@ -80,7 +81,7 @@ impl Memory {
                     continue;
                 }
                 mapping.opening.take();
-                self.mappings.push(Mapping {
+                self.mappings.push(RecordedMapping {
                     offset: mapping.offset + (part.start - mapping.range.start),
                     range: part,
                     opening: Rc::clone(&mapping.opening),
@@ -115,7 +116,7 @@ impl Memory {
     }
 }
 
-impl Mapping {
+impl RecordedMapping {
     /// Returns the byte ranges of the file whose pages were touched since the last call, up to the
     /// size of the file.
     pub fn touched(&mut self, process: Pid, range: &Range<u64>, size: u64) -> Vec<Range<u64>> {
@@ -135,8 +136,8 @@ impl Mapping {
     }
 }
 
-/// The addresses of the pages in a range that the process has in its memory. Source: pagemap of the kernel's
-/// Documentation/admin-guide/mm/pagemap.rst; bit 61 is set for pages of files.
+/// Returns the addresses of pages in a range that are present in the memory of the process. Source:
+/// Documentation/admin-guide/mm/pagemap.rst of the kernel; bit 61 is set for pages of files.
 fn present(process: Pid, range: Range<u64>, shared: bool) -> Vec<u64> {
     const PRESENT: u64 = 1 << 63;
     const OF_A_FILE: u64 = 1 << 61;
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_hole_in_a_mapping_leaves_both_its_sides() {
-        let opening = Opening::new(HandleId(0), PathId::TOP, Default::default(), false);
+        let opening = RecordedOpening::new(HandleId(0), PathId::TOP, Default::default(), false);
         let opening = Rc::new(opening);
         let mut memory = Memory::default();
         memory.add(

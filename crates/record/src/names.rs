@@ -1,4 +1,4 @@
-//! Calls that make and remove names, as they begin.
+//! Handling of calls that create and remove names, at entry.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use trace::{OpenFlags, Syscall};
 
 use crate::calls::has;
-use crate::recorder::{Caller, Recorder, Target};
+use crate::recorder::{Caller, Recorder, TracedTarget};
 use crate::resolve::Resolved;
 use crate::then::Then;
 
-/// Moved over the edge of the recorded directory.
+/// Limitation: files moved across the boundary of the recorded directory.
 const MOVED: &str = "Files were moved or linked into or out of the recorded directory: moves out are recorded as removals, files moved in as newly written, and other moves in are missing.";
-/// A node of a device.
+/// Limitation: device nodes.
 const DEVICE: &str = "Creation of device nodes is omitted.";
 
 impl Recorder {
@@ -27,7 +27,7 @@ impl Recorder {
     ) -> Option<Then> {
         let exclusive = (libc::O_CREAT | libc::O_EXCL) as u64;
         let follow = !has(flags, libc::O_NOFOLLOW) && flags & exclusive != exclusive;
-        let Target::Path(path, real) = self.target(caller, name, follow, false)? else {
+        let TracedTarget::Path(path, real) = self.target(caller, name, follow, false)? else {
             return None;
         };
         let makes = flags & u64::from(OpenFlags::CREATE | OpenFlags::TEMPORARY) != 0;
@@ -62,7 +62,7 @@ impl Recorder {
         name: (u64, u64),
         mode: u64,
     ) -> Option<Then> {
-        let Target::Path(path, _) = self.target(caller, name, false, false)? else {
+        let TracedTarget::Path(path, _) = self.target(caller, name, false, false)? else {
             return None;
         };
         let kind = mode as u32 & libc::S_IFMT;
@@ -82,7 +82,7 @@ impl Recorder {
     }
 
     pub(crate) fn remove_directory(&mut self, caller: &Caller, name: (u64, u64)) -> Option<Then> {
-        // One elsewhere may become a link to the recorded one.
+        // A directory elsewhere may later be replaced by a link to the recorded one.
         let text = caller.text(name.1)?;
         let found = self.resolve(caller, name.0, &text, false)?;
         let real = found.real;
@@ -102,7 +102,7 @@ impl Recorder {
         self.on_path(caller, name, false, |path| Syscall::Unlink { path })
     }
 
-    /// Two names, at least one of them below the recorded directory.
+    /// Resolves two names, at least one of them below the recorded directory.
     fn two(
         &mut self,
         caller: &Caller,
@@ -176,8 +176,8 @@ impl Recorder {
         }
     }
 
-    /// The opening that a call gives a name: by its descriptor, or by that one's name in `/proc`. Source: open(2) on
-    /// `O_TMPFILE`.
+    /// Returns the open file description that a call links to a name. The call refers to it by its
+    /// descriptor, or by its path in `/proc`. Source: `O_TMPFILE` in open(2).
     fn linked_opening(
         &mut self,
         caller: &Caller,
@@ -199,14 +199,14 @@ impl Recorder {
     }
 
     pub(crate) fn symlink(&mut self, caller: &Caller, text: u64, name: (u64, u64)) -> Option<Then> {
-        let Target::Path(path, _) = self.target(caller, name, false, false)? else {
+        let TracedTarget::Path(path, _) = self.target(caller, name, false, false)? else {
             return None;
         };
         let text = caller.text(text)?;
         Some(Then::Linked(Syscall::Symlink { text, path }, true))
     }
 
-    /// A file that came from elsewhere, in the calls that would have made it.
+    /// Records a file that was moved in from elsewhere, as the calls that would have created it.
     pub(crate) fn came(&mut self, caller: &Caller, path: trace::PathId, real: &[u8]) {
         self.log.unseen.insert(MOVED);
         let Ok(found) = fs::symlink_metadata(OsStr::from_bytes(real)) else {

@@ -1,16 +1,16 @@
-//! Order between threads through what they say to each other: pipes, sockets and locks.
+//! Order between threads that communicate through pipes, sockets and locks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace::{PathId, SyncEvent};
 
-use crate::log::{Log, Who};
+use crate::log::{CallLog, Who};
 
 /// One direction of a pipe or socket, or the lock of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(u32);
 
-/// The newest message of a thread on a channel.
+/// Latest message of a thread on a channel.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     message: u32,
@@ -46,7 +46,7 @@ impl Orders {
     /// Sends a message: all previous operations of this thread precede the following operations of
     /// a receiver. Does not send a message if the thread has done no operation since its last
     /// message on this channel.
-    pub fn send(&mut self, log: &mut Log, who: Who, channel: Channel) {
+    pub fn send(&mut self, log: &mut CallLog, who: Who, channel: Channel) {
         let acted = log.acted(who.thread);
         let sent = &mut self.channels[channel.0 as usize];
         let is_known = sent
@@ -61,9 +61,9 @@ impl Orders {
         log.push_order(who, SyncEvent::Send { message });
     }
 
-    /// A thread receives what was sent. How much of it there was to read is not looked at: a message that is still on
-    /// its way was sent before in any case.
-    pub fn receive(&mut self, log: &mut Log, who: Who, channel: Channel) {
+    /// Records that a thread receives the messages of a channel. The amount of data in the channel
+    /// is not examined, because even unread messages were sent earlier.
+    pub fn receive(&mut self, log: &mut CallLog, who: Who, channel: Channel) {
         for (sender, sent) in &self.channels[channel.0 as usize] {
             let message = sent.message;
             if *sender != who.thread && self.received.insert((who.thread, message)) {
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn sends_only_new_messages_and_delivers_each_once() {
-        let (mut log, mut orders) = (Log::new(), Orders::default());
+        let (mut log, mut orders) = (CallLog::new(), Orders::default());
         let channel = orders.channel();
         let who = |thread| Who { process: 0, thread };
-        let act = |log: &mut Log| {
+        let act = |log: &mut CallLog| {
             log.push(who(0), Nanos(0), Syscall::SyncAll, SyscallResult::Ok(0));
         };
         orders.send(&mut log, who(0), channel);

@@ -11,19 +11,19 @@ use nix::unistd::Pid;
 use sys::ptrace;
 use trace::{HandleId, PathId, Syscall, SyscallResult};
 
-use crate::files::{Files, Held, Opening};
-use crate::log::{Log, Who, outcome};
+use crate::files::{HeldFile, RecordedFiles, RecordedOpening};
+use crate::log::{CallLog, Who, outcome};
 use crate::mappings::Memory;
 use crate::orders::{Channel, Orders};
-use crate::resolve::{Resolved, Resolver, View};
+use crate::resolve::{ProcessView, Resolved, Resolver};
 use crate::then::Then;
 
-/// As long as a path may be. Source: limits.h, `PATH_MAX`.
+/// Maximum length of a path. Source: limits.h, `PATH_MAX`.
 const MAX_PATH: usize = 4096;
 
 /// A process.
 #[derive(Debug)]
-pub struct Process {
+pub struct TracedProcess {
     /// Process number in the trace.
     pub number: u32,
     /// Process number in the system.
@@ -41,11 +41,11 @@ pub struct Standing {
     pub directory: Option<(Vec<u8>, u64)>,
     /// Root directory; empty for the root of the system.
     pub root: Vec<u8>,
-    /// Permissions that new files do not get.
+    /// Permissions that are removed from new files.
     pub umask: u16,
 }
 
-/// A thread with all that it may share with others.
+/// A thread and the state that it may share with other threads.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Thread number in the system.
@@ -53,12 +53,12 @@ pub struct Caller {
     /// Process and thread numbers in the trace.
     pub who: Who,
     /// Its process.
-    pub process: Rc<Process>,
+    pub process: Rc<TracedProcess>,
     /// Its descriptors.
-    pub files: Rc<RefCell<Files>>,
+    pub files: Rc<RefCell<RecordedFiles>>,
     /// Its directories.
     pub standing: Rc<RefCell<Standing>>,
-    /// The files in its memory.
+    /// Files mapped into the thread's memory.
     pub memory: Rc<RefCell<Memory>>,
 }
 
@@ -80,12 +80,12 @@ impl Caller {
         (read == length).then_some(bytes)
     }
 
-    /// Reads a text from its memory.
+    /// Reads a zero-terminated string from the thread's memory.
     pub fn text(&self, address: u64) -> Option<Vec<u8>> {
         ptrace::read_text(self.tid, address, MAX_PATH).ok()
     }
 
-    /// Permissions as a new file gets them.
+    /// Returns the permissions of a new file.
     pub fn without_umask(&self, mode: u64) -> u16 {
         (mode & 0o7777) as u16 & !self.standing.borrow().umask
     }
@@ -99,11 +99,11 @@ impl Caller {
 
 /// Object that a call refers to.
 #[derive(Debug)]
-pub enum Target {
+pub enum TracedTarget {
     /// A path below the recorded directory.
     Path(PathId, Vec<u8>),
-    /// An opening, by its descriptor.
-    Opening(Rc<Opening>),
+    /// An open file description, given by a descriptor.
+    Opening(Rc<RecordedOpening>),
 }
 
 /// A connection requested at a socket's name: the channels to the server and back.
@@ -112,20 +112,20 @@ pub type Connection = (Channel, Channel);
 /// State of a recording.
 pub struct Recorder {
     /// Recorded operations.
-    pub log: Log,
-    /// Where names lead.
+    pub log: CallLog,
+    /// Resolver for names.
     pub resolver: Resolver,
-    /// Order through messages and locks.
+    /// Order of threads through messages and locks.
     pub orders: Orders,
-    /// Directories that have moved so far.
+    /// Number of directory moves so far.
     pub moves: u64,
-    /// Named pipes below the directory, each with its channel.
+    /// Named pipes in the recorded directory, each with its channel.
     pub named_pipes: HashMap<PathId, Channel>,
     /// Connections that were requested and not yet accepted, by socket name.
     pub connections: HashMap<Vec<u8>, VecDeque<Connection>>,
     /// Processes that have ended and whose parents have not waited for them.
-    pub ended: HashMap<Pid, Rc<Process>>,
-    /// Openings so far.
+    pub ended: HashMap<Pid, Rc<TracedProcess>>,
+    /// Number of open file descriptions so far.
     handles: Cell<u32>,
 }
 
@@ -133,7 +133,7 @@ impl Recorder {
     /// Creates a recorder for the directory with this real path.
     pub fn new(top: &[u8]) -> Self {
         Self {
-            log: Log::new(),
+            log: CallLog::new(),
             resolver: Resolver::new(top),
             orders: Orders::default(),
             moves: 0,
@@ -144,7 +144,7 @@ impl Recorder {
         }
     }
 
-    /// The number of a new opening.
+    /// Returns the number for a new open file description.
     pub fn new_handle(&self) -> HandleId {
         let number = self.handles.get();
         self.handles.set(number + 1);
@@ -152,9 +152,9 @@ impl Recorder {
     }
 
     /// Creates an open file description for a path.
-    pub fn new_opening(&self, path: PathId, real: Vec<u8>, appends: bool) -> Rc<Opening> {
+    pub fn new_opening(&self, path: PathId, real: Vec<u8>, appends: bool) -> Rc<RecordedOpening> {
         let real = (real, self.moves);
-        Rc::new(Opening::new(self.new_handle(), path, real, appends))
+        Rc::new(RecordedOpening::new(self.new_handle(), path, real, appends))
     }
 
     /// Counts an operation outside the recorded directory.
@@ -163,8 +163,9 @@ impl Recorder {
         None
     }
 
-    /// The opening of a descriptor; any other descriptor is elsewhere.
-    pub fn opening(&mut self, caller: &Caller, descriptor: u64) -> Option<Rc<Opening>> {
+    /// Returns the open file description of a descriptor. Counts an operation elsewhere if the
+    /// descriptor is not tracked.
+    pub fn opening(&mut self, caller: &Caller, descriptor: u64) -> Option<Rc<RecordedOpening>> {
         let opening = caller.files.borrow().opening(descriptor as i32);
         opening.or_else(|| self.elsewhere())
     }
@@ -182,7 +183,7 @@ impl Recorder {
             _ => self.base(caller, directory as i32)?,
         };
         let root = caller.standing.borrow().root.clone();
-        let view = View {
+        let view = ProcessView {
             process: caller.process.pid,
             root: &root,
             base: &base,
@@ -223,7 +224,7 @@ impl Recorder {
         (directory, address): (u64, u64),
         follow: bool,
         may_be_empty: bool,
-    ) -> Option<Target> {
+    ) -> Option<TracedTarget> {
         let text = match address {
             0 => Vec::new(),
             address => caller.text(address)?,
@@ -231,7 +232,7 @@ impl Recorder {
         if !text.is_empty() {
             let found = self.resolve(caller, directory, &text, follow)?;
             return match found.below {
-                Some(path) => Some(Target::Path(path, found.real)),
+                Some(path) => Some(TracedTarget::Path(path, found.real)),
                 None => self.elsewhere(),
             };
         }
@@ -239,16 +240,16 @@ impl Recorder {
             return None;
         }
         if directory as i32 != libc::AT_FDCWD {
-            return self.opening(caller, directory).map(Target::Opening);
+            return self.opening(caller, directory).map(TracedTarget::Opening);
         }
         let real = self.base(caller, libc::AT_FDCWD)?;
         match self.resolver.below(&real) {
-            Some(path) => Some(Target::Path(path, real)),
+            Some(path) => Some(TracedTarget::Path(path, real)),
             None => self.elsewhere(),
         }
     }
 
-    /// A call on a path below the recorded directory.
+    /// Handles a call on a path below the recorded directory.
     pub fn on_path(
         &mut self,
         caller: &Caller,
@@ -257,12 +258,12 @@ impl Recorder {
         call: impl FnOnce(PathId) -> Syscall,
     ) -> Option<Then> {
         match self.target(caller, name, follow, false)? {
-            Target::Path(path, _) => Some(Then::record(call(path))),
-            Target::Opening(_) => None,
+            TracedTarget::Path(path, _) => Some(Then::record(call(path))),
+            TracedTarget::Opening(_) => None,
         }
     }
 
-    /// A call on the path that a descriptor was opened by.
+    /// Handles a call on the path of an open descriptor.
     pub fn on_opened_path(
         &mut self,
         caller: &Caller,
@@ -299,23 +300,29 @@ impl Recorder {
     }
 
     /// Processes the end of a descriptor's target, if its last descriptor was closed.
-    pub fn released(&mut self, caller: &Caller, held: Option<Held>) {
+    pub fn released(&mut self, caller: &Caller, held: Option<HeldFile>) {
         match held {
-            Some(Held::Opening(opening)) => {
+            Some(HeldFile::Opening(opening)) => {
                 let began = self.log.now();
                 self.closed(caller, &opening, began, 0);
             }
-            Some(Held::End(end)) => {
+            Some(HeldFile::End(end)) => {
                 if let Some(channel) = end.sends {
                     self.orders.send(&mut self.log, caller.who, channel);
                 }
             }
-            Some(Held::Listener(_)) | None => {}
+            Some(HeldFile::Listener(_)) | None => {}
         }
     }
 
-    /// Keeps the end of an opening.
-    pub fn closed(&mut self, caller: &Caller, opening: &Opening, began: Nanos, returned: i64) {
+    /// Records that an open file description was closed.
+    pub fn closed(
+        &mut self,
+        caller: &Caller,
+        opening: &RecordedOpening,
+        began: Nanos,
+        returned: i64,
+    ) {
         self.end_listing(caller, opening);
         let handle = opening.handle;
         self.push(caller, began, Syscall::Close { handle }, returned, false);
@@ -325,14 +332,14 @@ impl Recorder {
     }
 
     /// Records the release of a lock: all previous operations precede those of the next holder.
-    pub fn unlocked(&mut self, caller: &Caller, opening: &Opening) {
+    pub fn unlocked(&mut self, caller: &Caller, opening: &RecordedOpening) {
         let channel = self.orders.lock(opening.path);
         self.orders.send(&mut self.log, caller.who, channel);
         opening.locks.set(false);
     }
 
     /// Records a listing that has finished or was abandoned.
-    pub fn end_listing(&mut self, caller: &Caller, opening: &Opening) {
+    pub fn end_listing(&mut self, caller: &Caller, opening: &RecordedOpening) {
         if let Some(listing) = opening.listing.take() {
             let call = Syscall::List {
                 handle: opening.handle,

@@ -1,4 +1,5 @@
-//! From the names that a program uses to real paths, and to those below the recorded directory.
+//! Resolution of names that a program uses to real paths, and to paths below the recorded
+//! directory.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -9,37 +10,37 @@ use nix::fcntl::readlink;
 use nix::unistd::Pid;
 use trace::{PathId, PathInterner};
 
-/// As many links as the kernel follows. Source: path_resolution(7).
+/// Maximum number of links, as in the kernel. Source: path_resolution(7).
 const MAX_LINKS: u32 = 40;
 
 /// View of the filesystem of a process.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// The process: `/proc/self` is its own.
+pub struct ProcessView<'a> {
+    /// Process to which `/proc/self` refers.
     pub process: Pid,
     /// Real path of the root directory; empty for the root of the system.
     pub root: &'a [u8],
-    /// The real path of the directory where relative names begin.
+    /// Real path of the directory to which relative names refer.
     pub base: &'a [u8],
 }
 
 /// Result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The real path, through all links that the call follows.
+    /// Real path after all links that the call follows.
     pub real: Vec<u8>,
-    /// Below the recorded directory, the path for the trace.
+    /// Path for the trace, if the real path is below the recorded directory.
     pub below: Option<PathId>,
 }
 
-/// Resolves names, and remembers which paths are directories and no links.
+/// Resolves names, and caches which paths are real directories instead of links.
 pub struct Resolver {
     top: Vec<u8>,
-    /// All paths below the recorded directory that were named.
+    /// All paths below the recorded directory that occurred.
     pub paths: PathInterner,
-    /// Real directories, each with its place below the recorded one.
+    /// Real directories, each with its path below the recorded one.
     directories: HashMap<Vec<u8>, Option<PathId>>,
-    /// Whether there may be a symbolic link below the recorded directory.
+    /// True if there may be a symbolic link below the recorded directory.
     pub links_below: bool,
 }
 
@@ -55,12 +56,18 @@ impl Resolver {
     }
 
     /// Resolves a name. If `follow` is true, also follows a link in its last component.
-    pub fn resolve(&mut self, view: &View, name: &[u8], follow: bool) -> Resolved {
+    pub fn resolve(&mut self, view: &ProcessView, name: &[u8], follow: bool) -> Resolved {
         let mut links = 0;
         self.place(view, name, follow, &mut links)
     }
 
-    fn place(&mut self, view: &View, name: &[u8], follow: bool, links: &mut u32) -> Resolved {
+    fn place(
+        &mut self,
+        view: &ProcessView,
+        name: &[u8],
+        follow: bool,
+        links: &mut u32,
+    ) -> Resolved {
         let end = name.iter().rposition(|byte| *byte != b'/');
         let is_directory = end.is_none_or(|end| end + 1 < name.len());
         let trimmed = &name[..end.map_or(0, |end| end + 1)];
@@ -86,26 +93,27 @@ impl Resolver {
             return self.told_in(real, &parent, last);
         }
         let text = text.into_vec();
-        let from_there = View {
+        let from_there = ProcessView {
             base: &parent,
             ..*view
         };
         let mut target = self.place(&from_there, &text, true, links);
-        // A relative link is followed again when the trace is replayed; an absolute one would lead back here.
+        // The trace keeps the path of a relative link, because the replay follows the link again.
+        // An absolute link would point to the original directory, so the trace contains its target.
         if target.below.is_some() && !text.starts_with(b"/") {
             target.below = self.told_in(real, &parent, last).below.or(target.below);
         }
         target
     }
 
-    /// Whether nothing at this path can be a link, without a look at it.
+    /// Returns true if this path certainly is not a link, without accessing it.
     fn is_surely_no_link(&self, real: &[u8], parent: &[u8]) -> bool {
         let is_below = || self.directories.get(parent).is_some_and(Option::is_some);
         self.directories.contains_key(real) || !self.links_below && is_below()
     }
 
     /// Returns the real path of a name and follows links in all its components.
-    fn directory(&mut self, view: &View, name: &[u8], links: &mut u32) -> Vec<u8> {
+    fn directory(&mut self, view: &ProcessView, name: &[u8], links: &mut u32) -> Vec<u8> {
         let whole = name.strip_suffix(b"/").unwrap_or(name);
         if view.root.is_empty() && self.directories.contains_key(whole) {
             return whole.to_vec();
@@ -151,7 +159,7 @@ impl Resolver {
         self.directories.insert(real.to_vec(), below);
     }
 
-    /// The place of a real path below the recorded directory.
+    /// Returns the path below the recorded directory for a real path.
     pub fn below(&mut self, real: &[u8]) -> Option<PathId> {
         let rest = real.strip_prefix(&self.top[..])?;
         let is_below = rest.is_empty() || rest[0] == b'/';
@@ -186,14 +194,14 @@ impl Resolver {
     }
 }
 
-/// Puts the parts of a name on a stack, the first on top.
+/// Pushes the components of a name onto a stack, with the first on top.
 fn push_parts(stack: &mut Vec<Vec<u8>>, name: &[u8]) {
     let parts = name.split(|byte| *byte == b'/').rev();
     let parts = parts.filter(|part| !part.is_empty() && *part != b".");
     stack.extend(parts.map(<[u8]>::to_vec));
 }
 
-/// `/proc/self` would be the recorder.
+/// Replaces `/proc/self`, which would refer to the recorder.
 fn own_process(real: Vec<u8>, process: Pid) -> Vec<u8> {
     match &real[..] {
         b"/proc/self" | b"/proc/thread-self" => format!("/proc/{process}").into_bytes(),
@@ -233,7 +241,7 @@ mod tests {
 
     /// Returns the path below the recorded directory, or `!` and the real path if it is outside.
     fn led(resolver: &mut Resolver, base: &Path, name: &str, follow: bool) -> String {
-        let view = View {
+        let view = ProcessView {
             process: Pid::this(),
             root: b"",
             base: bytes(base),
@@ -271,7 +279,7 @@ mod tests {
             ("..", true, format!("!{}", real.display())),
             (".", true, String::new()),
         ];
-        // Twice: what was remembered must say the same.
+        // The second resolution uses the cache and must have the same result.
         for _ in 0..2 {
             for (name, follow, expected) in &cases {
                 assert_eq!(&led(&mut resolver, &top, name, *follow), expected, "{name}");
@@ -297,7 +305,7 @@ mod tests {
     fn an_other_root_is_no_way_out() {
         let (ground, mut resolver) = ground();
         let top = ground.path().canonicalize().unwrap().join("top");
-        let view = View {
+        let view = ProcessView {
             process: Pid::this(),
             root: bytes(&top),
             base: bytes(&top),

@@ -1,4 +1,4 @@
-//! A recording from the start of its command to the end of the last process.
+//! A recording from the start of its command to the end of its last process.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -13,15 +13,15 @@ use model::Nanos;
 use nix::unistd::Pid;
 use sys::ptrace::{self, Resume, Stop};
 use thiserror::Error;
-use trace::{EntryKind, OpenFlags, SyncEvent, Syscall, Trace, TraceHeader};
+use trace::{OpenFlags, SyncEvent, Syscall, Trace, TraceHeader, TracedKind};
 
 use crate::descriptors::ALL_MEMORY;
-use crate::files::{Files, Held};
+use crate::files::{HeldFile, RecordedFiles};
 use crate::filter;
 use crate::interruption::Interruption;
 use crate::log::Who;
 use crate::mappings::Memory;
-use crate::recorder::{Caller, Process, Recorder, Standing};
+use crate::recorder::{Caller, Recorder, Standing, TracedProcess};
 use crate::then::Then;
 use crate::tidy::tidy;
 use crate::tree;
@@ -29,7 +29,7 @@ use crate::tree;
 /// Limitation: programs in the recorded directory.
 const PROGRAM: &str =
     "Programs below the directory were run: how the kernel read them is not in the trace.";
-/// The order of threads among each other.
+/// Limitation: order between the threads of a process.
 const THREADS: &str = "Order between the threads of a process (futex) is recorded only if they communicate through pipes, sockets or file locks.";
 /// Processes that still ran when the command had ended.
 const KILLED: &str = "Processes that the command left behind were killed.";
@@ -39,23 +39,23 @@ const KILLED: &str = "Processes that the command left behind were killed.";
 pub struct Recording {
     /// Recorded operations.
     pub trace: Trace,
-    /// How the command ended.
+    /// Exit status of the command.
     pub ending: Ending,
 }
 
-/// How a command ended.
+/// Exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With this code.
+    /// The command exited with this code.
     Code(i32),
-    /// By this signal.
+    /// The command was killed by this signal.
     Signal(i32),
 }
 
-/// Why there is no recording.
+/// Reason why a recording failed.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The directory cannot be read.
+    /// The directory could not be read.
     #[error("cannot read {directory}: {error}; name a directory with --below")]
     Directory {
         /// The directory.
@@ -63,7 +63,7 @@ pub enum RecordError {
         /// Why.
         error: io::Error,
     },
-    /// The command cannot be started.
+    /// The command could not be started.
     #[error("cannot run {program}: {error}")]
     Command {
         /// Its program.
@@ -71,7 +71,7 @@ pub enum RecordError {
         /// Why.
         error: io::Error,
     },
-    /// Processes cannot be traced.
+    /// The processes could not be traced.
     #[error("cannot trace a process here: {0}; ptrace has to be allowed")]
     Tracing(#[from] io::Error),
 }
@@ -97,15 +97,15 @@ pub fn record(
     let before = tree::entries(&top, &mut recorder.resolver.paths, unseen).map_err(unreadable)?;
     for entry in &before {
         match entry.kind {
-            EntryKind::Symlink(_) => recorder.resolver.links_below = true,
-            EntryKind::Pipe => {
+            TracedKind::Symlink(_) => recorder.resolver.links_below = true,
+            TracedKind::Pipe => {
                 let channel = recorder.orders.channel();
                 recorder.named_pipes.insert(entry.path, channel);
             }
             _ => {}
         }
     }
-    let mut session = Session::start(recorder, command)?;
+    let mut session = RecordingSession::start(recorder, command)?;
     let ending = session.follow(left)?;
     if let Some(error) = session.started.take().and_then(ptrace::Started::fault) {
         let program = command.first().map(|program| program.to_string_lossy());
@@ -152,26 +152,26 @@ fn system() -> String {
     format!("{} {}", part(names.sysname()), part(names.release()))
 }
 
-struct Task {
+struct RecordedTask {
     caller: Caller,
     /// Start of the current call, and its action on return.
     pending: Option<(Nanos, Then)>,
     has_left: bool,
 }
 
-struct Session {
+struct RecordingSession {
     recorder: Recorder,
     started: Option<ptrace::Started>,
     first: Pid,
-    tasks: HashMap<Pid, Task>,
-    /// Threads that were seen before the one that made them said so.
+    tasks: HashMap<Pid, RecordedTask>,
+    /// New threads that stopped before the clone event of their parent.
     early: HashSet<Pid>,
     threads: u32,
     processes: u32,
     interruption: Interruption,
 }
 
-impl Session {
+impl RecordingSession {
     fn start(mut recorder: Recorder, command: &[OsString]) -> Result<Self, RecordError> {
         let words = command.iter().map(|word| CString::new(word.as_bytes()));
         let words: Vec<CString> = words.collect::<Result<_, _>>().map_err(io::Error::from)?;
@@ -191,7 +191,7 @@ impl Session {
         let caller = Caller {
             tid: first,
             who,
-            process: Rc::new(Process {
+            process: Rc::new(TracedProcess {
                 number: 0,
                 pid: first,
                 threads: RefCell::new(vec![0]),
@@ -220,7 +220,7 @@ impl Session {
     }
 
     fn add(&mut self, caller: Caller) {
-        let task = Task {
+        let task = RecordedTask {
             caller,
             pending: None,
             has_left: false,
@@ -228,7 +228,8 @@ impl Session {
         self.tasks.insert(task.caller.tid, task);
     }
 
-    /// Follows all processes until the last has ended; how the first did.
+    /// Follows all processes until the last one has ended. Returns the exit status of the first
+    /// one.
     fn follow(&mut self, left: &mut dyn FnMut(usize)) -> io::Result<Ending> {
         let mut ending = Ending::Code(0);
         while let Some((tid, stop)) = ptrace::wait()? {
@@ -274,7 +275,7 @@ impl Session {
             Stop::Signal(number) => signal = number,
             Stop::New | Stop::Exited(_) | Stop::Killed(_) => {}
         }
-        let waits = |task: &Task| task.pending.is_some();
+        let waits = |task: &RecordedTask| task.pending.is_some();
         let how = how.unwrap_or(match self.tasks.get(&tid).is_some_and(waits) {
             true => Resume::ToReturn,
             false => Resume::Run,
@@ -309,7 +310,7 @@ impl Session {
         Ok(())
     }
 
-    /// A thread has made another one, or a process.
+    /// Handles the creation of a thread or process.
     fn clones(&mut self, tid: Pid) -> io::Result<()> {
         let Some(new) = survived(ptrace::event_message(tid))? else {
             return Ok(());
@@ -328,7 +329,7 @@ impl Session {
         } else {
             self.processes += 1;
             self.interruption.living().all.insert(new);
-            Rc::new(Process {
+            Rc::new(TracedProcess {
                 number: self.processes - 1,
                 pid: new,
                 threads: RefCell::new(vec![thread]),
@@ -339,7 +340,7 @@ impl Session {
             process: process.number,
             thread,
         };
-        let copy = |files: &RefCell<Files>| Rc::new(RefCell::new(files.borrow().copy()));
+        let copy = |files: &RefCell<RecordedFiles>| Rc::new(RefCell::new(files.borrow().copy()));
         let caller = Caller {
             tid: new,
             who,
@@ -366,7 +367,7 @@ impl Session {
         Ok(())
     }
 
-    /// A process runs another program, in its first thread; all others have ended.
+    /// Handles an exec. The new program runs in the first thread, and all other threads have ended.
     fn executes(&mut self, tid: Pid) -> io::Result<()> {
         let former = survived(ptrace::event_message(tid))?.unwrap_or(tid);
         if former != tid {
@@ -418,7 +419,7 @@ impl Session {
         }
     }
 
-    /// A thread has ended.
+    /// Handles the end of a thread.
     fn gone(&mut self, tid: Pid) {
         self.leaves(tid);
         self.early.remove(&tid);
@@ -427,7 +428,7 @@ impl Session {
     }
 }
 
-/// Gives up a thread's memory; what was touched in it is kept if no other thread has it.
+/// Releases a thread's memory. Records the touched pages if no other thread shares the memory.
 fn drop_memory(recorder: &mut Recorder, caller: &mut Caller) {
     if Rc::strong_count(&caller.memory) == 1 {
         recorder.unmap(&caller.clone(), ALL_MEMORY);
@@ -435,8 +436,8 @@ fn drop_memory(recorder: &mut Recorder, caller: &mut Caller) {
     caller.memory = Rc::new(RefCell::new(Memory::default()));
 }
 
-/// Closes all descriptors if no other thread has them.
-fn close_all(recorder: &mut Recorder, caller: &Caller, files: Rc<RefCell<Files>>) {
+/// Closes all descriptors, unless another thread shares them.
+fn close_all(recorder: &mut Recorder, caller: &Caller, files: Rc<RefCell<RecordedFiles>>) {
     let Some(files) = Rc::into_inner(files) else {
         return;
     };
@@ -447,7 +448,7 @@ fn close_all(recorder: &mut Recorder, caller: &Caller, files: Rc<RefCell<Files>>
     }
 }
 
-/// The flags of the `clone` or one of its relatives that a thread is in. Source: clone(2).
+/// Returns the flags of the current `clone`, `clone3` or `vfork` of a thread. Source: clone(2).
 fn clone_flags(caller: &Caller) -> io::Result<u64> {
     let (number, argument) = ptrace::call_inside(caller.tid)?;
     Ok(match number as i64 {
@@ -458,7 +459,8 @@ fn clone_flags(caller: &Caller) -> io::Result<u64> {
     })
 }
 
-/// A thread that was killed while it was stopped is no error: its end is seen next.
+/// Returns `None` if a thread was killed while it was stopped. The end of the thread is reported
+/// next.
 fn survived<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
     match asked {
         Ok(answer) => Ok(Some(answer)),
@@ -467,7 +469,7 @@ fn survived<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// The permissions that new files of this program do not get. Format: proc_pid_status(5).
+/// Returns the umask of this process. Format: proc_pid_status(5).
 fn own_umask() -> u16 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -478,8 +480,8 @@ fn own_umask() -> u16 {
 
 /// Records the inherited descriptors that refer to files below the directory, such as a redirected
 /// standard output, as if the command had opened them.
-fn inherited(recorder: &mut Recorder, who: Who) -> Files {
-    let mut files = Files::default();
+fn inherited(recorder: &mut Recorder, who: Who) -> RecordedFiles {
+    let mut files = RecordedFiles::default();
     for number in 0..3 {
         let Some((real, position, flags)) = own_descriptor(number) else {
             continue;
@@ -497,12 +499,13 @@ fn inherited(recorder: &mut Recorder, who: Who) -> Files {
         };
         let outcome = trace::SyscallResult::Ok(0);
         recorder.log.push(who, Nanos(0), call, outcome);
-        files.insert(number, Held::Opening(opening), false);
+        files.insert(number, HeldFile::Opening(opening), false);
     }
     files
 }
 
-/// The real path, position and flags of a descriptor of this program's. Format: proc_pid_fdinfo(5).
+/// Returns the real path, position and flags of a descriptor of this process. Format:
+/// proc_pid_fdinfo(5).
 fn own_descriptor(number: i32) -> Option<(Vec<u8>, u64, OpenFlags)> {
     let real = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;

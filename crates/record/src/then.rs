@@ -4,20 +4,20 @@ use std::rc::Rc;
 
 use trace::{OpenFlags, PathId, Syscall};
 
-use crate::files::{End, Held, Opening};
+use crate::files::{End, HeldFile, RecordedOpening};
 use crate::orders::Channel;
 
 /// Information from the entry of a call, used when it returns.
 #[derive(Debug)]
 pub enum Then {
-    /// The call is kept as it is.
+    /// Records the call unchanged.
     Record {
         /// The call.
         call: Syscall,
-        /// Whether what it returns counts something.
+        /// True if the return value is a count, which is recorded.
         counts: bool,
     },
-    /// Something was opened.
+    /// A file was opened.
     Open {
         /// Its path.
         path: PathId,
@@ -27,86 +27,86 @@ pub enum Then {
         flags: OpenFlags,
         /// Permissions of a new file.
         mode: u16,
-        /// Whether another program does not get it.
+        /// True if the descriptor is closed on exec.
         close_on_exec: bool,
     },
-    /// An empty file was made and not opened.
+    /// An empty file was created and not opened.
     MakeFile {
         /// Its path.
         path: PathId,
         /// Its permissions.
         mode: u16,
     },
-    /// A named pipe or a socket was made.
+    /// A named pipe or a socket was created.
     MakePipe {
         /// Its path.
         path: PathId,
         /// Its permissions.
         mode: u16,
-        /// The descriptor of a socket that has this name now.
+        /// Descriptor of the socket that is bound to this path, and its name.
         socket: Option<(i32, Vec<u8>)>,
     },
-    /// Data was read or written, at this place or at the position.
+    /// Data was read or written at this offset, or at the file position.
     Transfer {
         /// Where.
-        opening: Rc<Opening>,
+        opening: Rc<RecordedOpening>,
         /// The descriptor.
         descriptor: i32,
         /// The place.
         offset: Option<u64>,
         /// Requested length in bytes.
         length: u64,
-        /// Whether it was written.
+        /// True for a write.
         writes: bool,
     },
-    /// Data went from one descriptor to another.
+    /// Data was transferred from one descriptor to another.
     Move {
         /// From where.
-        from: Side,
+        from: CopyEndpoint,
         /// To where.
-        to: Side,
+        to: CopyEndpoint,
         /// Requested length in bytes.
         length: u64,
-        /// Whether the filesystem did it by itself.
+        /// True if the filesystem may copy the data itself.
         in_filesystem: bool,
     },
-    /// The position is another one.
-    Seek(Rc<Opening>),
-    /// Names of a directory were read to this address.
+    /// The file position has changed.
+    Seek(Rc<RecordedOpening>),
+    /// Names of a directory were read into the buffer at this address.
     List {
         /// The directory.
-        opening: Rc<Opening>,
+        opening: Rc<RecordedOpening>,
         /// The address.
         buffer: u64,
-        /// Whether they are in the form of `getdents`, which has other places.
+        /// True if the names have the format of `getdents`, which has other offsets.
         old: bool,
     },
-    /// The last descriptor was closed.
-    Close(Rc<Opening>),
-    /// A descriptor was copied; what it is a copy of, if that is known.
+    /// The last descriptor of an open file description was closed.
+    Close(Rc<RecordedOpening>),
+    /// A descriptor was duplicated.
     Copy {
         /// Target of the descriptor.
-        held: Option<Held>,
-        /// Whether another program does not get it.
+        held: Option<HeldFile>,
+        /// True if the descriptor is closed on exec.
         close_on_exec: bool,
     },
-    /// A pipe was made, its descriptors written to this address; or a pair of sockets.
+    /// A pipe or a pair of sockets was created, and its descriptors were stored at this address.
     Pair {
         /// The address.
         address: u64,
-        /// Whether both directions go.
+        /// True if data can be sent in both directions.
         both_ways: bool,
-        /// Whether another program does not get it.
+        /// True if the descriptors are closed on exec.
         close_on_exec: bool,
     },
-    /// A socket got a name that is not in the recorded directory.
+    /// A socket was bound to a name outside the recorded directory.
     Bind {
         /// Its descriptor.
         descriptor: i32,
         /// Its name.
         name: Vec<u8>,
     },
-    /// A socket is connected, or will be.
+    /// A socket was connected, or a connection is in progress.
     Connect {
         /// Its descriptor.
         descriptor: i32,
@@ -115,31 +115,31 @@ pub enum Then {
         /// Requested name.
         name: Vec<u8>,
     },
-    /// A connection was accepted at this name.
+    /// A connection to this name was accepted.
     Accept {
         /// The name.
         name: Rc<Vec<u8>>,
-        /// Whether another program does not get it.
+        /// True if the descriptor is closed on exec.
         close_on_exec: bool,
     },
-    /// Something came from a pipe or socket.
+    /// Data was received from a pipe or socket.
     Receive(Rc<End>),
-    /// A file was locked, or released.
+    /// A file was locked or unlocked.
     Lock {
         /// Its opening.
-        opening: Rc<Opening>,
-        /// Whether it was released.
+        opening: Rc<RecordedOpening>,
+        /// True for an unlock.
         releases: bool,
     },
-    /// A file is in the memory.
+    /// A file was mapped into memory.
     Map {
         /// Its opening.
-        opening: Rc<Opening>,
-        /// The place in the file.
+        opening: Rc<RecordedOpening>,
+        /// Offset in the file.
         offset: u64,
         /// Bytes.
         length: u64,
-        /// Whether it shows the file itself, and whether it may be written.
+        /// Whether the mapping is shared, and whether it is shared and writable.
         modes: (bool, bool),
     },
     /// Mapped memory may have moved: old address, old length, new length.
@@ -151,32 +151,32 @@ pub enum Then {
         /// Real path of the directory.
         real: Vec<u8>,
     },
-    /// Something has another name, or one more.
+    /// A file or directory was renamed or linked.
     Renamed {
         /// The call, if both names are below the recorded directory.
         call: Option<Syscall>,
-        /// Both real paths.
+        /// Real paths before and after.
         real: [Vec<u8>; 2],
-        /// Whether it is a directory.
+        /// True for a directory.
         is_directory: bool,
-        /// Below the recorded directory, the name of a file that came from elsewhere.
+        /// Path of a file that was moved in from outside the recorded directory.
         came: Option<PathId>,
     },
-    /// A link was made; whether it is a symbolic one.
+    /// A link was created. The flag is true for a symbolic link.
     Linked(Syscall, bool),
-    /// The process may be in another directory, or have another root.
+    /// The process may have changed its working directory or root.
     Moved {
-        /// Whether its root is another.
+        /// True if the root may have changed.
         root: bool,
     },
     /// A child may have ended. `waitid` stores its number at this address.
     Wait(Option<u64>),
-    /// Names may lead elsewhere.
+    /// Mounts may have changed, so names may resolve differently.
     Remounted,
 }
 
 impl Then {
-    /// A call whose return value counts nothing.
+    /// Creates a record of a call whose return value is not a count.
     pub fn record(call: Syscall) -> Self {
         Self::Record {
             call,
@@ -185,11 +185,11 @@ impl Then {
     }
 }
 
-/// One side of data that goes from one descriptor to another.
+/// Source or target of a transfer between two descriptors.
 #[derive(Debug)]
-pub struct Side {
+pub struct CopyEndpoint {
     /// Target of the descriptor, if known.
-    pub held: Option<Held>,
+    pub held: Option<HeldFile>,
     /// The descriptor.
     pub descriptor: i32,
     /// The offset, unless the call uses the file position.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use trace::{EntryKind, PathId, PathInterner, TreeEntry};
+use trace::{PathId, PathInterner, TracedKind, TreeEntry};
 
 /// Limitation of the recorded trees.
 const DEVICES: &str = "Device nodes are omitted.";
@@ -34,7 +34,7 @@ pub fn entries(
 struct Walk<'a> {
     paths: &'a mut PathInterner,
     unseen: &'a mut BTreeSet<&'static str>,
-    /// Files of several names, by device and inode, and the first of these.
+    /// First names of files with several names, by device and inode.
     names: HashMap<(u64, u64), PathId>,
     entries: Vec<TreeEntry>,
 }
@@ -62,20 +62,20 @@ impl Walk<'_> {
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", at.display())))?;
         let kind = found.file_type();
         let kind = if kind.is_dir() {
-            EntryKind::Directory
+            TracedKind::Directory
         } else if let Some(first) = self.first_name(&found, path) {
-            EntryKind::Link(first)
+            TracedKind::Link(first)
         } else if kind.is_file() {
-            EntryKind::File { size: found.len() }
+            TracedKind::File { size: found.len() }
         } else if kind.is_symlink() {
-            EntryKind::Symlink(fs::read_link(at)?.into_os_string().into_vec())
+            TracedKind::Symlink(fs::read_link(at)?.into_os_string().into_vec())
         } else if kind.is_fifo() || kind.is_socket() {
-            EntryKind::Pipe
+            TracedKind::Pipe
         } else {
             self.unseen.insert(DEVICES);
             return Ok(());
         };
-        let is_directory = kind == EntryKind::Directory;
+        let is_directory = kind == TracedKind::Directory;
         let mode = (found.mode() & 0o7777) as u16;
         self.entries.push(TreeEntry { path, kind, mode });
         match is_directory {
@@ -84,7 +84,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The name under which this file was found before; the first is kept.
+    /// Returns the first name under which this file was found. Stores this path if it is the first
+    /// one.
     fn first_name(&mut self, found: &fs::Metadata, path: PathId) -> Option<PathId> {
         if found.nlink() < 2 {
             return None;
@@ -118,11 +119,11 @@ mod tests {
             .collect();
         let file = paths.intern(b"d/f");
         let expected = [
-            ("d".to_owned(), &EntryKind::Directory),
-            ("d/f".to_owned(), &EntryKind::File { size: 5 }),
-            ("p".to_owned(), &EntryKind::Pipe),
-            ("s".to_owned(), &EntryKind::Symlink(b"nowhere".to_vec())),
-            ("z".to_owned(), &EntryKind::Link(file)),
+            ("d".to_owned(), &TracedKind::Directory),
+            ("d/f".to_owned(), &TracedKind::File { size: 5 }),
+            ("p".to_owned(), &TracedKind::Pipe),
+            ("s".to_owned(), &TracedKind::Symlink(b"nowhere".to_vec())),
+            ("z".to_owned(), &TracedKind::Link(file)),
         ];
         assert_eq!(shown, expected);
         assert_eq!(found[1].mode, 0o640);

@@ -12,9 +12,9 @@ use stats::{
     ResultChange, ShortlistState, SuitesByGroup, analyse, compare_campaigns, compare_sessions,
 };
 
-/// Sessions on each side of a comparison.
+/// Number of sessions on each side of a comparison.
 const SESSIONS: usize = 3;
-/// The share that may be false.
+/// Maximum share of false findings.
 const LIMIT: f64 = 0.05;
 
 fn main() -> ExitCode {

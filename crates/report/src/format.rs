@@ -1,4 +1,4 @@
-//! The formats by name, and the one door to all of them.
+//! Formats of a report by name, and one function that renders all of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,9 +20,9 @@ pub enum ReportFormat {
     Html,
     /// One line for each cell, phase and metric.
     Csv,
-    /// Facts and analysis, complete.
+    /// Complete facts and analysis.
     Json,
-    /// Tables as GitHub shows them.
+    /// Tables in GitHub's Markdown.
     Markdown,
     /// The output format of bonnie++ 2.00, for `bon_csv2html` and `bon_csv2txt`.
     BonnieCsv,
@@ -30,7 +30,7 @@ pub enum ReportFormat {
     Iozone,
 }
 
-/// A word that names no format.
+/// The error for a word that is not a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFormat(String);
 
@@ -46,7 +46,7 @@ impl ReportFormat {
         Self::Iozone,
     ];
 
-    /// The word on the command line.
+    /// Returns the name of the format on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -86,7 +86,8 @@ impl fmt::Display for UnknownFormat {
 
 impl std::error::Error for UnknownFormat {}
 
-/// The report of a campaign; `analysis` is that of the same `results`. The page is without maps here: see [`page::page`].
+/// Renders the report of a campaign. `analysis` must be the analysis of `results`. The page has no
+/// maps; see [`page::page`].
 pub fn render(
     format: ReportFormat,
     results: &CampaignResults,

@@ -29,7 +29,7 @@ fn ranked(analysis: &Analysis) -> Vec<(&ResultRow, Vec<String>)> {
     rows.map(|row| (row, texts(row))).collect()
 }
 
-/// The lines of a report that begin with the name of a phase, as words.
+/// Splits the report lines of a phase into words.
 fn phase_lines(report: &str, phase: &str, bar: bool) -> Vec<Vec<String>> {
     report
         .lines()

@@ -43,8 +43,8 @@ pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines}
 pub use text::claims::excluded_figures;
 pub use text::command::shell_quote;
 pub use text::replication;
+pub use text::sanitize::{escape_invisible, wrap};
 pub use text::scale::UnitScale;
-pub use text::text::{escape_invisible, wrap};
 
 #[cfg(test)]
 mod js_parity_tests;

@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::request_log::{LoggedRequest, RequestClass, attribute_time, completes_within};
 use crate::{RequestKind, SECTOR};
 
-/// Regions into which a disk is cut.
+/// Number of regions into which a disk is divided.
 pub const REGIONS: usize = 16;
-/// Bins of a map along the time.
+/// Number of bins along the time axis of a map.
 pub const COLUMNS: usize = 96;
-/// Bins of a map along the disk.
+/// Number of bins along the disk axis of a map.
 pub const ROWS: usize = 48;
 
 /// Work on one region of a disk.
@@ -21,13 +21,14 @@ pub struct Region {
     pub read: Bytes,
     /// Bytes written, of all kinds.
     pub written: Bytes,
-    /// Of both, what the filesystem calls metadata, outside its journal.
+    /// Bytes read and written that are metadata of the filesystem, without its journal.
     pub metadata: Bytes,
-    /// Of both, the filesystem's own journal.
+    /// Bytes read and written that belong to the filesystem's journal.
     pub journal: Bytes,
     /// Bytes discarded.
     pub discarded: Bytes,
-    /// Time in which a request here was the next to be done. Flushes have no place.
+    /// Time during which the next request to complete was in this region. Flushes belong to no
+    /// region.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
 }
@@ -79,7 +80,7 @@ fn bin(value: u64, whole: u64, bins: usize) -> usize {
     (bin as usize).min(bins - 1)
 }
 
-/// A map of place over time in [`ROWS`] by [`COLUMNS`] bins.
+/// A map of accesses by location and time, with [`ROWS`] by [`COLUMNS`] bins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DensityMap {
     /// The bins, row by row from the first sector, each row in order of time. An empty bin is 0.
@@ -88,7 +89,8 @@ pub struct DensityMap {
     /// an eighth of the bytes of the fullest bin, or 2 for at least half. Packed by
     /// [`run_lengths`].
     pub bins: String,
-    /// Flushes in each column: nothing (0), or the number of binary digits of their number, up to 15. Packed likewise.
+    /// Flushes in each column: 0, or the number of binary digits of their count, at most 15. Packed
+    /// by [`run_lengths`].
     pub flushes: String,
 }
 
@@ -135,7 +137,7 @@ impl DensityMap {
     }
 }
 
-/// The kind of a request in a map; a flush has no place.
+/// Returns the kind of a request in a map. Returns `None` for a flush, which has no location.
 fn kind(entry: &LoggedRequest) -> Option<usize> {
     match (entry.served.request.operation, entry.content()) {
         (RequestKind::Flush, _) => None,
@@ -149,7 +151,7 @@ fn kind(entry: &LoggedRequest) -> Option<usize> {
 
 fn level(kinds: &[u64; KINDS], fullest: u64) -> u8 {
     let all: u64 = kinds.iter().sum();
-    // Of kinds with as many bytes, the first.
+    // The first of several kinds with equally many bytes.
     let most = (0..KINDS).rev().max_by_key(|kind| kinds[*kind]);
     let density = u8::from(all >= fullest / 8) + u8::from(all >= fullest / 2);
     match all {

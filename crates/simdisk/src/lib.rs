@@ -28,18 +28,18 @@ pub const DRIVER_SOURCE: [(&str, &str); 7] = [
     ("flash.c", include_str!("../c/flash.c")),
 ];
 
-/// Bytes of a sector.
+/// Size of a sector in bytes.
 pub const SECTOR: u64 = 512;
 
 /// Kind of a disk request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestKind {
-    /// Bytes of it.
+    /// Read data.
     Read,
-    /// To keep bytes.
+    /// Write data.
     Write,
-    /// That what was written before survives a loss of power.
+    /// Make earlier writes survive a loss of power.
     Flush,
     /// Marks bytes as no longer needed.
     Discard,
@@ -63,7 +63,7 @@ impl RequestKind {
 /// A disk request and its arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskRequest {
-    /// When the disk got it.
+    /// Arrival time at the disk.
     pub arrived: Nanos,
     /// What.
     pub operation: RequestKind,
@@ -71,33 +71,33 @@ pub struct DiskRequest {
     pub sector: u64,
     /// Number of sectors; 0 for a flush.
     pub sectors: u32,
-    /// Whether a write may not end in the cache (forced unit access).
+    /// True if a write must reach the medium (forced unit access).
     pub forced: bool,
-    /// The caller's name for it.
+    /// Identifier chosen by the caller.
     pub tag: u64,
 }
 
-/// Where the time of a request went.
+/// Component of the service time of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeComponent {
-    /// For requests before it, or for room in the cache.
+    /// Wait for earlier requests, or for space in the cache.
     Waiting,
-    /// Until the disk has understood it.
+    /// Command processing by the disk.
     Command,
-    /// The arm moves, or another head is chosen.
+    /// Arm movement, or change to another head.
     Seek,
-    /// The sector comes round.
+    /// Rotation until the sector reaches the head.
     Rotation,
-    /// Bytes move: under the head, or over the bus.
+    /// Data transfer under the head or over the bus.
     Transfer,
-    /// Flash is read or programmed.
+    /// Reading or programming of flash.
     #[serde(rename = "cells")]
     FlashProgram,
-    /// Flash is made free for it.
+    /// Garbage collection that frees flash for the request.
     #[serde(rename = "collection")]
     GarbageCollection,
-    /// A flush waits until the cache is empty.
+    /// Wait of a flush until the cache is empty.
     #[serde(rename = "emptying")]
     CacheDestage,
 }
@@ -130,12 +130,12 @@ impl TimeComponent {
     }
 }
 
-/// A request that is done.
+/// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRequest {
     /// The request.
     pub request: DiskRequest,
-    /// When it was done.
+    /// Completion time.
     pub completed: Nanos,
     /// Time components, indexed by [`Part::ALL`]. Their sum is the total time.
     pub parts: [Nanos; TimeComponent::ALL.len()],
@@ -147,7 +147,7 @@ impl CompletedRequest {
         Nanos(self.completed.0 - self.request.arrived.0)
     }
 
-    /// One part of that.
+    /// Returns one time component.
     pub const fn part(&self, part: TimeComponent) -> Nanos {
         self.parts[part as usize]
     }
@@ -158,13 +158,13 @@ impl CompletedRequest {
 pub struct DiskCounters {
     /// Number of arm movements.
     pub seeks: u64,
-    /// Reads that a buffer or a cache served.
+    /// Number of reads served from a buffer or cache.
     pub cache_hits: u64,
-    /// 4 KiB that the host wrote.
+    /// Number of 4 KiB slots written by the host.
     pub slots_written: u64,
-    /// 4 KiB that the flash was programmed with.
+    /// Number of 4 KiB slots programmed into flash.
     pub slots_programmed: u64,
-    /// Blocks of flash that were erased.
+    /// Number of erased flash blocks.
     pub erases: u64,
 }
 
@@ -176,7 +176,7 @@ impl DiskCounters {
     }
 }
 
-/// Why there is no disk, or no answer from it.
+/// Reason why a disk cannot be created or cannot serve a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
     /// The model is inconsistent or does not support this size.

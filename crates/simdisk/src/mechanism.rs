@@ -1,5 +1,5 @@
-//! The mechanism, which is C so that the driver of a guest's disk compiles the same (`c/disk.h`), and the one file
-//! of this crate that calls it.
+//! Interface to the mechanism, the only file of this crate that calls it. The mechanism is written
+//! in C (`c/disk.h`), so the driver of a guest's disk can compile the same code.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -18,7 +18,7 @@ const NEVER: u64 = u64::MAX;
 /// `struct fsd_zone`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Zone {
+struct MechanismZone {
     cylinders: u32,
     sectors: u32,
 }
@@ -36,7 +36,7 @@ struct RotatingNumbers {
     heads: u32,
     read_ahead: u32,
     zones: u32,
-    zone: [Zone; ZONES],
+    zone: [MechanismZone; ZONES],
     age_weight: u32,
 }
 
@@ -59,7 +59,7 @@ struct FlashNumbers {
     writes_before: u32,
 }
 
-/// `struct fsd_parameters`: what a disk is, as the mechanism takes it.
+/// `struct fsd_parameters`: parameters of a disk in the format of the mechanism.
 #[repr(C)]
 #[derive(Clone, Default)]
 pub struct MechanismParams {
@@ -100,7 +100,7 @@ struct RawCounts {
     erases: u64,
 }
 
-/// `struct fsd_disk`, which only the mechanism looks into.
+/// `struct fsd_disk`, which only the mechanism accesses.
 #[repr(C)]
 struct RawDisk {
     _private: [u8; 0],
@@ -139,7 +139,7 @@ fn rotating(disk: &Rotating) -> RotatingNumbers {
         ..RotatingNumbers::default()
     };
     for (to, zone) in numbers.zone.iter_mut().zip(&disk.zones) {
-        *to = Zone {
+        *to = MechanismZone {
             cylinders: zone.cylinders,
             sectors: zone.sectors,
         };
@@ -205,7 +205,8 @@ impl MechanismParams {
         }
     }
 
-    /// The same as bytes, for the driver of a guest: `struct fsd_parameters` of a little-endian machine.
+    /// Returns the parameters as bytes for the driver of a guest: `struct fsd_parameters` of a
+    /// little-endian machine.
     pub fn bytes(&self) -> Vec<u8> {
         let r = &self.rotating;
         let f = &self.flash;
@@ -255,9 +256,9 @@ impl MechanismParams {
     }
 }
 
-/// A disk after a model.
+/// A disk simulated from a model.
 pub struct SimulatedDisk {
-    /// Where the mechanism keeps what it knows.
+    /// State of the mechanism.
     memory: Box<[u64]>,
 }
 
@@ -268,10 +269,10 @@ impl fmt::Debug for SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// Makes one.
+    /// Creates a disk.
     ///
     /// # Errors
-    /// When its numbers make no disk of this size.
+    /// Returns an error if the model does not support this size.
     pub fn new(parameters: &MechanismParams) -> Result<Self, DiskError> {
         let size = parameters.memory()?;
         let mut memory = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
@@ -352,9 +353,9 @@ impl SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// Requests that it holds at most.
+    /// Maximum number of requests in the disk.
     pub const REQUESTS: usize = REQUESTS;
-    /// Sectors of a read or a write at most.
+    /// Maximum number of sectors of a read or write.
     pub const MAX_MECHANISM: u32 = 2048;
 }
 

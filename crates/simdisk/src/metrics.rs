@@ -7,13 +7,13 @@ use crate::{
     TimeComponent,
 };
 
-/// Flash is measured at this size: its blocks are those that its numbers say.
+/// Size of measured flash disks. The block size is that of the model.
 const FLASH: Bytes = Bytes(4 << 30);
-/// Sectors of the unit of random access: 4 KiB.
+/// Sectors of a random request: 4 KiB.
 const RANDOM_REQUEST_SECTORS: u32 = 8;
-/// Sectors of a request of a stream: 128 KiB.
+/// Sectors of a sequential request: 128 KiB.
 const SEQUENTIAL_REQUEST_SECTORS: u32 = 256;
-/// Requests of a measurement at random places.
+/// Number of requests per random measurement.
 const REQUESTS: u64 = 20_000;
 /// Number of writes after which the contents of the cache are negligible compared with the flash.
 const STEADY_STATE_WRITES: u64 = 400_000;
@@ -103,7 +103,8 @@ impl PreconditionedDisk {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Mixes the bits of a number with SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 const fn mixed(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -167,10 +168,10 @@ pub fn random_iops(
     Ok(rates(&bench.serve(depth, requests)?).0)
 }
 
-/// The mean time of one access of 4 KiB at a random place, in seconds.
+/// Returns the mean latency of random 4 KiB requests, in seconds.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn latency(model: &DiskModel, operation: RequestKind) -> Result<f64, DiskError> {
     let state = match operation {
         RequestKind::Read => FlashState::Steady,
@@ -179,10 +180,10 @@ pub fn latency(model: &DiskModel, operation: RequestKind) -> Result<f64, DiskErr
     random_iops(model, operation, 1, state).map(|rate| 1.0 / rate)
 }
 
-/// The mean seek before a read at a random place, in seconds.
+/// Returns the mean seek time of random reads, in seconds.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn seek(model: &DiskModel) -> Result<f64, DiskError> {
     let mut bench = PreconditionedDisk::new(model, FlashState::default())?;
     let requests = bench.scattered(RequestKind::Read, REQUESTS);
@@ -191,11 +192,12 @@ pub fn seek(model: &DiskModel) -> Result<f64, DiskError> {
     Ok(all as f64 / served.len() as f64 / 1e9)
 }
 
-/// A stream of requests of 128 KiB in bytes a second: 32 at a time on flash, 2 on a disk that rotates; from its
-/// beginning, or, on one that rotates, at its end.
+/// Returns the sequential rate with requests of 128 KiB, in bytes per second. The queue depth is 32
+/// on flash and 2 on a rotating disk. Measures at the end of the disk if `at_end` is true, and at
+/// the start otherwise.
 ///
 /// # Errors
-/// When the numbers make no disk.
+/// Returns an error if the model is invalid.
 pub fn sequential_bandwidth(
     model: &DiskModel,
     operation: RequestKind,

@@ -1,10 +1,10 @@
-//! A journal of requests, served by a disk after a model.
+//! Replay of a request log on a simulated disk.
 
 use model::Nanos;
 
 use crate::{CompletedRequest, DiskError, DiskRequest, SimulatedDisk};
 
-/// When a request comes.
+/// Rule for the arrival times of replayed requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadModel {
     /// At its time in the log, however long the disk takes.

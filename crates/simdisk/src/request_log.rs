@@ -10,7 +10,8 @@ const RECORD: usize = 40 + 8 * TimeComponent::ALL.len();
 /// First byte of the packed format: its version.
 const VERSION: u8 = 1;
 const LEVEL: i32 = 6;
-/// No more is unpacked than this many requests: the driver keeps fewer between two readings.
+/// Maximum number of requests to unpack. The driver keeps fewer requests between two reads of its
+/// log.
 const MAX_JOURNAL_SIZE: u64 = 16 << 20;
 
 const FORCED: u8 = 1;
@@ -29,7 +30,7 @@ pub enum RequestClass {
     Journal,
 }
 
-/// A request as the driver saw it.
+/// A request as logged by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedRequest {
     /// The request, its completion time and its time components.
@@ -38,19 +39,19 @@ pub struct LoggedRequest {
     pub depth: u16,
     /// Flags from the kernel: forced, metadata, synchronous, read-ahead.
     pub flags: u8,
-    /// Which disk, from 0.
+    /// Index of the disk, from 0.
     pub disk: u32,
 }
 
 impl LoggedRequest {
-    /// The flags of a request.
+    /// Returns the flags of a request.
     pub const fn flags(forced: bool, metadata: bool, journal: bool) -> u8 {
         let forced = if forced { FORCED } else { 0 };
         let metadata = if metadata { METADATA } else { 0 };
         forced | metadata | if journal { JOURNAL } else { 0 }
     }
 
-    /// Whether the filesystem called it metadata, its journal among that.
+    /// Returns true if the filesystem marked the request as metadata, which includes its journal.
     pub const fn is_metadata(&self) -> bool {
         self.flags & METADATA != 0
     }
@@ -84,7 +85,7 @@ pub fn mark_journal(entries: &mut [LoggedRequest], pieces: &[(u64, u64)]) {
     }
 }
 
-/// Why a journal cannot be read.
+/// Error for a request log that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the journal of the disk is damaged, or of another version of fsarena")]
 pub struct CorruptLog;
@@ -126,7 +127,7 @@ pub fn from_driver(bytes: &[u8]) -> Vec<LoggedRequest> {
     bytes.chunks_exact(RECORD).map(read).collect()
 }
 
-/// Packs entries, column by column: what follows each other is alike.
+/// Packs entries column by column, because consecutive values of a column are similar.
 pub fn pack(entries: &[LoggedRequest]) -> Vec<u8> {
     let mut columns = Vec::new();
     let mut put = |values: &mut dyn Iterator<Item = u64>| {
@@ -164,10 +165,10 @@ pub fn pack(entries: &[LoggedRequest]) -> Vec<u8> {
     packed
 }
 
-/// The entries again.
+/// Unpacks entries.
 ///
 /// # Errors
-/// When they are not what [`pack`] made.
+/// Returns an error if the bytes were not created by [`pack`].
 pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
     let (version, packed) = packed.split_first().ok_or(CorruptLog)?;
     if *version != VERSION {
@@ -286,7 +287,7 @@ pub fn stats_within(entries: &[LoggedRequest], spans: &[(Nanos, Nanos)]) -> Simu
     work
 }
 
-/// Whether a request was done in one of some spans.
+/// Returns true if a request completed in one of the spans.
 pub fn completes_within(entry: &LoggedRequest, spans: &[(Nanos, Nanos)]) -> bool {
     let done = entry.served.completed;
     spans
@@ -297,7 +298,7 @@ pub fn completes_within(entry: &LoggedRequest, spans: &[(Nanos, Nanos)]) -> bool
 /// Receives time spans, each with the request that accounts for it, or `None` for idle time.
 pub(crate) type TimeSink<'a, 'e> = &'a mut dyn FnMut(Option<&'e LoggedRequest>, Nanos, Nanos);
 
-/// Gives each moment of some spans to the request in the disk that is done next.
+/// Attributes each moment of the spans to the request in the disk that completes next.
 pub(crate) fn attribute_time<'e>(
     entries: &'e [LoggedRequest],
     spans: &[(Nanos, Nanos)],

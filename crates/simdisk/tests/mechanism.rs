@@ -1,5 +1,5 @@
-//! The mechanisms against closed formulas, against what holds for every disk, and against the published formulas for
-//! write amplification.
+//! Tests of the mechanisms against closed formulas, general properties of disks, and published
+//! formulas for write amplification.
 
 use model::{Bytes, DiskModel, Flash, FlashState, Mechanism, Nanos, Rotating, Zone};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn model(mechanism: Mechanism) -> DiskModel {
     }
 }
 
-/// 8 heads, tracks of 1000 and 500 sectors: 6 million sectors.
+/// Returns a disk with 8 heads and tracks of 1000 and 500 sectors: 6 million sectors.
 fn rotating() -> DiskModel {
     model(Mechanism::Rotating(Rotating {
         turn: Nanos(8 * MS),
@@ -89,7 +89,7 @@ fn read(arrived: u64, sector: u64) -> DiskRequest {
     request(arrived, RequestKind::Read, sector, 8)
 }
 
-/// Serves one request after another, each when the one before it is done.
+/// Serves requests one at a time, each after completion of the previous one.
 fn one_by_one(
     disk: &mut SimulatedDisk,
     requests: impl IntoIterator<Item = DiskRequest>,
@@ -116,7 +116,8 @@ fn one_by_one(
     requests.into_iter().map(serve).collect()
 }
 
-/// Numbers that look random: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Returns pseudorandom numbers from SplitMix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 fn scattered(count: u64, below: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(move |i| {
         let z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -130,7 +131,7 @@ fn scattered(count: u64, below: u64) -> impl Iterator<Item = u64> {
 fn a_random_read_is_command_seek_rotation_and_transfer() {
     let model = rotating();
     let mut disk = disk(&model, model.capacity().unwrap());
-    // From sector 0 to cylinder 500, which begins the second zone: half of all cylinders.
+    // From sector 0 to cylinder 500, the start of the second zone, after half of all cylinders.
     let second_zone = 500 * 8 * 1000;
     let [first, second] = one_by_one(&mut disk, [read(0, 0), read(0, second_zone)])[..] else {
         panic!("two requests")
@@ -147,7 +148,8 @@ fn a_random_read_is_command_seek_rotation_and_transfer() {
         Nanos(8 * 8 * MS / 1000)
     );
     assert_eq!(first.completed, Nanos(8 * MS + 64 * US));
-    // A line from 8 ms at a third of all cylinders to 16 ms at all of them; 1000 / 3 is 333.
+    // The seek time is linear from 8 ms at a third of all cylinders to 16 ms at all of them; 1000 /
+    // 3 is 333.
     let seek = 8 * MS + 8 * MS * (500 - 333) / (1000 - 333);
     assert_eq!(second.part(TimeComponent::Seek), Nanos(seek));
     // Tracks are skewed by the time of a track change before a write: 1.5 ms for each head and each
@@ -175,7 +177,8 @@ fn random_reads_take_the_average_seek_and_half_a_revolution() {
         let all: u64 = served.iter().map(|s| s.part(part).0).sum();
         all as f64 / served.len() as f64 / MS as f64
     };
-    // Over a third of the cylinders on average; the curve is concave below that, and outer tracks hold more.
+    // The mean distance is a third of the cylinders. The curve is concave below that, and outer
+    // tracks hold more.
     assert!(
         (7.0..8.6).contains(&mean(TimeComponent::Seek)),
         "{}",
@@ -192,7 +195,8 @@ fn random_reads_take_the_average_seek_and_half_a_revolution() {
 fn stream_rate_equals_the_rate_of_its_zone() {
     let model = rotating();
     let mut disk = disk(&model, model.capacity().unwrap());
-    // 80 tracks in one stream: a track and a change of head each, every eighth time to the next cylinder.
+    // 80 tracks in one stream: one rotation and one head switch per track. Every eighth switch is
+    // to the next cylinder.
     let reads = (0..80 * 5).map(|i| request(0, RequestKind::Read, i * 200, 200));
     let journal: Vec<_> = reads.map(|r| (r, Nanos(0))).collect();
     let served = replay(&mut disk, &journal, LoadModel::Open).unwrap();
@@ -218,7 +222,7 @@ fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
         "it follows: {:?}",
         served[1]
     );
-    // 15 tracks would pass under the head before it.
+    // Without a seek, 15 tracks would pass under the head first.
     assert!(served[2].time().0 < 30 * MS, "{:?}", served[2]);
     assert!(served[2].part(TimeComponent::Seek).0 > 0, "{:?}", served[2]);
 }
@@ -236,12 +240,13 @@ fn disk_with_a_queue_serves_near_requests_first() {
         let served = replay(&mut disk, &reads.collect::<Vec<_>>(), LoadModel::Open).unwrap();
         served.iter().map(|s| s.completed.0).max().unwrap()
     };
-    // Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives" (1994): about half at 32.
+    // Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives" (1994): about
+    // half at queue depth 32.
     let ratio = near(32) as f64 / near(1) as f64;
     assert!((0.3..0.65).contains(&ratio), "{ratio}");
 }
 
-/// The longest that positioning takes on the rotating disk here.
+/// Maximum positioning time of this rotating disk.
 const LONGEST: u64 = 16 * MS + 500 * US + 8 * MS;
 
 #[test]
@@ -343,7 +348,7 @@ fn a_controller_turns_to_one_command_at_a_time() {
     }
     let expected: Vec<Nanos> = (1..=10).map(|turn| Nanos((80 * turn + 20) * US)).collect();
     assert_eq!(ends, expected);
-    // A command alone takes as long as without such a limit.
+    // A single command takes as long as without this limit.
     let later = read(10 * MS, 4096);
     assert_eq!(one_by_one(&mut disk, [later])[0].time(), alone);
 }
@@ -374,11 +379,12 @@ fn a_flush_of_flash_programs_a_page_that_is_not_full_unless_the_cache_is_protect
     assert_eq!(counts.slots_programmed, 0);
 }
 
-/// Overwrites of 4 KiB at random on a disk that is in its steady state, until it has been written once more.
+/// Returns the write amplification of random 4 KiB overwrites on a disk in the steady state, until
+/// as many bytes as its capacity were written.
 fn amplification(spare: u32) -> f64 {
     let mut model = flash(spare, FlashState::Steady);
     model.cache = Bytes::mib(1);
-    // The formulas hold for very many blocks: small ones.
+    // The formulas hold for a large number of blocks, so the blocks are small.
     if let Mechanism::Flash(disk) = &mut model.mechanism {
         disk.block = 8;
     }
@@ -390,7 +396,7 @@ fn amplification(spare: u32) -> f64 {
     disk.counters().write_amplification().unwrap()
 }
 
-/// Lambert's W, by Newton's method.
+/// Computes Lambert's W with Newton's method.
 fn lambert(x: f64) -> f64 {
     let mut w = -0.5_f64;
     for _ in 0..100 {
@@ -404,8 +410,8 @@ fn overwrite_amplification_matches_published_formulas() {
     for spare in [100, 200, 400] {
         let measured = amplification(spare);
         let alpha = 1.0 + f64::from(spare) / 1000.0;
-        // Desnoyers, "Analytic modeling of SSD write performance" (SYSTOR 2012): cleaning the oldest block first,
-        // which greedy collection does not exceed.
+        // Desnoyers, "Analytic modeling of SSD write performance" (SYSTOR 2012): cleaning the
+        // oldest block first. Greedy collection does not exceed this.
         let oldest_first = alpha / (alpha + lambert(-alpha * (-alpha).exp()));
         // Agarwal and Marrow, "A closed-form expression for write amplification in NAND flash" (2010), greedy.
         let rho = alpha - 1.0;
@@ -520,7 +526,7 @@ fn any_requests() -> impl Strategy<Value = Vec<DiskRequest>> {
     proptest::collection::vec(made, 1..400).prop_map(|mut requests| {
         let mut now = 0;
         for request in &mut requests {
-            // Bursts and pauses.
+            // Alternates bursts and pauses.
             now += if request.arrived.0 < 2_000_000 {
                 0
             } else {
@@ -563,7 +569,8 @@ proptest! {
         let model = DiskModel { queue, cache: Bytes(cache), ..rotating() };
         let journal: Vec<_> = requests.into_iter().map(|r| (r, Nanos(0))).collect();
         let served = replay(&mut disk(&model, SIZE), &journal, LoadModel::Open).unwrap();
-        // A transfer of 1 MiB goes over at most five tracks of 500 sectors; an extent of the cache over less.
+        // A transfer of 1 MiB covers at most five tracks of 500 sectors. An extent of the cache
+        // covers fewer.
         let each = LONGEST + 5 * (8 * MS + 2 * MS);
         let held = SimulatedDisk::REQUESTS as u64 + 1024;
         for one in &served {

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 
 use stats::fixture::costs::SimulationSpec;
-use stats::fixture::error_rates::{ErrorRates, Sum, differences_of_a_fifth, scenarios};
+use stats::fixture::error_rates::{ErrorRates, ErrorSum, differences_of_a_fifth, scenarios};
 
 /// Minimum share of three-round campaigns that must find the difference if no cell stalls.
 const LEAST_FOUND: f64 = 0.8;
@@ -39,8 +39,8 @@ fn main() -> ExitCode {
     );
     for (name, what) in scenarios().into_iter().filter(is_wanted) {
         let rates = ErrorRates::count(what, campaigns);
-        let share = |sum: Sum| percent(sum, rates.campaigns);
-        let mean = |sum: Sum| sum.mean(rates.campaigns).0;
+        let share = |sum: ErrorSum| percent(sum, rates.campaigns);
+        let mean = |sum: ErrorSum| sum.mean(rates.campaigns).0;
         println!(
             "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>13}{:>8.1}{:>8.1}{:>8.1}",
             share(rates.false_openings),
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     for (name, what) in differences_of_a_fifth().into_iter().filter(is_wanted) {
         for rounds in [3, 5, 7] {
             let rates = ErrorRates::count(SimulationSpec { rounds, ..what }, campaigns);
-            let share = |sum: Sum| percent(sum, rates.campaigns);
+            let share = |sum: ErrorSum| percent(sum, rates.campaigns);
             println!(
                 "{name:<42}{rounds:>13}{:>13}{:>13}{:>13}{:>8.1}",
                 share(rates.found),
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     for (name, what) in scenarios().into_iter().filter(is_wanted).filter(has_all) {
         let rounds = ROUNDS_OF_A_BUDGET;
         let rates = ErrorRates::count_within_budget(SimulationSpec { rounds, ..what }, campaigns);
-        let share = |sum: Sum| percent(sum, rates.campaigns);
+        let share = |sum: ErrorSum| percent(sum, rates.campaigns);
         println!(
             "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>8.1}",
             share(rates.false_openings),
@@ -106,13 +106,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line for each error rate that is above its limit.
+/// Returns a line for each error rate that is above its limit.
 fn above(name: &str, rates: &ErrorRates) -> Vec<String> {
     let broken = rates.broken().into_iter();
     broken.map(|rate| format!("{name}: {rate}")).collect()
 }
 
-fn percent(sum: Sum, campaigns: f64) -> String {
+fn percent(sum: ErrorSum, campaigns: f64) -> String {
     let (mean, half) = sum.mean(campaigns);
     format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * half)
 }

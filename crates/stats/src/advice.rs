@@ -1,9 +1,10 @@
-//! Advice on the contender that suits a use: the shortlist that contains the best, the least by
-//! which every other contender is worse, and the share of the weight that the advice is based on.
+//! Advice on the contender that suits a use case. It contains the shortlist with the best
+//! contender, the minimum cost difference of every other contender, and the tested share of the
+//! weight.
 //!
-//! [`UseCaseScores`] decides which contenders may be the best. There is no advice without evidence: the
-//! advice reports if less than [`MIN_TESTED_WEIGHT`] of the weight was tested, or if a feature that the
-//! use needs was not tried.
+//! [`UseCaseScores`] decides which contenders may be the best. There is no advice without evidence:
+//! the advice reports if less than [`MIN_TESTED_WEIGHT`] of the weight was tested, or if a required
+//! feature was not tried.
 
 use model::{Feature, WorkloadCategory};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::estimate::interval::median;
 use crate::scores::use_scores::ExcludedResult;
 use crate::{Candidate, Rank, RobustEstimate, ShortlistState, UseCaseScores};
 
-/// The share of the weight that has to be tested for an advice.
+/// Minimum share of the weight that must be tested for advice.
 pub const MIN_TESTED_WEIGHT: f64 = 0.7;
 
 /// A contender that qualifies.
@@ -35,7 +36,7 @@ pub struct QualifiedContender {
 pub struct CategoryCost {
     /// The group.
     pub group: WorkloadCategory,
-    /// The group's share of the weight that was tested, 0 … 1.
+    /// The share of the weight of the category that was tested, 0 … 1.
     pub share: f64,
     /// The cost as a multiple of the first's, the median over rounds, or `None` if no round is
     /// complete.
@@ -44,7 +45,7 @@ pub struct CategoryCost {
     pub turns_at: Option<f64>,
 }
 
-/// A group that has weight and no results.
+/// A category that has weight but no results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UntestedCategory {
     /// The group.
@@ -57,14 +58,14 @@ pub struct UntestedCategory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
-    /// The first is better than all others.
+    /// The first contender is better than all others.
     #[serde(rename = "one")]
     Best,
-    /// Several are equal within the margin, and better than all others.
+    /// Several contenders are equal within the margin and better than all others.
     Equal,
-    /// Which of several is the best takes more rounds.
+    /// More rounds are needed to decide which of several contenders is the best.
     NotEnoughRounds,
-    /// Only one qualifies.
+    /// Only one contender qualifies.
     #[serde(rename = "only")]
     OnlyQualified,
     /// None qualifies.
@@ -79,18 +80,18 @@ pub enum Recommendation {
 pub struct Advice {
     /// Conclusion.
     pub recommendation: Recommendation,
-    /// Those who qualify: the shortlist first, each by cost.
+    /// Qualifying contenders: the shortlist first, each part sorted by cost.
     pub ranking: Vec<QualifiedContender>,
     /// Number of contenders on the shortlist, which starts the ranking.
     pub shortlist: usize,
-    /// Those who do not qualify, with every reason.
+    /// Contenders that do not qualify, with every reason.
     pub ruled_out: Vec<Candidate>,
     /// Features that the use needs but no test tried, with the contenders for which they are
     /// unknown.
     pub untried: Vec<(Feature, Vec<String>)>,
-    /// Groups that have weight and no results.
+    /// Categories that have weight but no results.
     pub untested: Vec<UntestedCategory>,
-    /// Results that do not count, since some who qualify do not have them.
+    /// Results that do not count because some qualifying contenders do not have them.
     pub left_out: Vec<ExcludedResult>,
     /// The runner-up would come first if, in the untested groups, the first cost more than this
     /// multiple of the runner-up. `None` if all was tested or if there is no runner-up.
@@ -155,7 +156,8 @@ fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
     ranked.collect()
 }
 
-/// The median of one contender's series as a multiple of another's, over the rounds that both have.
+/// Returns the median of one contender's series as a multiple of another's, over the rounds that
+/// both have.
 fn over_rounds(one: &[Option<f64>], other: &[Option<f64>]) -> Option<f64> {
     let pairs = one.iter().zip(other);
     let logs = pairs.filter_map(|(a, b)| Some(((*a)? / (*b)?).ln()));
@@ -187,8 +189,8 @@ fn group_costs(one: usize, first: usize, scores: &UseCaseScores) -> Vec<Category
         .collect()
 }
 
-/// The share of a group at which (1 − share) · rest + share · here = 0; with the other groups sharing
-/// the remaining weight as they do now.
+/// Returns the share of a category at which (1 − share) · rest + share · here = 0. The other
+/// categories share the remaining weight in their present proportions.
 fn turns_at(rest: f64, here: f64) -> Option<f64> {
     let share = rest / (rest - here);
     (rest * here < 0.0).then_some(share)
@@ -220,8 +222,10 @@ fn untested(scores: &UseCaseScores) -> Vec<UntestedCategory> {
         .collect()
 }
 
-/// With a part u of the weight untested, the mean over all is (1 − u) · d − u · ln f, where d is the log
-/// ratio of runner-up to first over what was tested; it is 0 at f = exp(d · (1 − u) / u).
+/// Returns the cost factor in the untested categories above which the runner-up would come first.
+///
+/// With a part u of the weight untested, the mean over all is (1 − u) · d − u · ln f. Here d is the
+/// log ratio of runner-up to first over the tested part. The mean is 0 at f = exp(d · (1 − u) / u).
 fn turns_if_untested(ranking: &[QualifiedContender], untested: &[UntestedCategory]) -> Option<f64> {
     let part: f64 = untested.iter().map(|u| u.share).sum();
     let (first, second) = (ranking.first()?.place?, ranking.get(1)?.place?);

@@ -76,7 +76,7 @@ fn two_that_do_not_differ_are_never_called_different_more_often_than_stated() {
         let advice = advice_on(&BOTH, &results);
         different += usize::from(advice.recommendation == Recommendation::Best);
     }
-    // 5 % were allowed; that a rate of 5 % gives more than 12 of 100 has a chance below 0.2 %.
+    // The limit is 5 %; a rate of 5 % gives more than 12 of 100 with a probability below 0.2 %.
     assert!(different <= 12, "{different}");
 }
 
@@ -104,7 +104,7 @@ fn equal_means_within_the_margin_and_not_merely_undecided() {
 
 #[test]
 fn the_order_turns_at_the_weight_of_equal_cost() {
-    // Writing costs `b` twice as much, reading half as much.
+    // For `b`, writing costs twice as much and reading half as much.
     let results = campaign(&[("a", 100, 200), ("b", 200, 100)], 6, 5, 3);
     let weights = [
         (WorkloadCategory::StreamWrite, 70.0),

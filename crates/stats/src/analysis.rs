@@ -30,14 +30,14 @@ pub struct Analysis {
     pub contenders: Vec<String>,
     /// Number of cells by outcome.
     pub counts: CellCounts,
-    /// Whether another program measured it, so that fsarena cannot run more of it.
+    /// Whether another program measured the campaign, so that fsarena cannot run more rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measured_elsewhere: bool,
     /// Margin of relevance: a contender that costs up to this share more than another counts as
     /// equal.
     #[serde(default)]
     pub margin: Margin,
-    /// In how many phases each contender did how well.
+    /// Number of phases in which each contender is the best, is shortlisted or failed.
     pub phase_counts: Vec<WinCounts>,
     /// A row for each metric of each phase, in the order of the suites.
     pub rows: Vec<ResultRow>,
@@ -58,23 +58,23 @@ pub struct Analysis {
     /// Cost of age, for contenders that compete both fresh and aged.
     #[serde(default)]
     pub ageing: AgeingCost,
-    /// The groups of contenders that the campaign names.
+    /// The groups of contenders that the campaign defines.
     #[serde(default)]
     pub contender_groups: Vec<ContenderGroupMeans>,
-    /// The totals of tests of several steps.
+    /// The totals of tests with several steps.
     #[serde(default)]
     pub totals: Vec<Total>,
     /// Cost that the roles of mixes cause each other, if each also ran by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
-    /// Scores of the campaign for each use. Empty until [`Analysis::score_use_cases`] is called, because
-    /// uses are not part of a campaign.
+    /// Scores of the campaign for each use case. Empty until [`Analysis::score_use_cases`] is
+    /// called, because use cases are not part of a campaign.
     #[serde(default)]
     pub uses: Vec<UseCaseScores>,
     /// A separate analysis for each disk, if contenders are on several.
     #[serde(skip)]
     pub by_disk: Vec<PerDiskAnalysis>,
-    /// The part of it that places, groups and uses are of; all of it where absent.
+    /// Selection that ranks, categories and use cases refer to, or `None` for the whole campaign.
     #[serde(skip)]
     selection: Option<Selection>,
     /// Trends from the first round to the last.
@@ -88,7 +88,7 @@ pub struct Analysis {
     /// contenders did.
     #[serde(default)]
     pub unflushed: Vec<UnflushedSync>,
-    /// Cells during which the machine did much else.
+    /// Cells during which the machine was busy with other work.
     #[serde(default)]
     pub disturbed: Vec<DisturbedCell>,
     /// Result of the stopping rule, or `None` if the campaign has none.
@@ -219,9 +219,9 @@ impl Analysis {
         }
     }
 
-    /// Ranks a selection of contenders by a selection of rows. Afterwards, places by primary
-    /// metrics, groups, conclusions and the results of [`Self::score_use_cases`] refer to the selection
-    /// only. The noise estimate still comes from the whole campaign, `results`.
+    /// Ranks a selection of contenders by a selection of rows. Afterwards, ranks by primary
+    /// metrics, categories, conclusions and the results of [`Self::score_use_cases`] refer to the
+    /// selection only. The noise estimate still comes from the whole campaign, `results`.
     pub fn restrict_to(&mut self, results: &CampaignResults, selection: Selection) {
         let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
         ranked.rank_among(&mut self.rows, &selection, self.margin);

@@ -1,4 +1,4 @@
-//! The analysis of hand-made campaigns.
+//! Tests the analysis of hand-made campaigns.
 
 use model::{CacheState, CampaignResults, Direction, Metric, PosixClass, Status};
 

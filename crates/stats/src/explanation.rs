@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{CpuProfile, Nanos, PhaseResult, USER, is_user_time};
 use serde::Serialize;
 
-/// How the kernel's functions begin that serve a system call (arch/x86/include/asm/syscall_wrapper.h).
+/// Prefix of the kernel functions that serve a system call
+/// (arch/x86/include/asm/syscall_wrapper.h).
 const CALL: &str = "__x64_sys_";
-/// How functions of the driver of simulated disks end.
+/// Suffix of the functions of the simulated disk driver.
 const DRIVER: &str = "[fsarena_disk]";
 
 /// A contender in the phase that is explained.
@@ -18,38 +19,38 @@ pub struct ExplainedSide<'a> {
     pub name: &'a str,
     /// The measured result, without sampling.
     pub result: &'a PhaseResult,
-    /// Where the processor was when the same was done again.
+    /// Processor profile of a second run of the same phase.
     pub profile: &'a CpuProfile,
-    /// Writes that had to reach the medium before they were done (FUA).
+    /// Writes that had to reach the medium before they completed (FUA).
     pub forced: u64,
 }
 
-/// A part of the elapsed time.
+/// A component of the elapsed time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElapsedComponent {
     /// Programs computed.
     Programs,
-    /// The kernel did, the filesystem in it.
+    /// Kernel time, including the filesystem.
     Kernel,
-    /// The simulation of the disk did, which a real disk would not cost.
+    /// Time of the disk simulation, which a real disk would not need.
     Simulation,
     /// The disk received a command.
     Command,
-    /// The arm moved.
+    /// Movement of the disk arm.
     Seek,
-    /// The sector came round.
+    /// Rotation until the sector reached the head.
     Rotation,
     /// Bytes moved.
     Transfer,
-    /// Flash was read or programmed.
+    /// Reads and programming of flash.
     Flash,
-    /// Flash was made free.
+    /// Garbage collection of flash.
     #[serde(rename = "collection")]
     GarbageCollection,
-    /// A flush waited for the disk's cache.
+    /// Waiting for a flush of the disk's cache.
     Flush,
-    /// The disk did something else first.
+    /// Waiting for other work of the disk.
     Queue,
 }
 
@@ -63,18 +64,18 @@ pub enum DiskCounter {
     Seeks,
     /// Flushes of the disk's cache.
     Flushes,
-    /// Writes that had to reach the medium before they were done.
+    /// Writes that had to reach the medium before they completed (FUA).
     ForcedWrites,
     /// Bytes read.
     BytesRead,
     /// Bytes written.
     BytesWritten,
-    /// Bytes that the filesystem called metadata or journal.
+    /// Bytes that the filesystem marked as metadata or journal.
     MetadataBytes,
 }
 
 impl DiskCounter {
-    /// Whether it is bytes that are counted.
+    /// Returns true if the counter counts bytes.
     pub const fn is_bytes(self) -> bool {
         matches!(
             self,
@@ -95,7 +96,7 @@ pub struct FunctionTimes {
     pub total: [Nanos; 2],
 }
 
-/// Where the difference comes from.
+/// Explanation of the difference between two contenders in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// `test/phase`.
@@ -104,29 +105,29 @@ pub struct Explanation {
     pub contenders: [String; 2],
     /// Number of passes of each contender. Times and counts are per pass.
     pub passes: [u64; 2],
-    /// Elapsed time of each.
+    /// Elapsed time of each contender.
     pub elapsed: [Nanos; 2],
-    /// Time of each outside of the disk, which its samples divide.
+    /// Time of each contender outside of the disk. The samples divide this time.
     pub processor: [Nanos; 2],
     /// Parts of the elapsed time; their sum is the elapsed time.
     pub parts: Vec<(ElapsedComponent, [Nanos; 2])>,
     /// Counts of disk activity.
     pub counts: Vec<(DiskCounter, [u64; 2])>,
-    /// Where the time outside of the disk began: by system call, by task of the kernel, or in programs; by how much they
-    /// differ, the most first.
+    /// Time outside of the disk by origin: a system call, a task of the kernel, or programs. Sorted
+    /// by difference, largest first.
     pub by_call: Vec<(String, [Nanos; 2])>,
-    /// Functions by how much they differ in themselves, the most first.
+    /// Functions sorted by the difference of their self times, largest first.
     #[serde(rename = "by_own")]
     pub by_self_time: Vec<FunctionTimes>,
     /// Functions of modules (filesystems, for example), sorted by the difference of their times
     /// including callees, largest first.
     #[serde(rename = "by_callees")]
     pub by_total_time: Vec<FunctionTimes>,
-    /// Samples of each.
+    /// Number of samples of each contender.
     pub samples: [u64; 2],
-    /// Samples of each that found no room.
+    /// Number of samples of each contender that were lost because the buffer was full.
     pub lost: [u64; 2],
-    /// Time between two samples of each.
+    /// Time between two samples of each contender.
     pub period: [Nanos; 2],
 }
 
@@ -161,7 +162,7 @@ fn difference(times: &[Nanos; 2]) -> u64 {
     times[0].0.abs_diff(times[1].0)
 }
 
-/// Whether a function is of a module that is not the disk's driver.
+/// Returns true if a function belongs to a module other than the driver of simulated disks.
 fn is_of_a_filesystem(function: &str) -> bool {
     function.ends_with(']') && !function.ends_with(DRIVER) && !function.starts_with('[')
 }
@@ -182,12 +183,13 @@ fn of_a_pass(result: &PhaseResult, sum: u64) -> u64 {
     (sum as f64 / result.iterations_counted()).round() as u64
 }
 
-/// The time of a pass: its parts, which are rounded each, add up to it.
+/// Returns the elapsed time of a pass: the sum of its rounded components.
 fn elapsed(side: ExplainedSide<'_>) -> Nanos {
     Nanos(parts(side).iter().map(|(_, time)| time.0).sum())
 }
 
-/// Time of a pass in which no request was in the disk: all of it, where the disk is not simulated.
+/// Returns the time of a pass in which no request was in the disk. If the disk is not simulated,
+/// this is the whole time.
 fn outside(result: &PhaseResult) -> Nanos {
     let all = result.disk.map_or(result.elapsed, |work| work.outside);
     Nanos(of_a_pass(result, all.0))
@@ -285,12 +287,13 @@ fn beginning<'a>(stack: &[&'a str]) -> &'a str {
     call.or(task).unwrap_or_default()
 }
 
-/// The time outside of the disk of every function of either side, by name.
+/// Returns the time outside of the disk of every function on either side, by name.
 fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTimes> {
     let mut times: BTreeMap<String, [[f64; 2]; 2]> = BTreeMap::new();
     for side in 0..2 {
         for (stack, time) in profiles[side].split_time(outside[side]) {
-            // The task is no function; who calls himself has one time.
+            // The first element is the task and not a function. The set counts a recursive function
+            // once.
             let functions = &stack[stack.len().min(1)..];
             let innermost = functions.last();
             for function in functions.iter().collect::<BTreeSet<_>>() {
@@ -453,7 +456,7 @@ mod tests {
         let names = |list: &[FunctionTimes]| -> Vec<String> {
             list.iter().map(|f| f.function.clone()).collect()
         };
-        // `copy` takes the same on both sides, however it is called.
+        // `copy` takes equally long on both sides, in total over all callers.
         let own = ["ext4_write [ext4]", "xfs_write [xfs]", "memcpy"];
         assert_eq!(names(&explained.by_self_time), own);
         assert_eq!(explained.by_self_time[1].total, [Nanos(60), Nanos(0)]);

@@ -45,9 +45,9 @@ pub use comparisons::setting_diff::{
     IncomparableCampaigns, SettingChange, differ_only_by_host, differ_only_by_seed,
 };
 pub use estimate::concordance::tau_b;
-pub use estimate::estimate::{RobustEstimate, UNSTEADY_ABOVE};
 pub use estimate::interval::{Interval, median, median_interval};
 pub use estimate::knee::{ENOUGH, Knee};
+pub use estimate::point::{RobustEstimate, UNSTEADY_ABOVE};
 pub use explanation::{
     DiskCounter, ElapsedComponent, ExplainedSide, Explanation, FunctionTimes, explain,
 };
@@ -77,7 +77,7 @@ pub use scores::use_scores::{
     Candidate, ExcludedResult, ExclusionReason, SuitesByGroup, UseCaseScores, WeightedCategory,
 };
 pub use scores::win_counts::WinCounts;
-pub use unresolved::Pair;
+pub use unresolved::UnresolvedPair;
 pub use validity::disturbed::DisturbedCell;
 pub use validity::drift::Drift;
 pub use validity::noise::NoiseFloor;

@@ -20,13 +20,13 @@ const MIN_ROUNDS_BEFORE_DROP: usize = 2;
 /// stall takes that long.
 const DROP_FACTOR: f64 = 10.0;
 
-/// A contender, by its place in the campaign's order, in a test of a suite.
-pub type Pair = (usize, (String, String));
+/// A contender, as an index in the campaign's order, in a test of a suite.
+pub type UnresolvedPair = (usize, (String, String));
 
 impl Analysis {
     /// Returns the cells that could settle open answers; empty if all answers are settled. Failed
     /// cells are not retried.
-    pub fn unresolved_pairs(&self) -> BTreeSet<Pair> {
+    pub fn unresolved_pairs(&self) -> BTreeSet<UnresolvedPair> {
         let mut pairs = BTreeSet::new();
         for conclusion in &self.conclusions {
             let groups = self.overall.groups.iter();
@@ -58,7 +58,7 @@ impl Analysis {
         conclusion: &Conclusion,
         places: &[Option<Rank>],
         shares: impl Iterator<Item = &'a RowWeight>,
-        pairs: &mut BTreeSet<Pair>,
+        pairs: &mut BTreeSet<UnresolvedPair>,
     ) {
         if !matches!(conclusion.answer, ShortlistState::NotEnoughRounds { .. }) {
             return;

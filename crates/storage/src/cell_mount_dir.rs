@@ -1,4 +1,4 @@
-//! The one sub-directory in which a cell of `dir` mode works.
+//! Working directory of a cell in `dir` mode.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::ProvisionError;
 const MARKER: &str = ".made-by-fsarena";
 const WORK: &str = "work";
 
-/// A directory `CAMPAIGN-CELL` with an empty directory in it; removed when dropped.
+/// A directory `CAMPAIGN-CELL` that contains an empty directory. Both are removed on drop.
 #[derive(Debug)]
 pub struct CellMountDir {
     directory: SafeDir,
@@ -33,7 +33,7 @@ impl CellMountDir {
         let name = format!("{campaign}-{}", cell.0);
         clear_leftover(&directory, &name)?;
         let top = directory.subdirectory(&name)?;
-        // From now on, what cannot be finished is removed.
+        // From here on, an incomplete directory is removed on error.
         let mut workspace = Self {
             directory,
             name,
@@ -44,10 +44,10 @@ impl CellMountDir {
         Ok(workspace)
     }
 
-    /// Removes the directories that a killed run of a campaign has left below a directory.
+    /// Removes directories of killed runs of a campaign.
     ///
     /// # Errors
-    /// When the directory cannot be read, or one of them cannot be removed.
+    /// Returns an error if the directory cannot be read, or if a directory in it cannot be removed.
     pub fn remove_stale(directory: &Path, campaign: &str) -> Result<(), ProvisionError> {
         let cannot = |source| ProvisionError::Io {
             doing: "read",
@@ -66,7 +66,7 @@ impl CellMountDir {
         Ok(())
     }
 
-    /// The empty directory to work in.
+    /// Returns the path of the empty working directory.
     pub fn path(&self) -> PathBuf {
         self.work.clone()
     }
@@ -74,8 +74,8 @@ impl CellMountDir {
 
 impl Drop for CellMountDir {
     fn drop(&mut self) {
-        // A filesystem that cannot remove it has said so in the cell's own phases; the marker stays
-        // for the next run.
+        // If the filesystem cannot remove the directory, the phases of the cell already report
+        // this. The marker remains for the next run.
         let _ = self.directory.remove_tree(&self.name);
     }
 }

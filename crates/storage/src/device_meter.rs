@@ -35,43 +35,43 @@ pub struct MeterSchedule {
     pub duration: Nanos,
 }
 
-/// A device that is measured before there is a filesystem on it.
+/// Meter for a device without a filesystem.
 #[derive(Debug)]
 pub struct DeviceMeter<'a> {
     path: &'a Path,
     file: File,
-    /// The part that is worked on, a multiple of [`LONG`].
+    /// Size of the tested area, a multiple of [`LONG`].
     extent: u64,
     /// Bytes written from the start of the device. Reads beyond this may be answered without device
     /// access.
     written: u64,
     buffer: AlignedBuffer,
     chance: SeededRng,
-    /// Where the next sequential request goes, for reads and for writes.
+    /// Offsets of the next sequential read and write.
     next: [u64; 2],
 }
 
 /// Kind of a measurement.
 #[derive(Clone, Copy)]
-struct Job {
+struct MeterJob {
     random: bool,
     writes: bool,
 }
 
-const JOBS: [Job; 4] = [
-    Job {
+const JOBS: [MeterJob; 4] = [
+    MeterJob {
         random: false,
         writes: true,
     },
-    Job {
+    MeterJob {
         random: false,
         writes: false,
     },
-    Job {
+    MeterJob {
         random: true,
         writes: false,
     },
-    Job {
+    MeterJob {
         random: true,
         writes: true,
     },
@@ -171,7 +171,7 @@ impl<'a> DeviceMeter<'a> {
             .map_err(ProvisionError::io("make a ring on", self.path))
     }
 
-    /// Requests per second with many in flight, taken once.
+    /// Measures requests per second once, with many requests in flight.
     fn queued_rate(
         &mut self,
         ring: &mut Ring,
@@ -212,7 +212,7 @@ impl<'a> DeviceMeter<'a> {
     }
 
     fn queue(&mut self, ring: &mut Ring, slot: usize, writes: bool) {
-        let (offset, length) = self.place(Job {
+        let (offset, length) = self.place(MeterJob {
             random: true,
             writes,
         });
@@ -228,10 +228,10 @@ impl<'a> DeviceMeter<'a> {
         ring.write(slot, 0, offset, length);
     }
 
-    /// Bytes or requests per second, taken once.
+    /// Measures bytes or requests per second once.
     fn rate(
         &mut self,
-        job: Job,
+        job: MeterJob,
         at_least: Nanos,
         stop: &dyn Fn() -> bool,
     ) -> Result<f64, ProvisionError> {
@@ -254,13 +254,13 @@ impl<'a> DeviceMeter<'a> {
         Ok((requests * each) as f64 / clock::since(start).as_secs_f64())
     }
 
-    fn request(&mut self, job: Job) -> io::Result<()> {
+    fn request(&mut self, job: MeterJob) -> io::Result<()> {
         let (offset, length) = self.place(job);
         let data = &mut self.buffer[..length as usize];
         if !job.writes {
             return self.file.read_exact_at(data, offset);
         }
-        // No two requests are alike.
+        // Makes each request unique.
         data[..8].copy_from_slice(&self.chance.next_u64().to_le_bytes());
         self.file.write_all_at(data, offset)?;
         self.written = self.written.max(offset + length);
@@ -269,7 +269,7 @@ impl<'a> DeviceMeter<'a> {
 
     /// Returns offset and length of the next request. Only written blocks are read, and random
     /// writes are limited to them as well.
-    fn place(&mut self, job: Job) -> (u64, u64) {
+    fn place(&mut self, job: MeterJob) -> (u64, u64) {
         let filled = if job.writes && !job.random {
             self.extent
         } else {
@@ -284,10 +284,10 @@ impl<'a> DeviceMeter<'a> {
         (offset, LONG)
     }
 
-    /// Fills what was written with zeros, so that a device that was blank is blank again.
+    /// Overwrites the written area with zeros, so that a blank device is blank again.
     ///
     /// # Errors
-    /// When a write fails.
+    /// Returns an error if a write fails.
     pub fn zero_written(mut self) -> Result<(), ProvisionError> {
         let fail = ProvisionError::io("write zeros to", self.path);
         self.buffer.fill(0);
@@ -297,7 +297,7 @@ impl<'a> DeviceMeter<'a> {
     }
 }
 
-/// A request on a device comes back whole, or has failed.
+/// Returns an error if a request failed or was incomplete.
 fn whole(completion: &Completion) -> io::Result<()> {
     match &completion.outcome {
         Ok(moved) if *moved as u64 == SHORT => Ok(()),
@@ -321,7 +321,7 @@ mod tests {
         duration: Nanos(1_000_000),
     };
 
-    /// A file stands for a device where the filesystem below can do direct I/O.
+    /// Creates a file that replaces a device. The filesystem below must support direct I/O.
     fn file(directory: &Path) -> PathBuf {
         let path = directory.join("device");
         fs::write(&path, vec![0; SIZE as usize]).unwrap();
@@ -334,7 +334,8 @@ mod tests {
     }
 
     fn directory() -> tempfile::TempDir {
-        // On a disk: what /tmp is on may be memory, which older kernels do not pass by.
+        // The file must be on a disk: /tmp may be in memory, for which older kernels have no direct
+        // I/O.
         tempfile::tempdir_in("/var/tmp").unwrap()
     }
 
@@ -344,7 +345,7 @@ mod tests {
         let path = file(directory.path());
         let mut device = open(&path, false);
         let raw_device = device.measure(QUICK, &|| false).unwrap();
-        // A kernel may have no rings.
+        // The kernel may not support io_uring.
         assert_eq!(
             raw_device.queued_read.is_some(),
             raw_device.queued_write.is_some()

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use model::Bytes;
 
-/// Why something could not be provided.
+/// Reason why storage could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
-    /// A step on a file or device failed.
+    /// An operation on a file or device failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// The failed operation: `create`, `attach`.
@@ -18,17 +18,17 @@ pub enum ProvisionError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The filesystem below has too little room.
+    /// The underlying filesystem has too little free space.
     #[error("{} has {available} free, {needed} are needed: {} are missing; {advice}",
         path.display(), Bytes(needed.0.saturating_sub(available.0)))]
     NoSpace {
-        /// A directory of that filesystem.
+        /// A directory on the filesystem.
         path: PathBuf,
         /// Bytes needed, including the reserve.
         needed: Bytes,
         /// Bytes available to an unprivileged user.
         available: Bytes,
-        /// The options that help.
+        /// Options that solve the problem.
         advice: &'static str,
     },
     /// A directory with the required name already exists and was not created by fsarena.
@@ -37,10 +37,10 @@ pub enum ProvisionError {
         /// The directory.
         path: PathBuf,
     },
-    /// A directory is not safe from others.
+    /// Other users could change a directory.
     #[error(transparent)]
     Untrusted(#[from] sys::fs::safe_path::UntrustedPath),
-    /// A device is in use, or none that can be used.
+    /// A device was refused.
     #[error(transparent)]
     Refused(#[from] crate::DeviceRefusal),
     /// The caller asked to stop.

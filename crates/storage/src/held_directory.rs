@@ -1,5 +1,5 @@
-//! A mounted directory that competes, held open for the whole campaign: its filesystem can then be unmounted only
-//! lazily, and that is seen.
+//! Directory of a mounted filesystem under test, held open for the whole campaign. The filesystem
+//! can then be unmounted only lazily, which is detected.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use sys::mount::mount_id;
 
 use crate::{DeviceRefusal, ProvisionError};
 
-/// A directory and the mount that it is on.
+/// A directory and its mount.
 #[derive(Debug)]
 pub struct PinnedDirectory {
     path: PathBuf,
@@ -37,15 +37,15 @@ impl PinnedDirectory {
         &self.path
     }
 
-    /// Which directory it is, on which mount.
+    /// Returns the identity of the directory and its mount.
     pub const fn identity(&self) -> MountId {
         self.identity
     }
 
-    /// Makes sure that its path leads to it.
+    /// Checks that the path still refers to the directory.
     ///
     /// # Errors
-    /// When its filesystem was unmounted, or another one was mounted over it.
+    /// Returns an error if the filesystem was unmounted, or if another one was mounted over it.
     pub fn check_unchanged(&self) -> Result<(), DeviceRefusal> {
         let now = mount_id::open(&self.path);
         match now.and_then(|open| mount_id::identity(&open)) {

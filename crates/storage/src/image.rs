@@ -59,11 +59,11 @@ impl Image {
         fs::create_dir_all(directory).map_err(ProvisionError::io("create", directory))?;
         image.remove()?;
         Self::check_free_space(directory, size)?;
-        // Only a complete file ever has the image's name.
+        // A file gets the image's name only when it is complete.
         let partial = path.with_extension("partial");
         let written = write_file(&partial, size, progress);
         if written.is_err() {
-            // The reason is in `written`; a file that cannot be removed either adds nothing to it.
+            // `written` contains the cause. A failure to remove the file adds no information.
             let _ = fs::remove_file(&partial);
         }
         written?;
@@ -71,10 +71,10 @@ impl Image {
         Ok(image)
     }
 
-    /// Checks that an existing directory has room for an image of this size and 5 % more.
+    /// Checks that an existing directory has space for an image of this size plus 5 %.
     ///
     /// # Errors
-    /// When it has not.
+    /// Returns an error if the space is insufficient.
     pub fn check_free_space(directory: &Path, size: Bytes) -> Result<(), ProvisionError> {
         space::require_free_space(directory, size, ADVICE)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Directories that are often missing from the `PATH` of a user.
 const ADMINISTRATION: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// The path of an executable program, by its name or path.
+/// Returns the path of an executable program, given by name or path.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         let path = PathBuf::from(name);

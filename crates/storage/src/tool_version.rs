@@ -12,7 +12,7 @@ use crate::find_program;
 
 /// Time limit for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(5);
-/// More than any version line.
+/// Maximum size of a version line.
 const MAX_TOOL_VERSION_SIZE: u64 = 4096;
 
 /// Runs a version command. Returns `None` if the command or program does not exist. The version is
@@ -41,7 +41,7 @@ fn first_output(command: &mut Command, limit: Duration) -> Option<String> {
         .stderr(writer)
         .env("LC_ALL", "C");
     let mut child = command.spawn().ok()?;
-    // The command holds the pipe's writing end too; while it does, reading never ends.
+    // The command also holds the write end of the pipe, and reading would never end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (send, receive) = mpsc::channel();
     let reading = thread::Builder::new().spawn(move || {
@@ -80,7 +80,7 @@ fn first_line(output: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// More than any program needs to start on a busy machine.
+    /// Time that any program needs at most to start on a busy machine.
     const LONG: Duration = Duration::from_secs(120);
 
     fn version(words: &[&str], limit: Duration) -> Option<String> {

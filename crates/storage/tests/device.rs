@@ -1,4 +1,4 @@
-//! Every kind of content and use that keeps a device from being overwritten. Needs root.
+//! Tests that every kind of content or use protects a device from being overwritten. Needs root.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -28,14 +28,14 @@ fn lost_with_consent(disk: &Disk) -> (DeviceRefusal, String) {
     )
 }
 
-/// Refused, and consent changes nothing.
+/// Checks that a device is refused even with consent, and returns the refusal.
 fn never(path: &Path) -> DeviceRefusal {
     ExclusiveDevice::acquire_unchecked(path, path).expect_err("refused without a look");
     ExclusiveDevice::acquire(path, Some(path)).expect_err("refused despite consent");
     refusal(path)
 }
 
-/// A DOS partition table with one Linux partition from sector 2048 to the end.
+/// Writes a DOS partition table with one Linux partition from sector 2048 to the end.
 fn partition_table(disk: &Disk, mebibytes: u32) {
     let mut sector = [0; 512];
     sector[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 2, 0, 0, 8, 0, 0, 0, 0, 0, 0]);
@@ -164,7 +164,8 @@ fn an_lvm_physical_volume_is_refused() {
     assert!(lost.contains("LVM2_member"), "{lost}");
 }
 
-/// CRC-32 (reflected, 0xedb88320) from LVM2's own initial value, without a final inversion.
+/// Computes the CRC-32 (reflected, 0xedb88320) of LVM2, with its own initial value and without
+/// final inversion.
 fn lvm_checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0xf597_a6cf, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -230,7 +231,7 @@ fn a_claimed_device_is_refused_despite_consent() {
 fn a_read_only_device_is_refused_despite_consent() {
     let disk = Disk::blank(16);
     on(&disk, &["blockdev", "--setro"]);
-    // The kernel would keep this for the next user of the loop device.
+    // Without this, the setting would persist for the next user of the loop device.
     let _undo = Undo(|| on(&disk, &["blockdev", "--setrw"]));
     assert!(matches!(never(disk.path()), DeviceRefusal::ReadOnly { .. }));
 }

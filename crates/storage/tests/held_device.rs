@@ -9,7 +9,7 @@ use std::process::Command;
 
 use storage::{DeviceRefusal, ExclusiveDevice, LoopDevice};
 
-use crate::common::{Disk, Undo, mount, on};
+use crate::common::{self, Disk, Undo, mount, on};
 
 fn held(disk: &Disk) -> ExclusiveDevice {
     ExclusiveDevice::acquire(disk.path(), None).unwrap()
@@ -40,7 +40,7 @@ fn the_lock_outlives_the_claim() {
     assert!(matches!(second, DeviceRefusal::Locked { .. }), "{second}");
 }
 
-/// Programs of systemd and udev ask for this lock before they look at a device or write to it.
+/// Programs of systemd and udev acquire this lock before they examine or write to a device.
 #[test]
 fn programs_that_lock_devices_are_kept_away() {
     let disk = Disk::blank(16);
@@ -101,8 +101,8 @@ fn make_node(node: &Path, of: u64) {
     mknod(node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, of).unwrap();
 }
 
-/// A stick that is pulled out and another one that gets its name: here a node is led to another disk, and the kernel's
-/// own is not there, as in a container.
+/// Simulates a removed stick whose name is given to another one. A node is redirected to another
+/// disk, and the kernel's own node is missing, as in a container.
 #[test]
 fn another_disk_under_the_same_name_is_not_written_to() {
     let (first, second) = (Disk::blank(16), Disk::blank(16));
@@ -225,9 +225,7 @@ fn names_the_process_that_has_the_device_open_for_writing() {
             .filter_map(|f| fs::read_link(f.path()).ok())
             .any(|f| f == disk.path())
     };
-    while !is_open() {
-        std::thread::yield_now();
-    }
+    common::wait_until("the device is open", is_open);
     let refused = ExclusiveDevice::acquire(disk.path(), Some(disk.path()))
         .unwrap_err()
         .to_string();
@@ -237,7 +235,7 @@ fn names_the_process_that_has_the_device_open_for_writing() {
     );
 }
 
-/// Once one such mount emptied the table of mounts, and every device looked unused.
+/// Regression test: one such mount made the mount table empty, and every device looked unused.
 #[test]
 fn a_mount_point_that_is_not_utf8_still_counts_as_a_use() {
     let disk = Disk::blank(32);
@@ -259,7 +257,7 @@ fn a_mount_point_that_is_not_utf8_still_counts_as_a_use() {
     );
 }
 
-/// An image with a loop device on it.
+/// Creates an image with a loop device.
 fn attached() -> (tempfile::TempDir, PathBuf, LoopDevice) {
     let place = tempfile::tempdir().unwrap();
     let image = place.path().join("image");
@@ -300,9 +298,7 @@ fn names_the_process_that_writes_to_a_backing_file() {
     let redirection = format!("exec sleep 600 9<>'{}'", image.display());
     let mut writer = writer.args(["-c", &redirection]).spawn().unwrap();
     let name = || fs::read_to_string(format!("/proc/{}/comm", writer.id())).unwrap();
-    while name().trim_end() != "sleep" {
-        std::thread::yield_now();
-    }
+    common::wait_until("the program runs", || name().trim_end() == "sleep");
     let refused = ExclusiveDevice::acquire(device.path(), None).unwrap_err();
     writer.kill().unwrap();
     writer.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Loop devices as the kernel really makes them. Needs root.
+//! Tests of loop devices with the real kernel. Needs root.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +14,7 @@ use storage::{Image, LoopDevice};
 
 use crate::common::{self, Disk, Undo, on};
 
-/// The backing file of a loop device, by sysfs.
+/// Returns the backing file of a loop device from sysfs.
 fn backing(device: &Path) -> Option<PathBuf> {
     let name = device.file_name().unwrap();
     let file = Path::new("/sys/block").join(name).join("loop/backing_file");
@@ -68,8 +68,8 @@ fn sequence_number(device: &Path) -> Option<String> {
     fs::read_to_string(Path::new("/sys/block").join(name).join("diskseq")).ok()
 }
 
-/// Waits until this very device is no more: a program that another test has just started may keep it for a moment;
-/// who attaches next removes it.
+/// Waits until this device is removed. A program started by another test may hold it for a moment;
+/// the next attach removes it.
 fn wait_until_removed(device: &Path, number: Option<&String>) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while sequence_number(device).as_ref() == number {
@@ -103,7 +103,7 @@ fn removes_devices_of_a_killed_campaign() {
         .join("queue/discard_max_bytes");
     fs::write(discards, "0").unwrap();
     common::run(&["losetup", "--detach"], &device);
-    // Letting go of the file gives the device another number.
+    // Detaching the file gives the device another number.
     let number = sequence_number(&device);
     wait_until_removed(&device, number.as_ref());
 }

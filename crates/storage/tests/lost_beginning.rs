@@ -7,7 +7,7 @@ use storage::{DeviceRefusal, ExclusiveDevice};
 
 use crate::common::{self, Disk, Undo, on};
 
-/// Zeros the first bytes, as a mistaken dd does.
+/// Overwrites the first bytes with zeros, like a mistaken dd.
 fn lose_beginning(disk: &Disk, bytes: usize) {
     disk.write(&vec![0; bytes], 0);
 }
@@ -43,7 +43,8 @@ fn refuses_a_filesystem_whose_first_mib_was_overwritten() {
     }
 }
 
-/// 20 MB of files on 32 GiB, in a partition that begins there, and the master boot record is gone.
+/// 20 MB of files on 32 GiB, in a partition that starts at this offset, after the master boot
+/// record was erased.
 #[test]
 fn few_files_on_a_large_disk_without_its_partition_table_are_seen() {
     const SECTOR: u64 = 512;
@@ -61,7 +62,7 @@ fn few_files_on_a_large_disk_without_its_partition_table_are_seen() {
             let mountpoint = disk.mountpoint();
             let none: Option<&str> = None;
             let kind = words[0].trim_start_matches("mkfs.");
-            // This kernel may have no FAT; then there is the empty filesystem.
+            // The kernel may not support FAT. The filesystem then stays empty.
             let flags = nix::mount::MsFlags::empty();
             let source = Some(partition.0.as_str());
             if nix::mount::mount(source, &mountpoint, Some(kind), flags, none).is_ok() {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::figures::csv::records;
 
-/// The columns, in their order.
+/// The columns of the file, in order.
 const COLUMNS: [&str; 14] = [
     "study",
     "year",
@@ -47,24 +47,25 @@ const UNITS: [(&str, Unit, f64); 11] = [
     ("percent", Unit::Percent, 1.0),
 ];
 
-/// Units of sizes, which one figure may mix: a limit is in GB of one filesystem and in EB of another.
+/// Units of sizes. One figure may mix them: a limit is in GB for one filesystem and in EB for
+/// another.
 const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
 
 /// Outcome of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureStatus {
-    /// It was measured and printed.
+    /// The figure was measured and printed.
     Ok,
-    /// The step ended in an error.
+    /// The step failed with an error.
     Failed,
-    /// Driver, filesystem or machine went down.
+    /// The driver, filesystem or machine crashed.
     Crashed,
     /// The author declares it meaningless.
     Invalid,
-    /// Never reached, or switched off.
+    /// The step was not reached, or the test was switched off.
     NotRun,
-    /// Measured, or presumably so, but no number is in the text.
+    /// The figure was measured, or presumably so, but the text contains no number.
     Missing,
 }
 
@@ -79,7 +80,7 @@ impl FigureStatus {
         Self::Missing,
     ];
 
-    /// The word in the file and in reports.
+    /// Returns the name in the file and in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -101,15 +102,15 @@ impl fmt::Display for FigureStatus {
 /// A contender of a study: a filesystem, or one of several variants of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StudyContender {
-    /// The word by which claims call it.
+    /// Name in claims.
     pub name: String,
-    /// The filesystem as the figures have it.
+    /// Name of the filesystem in the file of figures.
     pub filesystem: String,
     /// Version in the study.
     pub version: String,
-    /// The operating system that drove it.
+    /// Operating system that ran the filesystem.
     pub os: String,
-    /// `kernel`, `fuse` or another word.
+    /// Kind of driver: `kernel`, `fuse` or another word.
     pub driver: String,
     /// The corresponding filesystem of the catalog, or `None` if there is no such filesystem or
     /// this is a variant.
@@ -127,12 +128,13 @@ pub struct FigureSpec {
     pub metric: String,
     /// Unit of the first printed number; empty if there are no numbers.
     pub unit: String,
-    /// Which way is better; neutral where less is counted as better.
+    /// Direction of better values. Neutral if neither is better and reports treat lower values as
+    /// better.
     pub direction: Direction,
 }
 
 impl FigureSpec {
-    /// `TEST/PHASE/METRIC`, as claims name it.
+    /// Returns `TEST/PHASE/METRIC`, the name in claims.
     pub fn path(&self) -> String {
         format!("{}/{}/{}", self.test, self.phase, self.metric)
     }
@@ -171,12 +173,12 @@ pub struct FigureValue {
     pub status: FigureStatus,
     /// The number, in the figure's unit.
     pub value: Option<f64>,
-    /// The number with the digits that were printed.
+    /// The number with its printed digits.
     pub printed: String,
     /// Its unit.
     pub unit: String,
-    /// Whether it is above the number; without a number, whether it ended too soon to be timed, so that a rate is above all
-    /// that could be.
+    /// Whether the number is only a lower bound. Without a number, whether the figure was too fast
+    /// to be timed, so that its rate is above every measurable rate.
     pub censored: bool,
     /// Bounds of the value, if a range is printed.
     pub range: Option<(f64, f64)>,
@@ -202,9 +204,9 @@ pub struct FigureTable {
     pub contenders: Vec<StudyContender>,
     /// The figures, in the order of the file.
     pub figures: Vec<FigureSpec>,
-    /// Cells by contender and figure.
+    /// Values by contender and figure.
     cells: BTreeMap<(usize, usize), FigureValue>,
-    /// Rows of the file.
+    /// Number of rows of the file.
     pub rows: usize,
 }
 
@@ -228,7 +230,7 @@ impl FigureTable {
         };
         let records = records(&of.figures);
         let records = records.map_err(|(line, why)| wrong((line, why.to_owned())))?;
-        let mut reader = Reader {
+        let mut reader = FigureReader {
             study,
             of,
             bounds: Vec::new(),
@@ -270,12 +272,12 @@ impl FigureTable {
         Some((&self.figures[figure], self.cell(contender, figure)?))
     }
 
-    /// The place of a figure.
+    /// Returns the index of a figure.
     pub fn index_of(&self, path: &str) -> Option<usize> {
         self.figures.iter().position(|f| f.path() == path)
     }
 
-    /// Every cell with its contender and its figure, row by row.
+    /// Returns every value with its contender and its figure, row by row.
     pub fn cells(&self) -> impl Iterator<Item = (&StudyContender, &FigureSpec, &FigureValue)> {
         self.cells.iter().map(|((contender, figure), cell)| {
             (&self.contenders[*contender], &self.figures[*figure], cell)
@@ -292,7 +294,7 @@ fn count(fields: &[String]) -> String {
     )
 }
 
-/// A bound of a cell that is put there when all rows are read.
+/// A bound of a value, which is set after all rows have been read.
 struct Bound {
     line: usize,
     contender: usize,
@@ -301,7 +303,7 @@ struct Bound {
     value: f64,
 }
 
-struct Reader<'a> {
+struct FigureReader<'a> {
     study: &'a str,
     of: &'a Publication,
     bounds: Vec<Bound>,
@@ -310,7 +312,7 @@ struct Reader<'a> {
 
 type Wrong = (usize, String);
 
-impl Reader<'_> {
+impl FigureReader<'_> {
     fn row(&mut self, line: usize, row: [String; 14]) -> Result<(), Wrong> {
         let wrong = |message: String| (line, message);
         let [
@@ -417,7 +419,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The place of a contender; it gets one with its first figure.
+    /// Returns the index of a contender, and adds it with its first figure.
     fn contender(
         &mut self,
         filesystem: &str,
@@ -455,7 +457,7 @@ impl Reader<'_> {
         Ok(self.figures.contenders.len() - 1)
     }
 
-    /// The place of a figure; it gets one with its first row.
+    /// Returns the index of a figure, and adds it with its first row.
     fn figure(&mut self, figure: FigureSpec) -> Result<usize, String> {
         let path = figure.path();
         let Some(place) = self.figures.index_of(&path) else {

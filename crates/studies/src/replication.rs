@@ -13,15 +13,15 @@ use crate::claims::evidence::{Evidence, FigureRef, ObservedValue};
 use crate::figures::imported::parse_size_prefix;
 use crate::{CampaignEvidence, Claim, ClaimVerdict, FigureSpec, PublishedEvidence, Study};
 
-/// A study and a campaign, side by side.
+/// Comparison of a study with a campaign that replicates it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replication {
-    /// The figures that two contenders or more have on both sides, in the order of the study.
+    /// Figures with at least two contenders on both sides, in the order of the study.
     pub figures: Vec<ReplicatedFigure>,
     /// Agreement of the two orders of contenders, over all pairs within a figure: Kendall's tau-b,
     /// from −1 to 1.
     pub tau_b: Option<f64>,
-    /// Every claim of the study.
+    /// Verdicts on every claim of the study.
     pub claims: Vec<ReplicatedClaim>,
     /// Number of finished cells of the campaign, and number of all its cells.
     pub cells: (usize, usize),
@@ -29,10 +29,10 @@ pub struct Replication {
     pub differences: Vec<SetupDifference>,
 }
 
-/// A figure on both sides.
+/// A figure of the study with its counterpart in the campaign.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplicatedFigure {
-    /// `TEST/PHASE/METRIC`, as the study calls it.
+    /// `TEST/PHASE/METRIC`, the name in the study.
     pub path: String,
     /// Contenders with a number on at least one side, in the order of the study.
     pub contenders: Vec<ReplicatedContender>,
@@ -47,16 +47,16 @@ pub struct ReplicatedFigure {
 /// Name in the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Leader {
-    /// As the study calls it.
+    /// Name of the contender in the study.
     pub name: String,
-    /// As many times its cost is that of the best of the others.
+    /// Cost as a multiple of the cost of the best other contender.
     pub times: f64,
 }
 
 /// A contender in a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplicatedContender {
-    /// As the study calls it.
+    /// Name of the contender in the study.
     pub name: String,
     /// The published value.
     #[serde(rename = "then")]
@@ -70,7 +70,8 @@ pub struct ReplicatedContender {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicatedValue {
-    /// As many times the best takes, of those with numbers on both sides; 1 is the best. And the rank among them.
+    /// Cost as a multiple of the best cost, and the rank, among contenders with numbers on both
+    /// sides.
     Ratio {
         /// The multiple.
         times: f64,
@@ -80,7 +81,7 @@ pub enum ReplicatedValue {
     /// A number without a number on the other side.
     #[serde(rename = "alone")]
     Single,
-    /// Why there is no number.
+    /// Reason why there is no number.
     #[serde(rename = "word")]
     Label(String),
 }
@@ -104,10 +105,10 @@ pub struct SetupDifference {
     /// What.
     #[serde(rename = "what")]
     pub aspect: &'static str,
-    /// How it was.
+    /// Setup of the study.
     #[serde(rename = "then")]
     pub published: String,
-    /// How it is.
+    /// Setup of the campaign.
     #[serde(rename = "now")]
     pub measured: String,
 }
@@ -309,7 +310,8 @@ fn stated(study: &Study, words: &[&str]) -> Option<String> {
     (!facts.is_empty()).then(|| facts.join("; "))
 }
 
-/// A difference, unless both are the same; what is not known on a side is not stated.
+/// Returns a difference, or `None` if both sides are equal. An unknown side is described as not
+/// stated.
 fn difference(
     what: &'static str,
     then: Option<String>,
@@ -340,7 +342,7 @@ fn difference_of_memory(study: &Study, now: Bytes) -> Option<SetupDifference> {
     difference("Memory", then, now, is_same)
 }
 
-/// The sizes of volume and tests.
+/// Compares the sizes of volume and tests.
 fn difference_of_scale(study: &Study, campaign: &Campaign) -> Option<SetupDifference> {
     let then = stated(study, &["volume size", "partition"]);
     let then = then.unwrap_or_else(|| format!("{} of volume", study.size));
@@ -413,7 +415,8 @@ mod tests {
                 ratio(2.0, 2)
             ]
         );
-        // The best of all has no number on the other side; where less is worse it is the last.
+        // The best of all has no number on the other side. If higher values are better, it is the
+        // last.
         assert_eq!(ahead(&known, &both, false), Some((1, 2.0)));
         assert_eq!(ahead(&known, &both, true), None);
     }

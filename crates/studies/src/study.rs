@@ -1,4 +1,4 @@
-//! A study as a whole: figures, claims, hardware, doubts, and how its phases are called here.
+//! A study: figures, claims, hardware, caveats, and the corresponding tests of fsarena.
 
 use config::{CatalogError, NamedEntry, Publication, SpannedText, did_you_mean};
 use model::{Bytes, Op, Phase, SweepAxis, check_name};
@@ -14,15 +14,15 @@ use crate::{Evidence, PublishedEvidence};
 /// A published comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// The word that names it.
+    /// Name of the study.
     pub name: String,
     /// Its title.
     pub title: String,
     /// Publication of the study.
     pub source: String,
-    /// The size of its volume.
+    /// Size of the volume.
     pub size: Bytes,
-    /// The memory of its machine; absent where the campaign leaves it open.
+    /// Memory of the machine, or `None` if the campaign does not fix it.
     pub memory: Option<Bytes>,
     /// Repetitions of each test, or `None` if the campaign does not fix them.
     pub rounds: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Study {
     pub figures: FigureTable,
     /// The machine, versions and command lines.
     pub hardware: Vec<(String, String)>,
-    /// Figures that are not to be trusted.
+    /// Caveats about unreliable figures.
     pub doubts: Vec<Caveat>,
     /// The conclusions of the study.
     pub claims: Vec<Claim>,
@@ -39,12 +39,12 @@ pub struct Study {
     pub(crate) checks: Vec<Check>,
 }
 
-/// Figures that are not to be trusted.
+/// A reason not to rely on some figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Caveat {
     /// Of whom.
     pub contenders: Vec<String>,
-    /// Which, by path.
+    /// Paths of the figures.
     pub figures: Vec<String>,
     /// Why.
     #[serde(rename = "why")]
@@ -58,7 +58,7 @@ pub struct Claim {
     pub id: String,
     /// In a sentence.
     pub text: String,
-    /// As statements about figures, which must all hold.
+    /// Statements about figures, which must all hold.
     pub statements: Vec<Statement>,
     /// The reason why no figure decides it, or `None` if it has statements.
     pub undecidable: Option<String>,
@@ -78,7 +78,7 @@ impl Claim {
         all.join("; ")
     }
 
-    /// Judges it by evidence.
+    /// Evaluates the claim by evidence.
     pub fn judge(&self, evidence: &dyn Evidence) -> ClaimVerdict {
         match &self.undecidable {
             Some(reason) => ClaimVerdict::undecidable(reason),
@@ -87,40 +87,41 @@ impl Claim {
     }
 }
 
-/// The phases of fsarena that do the work of a phase of a study.
+/// Mapping from a phase of a study to the phases of fsarena that do the same work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseMapping {
     /// The test of the study.
     pub test: String,
     /// Its phase.
     pub phase: String,
-    /// The phases here; the times of several add up.
+    /// Phases of fsarena. The times of several phases are added.
     pub parts: Vec<MappedPhase>,
 }
 
-/// A phase of a test of fsarena, at every point of a sweep or at some.
+/// A phase of a test of fsarena, at some or all points of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MappedPhase {
-    /// The test, or the sweep.
+    /// Name of the test or the sweep.
     pub test: String,
-    /// The phase; `*` for all that take time and prepare nothing.
+    /// Name of the phase, or `*` for all phases except preparations.
     pub phase: String,
-    /// The points that are meant; all where absent.
+    /// Point of a sweep, or `None` for all points.
     pub at: Option<(SweepAxis, AxisPosition)>,
-    /// Whether the size of the volume decides how long it takes: it is made, or checked.
+    /// Whether the time depends on the size of the volume, because the phase creates or checks the
+    /// filesystem.
     #[serde(skip)]
     pub(crate) is_of_size: bool,
 }
 
-/// Where on an axis of a sweep.
+/// Position on an axis of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisPosition {
-    /// At this number.
+    /// The point with this number.
     Value(u64),
-    /// At the largest that there is.
+    /// The point with the largest number.
     Largest,
-    /// At the smallest.
+    /// The point with the smallest number.
     Smallest,
 }
 
@@ -135,7 +136,7 @@ impl Study {
             return Ok(None);
         };
         let figures = FigureTable::read(&study.name, of)?;
-        let reader = Reader {
+        let reader = StudyReader {
             study,
             of,
             vocabulary: vocabulary(of, &figures)?,
@@ -169,7 +170,7 @@ impl Study {
         Ok(Some(read))
     }
 
-    /// Judges every claim by the study's own figures.
+    /// Evaluates every claim by the study's own figures.
     pub fn evaluate_claims(&self) -> Vec<(&Claim, ClaimVerdict)> {
         let evidence = PublishedEvidence(&self.figures);
         self.claims
@@ -193,7 +194,7 @@ impl Study {
     }
 }
 
-/// The words that statements of a study may use.
+/// Returns the vocabulary for the statements of a study.
 fn vocabulary(of: &Publication, figures: &FigureTable) -> Result<Vocabulary, CatalogError> {
     let mut vocabulary = Vocabulary {
         contenders: figures.contenders.iter().map(|c| c.name.clone()).collect(),
@@ -245,19 +246,19 @@ fn wrong(of: &Publication, at: &SpannedText, message: String) -> CatalogError {
     }
 }
 
-struct Reader<'a> {
+struct StudyReader<'a> {
     study: &'a config::StudySource,
     of: &'a Publication,
     vocabulary: Vocabulary,
     figures: &'a FigureTable,
 }
 
-impl Reader<'_> {
+impl StudyReader<'_> {
     fn wrong(&self, at: &SpannedText, message: String) -> CatalogError {
         wrong(self.of, at, message)
     }
 
-    /// Every name of a filesystem, a variant or a metric is one of the figures.
+    /// Returns an error if the name of a filesystem, a variant or a metric is not in the figures.
     fn names_are_known(&self) -> Result<(), CatalogError> {
         let known = &self.vocabulary.contenders;
         let all = self.of.filesystems.iter().map(|named| &named.name);
@@ -347,7 +348,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `TEST/PHASE`, `TEST/*`, `SWEEP/PHASE at size=largest`.
+    /// Parses `TEST/PHASE`, `TEST/*`, `SWEEP/PHASE at size=largest`.
     fn part(&self, text: &str) -> Result<MappedPhase, String> {
         let expected = || {
             format!(
@@ -378,7 +379,8 @@ impl Reader<'_> {
     }
 }
 
-/// Tables and journals that are written or read as a whole grow with the volume.
+/// Returns true if the time of an operation grows with the volume, because it writes or reads whole
+/// tables and journals.
 const fn is_of_size(op: &Op) -> bool {
     matches!(op, Op::Mkfs(_) | Op::Fsck(_))
 }

@@ -1,4 +1,5 @@
-//! The studies that are built in: their figures, their claims, and the verdicts, checked by hand against the figures.
+//! Tests the built-in studies: their figures, their claims, and the verdicts, which were checked by
+//! hand against the figures.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ fn every_figure_is_present_with_its_status() {
         counts,
         [
             row("bonnie-linux-2011", 608, 0, [494, 54, 0, 0, 38, 22]),
-            // 56 of its 164 rows are the bounds of 28 that are missing.
+            // 56 of the 164 rows are bounds of 28 missing numbers.
             row("debian-file-server-2006", 164, 0, [77, 0, 0, 0, 0, 31]),
             row("emerging-filesystems-2007", 340, 18, [298, 5, 3, 2, 31, 1]),
             row("os2-shootout-2002", 20, 0, [20, 0, 0, 0, 0, 0]),

@@ -208,7 +208,7 @@ fn printed_figures_are_judged_as_exact() {
     );
 }
 
-/// "More than 100" may be twice 50, and is more than 1.5 times of it.
+/// "More than 100" may be twice 50, and is more than 1.5 times 50.
 #[test]
 fn bounds_decide_claims_if_possible() {
     let figures = FIGURES.replacen("MB/s,100,,", "MB/s,100,>,", 1);
@@ -314,7 +314,7 @@ fn reported(names: &[&str], figures: Vec<ImportedResult>, suite: &str) -> model:
     reported.into_results(suite).unwrap()
 }
 
-/// A campaign in which ext4 takes `ext4` seconds to read, and XFS 20.
+/// Creates a campaign in which ext4 takes `ext4` seconds to read, and XFS takes 20.
 fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResults {
     let mut figures = Vec::new();
     for round in 1..=rounds {
@@ -367,22 +367,23 @@ fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
 #[test]
 fn measurements_are_judged_by_their_intervals() {
     use Verdict::{Contradicted, NotEnoughRounds, NotMeasured, Partly, Supported};
-    // As it was.
+    // The campaign confirms the study.
     let again = verdicts(&campaign(8, 10.0, Some(Status::Crashed)));
     assert_eq!(again, [Supported; 4]);
-    // ext4 is ahead still, and no longer by as much; JFS was not there.
+    // ext4 is still ahead, but by less, and JFS did not compete.
     let less = verdicts(&campaign(8, 13.0, None));
     assert_eq!(less[..3], [Partly, NotMeasured, Partly]);
-    // The order turned round, and JFS did well otherwise.
+    // The order is reversed, and JFS failed without a crash.
     let turned = verdicts(&campaign(8, 40.0, Some(Status::Failed)));
     assert_eq!(turned[..3], [Contradicted, Contradicted, Contradicted]);
-    // One round shows nothing.
+    // One round decides nothing.
     let once = verdicts(&campaign(1, 10.0, None));
     assert_eq!(once[..3], [NotEnoughRounds, NotMeasured, NotEnoughRounds]);
     assert_eq!(once[3], NotEnoughRounds);
 }
 
-/// ext3 and XFS on an empty volume of this size, and how long mkfs took.
+/// Creates a campaign with the capacity and the mkfs time of ext3 and XFS on an empty volume of
+/// this size.
 fn lifecycle(size: u64) -> model::CampaignResults {
     let figures = (1..=6).flat_map(|round| {
         let noise = 1.0 + 0.001 * f64::from(round % 3);
@@ -437,7 +438,7 @@ fn unknown_values_are_reported_with_their_figure() {
     assert_eq!(why[0].to_string(), "jfs: not part of the campaign");
 }
 
-/// JFS read fastest then, and has no number now.
+/// JFS read fastest in the study, but has no number in the campaign.
 #[test]
 fn published_leader_without_a_measurement_is_named() {
     let figures = FIGURES.replacen(",,crashed,the machine stood still", "200,,ok,", 1);

@@ -16,7 +16,7 @@ use model::{Bytes, DeviceCounters};
 /// Documentation/block/stat.rst of the kernel.
 const SECTOR: u64 = 512;
 
-/// Reads the counters of block devices, added up.
+/// Reader for the summed counters of block devices.
 #[derive(Clone, Debug)]
 pub struct BlockStats(Vec<PathBuf>);
 
@@ -34,12 +34,12 @@ impl BlockStats {
         }
     }
 
-    /// The counters of one block device, given by its major and minor number.
+    /// Creates a reader for one block device, given by its major and minor number.
     pub fn from_dev(number: (u64, u64)) -> Self {
         Self(vec![stat_of(number)])
     }
 
-    /// The counters since the devices exist; `None` once one is gone.
+    /// Returns the counters since creation of the devices, or `None` if a device no longer exists.
     pub fn read(&self) -> Option<DeviceCounters> {
         let one = |file: &PathBuf| parse(&fs::read_to_string(file).ok()?);
         let add = |all, file| Some(sum(all, one(file)?));
@@ -47,7 +47,7 @@ impl BlockStats {
     }
 }
 
-/// The file with the counters of a device.
+/// Returns the file with the counters of a device.
 fn stat_file(device: &Path) -> io::Result<PathBuf> {
     let metadata = fs::metadata(device)?;
     if !metadata.file_type().is_block_device() {
@@ -61,7 +61,7 @@ fn stat_of((major, minor): (u64, u64)) -> PathBuf {
     format!("/sys/dev/block/{major}:{minor}/stat").into()
 }
 
-/// Major and minor number of a device number.
+/// Splits a device number into major and minor number.
 pub const fn major_minor(device: u64) -> (u64, u64) {
     (nix::sys::stat::major(device), nix::sys::stat::minor(device))
 }

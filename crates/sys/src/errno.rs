@@ -1,16 +1,16 @@
-//! Error numbers by the names that manuals use.
+//! Names of error numbers, as in man pages.
 
 use std::io;
 
 use model::SyscallError;
 use nix::errno::Errno;
 
-/// The name of an error number: `ENOSPC`.
+/// Returns the name of an error number, such as `ENOSPC`.
 pub fn name(errno: i32) -> String {
     format!("{:?}", Errno::from_raw(errno))
 }
 
-/// A failed system call as evidence.
+/// Returns a failed system call as evidence.
 pub fn system_error(call: &str, error: &io::Error) -> Option<SyscallError> {
     error.raw_os_error().map(|errno| SyscallError {
         call: call.to_owned(),
@@ -19,7 +19,7 @@ pub fn system_error(call: &str, error: &io::Error) -> Option<SyscallError> {
     })
 }
 
-/// The name of the error where the kernel gave one, else the error's text.
+/// Returns the name of the error if it is from the kernel, otherwise its text.
 pub fn describe(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), name)
 }

@@ -1,4 +1,4 @@
-//! The kernel log from a moment on.
+//! Reader for the kernel log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -7,11 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use model::Nanos;
 use model::result::kernel_log::LogLine;
 
-/// A place in the kernel log (`/dev/kmsg`); reading yields what was logged since.
+/// A position in the kernel log (`/dev/kmsg`). A read returns the messages logged since.
 #[derive(Debug)]
 pub struct KernelLog(File);
 
-/// A record is never longer than this (`CONSOLE_EXT_LOG_MAX` of the kernel).
+/// Maximum size of a record (`CONSOLE_EXT_LOG_MAX` of the kernel).
 const RECORD: usize = 8192;
 
 impl KernelLog {
@@ -28,7 +28,8 @@ impl KernelLog {
         Ok(Self(file))
     }
 
-    /// Lines that the kernel has logged since the last call. What programs write to the log is not among them.
+    /// Returns the lines that the kernel has logged since the last call, without those that
+    /// programs wrote to the log.
     pub fn read_new(&mut self) -> Vec<LogLine> {
         let mut lines = Vec::new();
         let mut record = [0; RECORD];
@@ -36,7 +37,7 @@ impl KernelLog {
             match self.0.read(&mut record) {
                 Ok(0) => return lines,
                 Ok(n) => lines.extend(parse_record(&String::from_utf8_lossy(&record[..n]))),
-                // The oldest records were overwritten before they were read; the rest follows.
+                // The oldest records were overwritten before they were read. Later ones follow.
                 Err(e) if e.raw_os_error() == Some(libc::EPIPE) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return lines,

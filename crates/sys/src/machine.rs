@@ -12,10 +12,10 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 
-/// Mounts what every program expects: `/proc`, `/sys` and `/dev`.
+/// Mounts the filesystems that every program expects: `/proc`, `/sys` and `/dev`.
 ///
 /// # Errors
-/// When one of the directories is not there, or the kernel refuses.
+/// Returns an error if a directory does not exist, or if the kernel refuses.
 pub fn mount_kernel_filesystems() -> io::Result<()> {
     for (kind, on) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mount(Some(kind), on, Some(kind), MsFlags::empty(), None::<&str>)?;
@@ -23,12 +23,12 @@ pub fn mount_kernel_filesystems() -> io::Result<()> {
     Ok(())
 }
 
-/// Random bits for the kernel (`struct rand_pool_info` of linux/random.h).
+/// Random bytes for the kernel (`struct rand_pool_info` of linux/random.h).
 #[repr(C)]
 struct Entropy {
     /// Number of unpredictable bits.
     bits: libc::c_int,
-    /// Their size in bytes.
+    /// Size of the pool in bytes.
     size: libc::c_int,
     pool: [u8; 32],
 }
@@ -56,10 +56,10 @@ pub fn seed_random(pool: [u8; 32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts the filesystem through which drivers are configured (configfs); its driver must be loaded.
+/// Mounts the configuration filesystem of drivers (configfs). Its driver must be loaded.
 ///
 /// # Errors
-/// When it is not.
+/// Returns an error if the driver is not loaded, or if the kernel refuses.
 pub fn mount_configfs(on: &Path) -> io::Result<()> {
     let kind = Some("configfs");
     Ok(mount(kind, on, kind, MsFlags::empty(), None::<&str>)?)
@@ -77,7 +77,7 @@ pub fn load_module(path: &Path, parameters: &str) -> io::Result<()> {
     }
 }
 
-/// Writes everything out and switches the machine off; returns only when that fails.
+/// Writes all data to disk and powers the machine off. Returns only on failure.
 pub fn power_off() -> io::Error {
     nix::unistd::sync();
     match reboot(RebootMode::RB_POWER_OFF) {

@@ -11,7 +11,7 @@ const TEXT: &[u8] =
 /// available. This includes fallible allocations.
 #[derive(Debug)]
 pub struct Allocator {
-    /// The exit code.
+    /// Exit code of the program.
     pub code: libc::c_int,
 }
 

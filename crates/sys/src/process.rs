@@ -18,7 +18,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// A process that `/proc` shows.
+/// A process listed in `/proc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
@@ -27,12 +27,12 @@ pub struct Process {
     pub parent: Pid,
     /// `R`, `S`, `D` … and `Z` for a process that has ended but was not waited for.
     pub state: char,
-    /// The name of its program, up to 15 bytes.
+    /// Name of the program, up to 15 bytes.
     pub name: String,
 }
 
 impl Process {
-    /// Whether a signal (SIGSTOP, SIGTSTP) or a debugger has stopped it.
+    /// Returns true if a signal (SIGSTOP, SIGTSTP) or a debugger has stopped the process.
     pub const fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
@@ -64,7 +64,7 @@ pub fn run_queue_wait(process: &Process) -> Nanos {
     Nanos(waits.max().unwrap_or(0))
 }
 
-/// Every process of this PID namespace.
+/// Returns all processes of this PID namespace.
 pub fn all() -> Vec<Process> {
     let directories = directories().into_iter().flatten();
     directories.filter_map(|process| read(&process)).collect()
@@ -78,7 +78,7 @@ fn directories() -> io::Result<impl Iterator<Item = PathBuf>> {
     Ok(numbered.map(|entry| entry.path()))
 }
 
-/// The processes whose parent is the given one.
+/// Returns the children of a process.
 pub fn children(parent: Pid) -> Vec<Process> {
     all().into_iter().filter(|p| p.parent == parent).collect()
 }
@@ -96,13 +96,14 @@ pub fn descendants(root: Pid) -> Vec<Process> {
     family
 }
 
-/// Writes the number of a process, and of all that descends from it, into a control group's list of members.
+/// Moves a process and all its descendants into a control group, given by its list of members.
 ///
 /// # Errors
-/// When one of them is gone already.
+/// Returns an error if one of the processes has already ended.
 pub fn move_to_cgroup(root: Pid, members: &Path) -> io::Result<()> {
     fs::write(members, root.to_string())?;
-    // From now on its children are born there, but the kernel takes its time to move a process: some may be older.
+    // New children start in the group. The kernel takes some time to move a process, so some
+    // children may be older.
     let family = descendants(root);
     let mut older = family.iter().skip(1);
     older.try_for_each(|process| fs::write(members, process.pid.to_string()))
@@ -127,7 +128,8 @@ pub fn find_open_for_write(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<
     Ok(None)
 }
 
-/// Whether a process has such a file open for writing; its end in this moment is a no.
+/// Returns true if a process has a matching file open for writing. Returns false if the process is
+/// ending.
 fn writes(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
     let files = fs::read_dir(process.join("fd")).into_iter().flatten();
     files.flatten().any(|file| {
@@ -153,9 +155,9 @@ fn maps_for_writing(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bo
     })
 }
 
-/// Whether the text of a `fdinfo` is that of a file which is open for writing; one that does not tell is.
+/// Returns true if the text of a `fdinfo` belongs to a file open for writing, or lacks the flags.
 ///
-/// Format: `flags:` of proc_pid_fdinfo(5), in octal as open(2) takes them.
+/// Format: `flags:` of proc_pid_fdinfo(5), in octal as for open(2).
 pub fn is_for_writing(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
@@ -181,8 +183,8 @@ pub fn kernel_stacks(process: &Process) -> Vec<String> {
         .collect()
 }
 
-/// Has the kernel kill the program that this command starts as soon as the thread that starts it ends, be it
-/// by itself or because its process was killed: start it from a thread that lives as long as the program may.
+/// Makes the kernel kill the started program when the thread that starts it ends, even if its
+/// process is killed. The thread must live as long as the program may run.
 pub fn set_pdeathsig(command: &mut Command) {
     let parent = Pid::this();
     let ask = move || {
@@ -226,6 +228,16 @@ pub fn parse(stat: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+
+    /// Waits for an event that happens soon or never.
+    #[track_caller]
+    fn wait_until(event: &str, has_happened: impl Fn() -> bool) {
+        let start = std::time::Instant::now();
+        while !has_happened() {
+            assert!(start.elapsed().as_secs() < 120, "not within 120 s: {event}");
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn a_name_with_brackets_is_read() {
@@ -281,9 +293,7 @@ mod tests {
         for (redirection, expected) in [("<", false), (">>", true)] {
             let mut child = shell(redirection);
             let name = || fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap();
-            while name().trim_end() != "sleep" {
-                std::thread::yield_now();
-            }
+            wait_until("the program runs", || name().trim_end() == "sleep");
             let found = find_open_for_write(&is_it).unwrap();
             assert_eq!(found.map(|p| p.name), expected.then(|| "sleep".to_owned()));
             child.kill().unwrap();
@@ -318,9 +328,7 @@ mod tests {
         let is_stopped = || descendants(pid)[0].is_stopped();
         assert!(!is_stopped());
         nix::sys::signal::kill(pid, Signal::SIGSTOP).unwrap();
-        while !is_stopped() {
-            std::thread::yield_now();
-        }
+        wait_until("the process is stopped", is_stopped);
         child.kill().unwrap();
         child.wait().unwrap();
     }

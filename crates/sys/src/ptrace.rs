@@ -1,6 +1,7 @@
-//! Programs that are stopped at some of their system calls (ptrace(2) with a seccomp(2) filter), to see what they do.
+//! Runs programs that stop at some of their system calls (ptrace(2) with a seccomp(2) filter).
 //!
-//! The thread that starts a program is its tracer: all calls here must come from that thread.
+//! The thread that starts a program is its tracer, and all calls of this module must come from that
+//! thread.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -47,58 +48,59 @@ impl Started {
     }
 }
 
-/// Why a thread has stopped, or how it has ended. Source: ptrace(2).
+/// Reason for a stop or the end of a thread. Source: ptrace(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is about to make a system call that the filter names.
+    /// The thread is about to make a system call that matches the filter.
     Entry,
     /// A system call has returned after [`Resume::ToReturn`].
     Return,
-    /// It has made a process or thread; [`event_message`] is that one's number.
+    /// The thread has created a process or thread; [`event_message`] returns the new number.
     Clone,
-    /// It runs another program now; [`event_message`] is the number that the thread had before.
+    /// The thread now runs another program; [`event_message`] returns the previous thread number.
     Exec,
-    /// It ends, and still has its memory.
+    /// The thread is about to end and still has its memory.
     Exiting,
     /// It is new and has not run yet, or continues after a stop.
     New,
-    /// A signal has stopped its whole process.
+    /// A signal has stopped the whole process.
     Group,
-    /// It is about to get this signal.
+    /// The thread is about to receive this signal.
     Signal(c_int),
-    /// It has ended with this code.
+    /// The thread has exited with this code.
     Exited(c_int),
-    /// This signal has killed it.
+    /// The thread was killed by this signal.
     Killed(c_int),
 }
 
 /// Ways to resume a stopped thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// Until the next system call that the filter names.
+    /// Run until the next system call that matches the filter.
     Run,
-    /// Until the call that it is in has returned.
+    /// Run until the current call has returned.
     ToReturn,
     /// It stays stopped by the signal, and is reported when it continues.
     Listen,
 }
 
-/// A system call as it begins.
+/// A system call at its entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct SyscallEntry {
     /// Its number.
     pub number: u64,
     /// Its arguments.
     pub arguments: [u64; 6],
-    /// The instruction set for which it is numbered, as [`X86_64`].
+    /// Instruction set of the call number, such as [`X86_64`].
     pub architecture: u32,
 }
 
-/// Starts a program, found in `PATH`, whose system calls the filter looks at. Signals do what they do by default.
+/// Starts a program from `PATH` with a filter for its system calls. Signals have their default
+/// actions.
 ///
 /// # Errors
-/// When no process can be made, or it cannot be traced. A program that is not there ends its process: see
-/// [`Started::fault`].
+/// Returns an error if the process cannot be created or traced. If the program does not exist, its
+/// process ends: see [`Started::fault`].
 pub fn start(command: &[CString], filter: &[sock_filter]) -> io::Result<Started> {
     let (wait, go) = pipe2(OFlag::O_CLOEXEC)?;
     let (fault, tell) = pipe2(OFlag::O_CLOEXEC)?;
@@ -122,7 +124,7 @@ pub fn start(command: &[CString], filter: &[sock_filter]) -> io::Result<Started>
     Ok(started)
 }
 
-/// The child: waits until it is traced, has its calls filtered and becomes the program.
+/// Runs in the child: waits until it is traced, installs the filter and executes the program.
 fn become_program(
     arguments: &[*const libc::c_char],
     filter: &[sock_filter],
@@ -153,8 +155,8 @@ fn become_program(
     unsafe { libc::_exit(127) }
 }
 
-/// Has the kernel look at each call of this process by the filter; without privilege, programs cannot gain any from
-/// then on.
+/// Installs the filter for the calls of this process. Without privilege, its programs can no longer
+/// gain privileges.
 fn install(filter: &[sock_filter]) -> io::Result<()> {
     let program = sock_fprog {
         len: u16::try_from(filter.len()).map_err(io::Error::other)?,
@@ -236,10 +238,10 @@ pub fn resume(thread: Pid, how: Resume, signal: c_int) -> io::Result<()> {
     }
 }
 
-/// The number that comes with [`Stop::Clone`] and [`Stop::Exec`].
+/// Returns the number that belongs to [`Stop::Clone`] or [`Stop::Exec`].
 ///
 /// # Errors
-/// When the thread is not stopped.
+/// Returns an error if the thread is not stopped.
 pub fn event_message(thread: Pid) -> io::Result<Pid> {
     let mut message: libc::c_ulong = 0;
     let to = (&raw mut message) as usize;
@@ -255,15 +257,15 @@ fn syscall_info(thread: Pid) -> io::Result<libc::ptrace_syscall_info> {
     Ok(info)
 }
 
-/// The system call that a thread is about to make, at [`Stop::Entry`].
+/// Returns the system call that a thread is about to make, at [`Stop::Entry`].
 ///
 /// # Errors
-/// When the thread is not stopped.
-pub fn entry(thread: Pid) -> io::Result<Entry> {
+/// Returns an error if the thread is not stopped.
+pub fn entry(thread: Pid) -> io::Result<SyscallEntry> {
     let info = syscall_info(thread)?;
     // SAFETY: `seccomp` and `entry` begin with the same fields, all numbers, which the kernel has filled or left zero.
     let call = unsafe { info.u.entry };
-    Ok(Entry {
+    Ok(SyscallEntry {
         number: call.nr,
         arguments: call.args,
         architecture: info.arch,
@@ -280,10 +282,10 @@ pub fn returned(thread: Pid) -> io::Result<i64> {
     Ok(unsafe { info.u.exit }.sval)
 }
 
-/// Number and first argument of the call that a thread is in, at [`Stop::Clone`].
+/// Returns number and first argument of the current call of a thread, at [`Stop::Clone`].
 ///
 /// # Errors
-/// When the thread is not stopped.
+/// Returns an error if the thread is not stopped.
 pub fn call_inside(thread: Pid) -> io::Result<(u64, u64)> {
     // SAFETY: all of its fields are numbers, for which zeros are valid.
     let mut registers: libc::user_regs_struct = unsafe { zeroed() };

@@ -1,11 +1,12 @@
-//! Traces without names: what is called how is replaced, and all that a filesystem sees of a name is kept.
+//! Anonymises traces: replaces all names, but keeps every property of a name that a filesystem
+//! sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::SeededRng;
 
 use crate::paths::PathInterner;
-use crate::trace::{EntryKind, Syscall, Trace, TraceHeader, TraceRecord, TreeEntry};
+use crate::trace::{Syscall, Trace, TraceHeader, TraceRecord, TracedKind, TreeEntry};
 
 /// Letters of new names, valid and distinct on all filesystems.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -16,17 +17,17 @@ const ENDINGS: [&[u8]; 40] = [
     b"mp3", b"mp4", b"o", b"pdf", b"png", b"py", b"rs", b"sh", b"so", b"tar", b"tmp", b"toml",
     b"ts", b"txt", b"xz", b"zip",
 ];
-/// Tries before a name becomes longer.
+/// Number of attempts before a longer name is used.
 const TRIES: u32 = 200;
 
-/// New names for old ones, no two of them the same, capitals or not.
-struct Names {
+/// New names by old name. New names differ even if case is ignored.
+struct AnonymousNames {
     given: BTreeMap<Vec<u8>, Vec<u8>>,
     taken: BTreeSet<Vec<u8>>,
     rng: SeededRng,
 }
 
-impl Names {
+impl AnonymousNames {
     fn of(&mut self, name: &[u8]) -> Vec<u8> {
         if matches!(name, b"" | b"." | b"..") {
             return name.to_vec();
@@ -45,7 +46,7 @@ impl Names {
             });
             match drawn {
                 Some(drawn) => break drawn,
-                // There are no more names so short.
+                // All names of this length are used.
                 None => more += 1,
             }
         };
@@ -84,7 +85,7 @@ impl Trace {
     /// the recorder and the system.
     #[must_use]
     pub fn anonymised(&self, seed: u64) -> Self {
-        let mut names = Names {
+        let mut names = AnonymousNames {
             given: BTreeMap::new(),
             taken: BTreeSet::new(),
             rng: SeededRng::substream(seed, "anonymise"),
@@ -98,7 +99,7 @@ impl Trace {
         let mut entries = |entries: &[TreeEntry]| -> Vec<TreeEntry> {
             let mut entries = entries.to_vec();
             for entry in &mut entries {
-                if let EntryKind::Symlink(text) = &mut entry.kind {
+                if let TracedKind::Symlink(text) = &mut entry.kind {
                     *text = names.of_path(text);
                 }
             }
@@ -123,14 +124,14 @@ impl Trace {
     }
 }
 
-fn call(call: &Syscall, names: &mut Names) -> Syscall {
+fn call(call: &Syscall, names: &mut AnonymousNames) -> Syscall {
     let mut call = call.clone();
     match &mut call {
         Syscall::Symlink { text, .. } => *text = names.of_path(text),
         Syscall::SetAttribute { name, .. }
         | Syscall::GetAttribute { name, .. }
         | Syscall::RemoveAttribute { name, .. } => {
-            // `user.` and its like say who may set it.
+            // Keep prefixes such as `user.`, which determine who may set the attribute.
             let own = name
                 .iter()
                 .position(|byte| *byte == b'.')
@@ -156,7 +157,7 @@ mod tests {
         trace.header.command = vec!["secret".into()];
         let path = trace.paths.intern(b".git/secret/main.c");
         let again = trace.paths.intern(b"secret/notes.secret");
-        let kind = EntryKind::Symlink(b"../secret/main.c".to_vec());
+        let kind = TracedKind::Symlink(b"../secret/main.c".to_vec());
         trace.before.push(TreeEntry {
             path,
             kind,
@@ -183,7 +184,7 @@ mod tests {
         assert!(first.starts_with('.') && first.ends_with(".c"), "{first}");
         assert_eq!(first[5..11], second[..6], "the same name is the same name");
         assert!(!second.contains("secret") && !second.ends_with(".secret"));
-        let EntryKind::Symlink(text) = &made.before[0].kind else {
+        let TracedKind::Symlink(text) = &made.before[0].kind else {
             unreachable!()
         };
         assert_eq!(text, format!("../{}", &first[5..]).as_bytes());

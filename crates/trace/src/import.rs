@@ -1,4 +1,4 @@
-//! Traces of other programs: strace's text, and fio's iolog.
+//! Imports traces of other programs: text output of strace and iologs of fio.
 
 mod calls;
 mod errno;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::trace::Trace;
 
-/// A format that can be read.
+/// A supported format of imported files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
     /// Output of `strace -f -ttt -T -y -o FILE`.
@@ -20,10 +20,10 @@ pub enum ImportFormat {
     Iolog,
 }
 
-/// Why a file cannot be imported.
+/// Error in an imported file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
-pub struct ImportError {
+pub struct TraceImportError {
     /// The line, from 1.
     pub line: usize,
     /// Description of the problem, with a hint.
@@ -47,10 +47,10 @@ pub fn import(
     text: &[u8],
     format: ImportFormat,
     below: Option<&[u8]>,
-) -> Result<Trace, ImportError> {
+) -> Result<Trace, TraceImportError> {
     if let Some((line, _)) = lines(text).find(|(_, line)| line.contains(&0)) {
         let what = "this is no text".to_owned();
-        return Err(ImportError {
+        return Err(TraceImportError {
             line,
             message: what,
         });
@@ -61,7 +61,7 @@ pub fn import(
     }
 }
 
-/// The lines of a text, with their numbers.
+/// Iterates over the lines of a text with their numbers.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = text.split(|byte| *byte == b'\n');
     (1..)

@@ -1,7 +1,7 @@
-//! Traces: what a program did below a directory, operation by operation, so that the same can be done again on any
-//! filesystem.
+//! Traces: the operations of a program below a directory, for replay on any filesystem.
 //!
-//! Nothing here touches a file or a process: the recorder makes a [`Trace`], the engine replays one.
+//! This crate touches no files and no processes: the recorder creates a [`Trace`], the engine
+//! replays it.
 
 mod anonymise;
 mod format;
@@ -12,11 +12,11 @@ mod summary;
 mod trace;
 
 pub use format::{DecodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
-pub use import::{ImportError, ImportFormat, detect_format, import};
+pub use import::{ImportFormat, TraceImportError, detect_format, import};
 pub use paths::{PathId, PathInterner};
-pub use plan::{Dependency, ReplayPlan, ReplayThread, Step};
+pub use plan::{Dependency, ReplayPlan, ReplayStep, ReplayThread};
 pub use summary::TraceSummary;
 pub use trace::{
-    EntryKind, Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader,
-    TraceRecord, TreeEntry,
+    Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord,
+    TracedKind, TreeEntry,
 };

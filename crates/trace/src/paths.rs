@@ -1,17 +1,18 @@
-//! Paths below the directory that was recorded, each name kept once below its parent.
+//! Paths below the recorded directory. Each name is stored once per parent.
 
 use std::collections::HashMap;
 
-/// A path below the directory that was recorded; 0 is the directory itself.
+/// A path below the recorded directory; 0 is the directory itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u32);
 
 impl PathId {
-    /// The directory that was recorded.
+    /// The recorded directory.
     pub const TOP: Self = Self(0);
 }
 
-/// All paths of a trace. A path is made of its parent and its last name, and a parent comes before what is in it.
+/// All paths of a trace. A path consists of its parent and its last name. Parents precede their
+/// entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathInterner {
     /// Parent and last name of each path except the top.
@@ -46,17 +47,17 @@ impl PathInterner {
             .fold(PathId::TOP, |parent, name| self.intern_child(parent, name))
     }
 
-    /// The directory that a path is in; of the top itself none.
+    /// Returns the parent directory of a path, or `None` for the top.
     pub fn parent(&self, path: PathId) -> Option<PathId> {
         self.node(path).map(|(parent, _)| *parent)
     }
 
-    /// The last name of a path; of the top none.
+    /// Returns the last name of a path, or `None` for the top.
     pub fn name(&self, path: PathId) -> Option<&[u8]> {
         self.node(path).map(|(_, name)| &**name)
     }
 
-    /// The whole path from the top, its names apart by `/`; of the top itself nothing.
+    /// Returns the whole path below the top, with names separated by `/`. The top itself is empty.
     pub fn full(&self, path: PathId) -> Vec<u8> {
         let mut names = Vec::new();
         let mut at = path;
@@ -78,7 +79,7 @@ impl PathInterner {
         self.nodes.is_empty()
     }
 
-    /// All but the top, parents first.
+    /// Returns all paths except the top, parents first.
     pub fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
         (1..=u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(PathId)
     }

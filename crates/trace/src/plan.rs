@@ -27,7 +27,7 @@ pub use clocks::Dependency;
 /// Operations and waits of all threads of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayPlan {
-    /// A lane for each: as many as threads ran side by side when the trace was made.
+    /// Lanes of the replay: as many as the maximum number of concurrent threads in the recording.
     pub lanes: Vec<ReplayThread>,
 }
 
@@ -35,14 +35,14 @@ pub struct ReplayPlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayThread {
     /// Its steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReplayStep>,
     /// Waits of all steps, concatenated.
     waits: Vec<Dependency>,
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ReplayStep {
     /// Index of the operation in [`Trace::operations`].
     pub operation: u32,
     /// End of the step's waits. They start at the end of the previous step's waits.
@@ -105,7 +105,7 @@ struct Planner<'a> {
     names: Vec<Resource>,
     /// Resource of each path: the names in this directory.
     listings: Vec<Resource>,
-    openings: HashMap<HandleId, Opening>,
+    openings: HashMap<HandleId, ReplayOpening>,
     files: FileTable,
     /// Progress of each thread: its last step, and the pending waits of its lane.
     threads: HashMap<u32, Vec<Dependency>>,
@@ -114,7 +114,7 @@ struct Planner<'a> {
     messages: HashMap<u32, Vec<Dependency>>,
 }
 
-struct Opening {
+struct ReplayOpening {
     resource: Resource,
     file: Option<files::FileId>,
     path: PathId,
@@ -146,7 +146,7 @@ impl Planner<'_> {
         if is_step {
             let into = &mut self.plan.lanes[lane];
             into.waits.append(&mut self.pending[lane]);
-            into.steps.push(Step {
+            into.steps.push(ReplayStep {
                 operation: number,
                 waits_end: u32::try_from(into.waits.len()).unwrap_or(u32::MAX),
             });
@@ -185,14 +185,14 @@ impl Planner<'_> {
         }
     }
 
-    /// Waits for all that an operation depends on, and remembers what it touches.
+    /// Waits for all dependencies of an operation and records the resources that it touches.
     fn follow(&mut self, operation: &TraceRecord, here: ResourceAccess) {
         let mut waits = Vec::new();
         match operation.outcome {
             SyscallResult::Ok(_) => self.touch(&operation.call, here, &mut waits),
             SyscallResult::Err(_) => self.touch_failing(&operation.call, here, &mut waits),
         }
-        // The latest first: it may say what the others do.
+        // Latest first: it may imply the others.
         waits.sort_by_key(|wait: &Dependency| std::cmp::Reverse((wait.steps, wait.lane)));
         for wait in waits {
             self.wait_for(here.wait.lane as usize, wait);
@@ -268,7 +268,7 @@ impl Planner<'_> {
                     resource.record_access(AccessMode::Modify, here, waits);
                     self.openings.insert(
                         handle,
-                        Opening {
+                        ReplayOpening {
                             resource,
                             file: Some(file),
                             path,
@@ -385,7 +385,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A name is made, removed or renamed.
+    /// Records the creation, removal or renaming of a name.
     fn change_name(&mut self, path: PathId, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         self.name(path, AccessMode::Modify, here, waits);
         if let Some(parent) = self.trace.paths.parent(path) {
@@ -395,7 +395,7 @@ impl Planner<'_> {
         self.listings[path.0 as usize] = Resource::default();
     }
 
-    /// A name is touched, and used is each directory above it.
+    /// Records an access to a name, and a read of each directory above it.
     fn name(
         &mut self,
         path: PathId,

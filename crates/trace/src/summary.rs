@@ -6,12 +6,12 @@ use model::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::plan::ReplayPlan;
-use crate::trace::{EntryKind, Syscall, SyscallResult, Trace, TreeEntry};
+use crate::trace::{Syscall, SyscallResult, Trace, TracedKind, TreeEntry};
 
 /// Summary of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TraceSummary {
-    /// Calls that touch the directory.
+    /// Number of calls that touch the directory.
     pub operations: u64,
     /// Number of calls by name of the system call.
     pub calls: BTreeMap<&'static str, u64>,
@@ -19,9 +19,9 @@ pub struct TraceSummary {
     pub failed: u64,
     /// Number of calls that wait for a device, such as fsync.
     pub syncs: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     pub read: Bytes,
-    /// Bytes that were written.
+    /// Bytes written.
     pub written: Bytes,
     /// Number of names before the first operation.
     pub before: u64,
@@ -33,20 +33,20 @@ pub struct TraceSummary {
     pub bytes_after: Bytes,
     /// Processes.
     pub processes: u64,
-    /// Threads, over all processes.
+    /// Number of threads of all processes.
     pub threads: u64,
-    /// The most threads side by side: as many replay it.
+    /// Maximum number of concurrent threads; the replay uses as many.
     pub side_by_side: u64,
-    /// From the first operation to the end of the last.
+    /// Time from the start of the first operation to the end of the last.
     pub elapsed: Nanos,
-    /// Time in operations, over all threads.
+    /// Time in operations, summed over all threads.
     pub in_operations: Nanos,
-    /// Time of threads between their operations, summed over them.
+    /// Time between operations, summed over all threads.
     pub thinking: Nanos,
 }
 
 impl TraceSummary {
-    /// Counts what is in a trace.
+    /// Summarises a trace.
     pub fn from_trace(trace: &Trace) -> Self {
         let mut summary = Self {
             before: trace.before.len() as u64,
@@ -102,7 +102,7 @@ impl TraceSummary {
 
 fn bytes(entries: &[TreeEntry]) -> Bytes {
     let sizes = entries.iter().map(|entry| match entry.kind {
-        EntryKind::File { size } => size,
+        TracedKind::File { size } => size,
         _ => 0,
     });
     Bytes(sizes.fold(0, u64::saturating_add))

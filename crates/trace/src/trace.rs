@@ -10,7 +10,7 @@ use crate::paths::{PathId, PathInterner};
 pub struct Trace {
     /// Origin of the trace.
     pub header: TraceHeader,
-    /// The paths that the rest refers to.
+    /// Paths to which the other fields refer.
     pub paths: PathInterner,
     /// Entries below the directory before the first operation, which the replay starts with.
     /// Directories precede their contents.
@@ -24,7 +24,7 @@ pub struct Trace {
 /// Origin of a trace, and its limitations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// The command that was recorded, or the file that was imported.
+    /// Recorded command or imported file.
     pub command: Vec<String>,
     /// Name and version of the recorder: `fsarena 0.1.0`, `strace`, `fio iolog 2`.
     pub recorder: String,
@@ -46,14 +46,14 @@ pub struct TreeEntry {
     /// Where.
     pub path: PathId,
     /// Kind of the entry.
-    pub kind: EntryKind,
+    pub kind: TracedKind,
     /// Permissions: the lowest twelve bits of `st_mode`.
     pub mode: u16,
 }
 
 /// Kind of a directory entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum TracedKind {
     /// A file.
     File {
         /// Its size.
@@ -61,22 +61,22 @@ pub enum EntryKind {
     },
     /// A directory.
     Directory,
-    /// A symbolic link to this text.
+    /// A symbolic link with this target.
     Symlink(Vec<u8>),
     /// A hard link to a file that precedes it.
     Link(PathId),
-    /// A named pipe or a socket, which replaying makes as a pipe.
+    /// A named pipe or a socket; the replay creates a named pipe.
     Pipe,
 }
 
 /// A call that touched the directory, or an ordering event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// Number of the process, counted from 0 in the order in which they appeared.
+    /// Process number, counted from 0 in order of appearance.
     pub process: u32,
-    /// Number of the thread, counted from 0 over all processes.
+    /// Thread number, counted from 0 over all processes.
     pub thread: u32,
-    /// When it began, from the beginning of the recording.
+    /// Start time, relative to the start of the recording.
     pub began: Nanos,
     /// Duration during the recording.
     pub duration: Nanos,
@@ -86,24 +86,25 @@ pub struct TraceRecord {
     pub outcome: SyscallResult,
 }
 
-/// An opening of a file or directory, numbered from 0 over the whole trace. A copy of a descriptor is the same opening.
+/// Number of an open file or directory, counted from 0 over the whole trace. Duplicated descriptors
+/// share the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HandleId(pub u32);
 
-/// A number of an error, as Linux has them on x86-64.
+/// An error number of Linux on x86-64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub u16);
 
 /// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallResult {
-    /// It succeeded and returned this: bytes, entries, or 0.
+    /// The call succeeded and returned this value: bytes, entries, or 0.
     Ok(u64),
-    /// It failed, and does so again when it is replayed.
+    /// The call failed, and must fail again in the replay.
     Err(Errno),
 }
 
-/// How a file was opened: those flags of `open` that matter to a filesystem, as Linux numbers them on x86-64.
+/// Flags of `open` that matter to a filesystem, with their values in Linux on x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFlags(pub u32);
 
@@ -116,24 +117,24 @@ impl OpenFlags {
     pub const EXCLUSIVE: u32 = 0o200;
     /// Empty it.
     pub const TRUNCATE: u32 = 0o1000;
-    /// Write at the end.
+    /// Append all writes to the end of the file (`O_APPEND`).
     pub const APPEND: u32 = 0o2000;
-    /// Each write waits for its data (`O_DSYNC`).
+    /// Wait for the data on each write (`O_DSYNC`).
     pub const DATA_SYNC: u32 = 0o10000;
-    /// Past the page cache.
+    /// Bypass the page cache (`O_DIRECT`).
     pub const DIRECT: u32 = 0o40000;
     /// Only a directory.
     pub const DIRECTORY: u32 = 0o200_000;
-    /// Not through a symbolic link.
+    /// Do not follow a symbolic link (`O_NOFOLLOW`).
     pub const NO_FOLLOW: u32 = 0o400_000;
-    /// Each write waits for data and attributes (`O_SYNC`, with `DATA_SYNC`).
+    /// Wait for data and attributes on each write (`O_SYNC`, with `DATA_SYNC`).
     pub const SYNC: u32 = 0o4_000_000;
-    /// Only to name the file (`O_PATH`).
+    /// Only refer to the file by name (`O_PATH`).
     pub const PATH: u32 = 0o10_000_000;
-    /// A file without a name in this directory.
+    /// Create an unnamed file in this directory (`O_TMPFILE`, with `O_DIRECTORY`).
     pub const TEMPORARY: u32 = 0o20_000_000;
 
-    /// The flags that a trace keeps.
+    /// Flags that are kept in a trace.
     pub const KEPT: u32 = Self::ACCESS
         | Self::CREATE
         | Self::EXCLUSIVE
@@ -147,12 +148,12 @@ impl OpenFlags {
         | Self::PATH
         | Self::TEMPORARY;
 
-    /// Whether all of these are set.
+    /// Returns true if all given flags are set.
     pub const fn has(self, flags: u32) -> bool {
         self.0 & flags == flags
     }
 
-    /// Whether it may write.
+    /// Returns true if the flags allow writing.
     pub const fn writes(self) -> bool {
         self.0 & Self::ACCESS != 0
     }
@@ -165,14 +166,14 @@ impl OpenFlags {
     reason = "the documentation of each call covers its fields"
 )]
 pub enum Syscall {
-    /// `open`, `openat`, `creat`; what succeeded is `handle` from then on.
+    /// `open`, `openat`, `creat`. If the call succeeded, `handle` refers to the file from then on.
     Open {
         path: PathId,
         flags: OpenFlags,
         mode: u16,
         handle: Option<HandleId>,
     },
-    /// `close` of the last descriptor of an opening.
+    /// `close` of the last descriptor of an open file.
     Close { handle: HandleId },
     /// `read`, `pread`, `readv`, the reading side of `sendfile`: requested length and offset.
     Read {
@@ -186,13 +187,14 @@ pub enum Syscall {
         offset: u64,
         length: u64,
     },
-    /// Pages of a mapping that were read; how many bytes of the range were touched is in the outcome.
+    /// Pages read through a mapping. The outcome is the number of bytes touched in the range.
     MappedRead {
         handle: HandleId,
         offset: u64,
         length: u64,
     },
-    /// Pages of a shared mapping that were written, likewise.
+    /// Pages written through a shared mapping. The outcome is the number of bytes touched in the
+    /// range.
     MappedWrite {
         handle: HandleId,
         offset: u64,
@@ -214,7 +216,8 @@ pub enum Syscall {
         offset: u64,
         length: u64,
     },
-    /// `getdents` to the end of the directory, in one or several calls; the outcome is the number of entries.
+    /// `getdents` up to the end of the directory, in one or several calls. The outcome is the
+    /// number of entries.
     List { handle: HandleId },
     /// `stat`, `lstat`, `statx` of a path.
     Stat { path: PathId, follow: bool },
@@ -238,15 +241,15 @@ pub enum Syscall {
     Rename { from: PathId, to: PathId, flags: u8 },
     /// `link`.
     Link { from: PathId, to: PathId },
-    /// `linkat` of an opening (`AT_EMPTY_PATH`, `/proc/self/fd`).
+    /// `linkat` of an open file (`AT_EMPTY_PATH`, `/proc/self/fd`).
     LinkHandle { handle: HandleId, to: PathId },
-    /// `symlink` of this text.
+    /// `symlink` with this target.
     Symlink { text: Vec<u8>, path: PathId },
     /// `truncate`.
     Truncate { path: PathId, size: u64 },
     /// `ftruncate`.
     TruncateHandle { handle: HandleId, size: u64 },
-    /// `fallocate`, its `mode` as Linux numbers it.
+    /// `fallocate`, with the `mode` bits of Linux.
     Allocate {
         handle: HandleId,
         mode: u8,
@@ -266,15 +269,15 @@ pub enum Syscall {
     ChangeMode { path: PathId, mode: u16 },
     /// `fchmod`.
     ChangeModeHandle { handle: HandleId, mode: u16 },
-    /// `chown`, `lchown`: replayed to the owner that replays.
+    /// `chown`, `lchown`. The replay sets the user that runs it as the owner.
     ChangeOwner { path: PathId, follow: bool },
     /// `fchown`.
     ChangeOwnerHandle { handle: HandleId },
-    /// `utimensat` and its like.
+    /// `utimensat` and similar calls.
     SetTimes { path: PathId, follow: bool },
     /// `futimens`.
     SetTimesHandle { handle: HandleId },
-    /// `setxattr`: the attribute's name, and how long its value is.
+    /// `setxattr`: name of the attribute and length of its value.
     SetAttribute {
         path: PathId,
         name: Vec<u8>,
@@ -286,7 +289,7 @@ pub enum Syscall {
     ListAttributes { path: PathId },
     /// `removexattr`.
     RemoveAttribute { path: PathId, name: Vec<u8> },
-    /// `fadvise` (its advice as Linux numbers it).
+    /// `fadvise`, with the advice numbers of Linux.
     Advise {
         handle: HandleId,
         offset: u64,
@@ -296,11 +299,11 @@ pub enum Syscall {
     /// `flock` and record locks that were granted. The order between processes is in
     /// [`Call::Order`].
     Lock { handle: HandleId },
-    /// No call of a filesystem's: what the thread had to wait for.
+    /// Not a call of a filesystem, but an event that orders threads.
     Order(SyncEvent),
 }
 
-/// Order between threads which the program itself makes.
+/// An event by which the program itself orders its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncEvent {
     /// The thread has started another, whose operations all come after this event.
@@ -308,7 +311,8 @@ pub enum SyncEvent {
         /// Its number.
         thread: u32,
     },
-    /// The thread has learnt that another has ended: all operations of that one come before this.
+    /// The thread has waited for the end of another thread. All operations of that thread precede
+    /// this event.
     Join {
         /// Its number.
         thread: u32,
@@ -319,7 +323,7 @@ pub enum SyncEvent {
         /// Its number.
         message: u32,
     },
-    /// The thread has received that.
+    /// The thread has received the message.
     Receive {
         /// Its number.
         message: u32,
@@ -403,7 +407,7 @@ impl Syscall {
         }
     }
 
-    /// The openings that it works on.
+    /// Returns the handles that the call uses.
     pub const fn handles(&self) -> [Option<HandleId>; 2] {
         match *self {
             Self::Close { handle }

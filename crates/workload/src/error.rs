@@ -8,14 +8,14 @@ use model::SyscallError;
 
 use crate::data::corruption::Corruption;
 
-/// An operation that failed, with all that is needed to say why.
+/// A failed operation with the cause.
 #[derive(Debug)]
 pub enum OpError {
-    /// A system call said no.
+    /// A system call failed.
     System {
-        /// The system call.
+        /// Name of the system call.
         call: &'static str,
-        /// The file or directory it was about.
+        /// File or directory of the call.
         path: PathBuf,
         /// Offset, if the call has one.
         offset: Option<u64>,
@@ -33,27 +33,27 @@ pub enum OpError {
     WrongEntries {
         /// The directory or tree.
         path: PathBuf,
-        /// Entries that were made.
+        /// Number of created entries.
         expected: u64,
-        /// Entries that were found.
+        /// Number of entries found.
         found: u64,
     },
-    /// The filesystem, or the kernel below it, cannot do this at all.
+    /// The filesystem or the kernel does not support the operation.
     Unsupported {
         /// One-line reason, with the error number if the kernel returned one.
         reason: String,
     },
-    /// The disk that is copied from cannot be read, or is not what it was: no fault of the filesystem.
+    /// The source disk cannot be read or has changed; the filesystem is not the cause.
     Source {
         /// One-line reason.
         reason: String,
     },
-    /// A command did not succeed.
+    /// A command failed.
     Command {
         /// Cause and last line of the output.
         reason: String,
     },
-    /// A replay went otherwise than the trace.
+    /// A replay differs from the trace.
     Differs {
         /// System call, if the difference concerns one.
         call: &'static str,
@@ -83,7 +83,7 @@ impl OpError {
         }
     }
 
-    /// The error number, where the kernel gave one.
+    /// Returns the error number, if the kernel returned one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::System { error, .. }
@@ -135,7 +135,7 @@ impl fmt::Display for OpError {
 
 impl std::error::Error for OpError {}
 
-/// Names the system call and the path of a failed I/O operation.
+/// Adds the system call and the path to an I/O error.
 pub trait OpContext<T> {
     /// Adds the failed call and its path to an error.
     ///

@@ -1,8 +1,9 @@
-//! The workloads, and the meters around them.
+//! The workloads and their meters.
 //!
-//! An operation ([`model::Op`]) is performed in a [`CellWorkspace`] and counted in a [`ThreadStats`]; a
-//! [`PhaseMeter`] reads clocks and counters before and after. Everything happens below one directory.
-//! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
+//! An operation ([`model::Op`]) is performed in a [`CellWorkspace`] and counted in a
+//! [`ThreadStats`]; a [`PhaseMeter`] reads clocks and counters before and after. All operations
+//! work below one directory. This crate does not create, mount or check filesystems and does not
+//! communicate with the orchestrator.
 
 mod age;
 mod data;

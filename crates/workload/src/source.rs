@@ -34,10 +34,11 @@ pub struct ScannedSource {
 }
 
 impl ScannedSource {
-    /// Looks through a directory, an operation of the tally for each entry. Nothing is read but names and attributes.
+    /// Scans a directory and counts each entry as an operation of the tally. Reads only names and
+    /// attributes.
     ///
     /// # Errors
-    /// When a directory cannot be read.
+    /// Returns an error if a directory cannot be read.
     pub fn open(
         path: &Path,
         prefix: Option<String>,
@@ -77,7 +78,7 @@ impl ScannedSource {
         Ok(Self::open(&self.path, None, tally)?.contents)
     }
 
-    /// Asks the kernel to forget what was read of it.
+    /// Asks the kernel to drop the cached pages of the source.
     pub fn drop_cache(&self) {
         for file in &self.shape.files {
             // Ignore missing files: the copy reports them.
@@ -117,7 +118,7 @@ impl ScannedSource {
         SourceTree { top, shape }
     }
 
-    /// The largest file of a tree, the first of several; with its path in the source.
+    /// Returns the largest file of a tree (the first of several), with its path in the source.
     pub(crate) fn largest(&self, name: &str) -> Result<TreeFile, OpError> {
         let SourceTree { top, shape } = self.tree(name);
         let largest = shape.files.iter().rev().max_by_key(|file| file.size);
@@ -130,7 +131,7 @@ impl ScannedSource {
         })
     }
 
-    /// Opens a file of it, by its path in the source.
+    /// Opens a file of the source, given its path in the source.
     pub(crate) fn file(&self, path: &Path) -> Result<File, OpError> {
         let file = open_beneath(&self.root, path, OFlag::O_RDONLY | OFlag::O_NONBLOCK);
         file.map(File::from)
@@ -143,7 +144,7 @@ impl ScannedSource {
     }
 }
 
-/// A tree of a source.
+/// A tree inside a source.
 pub(crate) struct SourceTree {
     /// Top directory within the source.
     pub top: PathBuf,
@@ -174,7 +175,7 @@ fn open_beneath(root: &impl AsFd, path: &Path, flags: OFlag) -> nix::Result<Owne
     }
 }
 
-/// Looks through a source, directory by directory, in the order of names.
+/// Scan of a source, directory by directory, in name order.
 struct Survey<'a> {
     root: &'a File,
     path: &'a Path,
@@ -207,7 +208,7 @@ impl<'a> Survey<'a> {
         let mut waiting = vec![PathBuf::new()];
         while let Some(directory) = waiting.pop() {
             let mut below = self.directory(&directory)?;
-            // The last of them is the first to come out again.
+            // Reverse the order, because the last directory is popped first.
             below.reverse();
             waiting.append(&mut below);
         }

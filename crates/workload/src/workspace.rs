@@ -17,18 +17,19 @@ use crate::files::set::FileSet;
 use crate::ops::{RemovedSet, RoleTotals};
 use crate::source::ScannedSource;
 
-/// A tree made by planting or by copying.
+/// A planted or copied tree.
 #[derive(Clone, Debug)]
 pub struct PlantedTree {
     /// Directories and files.
     pub shape: TreeLayout,
-    /// The name under which it was first written; a copy's blocks carry it, too.
+    /// Name under which the tree was first written; blocks of copies contain the same name.
     pub planted_as: String,
-    /// A checksum of each file, in their order, where the tree was copied from a source.
+    /// Checksums of the files in their order, if the tree was copied from a source.
     pub copied: Option<Arc<[u64]>>,
 }
 
-/// Runs the commands of phases, as they may be run where the engine is.
+/// Runner for the commands of phases, with the permissions that the environment of the engine
+/// allows.
 pub trait CommandRunner: fmt::Debug + Send + Sync {
     /// Runs a command in a directory until it exits, and calls `begin` right before it starts.
     ///
@@ -57,7 +58,7 @@ pub struct CellWorkspace {
     /// Work of each role of the last mix.
     pub(crate) roles: BTreeMap<String, RoleTotals>,
     pub(crate) trees: BTreeMap<String, PlantedTree>,
-    /// Files and trees that the last removal of that name took away, to make them again.
+    /// Files and trees that the last removal of each name deleted, kept to recreate them.
     pub(crate) removed_files: BTreeMap<String, ExpectedFile>,
     pub(crate) removed_trees: BTreeMap<String, PlantedTree>,
     pub(crate) removed_sets: BTreeMap<String, RemovedSet>,
@@ -70,7 +71,7 @@ pub struct CellWorkspace {
 }
 
 impl CellWorkspace {
-    /// An empty workspace in a directory that exists.
+    /// Creates an empty workspace in an existing directory.
     pub fn new(root: &Path, seed: u64) -> Self {
         Self {
             root: root.to_owned(),
@@ -111,7 +112,7 @@ impl CellWorkspace {
         }
     }
 
-    /// The disk that is copied from.
+    /// Returns the source, if the cell has one.
     pub fn source(&self) -> Option<&ScannedSource> {
         self.source.as_deref()
     }
@@ -121,17 +122,17 @@ impl CellWorkspace {
         &self.root
     }
 
-    /// The seed of the cell.
+    /// Returns the seed of the cell.
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The path of a name.
+    /// Returns the path of a name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Every file with content, for asking the kernel to forget it.
+    /// Iterates over all files with content, so that their cached pages can be dropped.
     pub fn content_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let files = self.files.keys().map(|name| self.path(name));
         let trees = self.trees.iter().flat_map(|(name, tree)| {
@@ -168,7 +169,7 @@ impl CellWorkspace {
         self.pattern.clone().expect("made above")
     }
 
-    /// A file of an earlier phase.
+    /// Returns a file of an earlier phase.
     pub(crate) fn file(&self, name: &str) -> Result<&ExpectedFile, OpError> {
         match (self.files.get(name), self.impossible_files.get(name)) {
             (Some(file), _) => Ok(file),
@@ -189,7 +190,7 @@ impl CellWorkspace {
         found
     }
 
-    /// The names of a file, and of those that threads have made for themselves under its name.
+    /// Returns the name of a file, if it exists, and the names of its per-thread files.
     pub(crate) fn thread_files(&self, name: &str) -> Vec<String> {
         let own = (0..).map(|thread| thread_file_name(name, thread));
         std::iter::once(name.to_owned())
@@ -206,7 +207,7 @@ impl CellWorkspace {
             .insert(name.to_owned(), said.to_owned());
     }
 
-    /// Remembers that a tree could not be made, and removes what there is of it.
+    /// Marks a tree as impossible to create and removes its remains.
     pub(crate) fn discard_failed_tree(&mut self, name: &str, said: &str) {
         // Fails if no entry of the tree was created.
         let _ = std::fs::remove_dir_all(self.path(name));
@@ -214,7 +215,7 @@ impl CellWorkspace {
             .insert(name.to_owned(), said.to_owned());
     }
 
-    /// A set of an earlier phase.
+    /// Returns a set of an earlier phase.
     pub(crate) fn set(&self, name: &str) -> Result<&FileSet, OpError> {
         match (self.sets.get(name), self.impossible_sets.get(name)) {
             (Some(set), _) => Ok(set),
@@ -225,7 +226,7 @@ impl CellWorkspace {
         }
     }
 
-    /// A tree of an earlier phase.
+    /// Returns a tree of an earlier phase.
     pub(crate) fn tree(&self, name: &str) -> Result<&PlantedTree, OpError> {
         match (self.trees.get(name), self.impossible_trees.get(name)) {
             (Some(tree), _) => Ok(tree),
@@ -237,7 +238,7 @@ impl CellWorkspace {
     }
 }
 
-/// The name of the file that a thread has for itself.
+/// Returns the name of the separate file of a thread.
 pub(crate) fn thread_file_name(name: &str, thread: u32) -> String {
     format!("{name}.{thread}")
 }

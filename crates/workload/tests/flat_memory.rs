@@ -13,10 +13,10 @@ use workload::{CellWorkspace, PhaseMeter, ThreadStats, perform};
 const FILES: u64 = 1_000_000;
 const THREADS: u32 = 2;
 
-/// The most that the process may hold, KiB.
+/// Maximum memory of the process, in KiB.
 const MOST: u64 = 32 << 10;
 
-/// The most memory that this process has ever held, KiB; proc_pid_status(5).
+/// Returns the peak memory of this process, in KiB; proc_pid_status(5).
 fn held_at_most() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
@@ -31,7 +31,7 @@ fn operations(ws: &mut CellWorkspace, op: &Op, at_most: Option<Nanos>) -> u64 {
 
 #[test]
 fn a_million_files_are_not_held_in_memory() {
-    // Memory of files on tmpfs is the kernel's, and none of the process.
+    // Memory of tmpfs files belongs to the kernel, not to the process.
     let place = tempfile::tempdir_in(Path::new("/dev/shm")).unwrap();
     let mut ws = CellWorkspace::new(place.path(), 1);
     let create = Op::Create(Create {
@@ -58,7 +58,7 @@ fn a_million_files_are_not_held_in_memory() {
     };
     let rename = visit(MetadataAction::Rename { across: false });
     assert_eq!(operations(&mut ws, &create, None), FILES);
-    // A part of the files gets new names, and which they are is known without a list of them.
+    // Renames a part of the files; the set records which ones without a list.
     operations(&mut ws, &rename, Some(Nanos(50_000_000)));
     for action in [
         MetadataAction::Stat { read: true },

@@ -11,10 +11,10 @@ use workload::{CellWorkspace, PhaseMeter, ThreadStats, perform};
 const SIZE: Bytes = Bytes(100 << 30);
 const WRITES: u64 = 300_000;
 
-/// The most that the process may hold, KiB.
+/// Maximum memory of the process, in KiB.
 const MOST: u64 = 32 << 10;
 
-/// The most memory that this process has ever held, KiB; proc_pid_status(5).
+/// Returns the peak memory of this process, in KiB; proc_pid_status(5).
 fn held_at_most() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
@@ -46,7 +46,7 @@ fn a_sparse_file_of_any_size_is_not_held_in_memory() {
         })
     };
     operations(&mut ws, &random(AccessPattern::RandomWrite, WRITES));
-    // Most of it is a hole, and is compared with zeros.
+    // Most of the file is a hole and is compared with zeros.
     let read = operations(&mut ws, &random(AccessPattern::RandomRead, WRITES));
     assert_eq!(read.verified, WRITES * 4096);
     operations(

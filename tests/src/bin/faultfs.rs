@@ -1,7 +1,7 @@
-//! A FUSE driver with faults, as a program that catalog entries of the tests name.
+//! A FUSE driver with faults, which catalog entries of the tests use.
 //!
-//! `faultfs --format DEVICE` makes an empty filesystem, `faultfs [-o OPTIONS] DEVICE MOUNTPOINT`
-//! mounts it and returns. Without a device (`none`) files are gone after the unmount.
+//! `faultfs --format DEVICE` creates an empty filesystem. `faultfs [-o OPTIONS] DEVICE MOUNTPOINT`
+//! mounts it and returns. Without a device (`none`), files are lost on unmount.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
-//! Takes pictures of a report: `gallery REPORT.html DIRECTORY`. See docs/gallery.md.
+//! Takes screenshots of a report: `gallery REPORT.html DIRECTORY`. See docs/gallery.md.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use end_to_end::{Browser, Page, View};
+use end_to_end::{Browser, BrowserPage, Viewport};
 
 /// Name of each picture, the part of the page, and the action before taking it.
 const PARTS: [(&str, &str, &str); 9] = [
@@ -50,9 +50,9 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
     };
     let mut browser = Browser::start();
     for (name, view) in [
-        ("light", View::DESK),
-        ("dark", View::DARK),
-        ("phone", View::PHONE),
+        ("light", Viewport::DESK),
+        ("dark", Viewport::DARK),
+        ("phone", Viewport::PHONE),
     ] {
         let mut page = browser.open(report, view);
         println!("{name}: there after {} ms", page.load.as_millis());
@@ -63,7 +63,7 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
             }
         }
     }
-    let mut page = browser.open(report, View::DESK);
+    let mut page = browser.open(report, Viewport::DESK);
     save("detail-light.png", &detail(&mut page))?;
     save("print.pdf", &page.print())?;
     Ok(())
@@ -71,7 +71,7 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
 
 /// Takes a picture of the part of the page that a selector names. Returns `None` if it does not
 /// exist.
-fn part_of(page: &mut Page<'_>, selector: &str, action: &str) -> Option<Vec<u8>> {
+fn part_of(page: &mut BrowserPage<'_>, selector: &str, action: &str) -> Option<Vec<u8>> {
     let find = format!(
         "(() => {{ const node = document.querySelector('{selector}'); \
          if (!node || node.hidden) return false; \
@@ -85,8 +85,8 @@ fn part_of(page: &mut Page<'_>, selector: &str, action: &str) -> Option<Vec<u8>>
     found.then(|| page.picture_of(selector))
 }
 
-/// The dialog that a cell of the overview opens.
-fn detail(page: &mut Page<'_>) -> Vec<u8> {
+/// Takes a screenshot of the dialog for a cell of the overview.
+fn detail(page: &mut BrowserPage<'_>) -> Vec<u8> {
     page.run("document.querySelector('#heat tr[data-phase] td[data-c]').click()");
     page.picture(false)
 }

@@ -1,4 +1,5 @@
-//! The fault driver as the kernel speaks to it: requests in, replies out; what is done is the driver's.
+//! FUSE interface of the fault driver: receives requests and sends replies. The driver performs the
+//! operations.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,47 +16,47 @@ use fuser::{
 use super::content::{CHUNK, Content};
 use super::driver::{Driver, MAX_NAME, attributes_of, permissions};
 use super::faults::Call;
-use super::tree::{Errno, Kind, Node, Owner};
+use super::tree::{FaultErrno, FileOwner, NodeKind, TreeNode};
 
 /// Time for which the kernel may cache an answer. The files change only through this mount.
 const REMEMBERED: Duration = Duration::from_secs(60);
 const FIRST: Generation = Generation(0);
 
-fn errno(error: Errno) -> fuser::Errno {
+fn errno(error: FaultErrno) -> fuser::Errno {
     fuser::Errno::from_i32(error)
 }
 
-fn owned(request: &Request, mode: u32, kind: Kind) -> Node {
-    let owner = Owner {
+fn owned(request: &Request, mode: u32, kind: NodeKind) -> TreeNode {
+    let owner = FileOwner {
         mode: permissions(mode),
         uid: request.uid(),
         gid: request.gid(),
     };
-    Node::new(kind, owner)
+    TreeNode::new(kind, owner)
 }
 
-fn answer_entry(reply: ReplyEntry, result: Result<FileAttr, Errno>) {
+fn answer_entry(reply: ReplyEntry, result: Result<FileAttr, FaultErrno>) {
     match result {
         Ok(attributes) => reply.entry(&REMEMBERED, &attributes, FIRST),
         Err(error) => reply.error(errno(error)),
     }
 }
 
-fn answer(reply: ReplyEmpty, result: Result<(), Errno>) {
+fn answer(reply: ReplyEmpty, result: Result<(), FaultErrno>) {
     match result {
         Ok(()) => reply.ok(),
         Err(error) => reply.error(errno(error)),
     }
 }
 
-fn answer_open(reply: ReplyOpen, result: Result<u64, Errno>) {
+fn answer_open(reply: ReplyOpen, result: Result<u64, FaultErrno>) {
     match result {
         Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
         Err(error) => reply.error(errno(error)),
     }
 }
 
-fn answer_attributes(reply: ReplyAttr, result: Result<FileAttr, Errno>) {
+fn answer_attributes(reply: ReplyAttr, result: Result<FileAttr, FaultErrno>) {
     match result {
         Ok(attributes) => reply.attr(&REMEMBERED, &attributes),
         Err(error) => reply.error(errno(error)),
@@ -119,8 +120,8 @@ impl Filesystem for Driver {
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
         match self.state().tree.node(ino.0).map(|node| &node.kind) {
-            Ok(Kind::Symlink(target)) => reply.data(target),
-            Ok(Kind::File(_) | Kind::Directory(_)) => reply.error(fuser::Errno::EINVAL),
+            Ok(NodeKind::Symlink(target)) => reply.data(target),
+            Ok(NodeKind::File(_) | NodeKind::Directory(_)) => reply.error(fuser::Errno::EINVAL),
             Err(error) => reply.error(errno(error)),
         }
     }
@@ -135,7 +136,7 @@ impl Filesystem for Driver {
         _: u32,
         reply: ReplyEntry,
     ) {
-        let node = owned(request, mode, Kind::File(Content::default()));
+        let node = owned(request, mode, NodeKind::File(Content::default()));
         let result = if mode & libc::S_IFMT == libc::S_IFREG {
             self.add((parent, name), Call::Create, node)
         } else {
@@ -153,7 +154,7 @@ impl Filesystem for Driver {
         _: u32,
         reply: ReplyEntry,
     ) {
-        let node = owned(request, mode, Kind::Directory(BTreeMap::new()));
+        let node = owned(request, mode, NodeKind::Directory(BTreeMap::new()));
         answer_entry(reply, self.add((parent, name), Call::Mkdir, node));
     }
 
@@ -178,7 +179,7 @@ impl Filesystem for Driver {
         reply: ReplyEntry,
     ) {
         let target = target.as_os_str().as_bytes().to_vec();
-        let node = owned(request, 0o777, Kind::Symlink(target));
+        let node = owned(request, 0o777, NodeKind::Symlink(target));
         answer_entry(reply, self.add((parent, name), Call::Symlink, node));
     }
 

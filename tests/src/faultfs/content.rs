@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes per chunk; also the unit in which space is counted.
+/// Bytes per chunk; also the allocation unit.
 pub const CHUNK: u64 = 4096;
 
-/// The bytes of one file.
+/// Content of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
     size: u64,
@@ -13,12 +13,12 @@ pub struct Content {
 }
 
 impl Content {
-    /// Size of the file.
+    /// Returns the size of the file.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes that its chunks take.
+    /// Returns the space that the chunks occupy, in bytes.
     pub fn space(&self) -> u64 {
         self.chunks.len() as u64 * CHUNK
     }
@@ -46,7 +46,7 @@ impl Content {
         bytes
     }
 
-    /// Writes bytes, making the file longer where needed.
+    /// Writes bytes and extends the file if needed.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let mut rest = data;
         for piece in pieces(offset, data.len() as u64) {
@@ -58,7 +58,7 @@ impl Content {
         self.size = self.size.max(offset + data.len() as u64);
     }
 
-    /// Makes the file shorter or, with a hole, longer.
+    /// Truncates the file, or extends it with a hole.
     pub fn resize(&mut self, size: u64) {
         self.chunks.retain(|&index, _| index * CHUNK < size);
         if let Some(last) = self.chunks.get_mut(&(size / CHUNK)) {

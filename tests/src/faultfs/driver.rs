@@ -1,4 +1,4 @@
-//! The fault driver's operations: the tree's, unless a fault comes first.
+//! Operations of the fault driver: those of the tree, unless a fault is injected.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,24 +14,24 @@ use nix::unistd::Pid;
 
 use super::content::CHUNK;
 use super::faults::{Call, Faults};
-use super::tree::{Errno, Kind, Node, Tree};
+use super::tree::{FaultErrno, NodeKind, Tree, TreeNode};
 use super::{image, reading};
 
-/// The longest name, as nearly everywhere.
+/// Maximum length of a name, as on most filesystems.
 pub const MAX_NAME: usize = 255;
 
-/// The driver of one mount.
+/// Driver of one mount.
 #[derive(Debug)]
 pub struct Driver {
     faults: Faults,
     capacity: u64,
     device: Option<PathBuf>,
-    state: Mutex<State>,
+    state: Mutex<DriverState>,
 }
 
 /// State that changes while the driver is mounted.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct DriverState {
     /// All files.
     pub tree: Tree,
     /// Directories being listed, with their entries at the start of the listing.
@@ -41,7 +41,7 @@ pub struct State {
     bytes_written: u64,
 }
 
-/// An entry of a listing.
+/// An entry in a listing.
 #[derive(Debug)]
 pub struct Listed {
     /// The node.
@@ -53,16 +53,17 @@ pub struct Listed {
 }
 
 impl Driver {
-    /// A driver over the files of a device, which it keeps there again when it is unmounted.
+    /// Creates a driver for the files of a device. The driver writes them back to the device on
+    /// unmount.
     pub fn new(tree: Tree, faults: Faults, device: Option<PathBuf>, device_size: u64) -> Self {
         Self {
             // Directory lists and holes need additional space.
             capacity: faults.capacity.unwrap_or(device_size - device_size / 8),
             faults,
             device,
-            state: Mutex::new(State {
+            state: Mutex::new(DriverState {
                 tree,
-                ..State::default()
+                ..DriverState::default()
             }),
         }
     }
@@ -75,18 +76,18 @@ impl Driver {
         }
     }
 
-    /// Bytes that files may take.
+    /// Returns the maximum total size of all files, in bytes.
     pub const fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// Locks the mutable state.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, DriverState> {
         self.state.lock().expect("no answer panics")
     }
 
     /// Fails or hangs if this call is configured to.
-    pub fn enter(&self, call: Call) -> Result<(), Errno> {
+    pub fn enter(&self, call: Call) -> Result<(), FaultErrno> {
         if self.faults.hang == Some(call) {
             hang();
         }
@@ -96,8 +97,13 @@ impl Driver {
             .map_or(Ok(()), |&error| Err(error))
     }
 
-    /// Puts a new node under a name.
-    pub fn add(&self, at: (INodeNo, &OsStr), call: Call, node: Node) -> Result<FileAttr, Errno> {
+    /// Adds a new node with a name.
+    pub fn add(
+        &self,
+        at: (INodeNo, &OsStr),
+        call: Call,
+        node: TreeNode,
+    ) -> Result<FileAttr, FaultErrno> {
         self.enter(call)?;
         let name = at.1.as_bytes();
         if name.len() > MAX_NAME {
@@ -108,8 +114,8 @@ impl Driver {
         attributes_of(&state.tree, number)
     }
 
-    /// Writes, loses or refuses bytes.
-    pub fn write_bytes(&self, number: u64, offset: u64, data: &[u8]) -> Result<u32, Errno> {
+    /// Writes bytes, loses them, or returns an error.
+    pub fn write_bytes(&self, number: u64, offset: u64, data: &[u8]) -> Result<u32, FaultErrno> {
         self.enter(Call::Write)?;
         let length = data.len() as u64;
         let mut state = self.state();
@@ -134,8 +140,8 @@ impl Driver {
         u32::try_from(length).map_err(|_| libc::EFBIG)
     }
 
-    /// Reads bytes, some of them wrong.
-    pub fn read_bytes(&self, number: u64, offset: u64, size: u32) -> Result<Vec<u8>, Errno> {
+    /// Reads bytes and corrupts some of them.
+    pub fn read_bytes(&self, number: u64, offset: u64, size: u32) -> Result<Vec<u8>, FaultErrno> {
         self.enter(Call::Read)?;
         let mut state = self.state();
         let mut answer = state.tree.content(number)?.read(offset, u64::from(size));
@@ -144,8 +150,8 @@ impl Driver {
         Ok(answer)
     }
 
-    /// Changes permissions, or pretends to.
-    pub fn change_mode(&self, number: u64, mode: u32) -> Result<(), Errno> {
+    /// Changes permissions, or only reports success.
+    pub fn change_mode(&self, number: u64, mode: u32) -> Result<(), FaultErrno> {
         self.enter(Call::Chmod)?;
         if !self.faults.forgets_permissions {
             self.state().tree.node_mut(number)?.owner.mode = permissions(mode);
@@ -153,8 +159,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Begins to list a directory.
-    pub fn list(&self, number: u64) -> Result<u64, Errno> {
+    /// Starts a directory listing.
+    pub fn list(&self, number: u64) -> Result<u64, FaultErrno> {
         self.enter(Call::Readdir)?;
         let mut state = self.state();
         let listed = |(name, &number): (&Vec<u8>, &u64)| {
@@ -166,7 +172,7 @@ impl Driver {
         let listing = entries
             .iter()
             .map(listed)
-            .collect::<Result<Vec<_>, Errno>>()?;
+            .collect::<Result<Vec<_>, FaultErrno>>()?;
         state.next_listing += 1;
         let handle = state.next_listing;
         state.listings.insert(handle, listing);
@@ -174,7 +180,7 @@ impl Driver {
     }
 }
 
-/// The name of a thread that will never answer, for tests that wait until it is so.
+/// Name of a thread that never answers. Tests wait for a thread with this name.
 pub const HANGING: &std::ffi::CStr = c"hanging";
 
 fn hang() -> ! {
@@ -189,26 +195,26 @@ fn die() -> ! {
     hang()
 }
 
-/// The permission bits of a mode.
+/// Returns the permission bits of a mode.
 pub const fn permissions(mode: u32) -> u16 {
     (mode & 0o7777) as u16
 }
 
-const fn file_type(kind: &Kind) -> FileType {
+const fn file_type(kind: &NodeKind) -> FileType {
     match kind {
-        Kind::File(_) => FileType::RegularFile,
-        Kind::Directory(_) => FileType::Directory,
-        Kind::Symlink(_) => FileType::Symlink,
+        NodeKind::File(_) => FileType::RegularFile,
+        NodeKind::Directory(_) => FileType::Directory,
+        NodeKind::Symlink(_) => FileType::Symlink,
     }
 }
 
 /// Returns the `stat` attributes of a node.
-pub fn attributes_of(tree: &Tree, number: u64) -> Result<FileAttr, Errno> {
+pub fn attributes_of(tree: &Tree, number: u64) -> Result<FileAttr, FaultErrno> {
     let node = tree.node(number)?;
     let (size, space) = match &node.kind {
-        Kind::File(content) => (content.size(), content.space()),
-        Kind::Directory(_) => (CHUNK, 0),
-        Kind::Symlink(target) => (target.len() as u64, 0),
+        NodeKind::File(content) => (content.size(), content.space()),
+        NodeKind::Directory(_) => (CHUNK, 0),
+        NodeKind::Symlink(target) => (target.len() as u64, 0),
     };
     Ok(FileAttr {
         ino: INodeNo(number),

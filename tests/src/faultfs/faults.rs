@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::Bytes;
 
-/// A call that can be made to fail or to hang.
+/// A call that can fail or hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
     /// Mounting.
@@ -13,9 +13,9 @@ pub enum Call {
     Create,
     /// Making a directory.
     Mkdir,
-    /// Making a hard link.
+    /// Creating a hard link.
     Link,
-    /// Making a symbolic link.
+    /// Creating a symbolic link.
     Symlink,
     /// Changing permissions.
     Chmod,
@@ -23,7 +23,7 @@ pub enum Call {
     Read,
     /// Writing a file.
     Write,
-    /// Writing a file back.
+    /// Writing a file to the device.
     Fsync,
     /// Listing a directory.
     Readdir,
@@ -54,27 +54,27 @@ const ERRORS: [(&str, i32); 6] = [
     ("EROFS", libc::EROFS),
 ];
 
-/// Mount options that a driver is always given and that change nothing here.
+/// Mount options that every driver receives and that have no effect here.
 const HARMLESS: [&str; 5] = ["nosuid", "nodev", "rw", "relatime", "noatime"];
 
-/// The faults of one mount.
+/// Faults of one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Calls that fail, with their error number.
+    /// Error number of each failing call.
     pub errors: BTreeMap<Call, i32>,
-    /// The call that never returns.
+    /// Call that never returns.
     pub hang: Option<Call>,
     /// Number of read bytes after which every read returns a wrong byte.
     pub corrupt_after: Option<u64>,
-    /// The byte at this offset of every file reads wrong.
+    /// Offset of a byte that is corrupt in every file.
     pub corrupt_byte_at: Option<u64>,
-    /// The driver kills itself instead of writing more bytes than this.
+    /// Maximum number of written bytes; the driver kills itself instead of exceeding it.
     pub die_after: Option<u64>,
-    /// The driver kills itself instead of writing a block of 4 KiB that begins with this.
+    /// Start of a 4 KiB block that makes the driver kill itself instead of writing the block.
     pub die_at: Option<String>,
-    /// Bytes that files may take.
+    /// Maximum total size of all files, in bytes.
     pub capacity: Option<u64>,
-    /// Permissions are accepted and forgotten.
+    /// Whether permission changes are accepted but not stored.
     pub forgets_permissions: bool,
     /// Overwrites of existing data are lost.
     pub stale: bool,

@@ -1,7 +1,7 @@
-//! How the fault driver keeps its files on a device between mounts.
+//! Format in which the fault driver stores its files on a device between mounts.
 //!
-//! A magic word, the length of a list in JSON, the list of all nodes, then the chunks of all files in
-//! the order of the list.
+//! The device contains a magic word, the length of a JSON list, and the list of all nodes. The
+//! chunks of all files follow in the order of the list.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,12 +12,12 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::content::{CHUNK, Content};
-use super::tree::{Kind, Node, Owner, Tree};
+use super::tree::{FileOwner, NodeKind, Tree, TreeNode};
 
 const MAGIC: &[u8; 8] = b"faultfs1";
 
 #[derive(Serialize, Deserialize)]
-struct Record {
+struct ImageRecord {
     number: u64,
     mode: u16,
     uid: u32,
@@ -34,18 +34,18 @@ enum What {
     Symlink(Vec<u8>),
 }
 
-/// Makes an empty filesystem on a device or image.
+/// Creates an empty filesystem on a device or image.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if the device cannot be written.
 pub fn format(device: &Path) -> io::Result<()> {
     save(&Tree::default(), device)
 }
 
-/// Size of a device or image.
+/// Returns the size of a device or image.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// Returns an error if the device cannot be opened.
 pub fn size_of(device: &Path) -> io::Result<u64> {
     File::open(device)?.seek(SeekFrom::End(0))
 }
@@ -56,7 +56,7 @@ pub fn size_of(device: &Path) -> io::Result<u64> {
 /// Returns an error if the device is not writable or too small.
 pub fn save(tree: &Tree, device: &Path) -> io::Result<()> {
     let named = || tree.nodes().iter().filter(|(_, node)| node.links > 0);
-    let records: Vec<Record> = named()
+    let records: Vec<ImageRecord> = named()
         .map(|(&number, node)| record(number, node))
         .collect();
     let list = serde_json::to_vec(&records)?;
@@ -65,7 +65,7 @@ pub fn save(tree: &Tree, device: &Path) -> io::Result<()> {
     out.write_all(&(list.len() as u64).to_le_bytes())?;
     out.write_all(&list)?;
     for (_, node) in named() {
-        if let Kind::File(content) = &node.kind {
+        if let NodeKind::File(content) = &node.kind {
             for (_, chunk) in content.chunks() {
                 out.write_all(chunk)?;
             }
@@ -77,7 +77,7 @@ pub fn save(tree: &Tree, device: &Path) -> io::Result<()> {
 /// Reads all files from a device.
 ///
 /// # Errors
-/// When the device cannot be read or holds something else.
+/// Returns an error if the device cannot be read or has another format.
 pub fn load(device: &Path) -> io::Result<Tree> {
     let mut input = BufReader::new(File::open(device)?);
     let mut magic = [0; MAGIC.len()];
@@ -92,7 +92,7 @@ pub fn load(device: &Path) -> io::Result<Tree> {
     by_ref
         .take(u64::from_le_bytes(length))
         .read_to_end(&mut list)?;
-    let records: Vec<Record> = serde_json::from_slice(&list)?;
+    let records: Vec<ImageRecord> = serde_json::from_slice(&list)?;
     let mut nodes = BTreeMap::new();
     for record in records {
         let (number, node) = node(record, &mut input)?;
@@ -101,16 +101,16 @@ pub fn load(device: &Path) -> io::Result<Tree> {
     Ok(Tree::from_nodes(nodes))
 }
 
-fn record(number: u64, node: &Node) -> Record {
+fn record(number: u64, node: &TreeNode) -> ImageRecord {
     let what = match &node.kind {
-        Kind::File(content) => What::File {
+        NodeKind::File(content) => What::File {
             size: content.size(),
             chunks: content.chunks().map(|(place, _)| place).collect(),
         },
-        Kind::Directory(entries) => What::Directory(entries.clone().into_iter().collect()),
-        Kind::Symlink(target) => What::Symlink(target.clone()),
+        NodeKind::Directory(entries) => What::Directory(entries.clone().into_iter().collect()),
+        NodeKind::Symlink(target) => What::Symlink(target.clone()),
     };
-    Record {
+    ImageRecord {
         number,
         mode: node.owner.mode,
         uid: node.owner.uid,
@@ -121,21 +121,21 @@ fn record(number: u64, node: &Node) -> Record {
     }
 }
 
-fn node(record: Record, input: &mut impl Read) -> io::Result<(u64, Node)> {
+fn node(record: ImageRecord, input: &mut impl Read) -> io::Result<(u64, TreeNode)> {
     let kind = match record.what {
-        What::File { size, chunks } => Kind::File(content(size, &chunks, input)?),
-        What::Directory(entries) => Kind::Directory(entries.into_iter().collect()),
-        What::Symlink(target) => Kind::Symlink(target),
+        What::File { size, chunks } => NodeKind::File(content(size, &chunks, input)?),
+        What::Directory(entries) => NodeKind::Directory(entries.into_iter().collect()),
+        What::Symlink(target) => NodeKind::Symlink(target),
     };
-    let owner = Owner {
+    let owner = FileOwner {
         mode: record.mode,
         uid: record.uid,
         gid: record.gid,
     };
-    let node = Node {
+    let node = TreeNode {
         links: record.links,
         modified: record.modified,
-        ..Node::new(kind, owner)
+        ..TreeNode::new(kind, owner)
     };
     Ok((record.number, node))
 }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn everything_survives_saving_and_loading() {
-        let owner = Owner {
+        let owner = FileOwner {
             mode: 0o640,
             uid: 3,
             gid: 4,
@@ -166,12 +166,12 @@ mod tests {
         let mut tree = Tree::default();
         let mut content = Content::default();
         content.write(3 * CHUNK + 5, b"after a hole");
-        let file = Node::new(Kind::File(content), owner);
-        let directory = Node::new(Kind::Directory(BTreeMap::new()), owner);
+        let file = TreeNode::new(NodeKind::File(content), owner);
+        let directory = TreeNode::new(NodeKind::Directory(BTreeMap::new()), owner);
         let inside = tree.add(ROOT, b"d", directory).unwrap();
         let number = tree.add(inside, b"\xff", file).unwrap();
         tree.link(number, ROOT, b"again").unwrap();
-        let link = Node::new(Kind::Symlink(b"d".to_vec()), owner);
+        let link = TreeNode::new(NodeKind::Symlink(b"d".to_vec()), owner);
         tree.add(ROOT, b"l", link).unwrap();
 
         let device = tempfile::NamedTempFile::new().unwrap();

@@ -1,5 +1,5 @@
-//! The life of the fault driver: a child in the background that serves, and a parent that returns as
-//! soon as it does.
+//! Life cycle of the fault driver: a background child serves requests, and the parent returns when
+//! the child is ready.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,22 +1,22 @@
-//! The files and directories of the fault driver, in memory. No fault is made here.
+//! Files and directories of the fault driver in memory. This module injects no faults.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::content::Content;
 
-/// An error number of the kernel.
-pub type Errno = i32;
+/// Error number of the kernel.
+pub type FaultErrno = i32;
 
-/// Number of the top directory, as FUSE demands.
+/// Number of the top directory, as required by FUSE.
 pub const ROOT: u64 = 1;
 
 /// Type and content of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A regular file.
     File(Content),
-    /// A directory: names and the nodes they stand for.
+    /// A directory: node numbers by name.
     Directory(BTreeMap<Vec<u8>, u64>),
     /// A symbolic link and its target.
     Symlink(Vec<u8>),
@@ -24,7 +24,7 @@ pub enum Kind {
 
 /// Owner and permissions of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct FileOwner {
     /// Permission bits.
     pub mode: u16,
     /// User.
@@ -35,22 +35,22 @@ pub struct Owner {
 
 /// A file, directory or symbolic link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct TreeNode {
     /// Type and content.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Owner and permissions.
-    pub owner: Owner,
-    /// Names that stand for it.
+    pub owner: FileOwner,
+    /// Number of names of the node.
     pub links: u32,
-    /// Times it is open now.
+    /// Number of open handles.
     pub opened: u32,
-    /// When it was last written.
+    /// Time of the last write.
     pub modified: SystemTime,
 }
 
-impl Node {
-    /// A node with one name.
-    pub fn new(kind: Kind, owner: Owner) -> Self {
+impl TreeNode {
+    /// Creates a node with one name.
+    pub fn new(kind: NodeKind, owner: FileOwner) -> Self {
         Self {
             kind,
             owner,
@@ -64,39 +64,39 @@ impl Node {
 /// All nodes of a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    nodes: BTreeMap<u64, Node>,
+    nodes: BTreeMap<u64, TreeNode>,
     next: u64,
 }
 
 impl Default for Tree {
     fn default() -> Self {
-        let owner = Owner {
+        let owner = FileOwner {
             mode: 0o755,
             uid: 0,
             gid: 0,
         };
-        let root = Node::new(Kind::Directory(BTreeMap::new()), owner);
+        let root = TreeNode::new(NodeKind::Directory(BTreeMap::new()), owner);
         Self::from_nodes(BTreeMap::from([(ROOT, root)]))
     }
 }
 
 impl Tree {
-    /// A tree of nodes that were read from somewhere.
-    pub fn from_nodes(nodes: BTreeMap<u64, Node>) -> Self {
+    /// Creates a tree from existing nodes.
+    pub fn from_nodes(nodes: BTreeMap<u64, TreeNode>) -> Self {
         let next = nodes.last_key_value().map_or(ROOT, |(&last, _)| last) + 1;
         Self { nodes, next }
     }
 
-    /// Every node by its number.
-    pub const fn nodes(&self) -> &BTreeMap<u64, Node> {
+    /// Returns all nodes by number.
+    pub const fn nodes(&self) -> &BTreeMap<u64, TreeNode> {
         &self.nodes
     }
 
-    /// Bytes that all files take.
+    /// Returns the space that all files occupy, in bytes.
     pub fn space(&self) -> u64 {
-        let space = |node: &Node| match &node.kind {
-            Kind::File(content) => content.space(),
-            Kind::Directory(_) | Kind::Symlink(_) => 0,
+        let space = |node: &TreeNode| match &node.kind {
+            NodeKind::File(content) => content.space(),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) => 0,
         };
         self.nodes.values().map(space).sum()
     }
@@ -105,7 +105,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `ENOENT` if the number is unknown.
-    pub fn node(&self, number: u64) -> Result<&Node, Errno> {
+    pub fn node(&self, number: u64) -> Result<&TreeNode, FaultErrno> {
         self.nodes.get(&number).ok_or(libc::ENOENT)
     }
 
@@ -113,7 +113,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `ENOENT` if the number is unknown.
-    pub fn node_mut(&mut self, number: u64) -> Result<&mut Node, Errno> {
+    pub fn node_mut(&mut self, number: u64) -> Result<&mut TreeNode, FaultErrno> {
         self.nodes.get_mut(&number).ok_or(libc::ENOENT)
     }
 
@@ -121,23 +121,23 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `EISDIR` if the node is not a regular file, `ENOENT` if it does not exist.
-    pub fn content(&self, number: u64) -> Result<&Content, Errno> {
+    pub fn content(&self, number: u64) -> Result<&Content, FaultErrno> {
         match &self.node(number)?.kind {
-            Kind::File(content) => Ok(content),
-            Kind::Directory(_) | Kind::Symlink(_) => Err(libc::EISDIR),
+            NodeKind::File(content) => Ok(content),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) => Err(libc::EISDIR),
         }
     }
 
-    /// The content of a regular file, to change it; its time of change becomes now.
+    /// Returns the content of a regular file for changes and sets the modification time to now.
     ///
     /// # Errors
-    /// As [`Tree::content`].
-    pub fn content_mut(&mut self, number: u64) -> Result<&mut Content, Errno> {
+    /// Returns the errors of [`Tree::content`].
+    pub fn content_mut(&mut self, number: u64) -> Result<&mut Content, FaultErrno> {
         let node = self.node_mut(number)?;
         node.modified = SystemTime::now();
         match &mut node.kind {
-            Kind::File(content) => Ok(content),
-            Kind::Directory(_) | Kind::Symlink(_) => Err(libc::EISDIR),
+            NodeKind::File(content) => Ok(content),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) => Err(libc::EISDIR),
         }
     }
 
@@ -145,35 +145,35 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `ENOTDIR` if the node is not a directory.
-    pub fn entries(&self, number: u64) -> Result<&BTreeMap<Vec<u8>, u64>, Errno> {
+    pub fn entries(&self, number: u64) -> Result<&BTreeMap<Vec<u8>, u64>, FaultErrno> {
         match &self.node(number)?.kind {
-            Kind::Directory(entries) => Ok(entries),
-            Kind::File(_) | Kind::Symlink(_) => Err(libc::ENOTDIR),
+            NodeKind::Directory(entries) => Ok(entries),
+            NodeKind::File(_) | NodeKind::Symlink(_) => Err(libc::ENOTDIR),
         }
     }
 
-    fn entries_mut(&mut self, number: u64) -> Result<&mut BTreeMap<Vec<u8>, u64>, Errno> {
+    fn entries_mut(&mut self, number: u64) -> Result<&mut BTreeMap<Vec<u8>, u64>, FaultErrno> {
         let node = self.node_mut(number)?;
         node.modified = SystemTime::now();
         match &mut node.kind {
-            Kind::Directory(entries) => Ok(entries),
-            Kind::File(_) | Kind::Symlink(_) => Err(libc::ENOTDIR),
+            NodeKind::Directory(entries) => Ok(entries),
+            NodeKind::File(_) | NodeKind::Symlink(_) => Err(libc::ENOTDIR),
         }
     }
 
-    /// The node that a name stands for.
+    /// Returns the node with this name.
     ///
     /// # Errors
     /// `ENOENT`, `ENOTDIR`.
-    pub fn look_up(&self, parent: u64, name: &[u8]) -> Result<u64, Errno> {
+    pub fn look_up(&self, parent: u64, name: &[u8]) -> Result<u64, FaultErrno> {
         self.entries(parent)?.get(name).copied().ok_or(libc::ENOENT)
     }
 
-    /// Puts a new node under a name.
+    /// Adds a new node with a name.
     ///
     /// # Errors
     /// `EEXIST`, `ENOENT`, `ENOTDIR`.
-    pub fn add(&mut self, parent: u64, name: &[u8], node: Node) -> Result<u64, Errno> {
+    pub fn add(&mut self, parent: u64, name: &[u8], node: TreeNode) -> Result<u64, FaultErrno> {
         let number = self.next;
         self.name(parent, name, number)?;
         self.nodes.insert(number, node);
@@ -181,18 +181,18 @@ impl Tree {
         Ok(number)
     }
 
-    /// Gives a node one more name.
+    /// Adds another name to a node.
     ///
     /// # Errors
     /// `EEXIST`, `ENOENT`, `ENOTDIR`.
-    pub fn link(&mut self, number: u64, parent: u64, name: &[u8]) -> Result<(), Errno> {
+    pub fn link(&mut self, number: u64, parent: u64, name: &[u8]) -> Result<(), FaultErrno> {
         self.node(number)?;
         self.name(parent, name, number)?;
         self.node_mut(number)?.links += 1;
         Ok(())
     }
 
-    fn name(&mut self, parent: u64, name: &[u8], number: u64) -> Result<(), Errno> {
+    fn name(&mut self, parent: u64, name: &[u8], number: u64) -> Result<(), FaultErrno> {
         let entries = self.entries_mut(parent)?;
         if entries.contains_key(name) {
             return Err(libc::EEXIST);
@@ -201,11 +201,11 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes a name, and the node with its last name when it is not open.
+    /// Removes a name. Also removes the node if this was its last name and the node is not open.
     ///
     /// # Errors
     /// `ENOENT`, `ENOTDIR`, `ENOTEMPTY`.
-    pub fn remove(&mut self, parent: u64, name: &[u8]) -> Result<(), Errno> {
+    pub fn remove(&mut self, parent: u64, name: &[u8]) -> Result<(), FaultErrno> {
         let number = self.look_up(parent, name)?;
         if self.entries(number).is_ok_and(|e| !e.is_empty()) {
             return Err(libc::ENOTEMPTY);
@@ -220,7 +220,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `ENOENT`, `ENOTDIR` or `ENOTEMPTY`.
-    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Errno> {
+    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), FaultErrno> {
         let number = self.look_up(from.0, from.1)?;
         match self.look_up(to.0, to.1) {
             Ok(replaced) if replaced == number => return Ok(()),
@@ -233,16 +233,16 @@ impl Tree {
         Ok(())
     }
 
-    /// Counts an open file.
+    /// Increments the open count of a file.
     ///
     /// # Errors
     /// `ENOENT`.
-    pub fn open(&mut self, number: u64) -> Result<(), Errno> {
+    pub fn open(&mut self, number: u64) -> Result<(), FaultErrno> {
         self.node_mut(number)?.opened += 1;
         Ok(())
     }
 
-    /// Ends what [`Tree::open`] began.
+    /// Closes a file opened with [`Tree::open`].
     pub fn close(&mut self, number: u64) {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.opened -= 1;
@@ -265,13 +265,13 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn file() -> Node {
-        let owner = Owner {
+    fn file() -> TreeNode {
+        let owner = FileOwner {
             mode: 0o644,
             uid: 0,
             gid: 0,
         };
-        Node::new(Kind::File(Content::default()), owner)
+        TreeNode::new(NodeKind::File(Content::default()), owner)
     }
 
     #[test]

@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{CommandOutput, Entry, Gate, Sandbox, cells_of, run, succeed};
+use end_to_end::{CommandOutput, DirectoryEntry, Gate, Sandbox, cells_of, run, succeed};
 use model::{CellRecord, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process;
 
-/// Timeout of a cell without progress. Cells that are not stopped have progress more often, even on
-/// a busy machine.
+/// Timeout of a cell without progress. Cells that are not stopped report progress more often, even
+/// on a busy machine.
 const SILENCE: &str = "15s";
-/// Minimum time for which processes are stopped, longer than that.
+/// Minimum time for which processes are stopped, longer than the timeout of a cell.
 const STOPPED: Duration = Duration::from_secs(20);
 
 #[test]
@@ -31,7 +31,7 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
         .unwrap();
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let waiting = gate.reached();
-    // With the agent of the machine, which watches over cells.
+    // Includes the agent of the machine, which watches the cells.
     let both = process::descendants(orchestrator).into_iter().take(2);
     let both: Vec<Pid> = both.map(|process| process.pid).collect();
     let send = |signal| both.iter().for_each(|pid| kill(*pid, signal).unwrap());
@@ -66,7 +66,7 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let agents: Vec<Pid> = process::descendants(orchestrator)
         .into_iter()
-        // The orchestrator, and the agent of the machine.
+        // Skip the orchestrator and the agent of the machine.
         .skip(2)
         .map(|process| process.pid)
         .collect();
@@ -93,7 +93,7 @@ fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
     let sandbox = Sandbox::new();
     let script =
         "while :; do dd if=/dev/zero of=\"$1\" bs=64k count=1 conv=fsync,notrunc 2>/dev/null; done";
-    sandbox.add(&Entry::ext4("endless").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("endless").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let mut command = sandbox.campaign(&["endless"], "trial");
     run(command.args(["--phase-limit", "15s"])).assert_code(0);
     let results = sandbox.results();

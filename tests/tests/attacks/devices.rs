@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
 
-use end_to_end::{BlockedContender, CommandOutput, Gate, LoopDevice, Sandbox, run, succeed};
+use end_to_end::{BlockedContender, CommandOutput, Gate, Sandbox, TestLoopDevice, run, succeed};
 use nix::sys::stat::{Mode, SFlag, mknod};
 
 const SIZE: u64 = 96 << 20;
@@ -42,7 +42,7 @@ fn make_ext4(device: &Path) {
     );
 }
 
-fn bytes(device: &LoopDevice) -> Vec<u8> {
+fn bytes(device: &TestLoopDevice) -> Vec<u8> {
     succeed(Command::new("sync").arg(device.path()));
     fs::read(device.image()).unwrap()
 }
@@ -50,7 +50,7 @@ fn bytes(device: &LoopDevice) -> Vec<u8> {
 #[test]
 fn another_filesystem_is_created_and_mounted_between_two_cells() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     make_ext4(device.path());
     let mountpoint = sandbox.path("theirs");
@@ -76,7 +76,7 @@ fn another_filesystem_is_created_and_mounted_between_two_cells() {
 #[test]
 fn other_data_is_written_between_two_cells() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     make_ext4(device.path());
     let before = bytes(&device);
@@ -93,15 +93,15 @@ fn other_data_is_written_between_two_cells() {
     run(resume.args(["resume", "1", "--erase", word])).assert_code(0);
 }
 
-/// A device whose node by the kernel's name is not there, as in a container; it is again when this is dropped.
+/// A device without its usual node, as in a container. The node is restored on drop.
 struct Renamed<'a> {
-    device: &'a LoopDevice,
+    device: &'a TestLoopDevice,
     node: PathBuf,
     own: PathBuf,
 }
 
 impl<'a> Renamed<'a> {
-    fn new(device: &'a LoopDevice) -> Self {
+    fn new(device: &'a TestLoopDevice) -> Self {
         let named = |what: &str| PathBuf::from(format!("/dev/fsarena-e2e-{}-{what}", id()));
         let (node, own) = (named("node"), named("own"));
         let renamed = Self { device, node, own };
@@ -110,7 +110,7 @@ impl<'a> Renamed<'a> {
         renamed
     }
 
-    fn lead_to(&self, device: &LoopDevice) {
+    fn lead_to(&self, device: &TestLoopDevice) {
         let number = device.path().metadata().unwrap().rdev();
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         mknod(&self.node, SFlag::S_IFBLK, mode, number).unwrap();
@@ -127,8 +127,8 @@ impl Drop for Renamed<'_> {
 #[test]
 fn another_disk_under_the_same_name() {
     let sandbox = Sandbox::new();
-    let own = LoopDevice::new(&sandbox.path("own"), SIZE);
-    let other = LoopDevice::new(&sandbox.path("other"), SIZE);
+    let own = TestLoopDevice::new(&sandbox.path("own"), SIZE);
+    let other = TestLoopDevice::new(&sandbox.path("other"), SIZE);
     make_ext4(other.path());
     let before = bytes(&other);
     let renamed = Renamed::new(&own);
@@ -141,11 +141,11 @@ fn another_disk_under_the_same_name() {
     assert!(bytes(&other) == before, "not a byte was changed");
 }
 
-/// For as long as a campaign runs, its disk keeps its name: the kernel gives that to no other.
+/// A disk keeps its name while a campaign runs: the kernel does not give the name to another disk.
 #[test]
 fn a_device_that_is_detached_in_the_middle() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     let mut losetup = Command::new("losetup");
     // The kernel defers the detach until the last user closes the device.
@@ -163,7 +163,7 @@ fn a_device_that_is_detached_in_the_middle() {
 #[test]
 fn a_second_campaign_on_the_same_device() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     let word = device.path().to_str().unwrap();
     for more in [
@@ -191,11 +191,11 @@ fn a_second_campaign_on_the_same_device() {
     CommandOutput::from(child.wait_with_output().unwrap()).assert_code(0);
 }
 
-/// A person at a terminal is asked; a script has said it twice already.
+/// On a terminal, the user must confirm. A script confirms with two options.
 #[test]
 fn a_terminal_asks_before_data_is_erased() {
     let sandbox = Sandbox::new();
-    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let mut label = Command::new("mke2fs");
     succeed(label.args(["-q", "-F", "-L", "photos"]).arg(device.path()));
     let word = device.path().to_str().unwrap();
@@ -208,7 +208,7 @@ fn a_terminal_asks_before_data_is_erased() {
             .chain(fsarena.get_args())
             .map(|word| format!("'{}'", word.to_str().unwrap()))
             .collect();
-        // script(1) gives it a terminal.
+        // script(1) provides a terminal.
         let line = format!(
             "printf '%s\\n' {answer} | script -qec \"{}\" /dev/null",
             words.join(" ")

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use end_to_end::{CommandOutput, Sandbox, run};
 
-/// The other user.
+/// Number of the other user.
 const NOBODY: u32 = 65_534;
 const LETTER: &str = "precious";
 
@@ -51,7 +51,7 @@ impl Common {
         chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
     }
 
-    /// A campaign of root's with this database and its work directory there.
+    /// Runs a campaign as root with this database and a work directory in the shared `tmp`.
     fn campaign(&self, database: &Path) -> CommandOutput {
         let mut command = Command::new(end_to_end::program::fsarena());
         command
@@ -74,7 +74,8 @@ impl Common {
         run(&mut command)
     }
 
-    /// Refused in one line, which names what is in the way, and the letter is whole.
+    /// Checks that the campaign is refused in one line that names the cause, and that the letter is
+    /// unchanged.
     #[track_caller]
     fn assert_refused(&self, database: &Path, culprit: &str) {
         let ended = self.campaign(database).assert_code(3);
@@ -96,7 +97,8 @@ impl Common {
     }
 }
 
-/// The kernel's own protection of links, which not every machine has switched on.
+/// Guard that disables the kernel's protection of symbolic links until dropped. Not every machine
+/// has it enabled.
 struct Unprotected(String);
 
 const PROTECTION: &str = "/proc/sys/fs/protected_symlinks";
@@ -155,7 +157,7 @@ fn a_database_in_a_world_writable_directory_is_not_written() {
     assert!(!database.exists());
     fs::copy(there.own(), &database).unwrap();
     let before = fs::read(&database).unwrap();
-    // The beginning of every rollback journal (SQLite's file format, §3).
+    // Start of every rollback journal (SQLite's file format, §3).
     there.file("fsarena.db-journal", "");
     let mut journal = vec![0; 28];
     journal[..8].copy_from_slice(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
@@ -199,8 +201,8 @@ fn a_report_is_written_through_no_link() {
     there.assert_whole();
     let page = fs::symlink_metadata(there.path("report.html")).unwrap();
     assert!(page.is_file());
-    // A device in its place would be overwritten.
-    let device = end_to_end::LoopDevice::new(&there.sandbox.path("disk"), 1 << 20);
+    // Without this check, a device that replaces the file would be overwritten.
+    let device = end_to_end::TestLoopDevice::new(&there.sandbox.path("disk"), 1 << 20);
     symlink(device.path(), there.path("disk.html")).unwrap();
     report(&there.path("disk.html")).assert_code(3);
     assert!(

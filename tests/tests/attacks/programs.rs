@@ -1,22 +1,23 @@
-//! Options of a campaign file, and programs of a catalog, that would reach beyond the cell's device.
+//! Options of a campaign file and programs of a catalog that try to access more than the device of
+//! the cell.
 
 use std::fs;
 use std::path::Path;
 
-use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, TestLoopDevice, cells_of, run};
 use model::Status;
 
 const SIZE: u64 = 64 << 20;
 
 /// Returns another device, filled with data that must not be lost.
-fn precious(sandbox: &Sandbox) -> LoopDevice {
-    let device = LoopDevice::new(&sandbox.path("precious"), SIZE);
+fn precious(sandbox: &Sandbox) -> TestLoopDevice {
+    let device = TestLoopDevice::new(&sandbox.path("precious"), SIZE);
     fs::write(device.path(), vec![7; SIZE as usize]).unwrap();
     device
 }
 
 #[track_caller]
-fn assert_whole(device: &LoopDevice) {
+fn assert_whole(device: &TestLoopDevice) {
     let bytes = fs::read(device.image()).unwrap();
     assert!(
         bytes.iter().all(|&byte| byte == 7),
@@ -50,7 +51,7 @@ fn a_word_among_the_options_that_names_a_device() {
         let mut command = sandbox.fsarena();
         command.arg("run").arg(campaign_file(&sandbox, &options));
         command.arg("--work-dir").arg(sandbox.path("work"));
-        // As a user does who looks around among devices.
+        // Run as a user whose current directory is `/dev`.
         let ended = run(command.current_dir("/dev")).assert_code(code);
         assert!(
             code == 0 || ended.stderr.trim_end().lines().count() == 1,
@@ -96,7 +97,7 @@ fn a_program_that_wants_another_device_or_file() {
         // The test detects a successful attempt: the filesystem is only created in that case.
         let script = format!("({attempt}) && mke2fs -q -F -t ext4 \"$1\"");
         let line = ["sh", "-c", &script, "sh", "{device}"];
-        sandbox.add(&Entry::ext4(&name).mkfs(&line));
+        sandbox.add(&DirectoryEntry::ext4(&name).mkfs(&line));
         run(&mut sandbox.campaign(&[&name], "trial")).assert_code(0);
         let results = sandbox.results();
         let cell = cells_of(&results, &name)[0];
@@ -106,11 +107,11 @@ fn a_program_that_wants_another_device_or_file() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
 }
 
-/// Behind the private `/dev`: a device can be named by its number, which needs no node.
+/// The private `/dev` is not enough: a program can name a device by number, without a node.
 #[test]
 fn a_program_that_mounts_another_device_by_its_number() {
     let sandbox = Sandbox::new();
-    let journal = LoopDevice::new(&sandbox.path("journal"), SIZE);
+    let journal = TestLoopDevice::new(&sandbox.path("journal"), SIZE);
     let numbers = {
         use std::os::unix::fs::MetadataExt;
         journal.path().metadata().unwrap().rdev()
@@ -144,7 +145,7 @@ fn a_program_that_mounts_another_device_by_its_number() {
         "nodiscard",
         "{device}",
     ];
-    sandbox.add(&Entry::ext4("far").mkfs(&mkfs).mount(&line));
+    sandbox.add(&DirectoryEntry::ext4("far").mkfs(&mkfs).mount(&line));
     run(&mut sandbox.campaign(&["far"], "trial")).assert_code(0);
     assert!(
         fs::read(journal.image()).unwrap() == before,
@@ -156,7 +157,7 @@ fn a_program_that_mounts_another_device_by_its_number() {
 fn programs_do_not_run_in_a_working_directory_full_of_devices() {
     let sandbox = Sandbox::new();
     let script = "pwd && ls -A && mke2fs -q -F -t ext4 \"$1\"";
-    sandbox.add(&Entry::ext4("where").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    sandbox.add(&DirectoryEntry::ext4("where").mkfs(&["sh", "-c", script, "sh", "{device}"]));
     let mut command = sandbox.campaign(&["where"], "trial");
     run(command.current_dir(Path::new("/dev"))).assert_code(0);
     let results = sandbox.results();

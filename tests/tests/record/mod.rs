@@ -13,7 +13,7 @@ use end_to_end::{CommandOutput, program, succeed};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-use trace::{EntryKind, Errno, PathId, SyncEvent, Syscall, SyscallResult, Trace, TraceRecord};
+use trace::{Errno, PathId, SyncEvent, Syscall, SyscallResult, Trace, TraceRecord, TracedKind};
 
 /// All kinds of calls, and their expected recording.
 const CALLS: &str = include_str!("calls.c");
@@ -42,7 +42,7 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    /// The recorder of this command, which runs in the recorded directory.
+    /// Returns the recorder of this command, which runs in the recorded directory.
     fn recorder<S: AsRef<std::ffi::OsStr>>(&self, command: &[S]) -> Command {
         let mut recorder = Command::new(program::fsarena());
         recorder.args(["trace", "record", "--output"]);
@@ -58,7 +58,7 @@ impl Place {
         Trace::decode(&fs::read(self.beside("out.trace")).unwrap()).unwrap()
     }
 
-    /// Records a script of the shell; what it did, and how that ended.
+    /// Records a shell script. Returns the trace and the output of the recorder.
     fn shell(&self, script: &str) -> (Trace, CommandOutput) {
         let ended = CommandOutput::from(self.recorder(&["sh", "-c", script]).output().unwrap());
         (self.trace(), ended)
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// A text of Rust's in which numbers of paths are the paths.
+/// Returns the debug text of a call, with paths instead of path numbers.
 fn named(trace: &Trace, call: &Syscall) -> String {
     let text = format!("{call:?}");
     let mut parts = text.split("PathId(");
@@ -129,7 +129,7 @@ fn each_kind_of_call_is_recorded_once_with_its_path_place_length_and_result() {
         .iter()
         .find(|e| path_of(&trace, e.path) == "d/hh")
         .unwrap();
-    assert!(matches!(link.kind, EntryKind::Link(_)), "{link:?}");
+    assert!(matches!(link.kind, TracedKind::Link(_)), "{link:?}");
 }
 
 fn path_of(trace: &Trace, path: PathId) -> String {
@@ -194,7 +194,7 @@ fn a_pipe_a_start_and_a_wait_order_processes() {
     let receives = order(&|order| *order == SyncEvent::Receive { message }, sends);
     let (made, maker) = find(&trace, "open", "b");
     let reader = operations[receives].thread;
-    // `cat` is a child of the shell that has read the pipe, or that shell itself.
+    // `cat` is a child of the shell that has read the pipe, or replaces that shell.
     let starts = SyncEvent::Spawn {
         thread: maker.thread,
     };
@@ -277,7 +277,8 @@ fn a_killed_recorder_leaves_no_processes() {
     assert_eq!(family.len(), 2);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
-    // They end, or the test hangs until its limit: nothing here would wake a stopped process.
+    // Wait for the processes to end. A stopped process would not be woken, and the test would hang
+    // until its limit.
     while let Some(last) = family.last() {
         match kill(*last, None) {
             Ok(()) if !is_zombie(*last) => std::thread::yield_now(),
@@ -291,7 +292,8 @@ fn is_zombie(pid: Pid) -> bool {
     sys::process::parse(&stat).is_none_or(|process| process.state == 'Z')
 }
 
-/// A tree, packed, unpacked, copied, linked, renamed and removed, by names below the directory only.
+/// Script that creates a tree, packs, unpacks, copies, links, renames and removes it, with names
+/// below the directory only.
 const WORK: &str = "mkdir -p tree/a/b && for i in 1 2 3 4 5 6 7 8; do seq $i >tree/a/b/f$i; done; tar cf t.tar tree && \
                     mkdir u && tar xf t.tar -C u && cp -r u v && ln v/tree/a/b/f1 hard && ln -s hard soft && cat soft && \
                     mv v w && ls -lR w && find u -name 'f*' && touch w/new && chmod 600 w/new && cat missing; rm -r u w";
@@ -403,7 +405,7 @@ fn a_recorded_tree_is_listed_before_and_after() {
         entries.iter().map(text).collect()
     };
     assert_eq!(shown(&trace.before)[0], "kept File { size: 5 }");
-    assert!(matches!(trace.before[1].kind, EntryKind::Link(_)));
+    assert!(matches!(trace.before[1].kind, TracedKind::Link(_)));
     let expected = [
         "kept File { size: 7 }",
         "l Symlink([107, 101, 112, 116])",

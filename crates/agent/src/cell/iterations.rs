@@ -66,7 +66,7 @@ impl Iterations {
 fn rate(pass: &Iteration) -> f64 {
     let work = [pass.bytes.0, pass.operations, 1];
     let work = work.into_iter().find(|work| *work > 0).unwrap_or(1);
-    // A clock that did not move gives a rate that is huge and not infinite.
+    // A clock that did not advance gives a huge rate instead of an infinite one.
     work as f64 / pass.elapsed.0.max(1) as f64 * 1e9
 }
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_three_rates_by_hand() {
-        // Rates 90, 100, 110 of something: mean 100, s = 10, t = 4.303: 4.303 · 10 / √3 / 100.
+        // Rates 90, 100, 110: mean 100, s = 10, t = 4.303: 4.303 · 10 / √3 / 100.
         let mut passes = Iterations::new(Some(scaling()));
         for bytes in [90, 100, 110] {
             passes.add(Iteration {

@@ -1,4 +1,4 @@
-//! One cell from inside: mkfs, mount, phases, unmount, fsck.
+//! Steps of one cell inside the agent: mkfs, mount, phases, unmount, fsck.
 
 pub(crate) mod iterations;
 pub(crate) mod program_output;

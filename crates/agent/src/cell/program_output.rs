@@ -15,7 +15,7 @@ const MAX_PRINTED_SIZE: u64 = 4 << 20;
 /// Results printed by the last program.
 #[derive(Debug, Default)]
 pub struct ProgramOutput {
-    /// Whether phases of the test are read from it.
+    /// Whether phases of the test take results from the output.
     is_wanted: bool,
     /// By phase.
     figures: Mutex<BTreeMap<String, Vec<ImportedResult>>>,
@@ -31,7 +31,7 @@ impl ProgramOutput {
         }
     }
 
-    /// Whether phases are read from it.
+    /// Returns true if phases take results from the output.
     pub const fn is_wanted(&self) -> bool {
         self.is_wanted
     }

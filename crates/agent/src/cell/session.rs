@@ -1,4 +1,5 @@
-//! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
+//! One job from start to finish: set-up, phases, tear-down. Every planned phase gets exactly one
+//! result.
 
 mod measuring;
 
@@ -31,11 +32,11 @@ use crate::source;
 
 /// The only step that runs even after a failure.
 const UNMOUNT: &str = "umount";
-/// The step in which files come and go before the first phase.
+/// Name of the step that ages the filesystem before the first phase.
 const AGE: &str = "age";
 
-/// A job being done.
-pub struct Session<'a> {
+/// A running job.
+pub struct CellSession<'a> {
     job: &'a CellJob,
     events: EventWriter,
     heartbeat: Heartbeat,
@@ -48,13 +49,13 @@ pub struct Session<'a> {
     printed: Arc<ProgramOutput>,
     footprint: KernelMemoryProbe,
     features: Features,
-    /// The step that died; what follows is skipped.
+    /// First step outside the phases that failed, if any; all later steps are skipped.
     died: Option<String>,
-    /// Phases that were not done, or not well: what needs them is skipped.
+    /// Phases that failed or did not run; phases that need them are skipped.
     undone: Vec<&'a str>,
-    /// The first of them that failed: what does not say what it needs is skipped.
+    /// First failed phase, if any. Later phases without a list of needed phases are skipped.
     failed: Option<&'a str>,
-    /// The mount that a directory has to be on.
+    /// Mount on which the directory of the cell must be located.
     place: Option<ExpectedMount<'a>>,
     /// Whether the cell was stopped by an environment fault and has no meaning for the filesystem.
     withdrawn: bool,
@@ -62,9 +63,10 @@ pub struct Session<'a> {
     journal: Option<RequestLogReader>,
     /// The last phase that wrote, if its layout has not been measured yet.
     wrote: Option<&'a str>,
-    /// Names of the kernel's functions, read when the first are needed.
+    /// Names of kernel functions, read on first use.
     symbols: OnceCell<KernelSymbols>,
-    /// The cache state that the last operation began with: the roles of a mix began with that of the mix.
+    /// Cache state at the start of the last operation. All roles of a mix share the cache state of
+    /// the mix.
     began_with: CacheState,
 }
 
@@ -89,7 +91,7 @@ impl ExpectedMount<'_> {
     }
 }
 
-/// Why a phase has no result.
+/// Reason that a phase has no result.
 enum PhaseError {
     Unsupported(String),
     /// Environment fault, without meaning for the filesystem.
@@ -100,11 +102,11 @@ enum PhaseError {
     },
 }
 
-impl<'a> Session<'a> {
-    /// A session that reports through this event writer and whose programs are run so.
+impl<'a> CellSession<'a> {
+    /// Creates a session that reports to this event writer and runs programs with this runner.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Returns an error if a thread cannot be started.
     pub fn new(
         job: &'a CellJob,
         events: EventWriter,
@@ -226,12 +228,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Whether the job ends where the first phase would begin.
+    /// Returns true if the job ends after ageing, before the first phase.
     fn only_ages(&self) -> bool {
         matches!(self.job.aged, Some(AgedImageAction::Create))
     }
 
-    /// Mounts the filesystem that the device holds, with caches as empty as behind ageing.
+    /// Mounts the aged filesystem on the device, with caches as cold as after ageing.
     fn use_aged(&mut self, state: &AgedImageInfo) {
         if let Some(volume) = &mut self.volume {
             volume.release();
@@ -269,7 +271,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A step of the engine's outside the phases died.
+    /// Records the failure of an engine step outside the phases.
     fn die_of(&mut self, step: &str, error: &OpError) {
         let (crashed, failure) = match self.judge(error) {
             PhaseError::Failed { crashed, failure } => (crashed, failure),
@@ -335,7 +337,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Unmounts what is mounted and checks it, unless something died before.
+    /// Unmounts and checks the filesystem, unless an earlier step failed.
     fn tear_down(&mut self) {
         self.look_at_layout();
         if self.volume.as_ref().is_some_and(MountedVolume::is_mounted) {
@@ -351,7 +353,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a step that is not measured; nothing after one that died.
+    /// Runs a step that is not measured. Skips the step if an earlier step failed.
     fn step(&mut self, name: &str, action: impl FnOnce(&mut MountedVolume<'a>) -> StepResult) {
         if self.died.is_some() || (self.withdrawn && name != UNMOUNT) {
             return;
@@ -404,7 +406,7 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Passes on the records of the programs that a step ran.
+    /// Sends the records of the programs that a step ran.
     fn records(&self, outcome: StepResult) -> Result<(), Failure> {
         let say = |record: CommandRecord| self.events.send(&CellEvent::Step(record));
         match outcome {
@@ -417,7 +419,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A step outside the phases died.
+    /// Records the failure of a step outside the phases.
     fn die(&mut self, crashed: bool, failure: Failure) {
         self.died = Some(failure.step.clone());
         self.events.send(&CellEvent::Failed { crashed, failure });
@@ -502,7 +504,7 @@ impl<'a> Session<'a> {
             .ok()
     }
 
-    /// The profile of these parts of a phase.
+    /// Returns the CPU profile of the given time ranges of a phase.
     fn profile(&self, profiling: CpuSampler, timed: &[(Nanos, Nanos)]) -> Option<CpuProfile> {
         let symbols = self.symbols.get_or_init(|| {
             let read = KernelSymbols::read();
@@ -545,7 +547,7 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Whether files would land on another filesystem than that of the cell.
+    /// Returns true if new files would be created on a filesystem other than that of the cell.
     fn is_unmounted(&self) -> bool {
         self.volume.as_ref().is_some_and(|v| !v.is_mounted())
     }

@@ -33,13 +33,13 @@ const UNMOUNT_BUSY_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Poll interval for the conditions above.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A volume and whether it is mounted.
+/// A volume and its mount state.
 pub struct MountedVolume<'a> {
     volume: &'a Volume,
     runner: SandboxedRunner,
     /// Exclusively opened devices, held from the start of the cell until mkfs.
     claims: Vec<File>,
-    /// The directory without links, as the kernel lists it.
+    /// Mount point without symbolic links, as the kernel lists it.
     mountpoint: PathBuf,
     mounted: bool,
 }
@@ -48,7 +48,7 @@ pub struct MountedVolume<'a> {
 pub type StepResult = Result<Vec<CommandRecord>, CommandFailed>;
 
 impl<'a> MountedVolume<'a> {
-    /// A volume that is not mounted, whose programs are run so.
+    /// Creates an unmounted volume whose programs run with this runner.
     pub fn new(volume: &'a Volume, runner: SandboxedRunner) -> Self {
         let directory = &volume.mountpoint;
         Self {
@@ -67,7 +67,7 @@ impl<'a> MountedVolume<'a> {
         &self.volume.mountpoint
     }
 
-    /// Whether it is mounted.
+    /// Returns true if the volume is mounted.
     pub const fn is_mounted(&self) -> bool {
         self.mounted
     }
@@ -77,12 +77,12 @@ impl<'a> MountedVolume<'a> {
         self.volume.device.is_some()
     }
 
-    /// Whether there is a program to make it.
+    /// Returns true if the volume has a program that creates its filesystem.
     pub fn has_mkfs(&self) -> bool {
         !self.volume.commands.mkfs.is_empty()
     }
 
-    /// Whether there is a program to check it.
+    /// Returns true if the volume has a program that checks its filesystem.
     pub fn has_fsck(&self) -> bool {
         !self.volume.commands.fsck.is_empty()
     }
@@ -133,7 +133,7 @@ impl<'a> MountedVolume<'a> {
         self.claims.clear();
     }
 
-    /// Removes what an earlier contender left at the ends of the devices.
+    /// Overwrites both ends of the devices, to remove signatures of earlier contenders.
     pub fn wipe(&self) -> Result<(), Failure> {
         let devices: Vec<&Path> = self.volume.mkfs_devices().collect();
         let size = self.volume.size.0 / devices.len().max(1) as u64;
@@ -179,8 +179,8 @@ impl<'a> MountedVolume<'a> {
         })
     }
 
-    /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
-    /// filesystem below.
+    /// Mounts the filesystem and verifies the mount. Without this check, phases could be measured
+    /// on the filesystem below.
     pub fn mount(&mut self) -> StepResult {
         let record = command::run(&self.runner, "mount", &self.volume.commands.mount, &[0])?;
         if !self.wait_for_mount() {
@@ -194,7 +194,8 @@ impl<'a> MountedVolume<'a> {
         Ok(vec![record])
     }
 
-    /// Where the table of mounts cannot be read, it is not known to be what the caller needs.
+    /// Returns true if the mount point is mounted. Returns `unless_known` if the mount table cannot
+    /// be read.
     fn is_mount_point(&self, unless_known: bool) -> bool {
         mounts::is_mounted(&self.mountpoint).unwrap_or(unless_known)
     }
@@ -215,7 +216,7 @@ impl<'a> MountedVolume<'a> {
         }
     }
 
-    /// Unmounts it and waits until its driver has written everything and ended.
+    /// Unmounts the filesystem and waits until its driver has written all data and exited.
     pub fn unmount(&mut self) -> StepResult {
         let record = self.umount()?;
         if self.is_mount_point(true) {
@@ -227,7 +228,8 @@ impl<'a> MountedVolume<'a> {
         }
         self.mounted = false;
         match wait_for_drivers() {
-            // As for `make`. What cannot be forgotten is read a little sooner.
+            // Drop cached pages for the same reason as in `make`. Ignore errors: pages that stay
+            // cached only make reads faster.
             Ok(()) => {
                 let _ = self.let_go();
                 Ok(vec![record])
@@ -253,7 +255,7 @@ impl<'a> MountedVolume<'a> {
         }
     }
 
-    /// Checks it without changing it.
+    /// Checks the filesystem without changing it.
     pub fn fsck(&self) -> StepResult {
         let commands = &self.volume.commands;
         Ok(vec![command::run(
@@ -264,14 +266,14 @@ impl<'a> MountedVolume<'a> {
         )?])
     }
 
-    /// Unmounts, empties every cache, mounts again.
+    /// Unmounts the filesystem, drops all caches and mounts again.
     pub fn remount_cold(&mut self) -> StepResult {
         let mut records = self.unmount()?;
         records.extend(self.mount_cold()?);
         Ok(records)
     }
 
-    /// Empties every cache and mounts.
+    /// Drops all caches and mounts the filesystem.
     pub fn mount_cold(&mut self) -> StepResult {
         if let Err(error) = caches::drop_all() {
             let failure = Failure {
@@ -309,7 +311,7 @@ fn failed(step: &str, record: CommandRecord, reason: String) -> StepResult {
     })
 }
 
-/// Claims a device that has to be this disk, as fsarena left it.
+/// Claims a device, which must be this disk in the state that fsarena left.
 fn take(device: &Path, left: &DiskWriteState) -> Result<File, String> {
     let name = device.display();
     let claim = claim(device).map_err(|error| match error.kind() {

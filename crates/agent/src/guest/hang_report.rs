@@ -13,7 +13,7 @@ use crate::observe::event_writer::EventWriter;
 
 /// Device that adds a line to the kernel log, in order with the kernel's messages.
 const LOG: &str = "/dev/kmsg";
-/// Whether what programs write there is taken: all of it, some lines, or nothing.
+/// Setting for messages of programs to the kernel log: all, rate-limited or none.
 const LOG_SETTING: &str = "/proc/sys/kernel/printk_devkmsg";
 const COMMANDS: &str = "/proc/sysrq-trigger";
 /// Commands of Documentation/admin-guide/sysrq.rst: show all messages on the console; list

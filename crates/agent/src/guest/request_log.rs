@@ -14,10 +14,10 @@ use simdisk::request_log::{self, LoggedRequest};
 const JOURNAL: &str = "/dev/fsarena_disk";
 const BLOCK_DEVICES: &str = "/sys/block";
 const COUNTS: &str = "fsarena/counts";
-/// Read at once.
+/// Maximum bytes per read.
 const ROOM: usize = 1 << 20;
 
-/// The journal of the simulated disks of this guest.
+/// Request log of the simulated disks of this guest.
 pub struct RequestLogReader {
     file: File,
     last: Counts,
@@ -59,7 +59,7 @@ impl RequestLogReader {
         Ok(())
     }
 
-    /// Everything since it was read last, as a part of the cell's journal.
+    /// Returns all requests since the last read, as a part of the request log of the cell.
     pub fn take_before_phase(&mut self) -> io::Result<Option<RequestLogChunk>> {
         let entries = self.read()?;
         self.last = counts();
@@ -75,7 +75,8 @@ impl RequestLogReader {
         if !result.timed.is_empty() {
             let work = request_log::stats_within(&entries, &result.timed);
             result.disk = Some(SimulatedDiskStats {
-                // A phase that does not touch a journal that there is has none of it.
+                // If the filesystem has a journal, a phase without journal requests has 0 bytes
+                // instead of `None`.
                 journal: (!self.own.is_empty()).then(|| work.journal.unwrap_or(Bytes(0))),
                 slots_written: now.slots_written - before.slots_written,
                 slots_programmed: now.slots_programmed - before.slots_programmed,
@@ -126,7 +127,7 @@ fn counts() -> Counts {
     all
 }
 
-/// Adds what one disk counts; what is lost is counted for all of them.
+/// Adds the counters of one disk. The number of lost requests is already a total of all disks.
 fn add(all: &mut Counts, text: &str) {
     for (name, number) in text.lines().filter_map(|line| line.split_once(' ')) {
         let number: u64 = number.parse().unwrap_or(0);

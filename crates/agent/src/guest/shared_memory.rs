@@ -21,7 +21,7 @@ const CARD: [(&str, &str); 2] = [("vendor", "0x1af4"), ("device", "0x1110")];
 /// Its memory.
 const MEMORY: &str = "resource2";
 
-/// The ports of this machine, by address.
+/// I/O ports of this machine, by address.
 const PORTS: &str = "/dev/port";
 /// Port of the watchdog (ib700) timeout. The shortest timeout stops the machine immediately if a
 /// snapshot is requested.
@@ -39,16 +39,16 @@ const DIRECTORY: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const FLUSH_CHUNK: usize = 1 << 16;
 
-/// A card of this machine's.
+/// Shared-memory device of this machine.
 pub struct SharedMemory {
     memory: PathBuf,
 }
 
 impl SharedMemory {
-    /// The card, where the machine has one.
+    /// Finds the shared-memory device. Returns `None` if the machine has none.
     ///
     /// # Errors
-    /// When its devices cannot be listed.
+    /// Returns an error if the devices of the machine cannot be listed.
     pub fn find() -> io::Result<Option<Self>> {
         let is_card = |device: &Path| {
             CARD.iter().all(|(name, value)| {
@@ -79,7 +79,7 @@ impl SharedMemory {
 }
 
 /// One entry of an archive.
-struct Entry {
+struct ArchiveEntry {
     mode: u32,
     size: u64,
     name: String,
@@ -107,13 +107,14 @@ fn unpack(archive: &Mapping, below: &Path) -> io::Result<()> {
     }
 }
 
-fn entry(archive: &Mapping, at: u64) -> io::Result<Entry> {
+fn entry(archive: &Mapping, at: u64) -> io::Result<ArchiveEntry> {
     let mut header = [0; HEADER];
     archive.read(at, &mut header)?;
     if !header.starts_with(MAGIC) {
         return Err(damaged(&format!("no entry at {at}")));
     }
-    // Behind the magic, in hexadecimal: number, mode, user, group, links, time, size, four of devices, length of the name.
+    // Fields after the magic, in hexadecimal: number, mode, user, group, links, time, size, four
+    // device numbers, length of the name.
     let field = |number: usize| {
         let digits = &header[MAGIC.len() + 8 * number..][..8];
         let number = str::from_utf8(digits).ok();
@@ -123,7 +124,7 @@ fn entry(archive: &Mapping, at: u64) -> io::Result<Entry> {
     let mut name = vec![0; field(11)? as usize];
     archive.read(at + HEADER as u64, &mut name)?;
     name.pop();
-    Ok(Entry {
+    Ok(ArchiveEntry {
         mode: field(1)?,
         size: field(6)?.into(),
         begin: (at + HEADER as u64 + name.len() as u64 + 1).next_multiple_of(4),
@@ -132,7 +133,7 @@ fn entry(archive: &Mapping, at: u64) -> io::Result<Entry> {
 }
 
 /// Removes an existing file first: it may be a link to a program that other names share.
-fn copy(archive: &Mapping, entry: &Entry, to: &Path) -> io::Result<()> {
+fn copy(archive: &Mapping, entry: &ArchiveEntry, to: &Path) -> io::Result<()> {
     match fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o755);
     }
 
-    /// In a guest's first filesystem, most programs are links to one.
+    /// In the initramfs of a guest, most programs are links to one program.
     #[test]
     fn replaces_a_link_and_keeps_its_target() {
         let directory = tempfile::tempdir().unwrap();

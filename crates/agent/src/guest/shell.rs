@@ -1,5 +1,5 @@
-//! The agent as the first process of a guest in which a person looks around: it makes and mounts the
-//! filesystem of its job and gives the console to a shell. Nothing is measured.
+//! The agent as the first process of a guest for interactive use. It creates and mounts the
+//! filesystem of its job and gives the console to a shell. It measures nothing.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ const TOOLS: &str = "/bin/busybox";
 const TOOL_NAMES: &str = "/names";
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/names";
 
-/// Attends the guest until the shell ends; returns only when the machine cannot be switched off.
+/// Runs the guest until the shell exits. Returns only if the machine cannot be powered off.
 pub fn run_shell() -> io::Error {
     if let Err(error) = attend() {
         eprintln!("fsarena: there is no shell: {error}");

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use model::{CpuProfile, Nanos, USER};
 use nix::unistd::gettid;
-use sys::process::sampler::{Record, Sample, Sampler};
+use sys::process::sampler::{CpuSample, SampleRecord, Sampler};
 
 use crate::observe::kernel_symbols::KernelSymbols;
 
@@ -24,7 +24,7 @@ const OWN_NAME: &str = "fsarena";
 const KERNEL: &str = "kernel";
 /// Task name of interrupts by devices and timers.
 const INTERRUPT: &str = "interrupt";
-/// Functions that every thread of the kernel is in, and every worker of it.
+/// Functions at the start of the stack of every kernel thread, including kernel workers.
 const THREAD_BEGIN: [&str; 5] = [
     "ret_from_fork_asm",
     "ret_from_fork",
@@ -32,34 +32,34 @@ const THREAD_BEGIN: [&str; 5] = [
     "worker_thread",
     "process_one_work",
 ];
-/// The function that a processor without work is in.
+/// Function of an idle processor.
 const IDLE_FUNCTION: &str = "do_idle";
 
-/// Samples of a phase being taken.
+/// Running CPU sampling of a phase.
 pub struct CpuSampler {
     /// Closed at the end of the phase.
     end: PipeWriter,
-    thread: JoinHandle<io::Result<Samples>>,
+    thread: JoinHandle<io::Result<CpuSamples>>,
     period: Nanos,
 }
 
 /// The samples of a phase.
 #[derive(Default)]
-struct Samples {
-    /// When, and the number of the stack.
+struct CpuSamples {
+    /// Time and stack number of each sample.
     times: Vec<(Nanos, usize)>,
     /// Stacks with their numbers.
     stacks: HashMap<Stack, usize>,
     lost: u64,
 }
 
-/// Where the processor was: the name of the thread, and the functions of [`Sample::stack`].
+/// Sampled location: the name of the thread and the functions of [`Sample::stack`].
 type Stack = (Option<String>, Vec<u64>);
 
 impl CpuSampler {
-    /// Begins to sample; returns when the first sample may come.
+    /// Starts sampling. Returns when the first sample can arrive.
     pub fn start(period: Nanos) -> io::Result<Self> {
-        // An older kernel has no such limit.
+        // Ignore errors: older kernels have no such limit.
         let _ = fs::write(RATE_FILE, RATE);
         let names = names_of_threads();
         let mut sampler = Sampler::start(period)?;
@@ -72,7 +72,7 @@ impl CpuSampler {
         })
     }
 
-    /// Ends it; the profile is of these parts of the time.
+    /// Stops sampling and returns the profile of the given time ranges.
     pub fn finish(
         self,
         parts: &[(Nanos, Nanos)],
@@ -100,14 +100,14 @@ impl CpuSampler {
     }
 }
 
-/// Takes records until the other end of the pipe is closed, and then what is left.
+/// Reads records until the other end of the pipe is closed, then reads the remaining records.
 fn take(
     sampler: &mut Sampler,
     until: &PipeReader,
     mut names: HashMap<u32, String>,
-) -> io::Result<Samples> {
+) -> io::Result<CpuSamples> {
     let own = gettid().as_raw().cast_unsigned();
-    let mut samples = Samples::default();
+    let mut samples = CpuSamples::default();
     loop {
         let more = sampler.wait(until.as_fd())?;
         if !more {
@@ -115,19 +115,19 @@ fn take(
         }
         while let Some(record) = sampler.next_record() {
             match record {
-                // Threads of the kernel are of no process here, and all have this number.
-                Record::Comm { thread: 0, .. } | Record::Begun { thread: 0, .. } => {}
-                Record::Sample(sample) if sample.thread == own => {}
-                Record::Sample(sample) => {
+                // Kernel threads have no process in this namespace; all of them have the number 0.
+                SampleRecord::Comm { thread: 0, .. } | SampleRecord::Begun { thread: 0, .. } => {}
+                SampleRecord::Sample(sample) if sample.thread == own => {}
+                SampleRecord::Sample(sample) => {
                     let name = names.get(&sample.thread).cloned();
                     samples.add(name, sample);
                 }
-                Record::Comm { thread, name } => drop(names.insert(thread, name)),
-                Record::Begun { thread, parent } => {
+                SampleRecord::Comm { thread, name } => drop(names.insert(thread, name)),
+                SampleRecord::Begun { thread, parent } => {
                     let name = names.get(&parent).cloned();
                     names.extend(name.map(|name| (thread, name)));
                 }
-                Record::Lost(count) => samples.lost += count,
+                SampleRecord::Lost(count) => samples.lost += count,
             }
         }
         if !more {
@@ -136,8 +136,8 @@ fn take(
     }
 }
 
-impl Samples {
-    fn add(&mut self, name: Option<String>, sample: Sample) {
+impl CpuSamples {
+    fn add(&mut self, name: Option<String>, sample: CpuSample) {
         let next = self.stacks.len();
         let number = *self.stacks.entry((name, sample.stack)).or_insert(next);
         self.times.push((sample.time, number));
@@ -170,7 +170,7 @@ fn stack(thread: Option<String>, mut functions: Vec<String>) -> Option<Vec<Strin
         None => {
             let begins = |name: &String| THREAD_BEGIN.contains(&name.as_str());
             let within = functions.iter().take_while(|name| begins(name)).count();
-            // The last function is the work, and no frame around it.
+            // Keep the last function even if it is a frame: it does the work.
             functions.drain(..within.min(functions.len().saturating_sub(1)));
             KERNEL.to_owned()
         }
@@ -187,7 +187,7 @@ fn is_interrupt(function: &str) -> bool {
     function.starts_with("asm_sysvec_") || function == "asm_common_interrupt"
 }
 
-/// The threads of this namespace, each with its name.
+/// Returns the name of each thread in this namespace.
 fn names_of_threads() -> HashMap<u32, String> {
     let own = name_of(Path::new("/proc/self/comm"));
     let mut names = HashMap::new();
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn equal_stacks_have_one_number() {
-        let mut samples = Samples::default();
-        let sample = |time, address| Sample {
+        let mut samples = CpuSamples::default();
+        let sample = |time, address| CpuSample {
             time: Nanos(time),
             thread: 1,
             stack: vec![address],

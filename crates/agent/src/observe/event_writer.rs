@@ -11,13 +11,14 @@ use sys::io::clock;
 /// The agent's end of the channel to the orchestrator.
 #[derive(Clone)]
 pub struct EventWriter {
-    /// When the last event was sent, on the clock of [`clock::now`]: readable while another is being sent.
+    /// Time of the last event on the clock of [`clock::now`]; readable while another event is being
+    /// sent.
     last_sent: Arc<AtomicU64>,
     out: Arc<Mutex<dyn Write + Send>>,
 }
 
 impl EventWriter {
-    /// An event writer with this output.
+    /// Creates an event writer with this output.
     pub fn new(out: impl Write + Send + 'static) -> Self {
         Self {
             last_sent: Arc::new(AtomicU64::new(clock::now().0)),
@@ -35,7 +36,7 @@ impl EventWriter {
         self.last_sent.store(clock::now().0, Ordering::Relaxed);
     }
 
-    /// When the last event was sent.
+    /// Returns the time of the last event.
     pub fn last_sent(&self) -> Nanos {
         Nanos(self.last_sent.load(Ordering::Relaxed))
     }

@@ -17,7 +17,7 @@ use workload::Progress;
 
 use crate::observe::event_writer::EventWriter;
 
-/// Seldom enough to cost nothing, often enough for a progress bar.
+/// Interval between progress reports: too long to cost anything, short enough for a progress bar.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Sources of progress and the thread that reports it.
@@ -31,10 +31,10 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Begins to watch the phase's progress and the device.
+    /// Starts to report the progress of the phase and the counters of the device.
     ///
     /// # Errors
-    /// When its thread cannot be started.
+    /// Returns an error if the thread cannot be started.
     pub fn start(events: EventWriter, device: Option<BlockStats>) -> io::Result<Self> {
         let heartbeat = Self {
             step: Arc::default(),
@@ -58,7 +58,7 @@ impl Heartbeat {
         self.command.store(runs, Ordering::Relaxed);
     }
 
-    /// Where operations are counted.
+    /// Returns the counters of finished operations.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
@@ -97,7 +97,8 @@ impl Heartbeat {
     }
 }
 
-/// The number of the newest process, which a build raises all the time: the last word of `/proc/loadavg` (proc(5)).
+/// Returns the number of the newest process, which a build raises continuously. Source: the last
+/// word of `/proc/loadavg` (proc(5)).
 fn newest_process() -> Option<u64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next_back()?.parse().ok()

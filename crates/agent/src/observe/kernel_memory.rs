@@ -4,7 +4,7 @@ use model::wire::{CellJob, WorkTarget};
 use model::{Bytes, DriverKind, KernelMemoryUse};
 use sys::process::kernel_memory;
 
-/// Looks at the memory of one cell's filesystem.
+/// Probe of the kernel memory that the filesystem of one cell uses.
 pub struct KernelMemoryProbe {
     /// Size of the kernel's object caches at the start. `None` if the kernel is shared with other
     /// programs.

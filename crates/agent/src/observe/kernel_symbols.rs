@@ -1,9 +1,9 @@
-//! Names of the kernel's functions, of its modules among them.
+//! Names of kernel functions, including those of modules.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-/// Where the kernel lists them.
+/// File in which the kernel lists its functions.
 const SYMBOLS: &str = "/proc/kallsyms";
 
 /// The functions of this kernel, by address.
@@ -24,7 +24,7 @@ impl KernelSymbols {
         for line in lines.lines() {
             functions.extend(function(&line?));
         }
-        // The first of several names of one address stays.
+        // Keep the first of several names of an address.
         functions.sort_by_key(|(address, _)| *address);
         functions.dedup_by_key(|(address, _)| *address);
         Ok(Self { functions })

@@ -1,4 +1,4 @@
-//! Running a program of a filesystem: mkfs, mount, umount, fsck.
+//! Runs the programs of a filesystem: mkfs, mount, umount, fsck.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use crate::sandbox::{SandboxProfile, SandboxedRunner};
 /// Maximum output kept per program, in bytes, counted from the end, which contains the cause of an
 /// error.
 const OUTPUT_KEPT: u64 = 4096;
-/// Where Debian keeps the tools of filesystems, which an ordinary path may lack.
+/// Directories of filesystem tools on Debian, which an ordinary `PATH` may lack.
 const TOOL_PATHS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A program that did not do what it was called for.
+/// A failed run of a program.
 pub struct CommandFailed {
     /// Record of the command, if it was started.
     pub record: Option<CommandRecord>,
@@ -119,7 +119,7 @@ fn task(step: &str, program: &str) -> SandboxProfile {
     }
 }
 
-/// Where programs are looked for.
+/// Returns the search path for programs.
 pub fn search_path() -> String {
     match std::env::var("PATH") {
         Ok(path) if !path.is_empty() => format!("{path}:{TOOL_PATHS}"),
@@ -127,7 +127,8 @@ pub fn search_path() -> String {
     }
 }
 
-/// A file without a name, in memory: it is gone when the last descriptor closes.
+/// Creates an unnamed file in memory. The kernel removes the file when its last descriptor is
+/// closed.
 pub fn output_file() -> io::Result<File> {
     Ok(memfd_create(c"fsarena-output", MFdFlags::MFD_CLOEXEC)?.into())
 }

@@ -1,4 +1,5 @@
-//! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell, and keeps what they say.
+//! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell and captures
+//! their output.
 
 use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ const STEP: &str = "exec";
 /// Program loader at the path of the x86-64 ABI.
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Runs commands as programs of the cell.
+/// Runner for the commands of a cell.
 pub struct CellCommandRunner {
     runner: SandboxedRunner,
     events: EventWriter,
@@ -99,7 +100,7 @@ impl workload::CommandRunner for CellCommandRunner {
     }
 }
 
-/// The program of a command line; setarch(8) only starts it.
+/// Returns the program of a command line, without a leading setarch(8).
 fn called(words: &[String]) -> &String {
     const STARTS: [&str; 2] = ["setarch", "-R"];
     let mut words_behind = words.iter();
@@ -108,7 +109,7 @@ fn called(words: &[String]) -> &String {
         .unwrap_or(&words[0])
 }
 
-/// A file in memory that holds this text.
+/// Creates standard input with this text, from a file in memory.
 fn input(text: &str) -> io::Result<Stdio> {
     if text.is_empty() {
         return Ok(Stdio::null());
@@ -140,7 +141,7 @@ fn bring_into_memory(program: &str) {
     }
 }
 
-/// The files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
+/// Finds the files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
 fn libraries(listed: &str) -> Vec<PathBuf> {
     let words = listed.lines().flat_map(str::split_whitespace);
     words
@@ -167,7 +168,7 @@ fn missing(program: &str, packages: &[String]) -> OpError {
 const TAR_TRAILER_LINES: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
 /// First line of tar that is not an error.
 const NO_ERROR: &str = "Removing leading";
-/// The numbers of errors that have a text.
+/// Error numbers that have a message.
 const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
 
 /// Returns the line with the cause: the last line, or, if that is only a closing line, the first

@@ -8,14 +8,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::mount::namespace;
 
-/// Above this, an exit code is the number of the signal that killed the agent proper.
+/// Base of exit codes that report a signal: the rest is the number of the signal that killed the
+/// inner agent.
 const SIGNAL_EXIT_BASE: i32 = 128;
 
-/// Starts the agent as the first process of new mount and PID namespaces and waits for its end; on a host it is
-/// restricted further, as in a guest it need not be.
+/// Starts the agent as the first process of new mount and PID namespaces and waits for it to exit.
+/// On a host, the agent is restricted further; in a guest, this is not necessary.
 ///
 /// # Errors
-/// Without root, or when the program cannot be started again.
+/// Returns an error if the caller is not root or the program cannot be started again.
 pub fn spawn_isolated(on_host: bool) -> io::Result<ExitCode> {
     namespace::set_pdeathsig()?;
     namespace::unshare()?;
@@ -34,10 +35,10 @@ pub fn spawn_isolated(on_host: bool) -> io::Result<ExitCode> {
         .map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Settles in: a private `/proc` and `/run` where the agent is first in its namespace.
+/// Sets up the namespaces: mounts a private `/proc` and `/run` if the agent is the first process.
 pub fn enter_namespaces() -> io::Result<()> {
     if is_first() {
-        // It must not be killed with its parent: it has to end the drivers first.
+        // The first process must survive its parent, because it has to stop the drivers first.
         namespace::mount_proc_and_run()
     } else {
         namespace::set_pdeathsig()
@@ -53,7 +54,8 @@ pub fn kill_namespace() {
     }
 }
 
-/// Whether this is the first process of its PID namespace, so that all others there are drivers.
+/// Returns true if this is the first process of its PID namespace. All other processes in it are
+/// then drivers.
 pub fn is_first() -> bool {
     Pid::this().as_raw() == 1
 }

@@ -21,15 +21,15 @@ use sys::io::caches;
 
 use crate::aged::hexadecimal;
 
-/// A frame that zstd passes over.
+/// Magic number of a frame that zstd skips.
 const SKIPPABLE: u32 = 0x184d_2a50;
-/// Magic and length.
+/// Length of magic number and frame size, in bytes.
 const FRAME: usize = 8;
-/// The digest, in hexadecimal.
+/// Length of the digest in hexadecimal, in bytes.
 const DIGEST: usize = 64;
 /// Length of the header before the compressed blocks.
 const HEAD: usize = 8192;
-/// How hard zstd tries: beyond this, it takes longer and saves little.
+/// Compression level of zstd. Higher levels take longer and save little.
 const LEVEL: i32 = 3;
 /// Compression window of zstd, as a power of two. Aged files contain many repetitions.
 const WINDOW: u32 = 24;
@@ -44,7 +44,7 @@ pub struct AgedImageHeader {
     pub name: String,
     /// Size of the image.
     pub size: Bytes,
-    /// When it was made, nanoseconds since 1970.
+    /// Creation time, in nanoseconds since 1970.
     #[serde(rename = "made")]
     pub created_at: Nanos,
     /// Properties of the state.
@@ -78,7 +78,7 @@ pub fn write(
     }
     let end = |encoder: Encoder<'_>| encoder.finish()?.flush();
     end(encoder).map_err(fail("compress"))?;
-    // A mere hint; cells empty all caches.
+    // Ignore errors: this is only a hint, because cells empty all caches.
     let _ = caches::drop_clean_pages(&source);
     seal(file, note).map_err(fail("keep"))
 }
@@ -104,7 +104,7 @@ fn write_changed(out: &mut impl Write, chunk: &[u8], untouched: &[u8]) -> io::Re
     changed.try_for_each(|(block, _)| out.write_all(block))
 }
 
-/// Writes the head, whose digest makes the file a whole one.
+/// Writes the header. Its digest marks the file as complete.
 fn seal(file: &mut File, note: &AgedImageHeader) -> io::Result<()> {
     let json = serde_json::to_vec(note)?;
     if json.len() > HEAD - FRAME - DIGEST {
@@ -125,7 +125,7 @@ fn digest(file: &mut File) -> io::Result<String> {
     Ok(hexadecimal(digest.finalize()))
 }
 
-/// Takes bytes into a digest.
+/// A writer that adds bytes to a digest.
 pub struct Hashing<'a>(pub &'a mut Sha256);
 
 impl Write for Hashing<'_> {
@@ -162,7 +162,8 @@ pub fn head(file: &File) -> io::Result<(String, AgedImageHeader)> {
     Ok((said, serde_json::from_slice(json)?))
 }
 
-/// Lays out a state that was found whole on an image: what it does not hold becomes as in a blank one.
+/// Restores a verified state to an image. Blocks that the state does not contain become the same as
+/// in a blank image.
 pub fn restore(file: &mut File, image: &Image, stop: &AtomicBool) -> Result<(), ProvisionError> {
     let fail = ProvisionError::io("lay out", image.path());
     let mut decoder = match decoder(file) {
@@ -175,7 +176,7 @@ pub fn restore(file: &mut File, image: &Image, stop: &AtomicBool) -> Result<(), 
         read_changed(&mut decoder, chunk)
     };
     image.rewrite(content, &mut |_| check_stop(stop))?;
-    // The end of the frame holds zstd's own checksum.
+    // Read to the end of the frame, which contains zstd's own checksum.
     match decoder.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(fail(io::Error::other("there is more than the image takes"))),

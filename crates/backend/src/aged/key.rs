@@ -27,10 +27,10 @@ struct Inputs<'a> {
     fsarena: &'static str,
     filesystem: &'a str,
     driver: DriverKind,
-    /// Without what differs between campaigns: devices and mount points.
+    /// Commands without the parts that differ between campaigns: devices and mount points.
     commands: Commands,
     tool: Option<ToolVersion>,
-    /// Digests of the programs that make and mount it.
+    /// Digests of the programs that create and mount the filesystem.
     programs: Vec<Option<String>>,
     /// Settings of mke2fs in addition to its options: environment variables and the digest of its
     /// configuration file.
@@ -91,7 +91,7 @@ fn settings(
     (variables, file)
 }
 
-/// Release and build of the kernel that runs.
+/// Returns release and build of the running kernel.
 fn kernel() -> io::Result<String> {
     let name = uname()?;
     let parts = [name.release(), name.version(), name.machine()];

@@ -39,7 +39,7 @@ fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The aged states that are kept.
+/// The cache of aged states.
 #[derive(Debug)]
 pub struct AgedImageCache {
     directory: SafeDir,
@@ -52,21 +52,21 @@ pub struct AgedImage {
     pub path: PathBuf,
     /// Human-readable name, or `None` if the header cannot be read.
     pub name: Option<String>,
-    /// The size of the image that it is laid out on.
+    /// Size of the image that the state belongs to.
     pub image: Bytes,
     /// Layout score, if measured.
     pub layout: Option<model::PerMille>,
     /// Disk usage of the file.
     pub size: Bytes,
-    /// When it was made or used last.
+    /// Time of creation or last use.
     pub used: SystemTime,
 }
 
 /// Request for an aged state.
 pub struct AgedImageRequest<'a> {
-    /// The contender, which has an age.
+    /// The contender, which must have an age.
     pub contender: &'a Contender,
-    /// How it is aged.
+    /// Parameters of ageing.
     pub ageing: AgeingParams,
     /// Target image.
     pub image: Image,
@@ -74,10 +74,10 @@ pub struct AgedImageRequest<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How a cell begins.
+/// Initial state of a cell of an aged contender.
 #[derive(Debug)]
 pub enum AgedStart {
-    /// The aged state is on the image.
+    /// The image contains the aged state.
     FromImage {
         /// Properties of the state.
         state: Box<AgedImageInfo>,
@@ -88,7 +88,7 @@ pub enum AgedStart {
     },
     /// The state could not be created; this is the result of the cell.
     Failed(Box<CellResult>),
-    /// Nothing can be kept, for this reason: the cell ages by itself.
+    /// The state cannot be cached, for this reason: the cell runs the ageing itself.
     WithoutCache(String),
 }
 
@@ -128,10 +128,11 @@ impl AgedImageCache {
         all
     }
 
-    /// Lays out the state that is wanted, or has it made by `make`, and keeps it.
+    /// Restores the requested state from the cache. If the cache does not contain the state,
+    /// creates it with `make` and stores it.
     ///
     /// # Errors
-    /// When the user asks to stop, or `make` gives no result.
+    /// Returns an error if the user asks to stop, or if `make` returns no result.
     pub fn get_or_create(
         &self,
         wanted: &AgedImageRequest<'_>,
@@ -217,14 +218,14 @@ impl AgedImageCache {
             }
         };
         file::restore(&mut file, image, stop)?;
-        // Only the order in which images go depends on it.
+        // Ignore errors: the time only determines which images are removed first.
         let _ = file.set_modified(SystemTime::now());
         let mut state = note.state;
         state.record.image_hash = Some(key.to_owned());
         Ok(Some(state))
     }
 
-    /// Keeps what is on the image.
+    /// Stores the content of the image in the cache.
     fn keep(
         &self,
         key: &str,
@@ -264,7 +265,8 @@ impl AgedImageCache {
         Ok(())
     }
 
-    /// Removes the images that were not used for longest while all of them take too much, but not this one.
+    /// Removes the least recently used images, except `but`, until the cache is within its size
+    /// limit.
     fn make_room(&self, but: &Path) {
         let mut taken = 0;
         for image in self.all() {
@@ -305,10 +307,10 @@ pub fn merge_results(
     }
 }
 
-/// Why a state is not taken, or not kept.
+/// Reason that a state cannot be restored or stored.
 enum AgedImageError {
     Interrupted,
-    /// In one line.
+    /// An error, as one line.
     Reported(String),
 }
 

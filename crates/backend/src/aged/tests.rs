@@ -14,7 +14,7 @@ use super::*;
 
 const SIZE: Bytes = Bytes(3 * (1 << 20) + 5000);
 
-struct Place {
+struct AgedTestDir {
     directory: tempfile::TempDir,
     contender: Contender,
     ageing: AgeingParams,
@@ -22,7 +22,7 @@ struct Place {
     made: Cell<u32>,
 }
 
-impl Place {
+impl AgedTestDir {
     fn new() -> Self {
         let catalog = config::Catalog::builtin().unwrap();
         let age = AgeingSpec {
@@ -105,7 +105,7 @@ fn record() -> AgeingResult {
 
 #[test]
 fn cached_state_is_restored_exactly_over_old_content() {
-    let place = Place::new();
+    let place = AgedTestDir::new();
     let kept = place.kept();
     let (first, made, _) = place.ready(&kept);
     assert!(made && first.record.image_hash.is_none());
@@ -125,7 +125,7 @@ fn cached_state_is_restored_exactly_over_old_content() {
 
 #[test]
 fn damaged_image_is_removed_reported_and_recreated() {
-    let place = Place::new();
+    let place = AgedTestDir::new();
     let kept = place.kept();
     place.ready(&kept);
     let path = kept.all().remove(0).path;
@@ -147,7 +147,7 @@ fn damaged_image_is_removed_reported_and_recreated() {
 
 #[test]
 fn remains_of_a_killed_process_are_removed_and_never_used() {
-    let place = Place::new();
+    let place = AgedTestDir::new();
     let kept = place.kept();
     fs::write(kept.path().join(PARTIAL), "half").unwrap();
     assert!(place.ready(&kept).1);
@@ -156,7 +156,7 @@ fn remains_of_a_killed_process_are_removed_and_never_used() {
 
 #[test]
 fn the_images_that_were_not_used_for_longest_go_first() {
-    let place = Place::new();
+    let place = AgedTestDir::new();
     let kept = place.kept();
     for (name, age) in [("old", 200), ("new", 100)] {
         let file = File::create(kept.path().join(format!("{name}.zst"))).unwrap();

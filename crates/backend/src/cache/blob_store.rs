@@ -11,8 +11,8 @@ use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
 
 use crate::cache::cell_key::CellKey;
 
-/// Small files by name, which any number of processes on any hosts read and write at once. Nothing that is there is
-/// believed for being there.
+/// A store of small files by name. Any number of processes on any hosts may read and write the
+/// files at the same time. Contents are never trusted without verification.
 pub trait BlobStore: fmt::Debug + Send + Sync {
     /// Human-readable location.
     fn path_of(&self) -> String;
@@ -54,12 +54,12 @@ pub trait BlobStore: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct DirectoryStore {
     directory: SafeDir,
-    /// Whether others keep results there, too.
+    /// Whether other hosts store results here, too.
     is_shared: bool,
 }
 
 const ONLY_THE_USER: u32 = 0o600;
-/// No entry is larger, in bytes.
+/// Maximum size of an entry, in bytes.
 pub const MAX_SHELF_SIZE: u64 = 1 << 30;
 
 impl DirectoryStore {
@@ -127,8 +127,8 @@ impl BlobStore for DirectoryStore {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The file has its name only when all of it is on the disk, so that a kill at any moment leaves none that is half
-    /// written.
+    /// Renames the file to its final name only after its content is on the disk. A kill at any time
+    /// therefore leaves no partial entry.
     fn put(&self, name: &str, content: &str) -> io::Result<()> {
         let put = self
             .directory

@@ -1,4 +1,4 @@
-//! Serves cells from the results of equal ones, where equal cells cannot but give equal results.
+//! Reuses results of identical cells if the result of the cell is repeatable.
 
 use std::io;
 use std::thread;
@@ -31,7 +31,7 @@ pub trait Cacheable: Executor {
         observe: &mut dyn FnMut(&CellEvent),
     ) -> Result<(CellResult, bool), AbortReason>;
 
-    /// Whether the user asked to stop.
+    /// Returns true if the user asked to stop.
     fn stop_requested(&self) -> bool;
 }
 
@@ -150,7 +150,7 @@ impl<E: Cacheable> Executor for CachedExecutor<E> {
             let remark = format!("it could not be kept in the cache: {error}");
             result.remarks.push(remark);
         }
-        // Only now, so that who waits finds the result.
+        // Release the claim only after the result is stored, so that waiting hosts find the result.
         drop(claim);
         Ok(result)
     }
@@ -160,7 +160,7 @@ impl<E: Cacheable> Executor for CachedExecutor<E> {
 enum CacheWait {
     /// Result of a run on another host.
     Served(Box<CellResult>),
-    /// It is one's own to run.
+    /// This process must run the cell.
     Run(Option<CellClaim>),
 }
 
@@ -175,7 +175,7 @@ fn wait(
     let begun = Instant::now();
     loop {
         let turn = cache.claim_state(key);
-        // It may have been kept since one looked.
+        // The result may have been stored since the last look.
         if !matches!(turn, ClaimState::Unclaimed)
             && let Some(found) = cache.get(key, &job.test)
         {

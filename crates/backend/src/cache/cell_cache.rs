@@ -18,13 +18,13 @@ use crate::cache::cell_key::CellKey;
 use crate::cache::secret::{CacheKey, SECRET};
 use crate::warn_once::WarnOnce;
 
-/// Why a cache that several people have cannot be used.
+/// Reason that a shared cache cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// The cache was created with another key.
     #[error("{0} is kept with another key: name that (--cache-key), or another cache (--cache)")]
     KeyMismatch(String),
-    /// It cannot be read or written.
+    /// The cache cannot be read or written.
     #[error(
         "no results can be kept in {place}: {source}; mend that, or name another cache (--cache)"
     )]
@@ -36,7 +36,8 @@ pub enum CacheError {
     },
 }
 
-/// Results by the key of their cell, an entry each. Any number of processes may use it at once.
+/// Cached results, one entry per cell, by the key of the cell. Any number of processes may use the
+/// cache at the same time.
 #[derive(Clone, Debug)]
 pub struct CellCache {
     pub(crate) shelf: Arc<dyn BlobStore>,

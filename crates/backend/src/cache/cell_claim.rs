@@ -54,7 +54,7 @@ impl ClaimTimeouts {
 struct ClaimRecord {
     /// Unique ID of the claim.
     host: String,
-    /// Which claim it is: no other has the same.
+    /// Unique identifier of the claim.
     claim: String,
     /// Number of renewals.
     renewed: u64,
@@ -66,9 +66,9 @@ struct ClaimRecord {
 #[derive(Debug)]
 struct ObservedClaim {
     text: String,
-    /// When it was first seen so.
+    /// Time at which this text was first seen.
     since: Instant,
-    /// When any claim of the cell was first seen.
+    /// Time at which any claim of the cell was first seen.
     first: Instant,
 }
 
@@ -85,13 +85,13 @@ pub struct CellClaims {
 /// Host that runs a cell.
 #[derive(Debug)]
 pub enum ClaimState {
-    /// One's own, as long as this is held.
+    /// Claimed by this process until the value is dropped.
     Acquired(CellClaim),
     /// Runs on another host.
     HeldByOther {
         /// The host.
         host: String,
-        /// Whether it was not known before.
+        /// Whether the claim was not known before.
         is_news: bool,
     },
     /// This host runs the cell without a claim.
@@ -99,7 +99,7 @@ pub enum ClaimState {
 }
 
 impl CellClaims {
-    /// The claims on a shelf, as this host makes them.
+    /// Creates the access of this host to the claims on a shelf.
     pub fn new(
         shelf: Arc<dyn BlobStore>,
         secret: CacheKey,
@@ -120,10 +120,10 @@ impl CellClaims {
         self.pace
     }
 
-    /// Whether claims can be written.
+    /// Checks that claims can be written.
     ///
     /// # Errors
-    /// When they cannot.
+    /// Returns an error if claims cannot be written.
     pub fn check_writable(&self) -> io::Result<()> {
         let name = format!(".trial-{}", unique(&self.host));
         self.shelf.put(&name, &name)?;
@@ -217,7 +217,7 @@ impl CellClaims {
                 match claims.shelf.read(&own) {
                     Ok(Some(there)) if there == text => {}
                     Ok(_) => return None,
-                    // It may work the next time.
+                    // Try again: the next attempt may succeed.
                     Err(_) => continue,
                 }
                 if claims.shelf.put(&own, &next).is_ok() {
@@ -230,7 +230,8 @@ impl CellClaims {
             shelf: Arc::clone(&self.shelf),
             name,
             held: Some(held),
-            // Without a thread it is not renewed, and not removed: it is taken over in its time.
+            // Without a thread the claim is neither renewed nor removed; another host takes it over
+            // after its timeout.
             renewing: renewing.ok(),
         }
     }

@@ -1,4 +1,4 @@
-//! The name of a cell in virtual time: the digest of all that its results follow from.
+//! Key of a cell in virtual time: the digest of all inputs that determine its results.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-/// Changes when results that are kept can no longer be what a new run would give, for a reason that is in
-/// none of the parts.
+/// Version of the key. Change it if a new run could give results other than the stored ones, for a
+/// reason that no part of the key covers.
 const VERSION: &[u8] = b"cell 1";
 
-/// A digest (SHA-256), as a rule of all that goes into a cell.
+/// A digest (SHA-256), usually of all inputs of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellKey([u8; 32]);
 
@@ -46,14 +46,14 @@ impl KeyBuilder {
         }
     }
 
-    /// The key of all that was added.
+    /// Returns the key of all added parts.
     pub fn key(self) -> CellKey {
         CellKey(self.0.finalize().into())
     }
 }
 
 impl CellKey {
-    /// The digest of some bytes.
+    /// Returns the digest of a byte string.
     pub fn sha256(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
@@ -67,13 +67,13 @@ impl CellKey {
     }
 }
 
-/// The digest of a file.
+/// Returns the digest of a file.
 pub fn digest(path: &Path) -> io::Result<[u8; 32]> {
     Ok(CellKey::sha256(&fs::read(path)?).0)
 }
 
-/// The digest of a large file that many cells have in common: taken once, as long as it stays the same by
-/// length, times and number.
+/// Returns the digest of a large file that many cells share. Computes it once, until length, times
+/// or inode number of the file change.
 pub fn cached_digest(path: &Path) -> io::Result<[u8; 32]> {
     type Identity = (PathBuf, [u64; 2], [i64; 4]);
     static KNOWN: Mutex<BTreeMap<Identity, [u8; 32]>> = Mutex::new(BTreeMap::new());

@@ -1,11 +1,11 @@
-//! The key by which entries of a cache are known.
+//! The key that authenticates entries of a cache.
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Length of the key by which entries are known, in bytes.
+/// Length of the key that authenticates entries, in bytes.
 pub const SECRET: usize = 32;
 
 /// Secret required to store entries.

@@ -1,4 +1,4 @@
-//! Two hosts that run the same campaign at once, with a shared cache and guests that are made up.
+//! Two hosts that run the same campaign at the same time, with a shared cache and simulated guests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ use model::{
 /// Number of runs per seed, on all hosts.
 type Runs = Arc<Mutex<BTreeMap<u64, u32>>>;
 
-/// A guest whose result follows from the seed, on every host that is not broken.
+/// A guest whose result is determined by the seed, on every host that is not broken.
 struct MadeUp {
     runs: Runs,
     is_broken: bool,
@@ -58,7 +58,7 @@ impl Cacheable for MadeUp {
     }
 }
 
-/// A host that runs two cells side by side.
+/// A host that runs two cells in parallel.
 struct Host {
     workers: CellThreads,
     news: Receiver<CellUpdate>,

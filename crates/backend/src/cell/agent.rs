@@ -1,4 +1,5 @@
-//! The agent as a process, here or in a guest: it is given its job, watched and, if need be, killed.
+//! Runs the agent as a process, on this host or in a guest: passes the job to it, watches it, and
+//! kills it if necessary.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -32,11 +33,11 @@ const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for a killed agent to end after Ctrl-C, which must take effect within two seconds.
 const INTERRUPT_REAP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// For how long an agent is watched.
+/// Timeouts for watching an agent.
 pub struct WatchTimeouts<'a> {
     /// Timeout for the first event.
     pub first: Nanos,
-    /// Time without any event after which it is `hung`.
+    /// Time without any event after which the agent is `hung`.
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
@@ -56,7 +57,7 @@ pub struct AgentOutcome {
 /// End of an agent's process.
 #[derive(Debug)]
 pub enum AgentEnd {
-    /// It said that it was done, and ended well.
+    /// The agent reported that it was done, and exited successfully.
     Done,
     /// The channel closed before the agent reported that it was done.
     Exited {
@@ -65,9 +66,9 @@ pub enum AgentEnd {
         /// Last part of its standard error.
         errors: String,
     },
-    /// Nothing moved for too long, or a step took too long, and it was killed.
+    /// The agent made no progress or exceeded the limit of a step, and was killed.
     Hung {
-        /// Which of both, and how long.
+        /// The kind of stall, and its duration.
         stall: StallKind,
         /// Kernel stacks of its processes.
         stacks: Vec<String>,
@@ -109,8 +110,8 @@ impl AgentProcess {
         Self::following(child, events)?.receive(Some(job), &|_| Ok(()))
     }
 
-    /// Starts a guest in virtual time, which has its job, writes its agent's events into a file by itself, and takes QEMU's
-    /// own commands from its standard input.
+    /// Starts a guest in virtual time. The guest already has its job and writes the agent's events
+    /// to a file. QEMU reads monitor commands from its standard input.
     pub fn start_virtual_guest(command: &mut Command, events: &Path) -> io::Result<Self> {
         File::create(events)?;
         let child = spawn(command.stdout(Stdio::piped()))?;
@@ -128,7 +129,7 @@ impl AgentProcess {
         }
     }
 
-    /// Listens to an agent whose events are in a file.
+    /// Reads the events of an agent from a file.
     fn following(child: Child, events: &Path) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::TailedFile::new(File::open(events)?, Arc::clone(&ended));
@@ -153,7 +154,7 @@ impl AgentProcess {
                 progress: None,
             }),
             Err(error) => {
-                // It may have ended by itself.
+                // The agent may have ended by itself.
                 let _ = child.kill();
                 child.wait()?;
                 Err(error)
@@ -161,7 +162,7 @@ impl AgentProcess {
         }
     }
 
-    /// Passes events on until the agent is done, dies, hangs or is to stop.
+    /// Passes events on until the agent is done, dies, hangs or must stop.
     pub fn watch(
         mut self,
         watch: &WatchTimeouts<'_>,
@@ -177,7 +178,7 @@ impl AgentProcess {
             let event = self.events.recv_timeout(STOP_POLL_INTERVAL);
             let passed = time.advance();
             waits.pass(match &mut self.progress {
-                // A guest that is done has nothing left to execute.
+                // A guest that is done executes no further instructions.
                 Some(progress) if !done => progress.poll_and_advance(passed),
                 Some(_) | None => passed,
             });
@@ -246,7 +247,7 @@ impl AgentProcess {
             let Some(job) = job else { return Ok(()) };
             let stdin = self.child.stdin.as_mut().expect("piped at the start");
             match stdin.write_all(job.to_line().as_bytes()) {
-                // It has ended already: who watches it finds out how.
+                // The agent has already ended; the caller that watches it finds the cause.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 written => written,
             }
@@ -261,7 +262,7 @@ impl AgentProcess {
         }
     }
 
-    /// The agent's channel is closed: finds out how it ended.
+    /// Determines how the agent ended, after its channel was closed.
     fn reap(mut self, done: bool) -> AgentEnd {
         let status = self.wait(REAP_TIMEOUT);
         if status.is_none() {
@@ -291,7 +292,8 @@ impl AgentProcess {
         }
     }
 
-    /// A guest that has said everything and whose emulator does not end: QEMU 7.2 can wait for its own monitor for ever.
+    /// Ends a guest that is done but whose emulator does not exit: QEMU 7.2 can wait for its own
+    /// monitor forever.
     fn end(mut self) -> AgentEnd {
         self.kill();
         self.wait(REAP_TIMEOUT);
@@ -302,9 +304,10 @@ impl AgentProcess {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Kills everything inside and leaves the parent outside, which waits for the agent proper, to see
-    /// the end of it. Drivers are killed, too, and not left to the end of their namespace: the agent
-    /// may wait, deaf to every signal, for one that never answers.
+    /// Kills all descendants except the parent outside the namespace, which waits for the agent
+    /// proper and reports its end. Kills drivers explicitly instead of with their namespace,
+    /// because the agent may be blocked on a driver that never answers. A blocked agent ignores
+    /// every signal.
     fn kill(&mut self) {
         let family = process::descendants(self.pid());
         let inside = family.get(1..).unwrap_or_default();
@@ -318,7 +321,7 @@ impl AgentProcess {
         }
     }
 
-    /// Waits for the end, a bounded time.
+    /// Waits for the end of the process, up to a limit.
     fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
         // An agent ends when its standard input is closed.
         self.child.stdin = None;
@@ -337,13 +340,13 @@ impl AgentProcess {
     }
 }
 
-/// For how long an agent was waited for, on two accounts.
+/// Time spent waiting for an agent: since its last event, and since the step started.
 struct WaitClocks<'a> {
     watch: &'a WatchTimeouts<'a>,
     stall_timeout: Nanos,
     silence: Nanos,
     step: Nanos,
-    /// Whether it has said anything yet.
+    /// Whether the agent has sent an event.
     heard: bool,
 }
 
@@ -489,7 +492,7 @@ mod tests {
         assert!(!looks_again('S'));
     }
 
-    /// QEMU waited for its monitor, for ever, after a guest had switched itself off.
+    /// Regression test: QEMU waited forever for its monitor after the guest had powered off.
     #[test]
     fn an_emulator_that_does_not_end_when_its_guest_is_done_is_ended() {
         let directory = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use sys::process;
 /// Suffix of the name of such groups, after the number of their process.
 const NAME: &str = "fsarena-devices";
 
-/// A control group whose processes may open some block devices; removed when dropped.
+/// A control group that allows its processes to open certain block devices. Removed on drop.
 #[derive(Debug)]
 pub struct DeviceCgroup {
     group: PathBuf,
@@ -52,12 +52,12 @@ impl DeviceCgroup {
 
 impl Drop for DeviceCgroup {
     fn drop(&mut self) {
-        // A group that holds a process which cannot be killed stays until that ends.
+        // A group with an unkillable process stays until that process ends.
         let _ = fs::remove_dir(&self.group);
     }
 }
 
-/// Removes groups of runs that were killed: those whose maker is gone.
+/// Removes the groups of killed runs, that is, groups whose creator has exited.
 fn remove_leftovers(around: &Path) {
     let entries = fs::read_dir(around).into_iter().flatten().flatten();
     for entry in entries {
@@ -71,7 +71,7 @@ fn remove_leftovers(around: &Path) {
     }
 }
 
-/// The directory of the group (version 2) that this process is in.
+/// Returns the directory of this process's control group (version 2).
 fn own_group() -> io::Result<Option<PathBuf>> {
     let mounts = mounts::all()?;
     let Some(mount) = mounts.into_iter().find(|mount| mount.kind == "cgroup2") else {
@@ -81,7 +81,7 @@ fn own_group() -> io::Result<Option<PathBuf>> {
     Ok(own_path(&groups).map(|path| below(&mount.on, path)))
 }
 
-/// The group of version 2, relative to the top. Format: `0::/path`, cgroups(7).
+/// Returns the path of the group (version 2), relative to the root. Format: `0::/path`, cgroups(7).
 fn own_path(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| line.strip_prefix("0::"))
 }

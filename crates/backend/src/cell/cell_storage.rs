@@ -9,7 +9,7 @@ use storage::{CellMountDir, ExclusiveDevice, LoopDevice, ProvisionError, Raid0Ar
 
 /// Storage of one cell.
 pub enum CellStorage {
-    /// Files behind loop devices, which are detached when this is dropped.
+    /// Files attached to loop devices, which are detached on drop.
     Loop {
         /// Stripe over the devices, if the filesystem uses one. Dropped before the devices.
         _stripe: Option<Raid0Array>,
@@ -22,7 +22,7 @@ pub enum CellStorage {
     Device(Box<Volume>),
     /// A private directory of the cell.
     Directory {
-        /// Removes it when it is dropped.
+        /// The mount directory of the cell, removed on drop.
         workspace: CellMountDir,
         /// Parent directory of the workspace.
         top: PathBuf,
@@ -123,7 +123,7 @@ pub fn volume(
 ) -> Box<Volume> {
     let nodes: Vec<_> = devices.iter().map(|(d, _)| d.to_string_lossy()).collect();
     let names: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
-    // Without its path there is no agent either, and no cell is started.
+    // If the path is unknown, no agent can start either, and no cell runs.
     let program = std::env::current_exe().unwrap_or_default();
     let place = Placeholders {
         devices: &names,

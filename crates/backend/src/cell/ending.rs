@@ -1,13 +1,13 @@
-//! How a cell ended, as seen from outside, and the verdict on it; pure.
+//! The end of a cell as observed from outside, and the resulting verdict. Pure.
 
 use model::{Failure, Nanos, Status};
 
-/// How a cell ended.
+/// End of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CellEnd {
-    /// The agent said that it was done.
+    /// The agent reported that it was done.
     Done,
-    /// The agent went away before.
+    /// The agent died before it was done.
     AgentDied {
         /// Exit code or signal, and its standard error.
         how: String,
@@ -17,16 +17,16 @@ pub enum CellEnd {
         /// Why.
         why: String,
     },
-    /// The guest went away before its agent was done, or never came.
+    /// The guest ended before its agent was done, or never started.
     Guest {
         /// How.
         end: GuestEnd,
         /// Last lines of its console.
         last_words: String,
     },
-    /// Nothing moved for too long, or a step took too long, and the agent was killed.
+    /// The agent made no progress or exceeded the limit of a step, and was killed.
     Hung {
-        /// Which of both.
+        /// The kind of stall.
         stall: StallKind,
         /// Kernel stacks of its processes.
         stacks: Vec<String>,
@@ -42,7 +42,7 @@ pub enum StallKind {
     Silence(Nanos),
     /// No progress while a guest in virtual time executed this number of instructions.
     Idle(u64),
-    /// Something moved, and the step did not end within its limit.
+    /// The step made progress but exceeded its time limit.
     Endless(Nanos),
 }
 
@@ -61,10 +61,10 @@ impl StallKind {
     }
 }
 
-/// How a guest ended whose agent was not done.
+/// End of a guest whose agent was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestEnd {
-    /// It switched itself off, as it does when its kernel panics or its agent ends.
+    /// The guest powered off, which also happens if its kernel panics or its agent ends.
     PoweredOff,
     /// The emulator was killed from outside.
     Killed {
@@ -80,12 +80,12 @@ pub enum GuestEnd {
     },
     /// It wrote a line that is not an event, and did not end.
     ProtocolError,
-    /// It could not be started at all.
+    /// The guest could not be started.
     NotStarted {
         /// Why.
         why: String,
     },
-    /// It was started and its agent never spoke.
+    /// The guest started, but its agent never sent an event.
     BootTimeout {
         /// Total wait.
         waited: Nanos,

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use model::wire::CellEvent;
 
-/// The last bytes of an agent's standard error that are kept as evidence.
+/// Maximum length of the agent's standard error that is kept as evidence, in bytes, counted from
+/// the end.
 const ERRORS_KEPT: usize = 4096;
 /// Maximum length of an event line, in bytes, so that an endless line cannot exhaust memory.
 const MAX_EVENTS_SIZE: u64 = 16 << 20;
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(events, [CellEvent::Hello { version: 1 }]);
     }
 
-    /// A guest that never ends its line once had all the memory of its host.
+    /// Regression test: a guest that never ended a line used all memory of its host.
     #[test]
     fn a_line_without_an_end_is_no_event_and_fills_no_memory() {
         assert_eq!(read(io::repeat(b' ')).next(), None);
@@ -122,7 +123,7 @@ mod tests {
             CellEvent::Hello { version: 1 }.to_line(),
             CellEvent::Done.to_line(),
         );
-        // A line that comes in two pieces is one event.
+        // A line that arrives in two pieces is one event.
         let (first, rest) = hello.split_at(5);
         writer.write_all(first.as_bytes()).unwrap();
         writer.write_all(rest.as_bytes()).unwrap();

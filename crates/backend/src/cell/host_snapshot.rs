@@ -7,7 +7,7 @@ use sys::block::pressure;
 use sys::io::clock;
 use sys::process::usage::{self, CpuTotals};
 
-/// The machine at a moment.
+/// State of the host at one moment.
 pub struct HostSnapshot {
     at: Nanos,
     processors: CpuTotals,
@@ -16,7 +16,7 @@ pub struct HostSnapshot {
 }
 
 impl HostSnapshot {
-    /// Looks at it; before a cell is started, and again when its processes have been waited for.
+    /// Takes a snapshot: before a cell starts, and again after its processes have ended.
     pub fn take() -> Self {
         Self {
             at: clock::now(),

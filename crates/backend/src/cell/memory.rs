@@ -1,4 +1,4 @@
-//! A limit on the memory of a cell, its page cache included, by a control group.
+//! Limits the memory of a cell, including its page cache, with a control group.
 
 use std::fs;
 use std::io;
@@ -9,28 +9,28 @@ use nix::unistd::Pid;
 use sys::process;
 use thiserror::Error;
 
-/// Where control groups are mounted, newer interface first.
+/// Mount points of control groups, newer interface first.
 const UNIFIED: &str = "/sys/fs/cgroup";
 const VERSION_1: &str = "/sys/fs/cgroup/memory";
 
-/// Memory cannot be limited here.
+/// Reason that memory cannot be limited on this host.
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// No memory controller is mounted.
     #[error("memory cannot be limited: no control group with a memory controller is mounted")]
     NoController,
-    /// The group cannot be made.
+    /// The control group cannot be created.
     #[error("memory cannot be limited: {path}: {error}")]
     Refused {
-        /// The file or directory.
+        /// The affected file or directory.
         path: PathBuf,
         /// Error of the kernel.
         error: io::Error,
     },
 }
 
-/// Files that count the processes which the kernel killed for want of memory: the newer interface's,
-/// the older one's. Format of the line, in both: `oom_kill 3`.
+/// Files that count the processes killed by the kernel because memory ran out, for the newer and
+/// the older interface. Format of the line, in both: `oom_kill 3`.
 const KILLS: [&str; 2] = ["memory.events", "memory.oom_control"];
 
 /// Number that stands for the writing process in every PID namespace; cgroups(7).
@@ -83,10 +83,10 @@ impl MemoryCgroup {
         fs::write(self.group.join("cgroup.procs"), THIS_PROCESS)
     }
 
-    /// Takes this process out again, into the group around the limit's, so that the limit can go.
+    /// Moves this process to the parent group, so that the group with the limit can be removed.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn move_to_parent(&self) -> io::Result<()> {
         let around = self.group.parent().unwrap_or(&self.group);
         fs::write(around.join("cgroup.procs"), THIS_PROCESS)
@@ -122,7 +122,7 @@ impl MemoryCgroup {
     }
 }
 
-/// The count of killed processes in the text of such a file.
+/// Returns the number of killed processes from the text of such a file.
 pub fn kills(text: &str) -> Option<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
@@ -130,7 +130,7 @@ pub fn kills(text: &str) -> Option<u64> {
 
 impl Drop for MemoryCgroup {
     fn drop(&mut self) {
-        // A group that still holds a process that cannot be killed stays; the next run uses it again.
+        // A group with an unkillable process stays; the next run reuses it.
         let _ = fs::remove_dir(&self.group);
     }
 }
@@ -164,7 +164,7 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     Ok((unified.to_owned(), "memory.max"))
 }
 
-/// The memory group that a process is in, relative to the top, from the text of its `cgroup`.
+/// Returns the memory group of a process, relative to the root, from the text of its `cgroup` file.
 /// Format: `4:memory:/path`, cgroups(7).
 pub fn current_cgroup(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {

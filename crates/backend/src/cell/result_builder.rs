@@ -1,4 +1,4 @@
-//! Gathers the events of one cell into its result; pure.
+//! Builds the result of one cell from its events. Pure.
 
 use model::wire::CellEvent;
 use model::{
@@ -10,7 +10,7 @@ use crate::cell::ending::CellEnd;
 use crate::kernel_log;
 use crate::kernel_log::kernel_crash::{self, KernelFinding};
 
-/// The result of a cell in the making.
+/// An unfinished result of a cell.
 #[derive(Debug)]
 pub struct CellResultBuilder<'a> {
     test: &'a Test,
@@ -22,7 +22,7 @@ pub struct CellResultBuilder<'a> {
     age: Option<AgeingResult>,
     features: Features,
     failed: Option<(Status, Failure)>,
-    /// The limit at which the kernel killed processes of the cell.
+    /// Memory limit at which the kernel killed processes of the cell.
     exhausted: Option<Bytes>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> CellResultBuilder<'a> {
             CellEvent::Phase(phase) => {
                 self.step = None;
                 let planned = self.test.phases.get(self.phases.len());
-                // A phase that was not planned, or comes twice, is not believed.
+                // Ignore a phase that was not planned or was already reported.
                 if planned.is_some_and(|p| p.name == phase.phase) {
                     self.phases.push(*phase);
                 }
@@ -87,7 +87,8 @@ impl<'a> CellResultBuilder<'a> {
         }
     }
 
-    /// Closes the cell: every planned phase has one result, and the status is the gravest of all.
+    /// Completes the result: every planned phase gets one result, and the cell gets the most severe
+    /// status.
     pub fn finish(mut self, ending: CellEnd, kernel_log: Option<Vec<KernelEvent>>) -> CellResult {
         let kernel_log_readable = kernel_log.is_some();
         let kernel_log = kernel_log.unwrap_or_default();
@@ -181,7 +182,7 @@ impl<'a> CellResultBuilder<'a> {
         }
     }
 
-    /// The phase that did not go well, or the last one.
+    /// Returns the first phase that was not `ok`, or else the last phase.
     fn last_trouble(&self) -> String {
         let troubled = self.phases.iter().find(|p| p.status != Status::Ok);
         troubled
@@ -190,7 +191,7 @@ impl<'a> CellResultBuilder<'a> {
             .to_owned()
     }
 
-    /// Gives the phase that was running its verdict, and skips those that never came.
+    /// Sets the status of the phase that was running, and marks later phases as skipped.
     fn fill(&mut self, status: Status, failure: &Failure) {
         for planned in &self.test.phases[self.phases.len()..] {
             let mut result = PhaseResult::not_run(planned);

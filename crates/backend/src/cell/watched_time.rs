@@ -9,10 +9,11 @@ use sys::io::clock;
 /// Longest plausible gap between two readings on a very busy machine. The time above it does not
 /// count as a wait.
 const MAX_WATCHED_TIME: Nanos = Nanos(1_000_000_000);
-/// Shorter absences are the business of a busy machine.
+/// Minimum duration of a reported suspension. Shorter gaps are normal on a busy machine.
 const MIN_REPORTED_SUSPENSION: Nanos = Nanos::from_secs(2);
 
-/// Time that passes in looks at the clocks.
+/// A clock of the time during which this process ran. Also measures stops of the process and
+/// suspensions of the machine.
 #[derive(Debug)]
 pub struct AwakeTime {
     last: Reading,

@@ -1,4 +1,4 @@
-//! A contender in a guest: the job of its agent, and the machine that runs it.
+//! A contender in a guest: the job of its agent, and the machine of the guest.
 
 use std::fs::File;
 use std::io;
@@ -26,9 +26,9 @@ const STRIPE: &str = "/dev/md_fsarena";
 /// Location of a guest's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskLocation {
-    /// In its own memory.
+    /// In the memory of the guest.
     GuestMemory,
-    /// A file of this machine's.
+    /// A file on this host.
     HostFile,
 }
 
@@ -42,7 +42,7 @@ impl DiskLocation {
     }
 }
 
-/// A filesystem that a guest cannot drive.
+/// A filesystem that cannot run in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{filesystem} cannot be run in the guest: {reason}")]
 pub struct UnsupportedInGuest {
@@ -61,10 +61,10 @@ pub struct StandaloneGuestCell {
 }
 
 impl StandaloneGuestCell {
-    /// A contender on a disk of about this size, as it takes it.
+    /// Prepares a contender on a disk of about this size, adjusted to the limits of the filesystem.
     ///
     /// # Errors
-    /// When the guest cannot drive it.
+    /// Returns an error if the contender cannot run in the guest.
     pub fn new(
         contender: Contender,
         size: Bytes,
@@ -192,7 +192,8 @@ pub fn guest_volume(contender: &Contender, devices: &[String], size: Bytes) -> V
     }
 }
 
-/// The size nearest to this one that a contender takes, in whole MiB as disks in memory are.
+/// Returns the size nearest to this one that a contender supports, in whole MiB like all disks in
+/// memory.
 fn taken(contender: &Contender, size: Bytes) -> Bytes {
     let needs = &contender.filesystem.requires;
     let largest = needs.largest.unwrap_or(size);

@@ -41,27 +41,27 @@ pub struct GuestExecutor {
     pub guest: Arc<Guest>,
     /// The machine.
     pub machine: QemuMachine,
-    /// The program that is also the agent.
+    /// This program, which is also the agent.
     pub program: PathBuf,
-    /// Modules that the filesystem of the next cell needs, in the order in which they load.
+    /// Modules that the filesystem of the next cell needs, in load order.
     pub modules: Vec<String>,
-    /// Programs that it needs.
+    /// Programs that the filesystem of the next cell needs.
     pub programs: Vec<String>,
     /// Programs that the suite of the next cell needs.
     pub commands: ProgramRequirements,
-    /// Archives of sources that its commands unpack, by name.
+    /// Source archives that the commands of the suite unpack, by name.
     pub archives: Vec<(String, PathBuf)>,
     /// Disks of the guest.
     pub disks: Vec<PathBuf>,
     /// A disk in the guest's memory.
     pub memory_disk: Option<MemoryDisk>,
-    /// A directory for the guest's first filesystem and its console.
+    /// Directory for the guest's initramfs and console output.
     pub directory: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
-    /// Where guests in virtual time may begin; without these each boots.
+    /// Snapshots from which guests in virtual time start. Without them, each guest boots.
     pub snapshots: Option<Arc<SnapshotPool>>,
     /// Stop flag.
     pub stop: Arc<AtomicBool>,
@@ -75,10 +75,10 @@ struct BootSnapshot {
     memory: File,
 }
 
-/// How one start of a guest went.
-struct Boot {
+/// Result of one start of a guest.
+struct GuestBoot {
     result: CellResult,
-    /// Whether its agent never spoke, though it had the time.
+    /// Whether the agent sent no event although it had enough time.
     stalled: bool,
     /// Whether the result is repeatable.
     repeatable: bool,
@@ -143,15 +143,15 @@ impl Cacheable for GuestExecutor {
 }
 
 impl GuestExecutor {
-    /// One guest from its first moment to its last.
+    /// Runs one guest from start to end.
     fn boot(
         &self,
         job: &CellJob,
         tries: u32,
         observe: &mut dyn FnMut(&CellEvent),
-    ) -> Result<Boot, AbortReason> {
+    ) -> Result<GuestBoot, AbortReason> {
         if let Err(error) = self.prepare(job) {
-            return Ok(Boot::not_provisioned(&job.test, &error));
+            return Ok(GuestBoot::not_provisioned(&job.test, &error));
         }
         let mut collector = CellResultBuilder::new(&job.test);
         let mut came_up = false;
@@ -165,10 +165,10 @@ impl GuestExecutor {
             ),
             Err(error) => {
                 if let Err(error) = self.check_kernel() {
-                    return Ok(Boot::not_provisioned(&job.test, &error));
+                    return Ok(GuestBoot::not_provisioned(&job.test, &error));
                 }
                 let why = error.to_string();
-                return Ok(Boot::failed(collector, GuestEnd::NotStarted { why }));
+                return Ok(GuestBoot::failed(collector, GuestEnd::NotStarted { why }));
             }
         };
         let said = self.console();
@@ -197,16 +197,16 @@ impl GuestExecutor {
             CellEnd::AgentDied { .. } | CellEnd::NotStarted { .. } | CellEnd::Hung { .. } => false,
         };
         let mut result = collector.finish(ending, Some(told(&said)));
-        // A kernel that was damaged before QEMU had read it says nothing about the filesystem.
+        // If the kernel file was damaged before QEMU read it, the failure is not the filesystem's.
         if result.status != Status::Ok
             && let Err(error) = self.check_kernel()
         {
-            return Ok(Boot::not_provisioned(&job.test, &error));
+            return Ok(GuestBoot::not_provisioned(&job.test, &error));
         }
         // The times of a machine that counts instructions do not include external pauses.
         let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
         result.remarks.extend(remark);
-        Ok(Boot {
+        Ok(GuestBoot {
             result,
             stalled,
             repeatable,
@@ -242,7 +242,7 @@ impl GuestExecutor {
         })
     }
 
-    /// Writes what is this guest's own.
+    /// Writes the files that are specific to this guest.
     fn prepare(&self, job: &CellJob) -> io::Result<()> {
         match self.has_card() {
             true => self.fill_card(job)?,
@@ -300,7 +300,7 @@ impl GuestExecutor {
         self.guest.check_kernel().map_err(io::Error::other)
     }
 
-    /// The machine with a card from its first moment on.
+    /// Returns the command that boots the machine with its shared memory, without a snapshot.
     fn straight(&self, card: &SharedMemoryFile<'_>, console: &Path) -> Command {
         let begin = StartFrom::Boot {
             guest: &self.guest,
@@ -345,7 +345,7 @@ impl GuestExecutor {
         })
     }
 
-    /// The name of all guests that boot alike.
+    /// Returns the key shared by all guests that boot identically.
     fn kind(&self, card: &SharedMemoryFile<'_>) -> io::Result<CellKey> {
         let mut parts = cell_key::KeyBuilder::new();
         parts.add("guest", self.guest.name().as_bytes());
@@ -432,8 +432,9 @@ impl GuestExecutor {
         }
     }
 
-    /// Nothing is waited for longer than the user's stall timeout. In virtual time an emulator that makes no headway
-    /// is one that this machine has no time for, which shall not be the cell's result.
+    /// Returns the time allowed for booting, which never exceeds the user's stall timeout. In
+    /// virtual time, an emulator without progress means that this host is too busy, which must not
+    /// become the result of the cell.
     fn time_to_boot(&self) -> Nanos {
         match self.machine.clock {
             Clock::Real => BOOT.min(self.stall_timeout),
@@ -469,7 +470,7 @@ impl GuestExecutor {
     }
 }
 
-impl Boot {
+impl GuestBoot {
     /// Builds the result of a cell whose guest is missing or damaged, which is not a fault of the
     /// filesystem.
     fn not_provisioned(test: &Test, error: &io::Error) -> Self {
@@ -501,7 +502,9 @@ impl Boot {
 }
 
 /// Starts a guest, and retries if it stalls during boot. The result includes a remark on retries.
-fn until_up(mut start: impl FnMut(u32) -> Result<Boot, AbortReason>) -> Result<Boot, AbortReason> {
+fn until_up(
+    mut start: impl FnMut(u32) -> Result<GuestBoot, AbortReason>,
+) -> Result<GuestBoot, AbortReason> {
     for tries in 1..BOOTS {
         let boot = start(tries)?;
         if !boot.stalled {
@@ -567,7 +570,7 @@ mod tests {
     use super::*;
     use model::Bytes;
 
-    fn boot(stalled: bool) -> Boot {
+    fn boot(stalled: bool) -> GuestBoot {
         let test = Test {
             name: "t".into(),
             suite: "s".into(),
@@ -577,7 +580,7 @@ mod tests {
             sweep: None,
             phases: Vec::new(),
         };
-        Boot {
+        GuestBoot {
             result: CellResultBuilder::new(&test).finish(CellEnd::Done, None),
             stalled,
             repeatable: true,

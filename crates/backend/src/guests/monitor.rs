@@ -14,10 +14,11 @@ use sys::io::clock;
 
 /// Interval between queries of the number of executed instructions.
 const INSTRUCTION_POLL_INTERVAL: Nanos = Nanos(250_000_000);
-/// How the answer to that is known.
+/// Identifier of the query in QEMU's answers.
 const COUNT: &str = "instructions";
 
-/// A machine whose commands come from its standard input, and answers go to its standard output.
+/// Monitor of a machine: commands go to QEMU's standard input, and answers come from its standard
+/// output.
 #[derive(Debug)]
 pub(crate) struct QmpMonitor {
     input: ChildStdin,
@@ -26,7 +27,7 @@ pub(crate) struct QmpMonitor {
     read: Vec<u8>,
     /// Last answer, in instructions. `None` if the machine does not count them.
     count: Option<u64>,
-    /// When it was asked last; nothing while an answer is missing.
+    /// Time of the last query, or `None` while an answer is missing.
     asked: Option<Nanos>,
 }
 
@@ -49,10 +50,10 @@ impl QmpMonitor {
         Ok(monitor)
     }
 
-    /// Gives a command. A machine that has ended takes it, too: who waits for its answer finds out.
+    /// Sends a command. Also succeeds if the machine has ended; the missing answer reveals that.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the command cannot be written.
     pub(crate) fn send(&mut self, command: &Value) -> io::Result<()> {
         match writeln!(self.input, "{command}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -71,7 +72,8 @@ impl QmpMonitor {
                 if said["id"] != COUNT {
                     return Ok(Some(said));
                 }
-                // Only a machine that records has a count (`query-replay` of QEMU): one in virtual time.
+                // Only a machine in virtual time records and therefore has a count (`query-replay`
+                // of QEMU).
                 self.count = said["return"]["icount"].as_u64();
                 self.asked = Some(clock::now());
                 continue;
@@ -104,7 +106,7 @@ impl QmpMonitor {
         self.send(&json!({"execute": "query-replay", "id": COUNT}))
     }
 
-    /// The next line that is whole; what is no JSON is `null`.
+    /// Returns the next complete line. A line that is not JSON becomes `null`.
     fn line(&mut self) -> Option<Value> {
         let end = self.read.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.read.drain(..=end).collect();
@@ -118,7 +120,7 @@ impl QmpMonitor {
 pub(crate) struct GuestProgress {
     monitor: QmpMonitor,
     before: u64,
-    /// The count when something moved in it last.
+    /// Instruction count at the last progress.
     moved: u64,
 }
 
@@ -140,7 +142,7 @@ impl GuestProgress {
     /// Returns the part of an elapsed wall time that counts for timeouts, based on the executed
     /// instructions.
     pub(crate) fn pass(&mut self, passed: Nanos) -> Nanos {
-        // A machine that cannot be asked has ended, which others find out.
+        // If the query fails, the machine has ended, which other code detects.
         let _ = self.monitor.ask();
         let Some(now) = self.monitor.count else {
             return passed;

@@ -41,9 +41,9 @@ pub struct GuestBackend {
     place: CampaignDir,
     /// A user's device that replaces the images.
     device: Option<Mutex<ExclusiveDevice>>,
-    /// Archives of sources, by name, that commands unpack.
+    /// Source archives, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
-    /// Where cells in virtual time begin.
+    /// Snapshots from which cells in virtual time start.
     snapshots: Arc<SnapshotPool>,
     saves: bool,
     stop: Arc<AtomicBool>,
@@ -57,16 +57,16 @@ struct CellGuest {
     volume: Box<Volume>,
     /// Source of the files that the cell copies.
     source: Option<model::wire::SourceMount>,
-    /// How it is aged.
+    /// Ageing parameters, if the contender is aged.
     age: Option<AgeingParams>,
     executor: GuestExecutor,
     /// Keeps other processes from using a user's device while the guest has it.
     _claim: Option<File>,
-    /// Goes with all that the guest has left in it.
+    /// Directory of the guest's files, removed on drop.
     _directory: CellDir,
 }
 
-/// Whether there is room for its images; changes nothing.
+/// Checks that the directory has enough space for the images. Changes nothing.
 pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
     let source = u64::from(campaign.source.is_some());
     let images = campaign.machines().map(|machine| match machine.disk {
@@ -111,7 +111,7 @@ impl GuestBackend {
         })
     }
 
-    /// Whether a cell that ended through what happened outside its guest is no result.
+    /// Sets whether a cell that ended for a cause outside its guest has no result.
     pub fn ignore_host_faults(&mut self, only: bool) {
         self.only_its_own = only;
     }
@@ -121,7 +121,7 @@ impl GuestBackend {
         self.cache = cache;
     }
 
-    /// Samples the processor of cells so.
+    /// Sets the sampling of the processor during cells.
     pub fn sample(&mut self, sampling: Option<Sampling>) {
         self.sampling = sampling;
     }
@@ -440,7 +440,7 @@ fn needs(
     (modules, programs)
 }
 
-/// The programs that the suite of a test needs.
+/// Returns the programs that the suite of a test needs.
 fn commands(campaign: &Campaign, test: &Test) -> ProgramRequirements {
     let suite = campaign
         .suites
@@ -449,7 +449,7 @@ fn commands(campaign: &Campaign, test: &Test) -> ProgramRequirements {
     suite.map_or_else(ProgramRequirements::default, |suite| suite.requires.clone())
 }
 
-/// The disk that a cell in a guest copies from, as its agent fills it.
+/// Returns the disk that a cell in a guest copies from. The agent fills the disk.
 fn source_in_guest(
     contender: &Contender,
     device: &str,
@@ -483,7 +483,7 @@ fn source_in_guest(
     }
 }
 
-/// The modules of a volume in a guest.
+/// Returns the modules that a volume needs in a guest.
 fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
     let stripe = matches!(volume.span, Some(MultiDevice::Stripe(_)));
     let stripe = stripe.then(|| guest::STRIPE_MODULE.to_owned());

@@ -31,7 +31,7 @@ use crate::warn_once::WarnOnce;
 const KEPT: usize = 4;
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Saved machines, each for all guests that boot alike.
+/// Snapshots of machines, one for all guests that boot identically.
 #[derive(Default)]
 pub struct SnapshotPool {
     /// `None` for a kind of machine that cannot be saved or resumed.
@@ -39,7 +39,7 @@ pub struct SnapshotPool {
     trouble: WarnOnce,
 }
 
-/// A machine that was saved.
+/// A saved machine.
 pub struct Snapshot {
     memory: File,
     state: File,
@@ -78,7 +78,7 @@ impl SnapshotPool {
     }
 
     /// Returns the number of stored snapshots.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().filter(|(_, made)| made.is_some()).count()
     }
@@ -119,7 +119,7 @@ impl Snapshot {
         let console = memfd::memfd("console")?;
         let said = memfd::path(&console);
         let mut command = start(&memfd::path(&memory), &said);
-        let mut machine = Running::start(&mut command, within, stop)?;
+        let mut machine = RunningGuest::start(&mut command, within, stop)?;
         machine.wait_for(|said| said["event"] == "STOP")?;
         let to = memfd::path(&state);
         let save = json!({"filename": to, "live": false});
@@ -137,7 +137,7 @@ impl Snapshot {
         })
     }
 
-    /// A copy of its memory, for one machine.
+    /// Returns a copy of the snapshot's memory for one machine.
     pub(crate) fn memory(&self) -> io::Result<File> {
         memfd::copy(&self.memory, "memory")
     }
@@ -154,7 +154,7 @@ impl Snapshot {
 }
 
 /// A machine that has not reached its stop point. It ends on drop.
-struct Running<'a> {
+struct RunningGuest<'a> {
     child: Child,
     progress: GuestProgress,
     /// Standard error of the machine.
@@ -163,7 +163,7 @@ struct Running<'a> {
     stop: &'a AtomicBool,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningGuest<'a> {
     fn start(command: &mut Command, within: Nanos, stop: &'a AtomicBool) -> io::Result<Self> {
         let complaints = memfd::memfd("complaints")?;
         let mut child = command
@@ -208,9 +208,9 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningGuest<'_> {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -265,7 +265,7 @@ mod tests {
         for number in 2..10 {
             snapshots.get(kind(number), &stop, snapshot);
         }
-        assert_eq!(snapshots.len(), KEPT);
+        assert_eq!(snapshots.count(), KEPT);
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
             let made = Snapshot::make(start, within, &stop);
             made.err().unwrap().to_string()
         };
-        // A program that ends early has time to start on a busy machine.
+        // Allow enough time for a program that ends early to start on a busy machine.
         let long = Nanos::from_secs(120);
         assert_eq!(
             make("cat", &["/dev/null"], long),

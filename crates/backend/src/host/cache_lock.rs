@@ -1,5 +1,5 @@
-//! One campaign at a time empties the caches of this machine: of two, each would make the other's warm results cold, and
-//! both would be slow.
+//! Allows only one campaign at a time to empty the caches of this machine. Two campaigns would turn
+//! each other's warm results cold and slow each other down.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ const NAME: &str = "fsarena-caches.lock";
 /// Interval between attempts to lock; the stop flag is checked just as often.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The right to empty the caches; the kernel gives it back when the process ends.
+/// The exclusive right to empty the caches. The kernel releases it when the process ends.
 pub struct CacheLock {
     _file: Flock<File>,
 }

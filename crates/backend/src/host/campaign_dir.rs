@@ -25,7 +25,7 @@ pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
 /// directory.
 pub const CALIBRATION: &str = "fsarena-calibrate";
 
-/// Whether this is a name that [`unique_name`] gives.
+/// Returns true if [`unique_name`] could have created this name.
 pub fn is_campaign_name(name: &str) -> bool {
     let parts = name.strip_prefix("fsarena-");
     let parts = parts.and_then(|rest| rest.split_once('-'));
@@ -34,7 +34,7 @@ pub fn is_campaign_name(name: &str) -> bool {
     })
 }
 
-/// The name of the file by which one process holds a directory.
+/// Name of the lock file of a directory.
 const LOCK: &str = "lock";
 
 /// Number of attempts to take a lock that another process holds, and the pause between them. The
@@ -60,7 +60,7 @@ fn is_own(name: &str) -> bool {
         || numbered("cell-")
 }
 
-/// How the name of an image ends that is not written to its end.
+/// Suffix of an image that is not completely written.
 const PARTIAL: &str = ".partial";
 
 /// Returns an entry that fsarena has not created, if any. In a directory without a lock file, every
@@ -95,15 +95,16 @@ fn lock(around: &SafeDir, name: &str) -> anyhow::Result<Option<(SafeDir, Flock<F
 /// Holder of the directory of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockOwner {
-    /// It is not there.
+    /// The directory does not exist.
     None,
-    /// A process that runs it.
+    /// A running process holds the lock.
     Process,
-    /// A process that was killed has left it.
+    /// The process that created the directory was killed.
     Dead,
 }
 
-/// The campaign's directory for images and mount points, held by one process, safe from all other users.
+/// The campaign's directory for images and mount points. It is locked by one process and protected
+/// from other users.
 pub struct CampaignDir {
     around: SafeDir,
     directory: SafeDir,
@@ -161,7 +162,7 @@ impl CampaignDir {
         Raid0Array::stop_stale(self.directory.path(), RELEASE);
     }
 
-    /// Where archives of sources are laid out.
+    /// Returns the directory with the source archives.
     pub fn archives(&self) -> PathBuf {
         self.directory.path().join(archives::DIRECTORY)
     }
@@ -189,7 +190,7 @@ impl CampaignDir {
             return LockOwner::None;
         }
         match File::open(directory.join(LOCK)) {
-            // Only for a moment, for which who wants it waits.
+            // Hold the lock only for a moment; a process that wants it waits.
             Ok(file) => match Flock::lock(file, FlockArg::LockSharedNonblock) {
                 Ok(_) => LockOwner::Dead,
                 Err(_) => LockOwner::Process,
@@ -223,26 +224,26 @@ impl CampaignDir {
         self.directory.path().join("source-image")
     }
 
-    /// An existing directory to mount a source on.
+    /// Creates the mount point of a source unless it exists.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the directory cannot be created.
     pub fn source_mountpoint(&self) -> Result<PathBuf, UntrustedPath> {
         Ok(self.directory.subdirectory("source")?.path().to_owned())
     }
 
-    /// An existing directory to mount on.
+    /// Creates the mount point of cells unless it exists.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the directory cannot be created.
     pub fn mountpoint(&self) -> Result<PathBuf, UntrustedPath> {
         Ok(self.directory.subdirectory("mnt")?.path().to_owned())
     }
 
-    /// A new, empty directory for one cell, which goes when it is dropped.
+    /// Creates an empty directory for one cell, which is removed on drop.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the directory cannot be created.
     pub fn of_cell(&self, cell: CellId) -> Result<CellDir, UntrustedPath> {
         let name = format!("cell-{}", cell.0);
         // Remove the remains of a killed run.
@@ -280,7 +281,7 @@ impl Drop for CampaignDir {
     }
 }
 
-/// The directory of one cell.
+/// The directory of one cell, removed on drop.
 pub struct CellDir(PathBuf);
 
 impl CellDir {

@@ -3,7 +3,7 @@
 use config::Catalog;
 use model::{Bytes, Campaign};
 
-/// Two contenders in three rounds, on a large image.
+/// Returns a campaign of two contenders and three rounds on a large image.
 pub fn campaign() -> Campaign {
     let catalog = Catalog::builtin().expect("the catalog that is compiled in is right");
     let contender = |name| catalog.contender(name).expect("it is in the catalog");

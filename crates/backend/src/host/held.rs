@@ -20,7 +20,7 @@ pub struct AcquiredResources {
     pub device: Option<ExclusiveDevice>,
     /// The user's source, if any.
     pub(crate) source: Option<SourceHandle>,
-    /// The directories that compete.
+    /// The mounted directories that the campaign compares.
     pub(crate) directories: Vec<PinnedDirectory>,
 }
 
@@ -50,7 +50,7 @@ impl AcquiredResources {
         })
     }
 
-    /// Of directories that are mounted already.
+    /// Opens the mounted directories that the campaign compares.
     fn directories(campaign: &Campaign) -> anyhow::Result<Self> {
         let mut directories = Vec::new();
         for directory in campaign
@@ -72,7 +72,8 @@ impl AcquiredResources {
     }
 }
 
-/// Whether a campaign that is new has where to work and room for its images; changes nothing.
+/// Checks that a new campaign has a writable work directory with enough space for its images.
+/// Changes nothing.
 pub fn check_work_dir(campaign: &Campaign) -> anyhow::Result<()> {
     let existing = SafeDir::open_nearest_existing(&campaign.work_dir)?;
     let existing = existing.path();
@@ -122,10 +123,10 @@ pub fn require_root(backend: BackendKind) -> Result<(), EnvironmentError> {
     Err(EnvironmentError(advice.to_owned()))
 }
 
-/// Refuses a directory in which this user may not make anything.
+/// Checks that this user can create files in a directory.
 ///
 /// # Errors
-/// When it is one.
+/// Returns an error if the directory is not writable.
 pub fn require_writable(directory: &Path) -> Result<(), EnvironmentError> {
     access(directory, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|error| {
         EnvironmentError(format!("cannot write in {}: {error}", directory.display()))

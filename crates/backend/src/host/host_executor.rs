@@ -1,4 +1,5 @@
-//! Runs cells on this machine's kernel: the agent as a child process, watched and, if need be, killed.
+//! Runs cells on the kernel of this host: the agent is a child process, watched and killed if
+//! necessary.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -23,13 +24,13 @@ use crate::kernel_log;
 
 /// Runs agents as child processes.
 pub struct HostExecutor {
-    /// The program that is also the agent.
+    /// This program, which is also the agent.
     pub program: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
-    /// A limit on memory, where the campaign has one.
+    /// Memory limit, if the campaign has one.
     pub memory: Option<MemoryCgroup>,
     /// Stop flag.
     pub stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The images that cells are put on, written to their end before the first cell.
+//! Creates the images for cells and fills them completely before the first cell.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,10 +10,10 @@ use storage::Image;
 use crate::host::campaign_dir::CampaignDir;
 use crate::remote::user_prompt::UserPrompt;
 
-/// An image for each disk that a cell has at most.
+/// Creates an image for each disk that a cell can use.
 ///
 /// # Errors
-/// As for [`make`].
+/// Returns the errors of [`make`].
 pub fn create_images(
     campaign: &Campaign,
     place: &CampaignDir,

@@ -1,4 +1,4 @@
-//! A backend that is this machine: its kernel, or guests that it runs.
+//! A backend on this host: its kernel, or guests on it.
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,10 +28,10 @@ use crate::host::held::AcquiredResources;
 use crate::host::storage::CampaignStorage;
 use crate::remote::user_prompt::UserPrompt;
 
-/// This machine, made ready for the cells of a campaign.
+/// This host, prepared for the cells of a campaign.
 pub struct LocalBackend {
     campaign: Arc<Campaign>,
-    kind: Arc<Kind>,
+    kind: Arc<LocalBackendKind>,
     workers: CellThreads,
     /// `None` after another receiver took it.
     news: Option<Receiver<CellUpdate>>,
@@ -39,19 +39,19 @@ pub struct LocalBackend {
     stop: StopFlag,
 }
 
-enum Kind {
-    /// This machine's kernel, one cell at a time.
+enum LocalBackendKind {
+    /// The kernel of this host, which runs one cell at a time.
     Kernel(Box<Mutex<Kernel>>),
     /// Guests.
     Guests(Box<GuestBackend>),
 }
 
-/// This machine's kernel, and who runs cells on it.
+/// The kernel of this host with storage and executor for cells.
 struct Kernel {
     id: CampaignId,
     storage: CampaignStorage,
     executor: HostExecutor,
-    /// Aged states, where the campaign keeps them.
+    /// Cache of aged states, if the campaign keeps them.
     kept: Option<Arc<AgedImageCache>>,
 }
 
@@ -61,7 +61,7 @@ type RunJob<'a> =
 
 /// Options of cells in guests, in addition to the campaign.
 pub struct GuestResources {
-    /// The guest in which they run.
+    /// The guest in which cells run.
     pub guest: Arc<Guest>,
     /// Cache of results of equal cells, if any.
     pub cache: Option<CellCache>,
@@ -69,7 +69,8 @@ pub struct GuestResources {
     pub jobs: Option<u32>,
     /// Sampling of the processor while a cell runs, if enabled.
     pub sampling: Option<Sampling>,
-    /// Whether a cell that ended through what happened outside its guest is no result, as where hosts share the cells.
+    /// Whether a cell that ended for a cause outside its guest has no result. Set when several
+    /// hosts share the cells.
     pub only_its_own: bool,
     /// Whether booted guests are saved as snapshots. Saving takes longer than booting for a single
     /// cell.
@@ -90,17 +91,17 @@ impl LocalBackend {
     ) -> anyhow::Result<Self> {
         let kernel = Kernel::prepare(id, campaign, held, dialogue, stop)?;
         Ok(Self::of(
-            Kind::Kernel(Box::new(Mutex::new(kernel))),
+            LocalBackendKind::Kernel(Box::new(Mutex::new(kernel))),
             campaign,
             1,
             stop,
         ))
     }
 
-    /// The same for guests.
+    /// Prepares guests on this host and locks the campaign for this process.
     ///
     /// # Errors
-    /// When something cannot be made or taken.
+    /// Returns an error if a resource cannot be created or claimed.
     pub fn guests(
         id: CampaignId,
         campaign: &Campaign,
@@ -123,21 +124,28 @@ impl LocalBackend {
         guests.ignore_host_faults(only_its_own);
         let side_by_side = guests::parallel_cells(campaign, jobs);
         Ok(Self::of(
-            Kind::Guests(Box::new(guests)),
+            LocalBackendKind::Guests(Box::new(guests)),
             campaign,
             side_by_side,
             stop,
         ))
     }
 
-    fn of(kind: Kind, campaign: &Campaign, side_by_side: usize, stop: &StopFlag) -> Self {
+    fn of(
+        kind: LocalBackendKind,
+        campaign: &Campaign,
+        side_by_side: usize,
+        stop: &StopFlag,
+    ) -> Self {
         let (campaign, kind) = (Arc::new(campaign.clone()), Arc::new(kind));
         let (say, news) = mpsc::channel();
         let work = {
             let (campaign, kind, say) = (Arc::clone(&campaign), Arc::clone(&kind), say.clone());
             move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&CellEvent)| match &*kind {
-                Kind::Kernel(kernel) => lock(kernel).execute(&campaign, cell, test, observe),
-                Kind::Guests(guests) => {
+                LocalBackendKind::Kernel(kernel) => {
+                    lock(kernel).execute(&campaign, cell, test, observe)
+                }
+                LocalBackendKind::Guests(guests) => {
                     let ended = guests.execute(cell, test, observe);
                     // The send fails only after the receiver has given up.
                     let note = guests.take_warning().map(CellUpdate::Note);
@@ -164,10 +172,10 @@ impl LocalBackend {
         self.news.take().expect("it is taken once")
     }
 
-    /// Removes what a run has left that was killed.
+    /// Removes everything left by a killed run.
     ///
     /// # Errors
-    /// When something cannot be removed, or another process runs the campaign.
+    /// Returns an error if a removal fails, or another process runs the campaign.
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         CampaignStorage::remove_stale(id, campaign)?;
         // Creating the memory limit removes a stale one. If limits are unavailable, none can be
@@ -180,13 +188,14 @@ impl LocalBackend {
     pub fn clear(self) -> anyhow::Result<()> {
         drop(self.workers);
         match &*self.kind {
-            Kind::Kernel(kernel) => lock(kernel).storage.clean_up(),
-            Kind::Guests(guests) => guests.clear(),
+            LocalBackendKind::Kernel(kernel) => lock(kernel).storage.clean_up(),
+            LocalBackendKind::Guests(guests) => guests.clear(),
         }
     }
 }
 
-/// A cell that panicked has left nothing half-way that the next would not find out.
+/// Locks the kernel. Ignores poisoning, because the next cell detects everything a panicked cell
+/// left unfinished.
 fn lock(kernel: &Mutex<Kernel>) -> MutexGuard<'_, Kernel> {
     kernel.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -200,15 +209,15 @@ impl campaign::run::CellBackend for LocalBackend {
 
     fn environment(&mut self) -> Result<Environment, ProvisionError> {
         Ok(match &*self.kind {
-            Kind::Kernel(kernel) => lock(kernel).storage.environment(&self.campaign),
-            Kind::Guests(guests) => guests.environment(),
+            LocalBackendKind::Kernel(kernel) => lock(kernel).storage.environment(&self.campaign),
+            LocalBackendKind::Guests(guests) => guests.environment(),
         })
     }
 
     /// Returns `None` for guests: the performance of this machine and its disks does not apply to
     /// them.
     fn calibrate(&mut self) -> Result<Option<Calibration>, ProvisionError> {
-        let Kind::Kernel(kernel) = &*self.kind else {
+        let LocalBackendKind::Kernel(kernel) = &*self.kind else {
             return Ok(None);
         };
         let mut kernel = lock(kernel);
@@ -261,7 +270,8 @@ impl Kernel {
         })
     }
 
-    /// Sets the limit that the contender of a cell has, where the one before had another.
+    /// Sets the memory limit of the cell's contender if it differs from the limit of the previous
+    /// cell.
     fn limit_memory(&mut self, campaign: &Campaign, cell: &Cell) -> Result<(), MemoryError> {
         let mut contenders = campaign.contenders.iter();
         let contender = contenders.find(|c| c.name == cell.contender);
@@ -303,7 +313,7 @@ impl Kernel {
         }
     }
 
-    /// Brings about the aged state that a cell begins with, where the campaign keeps those.
+    /// Provides the aged state that a cell starts with, if the campaign keeps aged states.
     fn aged(
         &mut self,
         campaign: &Campaign,
@@ -383,7 +393,7 @@ impl Kernel {
     }
 }
 
-/// How the contender of a cell is aged.
+/// Returns the ageing parameters of a cell's contender, if the contender is aged.
 fn age(campaign: &Campaign, cell: &Cell) -> Option<AgeingParams> {
     let mut contenders = campaign.contenders.iter();
     let contender = contenders.find(|contender| contender.name == cell.contender)?;
@@ -400,13 +410,14 @@ fn failed(outcome: &Result<CellResult, AbortReason>) -> bool {
     result.is_ok_and(|result| !matches!(result.status, Status::Ok | Status::Unsupported))
 }
 
-/// The first limit that a contender has: whether there can be any is found out before the first cell.
+/// Returns the first memory limit of any contender. Used before the first cell to check that limits
+/// are possible.
 fn first_limit(campaign: &Campaign) -> Option<Bytes> {
     let mut contenders = campaign.contenders.iter();
     contenders.find_map(|contender| campaign.memory_for(contender))
 }
 
-/// A limit for cells of the campaign; a guest has the memory of its machine.
+/// Creates the memory limit for cells. A guest is limited by the memory of its machine instead.
 fn memory_limit(
     id: CampaignId,
     campaign: &Campaign,

@@ -32,8 +32,8 @@ use crate::source::{self, SourceHandle};
 /// Storage of a campaign.
 pub struct CampaignStorage {
     id: CampaignId,
-    kind: Kind,
-    /// Whether a device of the user's was given to a cell, or a calibration, that is not over.
+    kind: StorageKind,
+    /// Whether a user's device is in use by a cell or a calibration.
     in_use: bool,
     place: Option<CampaignDir>,
     attachment: Attachment,
@@ -41,7 +41,7 @@ pub struct CampaignStorage {
     source: Option<CopySourceHandle>,
     /// Directory with the archives for commands.
     archives: Option<PathBuf>,
-    /// Cells with cold caches empty those of the whole machine.
+    /// Lock for emptying the caches of the machine, which cells with cold caches do.
     _caches: Option<CacheLock>,
 }
 
@@ -55,7 +55,7 @@ struct Attachment {
 
 /// Source of the files that cells copy.
 enum CopySourceHandle {
-    /// What is the user's.
+    /// A user's source.
     Held(SourceHandle),
     /// A user's source.
     Image {
@@ -64,13 +64,13 @@ enum CopySourceHandle {
     },
 }
 
-enum Kind {
+enum StorageKind {
     /// Images of the campaign, as many as a cell can use, and the number of the next one, in case
     /// one must be replaced.
     Images { images: Vec<Image>, next: u32 },
     /// A user's device or image.
     Device(Box<ExclusiveDevice>),
-    /// Directories that are mounted already.
+    /// Mounted directories.
     Directories(Vec<PinnedDirectory>),
 }
 
@@ -92,7 +92,7 @@ impl CampaignStorage {
             };
             return Ok(Self {
                 id,
-                kind: Kind::Directories(held.directories),
+                kind: StorageKind::Directories(held.directories),
                 in_use: false,
                 place: Some(place),
                 attachment,
@@ -108,12 +108,12 @@ impl CampaignStorage {
                     let path = device.path().display();
                     dialogue.note(&format!("{path} looks blank: {}", sight.describe()));
                 }
-                Kind::Device(Box::new(device))
+                StorageKind::Device(Box::new(device))
             }
             None => {
                 let images = images::create_images(campaign, &place, dialogue, stop)?;
                 let next = campaign.max_disks();
-                Kind::Images { images, next }
+                StorageKind::Images { images, next }
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
@@ -251,8 +251,8 @@ impl CampaignStorage {
 
     fn disk(&self) -> Option<DiskIdentity> {
         match &self.kind {
-            Kind::Device(device) => device.identity().cloned(),
-            Kind::Images { .. } | Kind::Directories(_) => None,
+            StorageKind::Device(device) => device.identity().cloned(),
+            StorageKind::Images { .. } | StorageKind::Directories(_) => None,
         }
     }
 
@@ -264,15 +264,15 @@ impl CampaignStorage {
                 .filter_map(|c| c.directory.as_deref())
         };
         match &self.kind {
-            Kind::Images { images, .. } => {
+            StorageKind::Images { images, .. } => {
                 let below = describe_storage(images[0].path());
                 match images.len() {
                     1 => format!("image of {}: {below}", campaign.size),
                     count => format!("{count} images of {} on one disk: {below}", campaign.size),
                 }
             }
-            Kind::Device(device) => describe_storage(device.path()),
-            Kind::Directories(_) => directories()
+            StorageKind::Device(device) => describe_storage(device.path()),
+            StorageKind::Directories(_) => directories()
                 .map(describe_storage)
                 .collect::<Vec<_>>()
                 .join("; "),
@@ -300,7 +300,7 @@ impl CampaignStorage {
         self.replace_held_images()?;
         let what = self.storage(campaign);
         match &mut self.kind {
-            Kind::Images { images, .. } => Ok(RawDeviceHandle {
+            StorageKind::Images { images, .. } => Ok(RawDeviceHandle {
                 written: true,
                 ..RawDeviceHandle::from_loop(
                     LoopDevice::attach(images[0].path())?,
@@ -308,17 +308,17 @@ impl CampaignStorage {
                     &what,
                 )?
             }),
-            Kind::Device(device) => {
+            StorageKind::Device(device) => {
                 self.in_use = true;
                 RawDeviceHandle::from_device(device, what)
             }
-            Kind::Directories(_) => anyhow::bail!("there is no device"),
+            StorageKind::Directories(_) => anyhow::bail!("there is no device"),
         }
     }
 
     /// Records that a cell or calibration with write access to a user's device has ended.
     pub fn record_use(&mut self) {
-        let Kind::Device(device) = &mut self.kind else {
+        let StorageKind::Device(device) = &mut self.kind else {
             return;
         };
         if !std::mem::take(&mut self.in_use) {
@@ -378,7 +378,7 @@ impl CampaignStorage {
         }
         self.replace_held_images()?;
         match &mut self.kind {
-            Kind::Images { images, .. } => {
+            StorageKind::Images { images, .. } => {
                 let count = campaign.disk_count_for(contender, test) as usize;
                 let devices = images.iter().take(count).map(|image| {
                     let device = LoopDevice::attach(image.path())?;
@@ -394,12 +394,12 @@ impl CampaignStorage {
                     mountpoint,
                 )
             }
-            Kind::Device(device) => {
+            StorageKind::Device(device) => {
                 let storage = for_device(campaign, contender, device, mountpoint)?;
                 self.in_use = true;
                 Ok(storage)
             }
-            Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
+            StorageKind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
         }
     }
 
@@ -420,10 +420,12 @@ impl CampaignStorage {
         self.check_exists()?;
         self.replace_held_images()?;
         match &self.kind {
-            Kind::Images { images, next } if *next as usize == images.len() => {
+            StorageKind::Images { images, next } if *next as usize == images.len() => {
                 Ok(Some(images[0].clone()))
             }
-            Kind::Images { .. } | Kind::Device(_) | Kind::Directories(_) => Ok(None),
+            StorageKind::Images { .. } | StorageKind::Device(_) | StorageKind::Directories(_) => {
+                Ok(None)
+            }
         }
     }
 
@@ -436,21 +438,23 @@ impl CampaignStorage {
             place.check_exists()?;
         }
         match &self.kind {
-            Kind::Images { images, .. } => images.iter().try_for_each(Image::check_unchanged),
-            Kind::Device(_) | Kind::Directories(_) => Ok(()),
+            StorageKind::Images { images, .. } => {
+                images.iter().try_for_each(Image::check_unchanged)
+            }
+            StorageKind::Device(_) | StorageKind::Directories(_) => Ok(()),
         }
     }
 
     fn device_size(&self) -> Option<Bytes> {
         match &self.kind {
-            Kind::Device(device) => Some(device.size()),
-            Kind::Images { .. } | Kind::Directories(_) => None,
+            StorageKind::Device(device) => Some(device.size()),
+            StorageKind::Images { .. } | StorageKind::Directories(_) => None,
         }
     }
 
     /// Returns a claimed directory. Returns an error if it has moved.
     fn held(&self, path: &Path) -> anyhow::Result<&PinnedDirectory> {
-        let Kind::Directories(held) = &self.kind else {
+        let StorageKind::Directories(held) = &self.kind else {
             anyhow::bail!("{} was not taken", path.display());
         };
         let directory = held.iter().find(|held| held.path() == path);
@@ -459,10 +463,11 @@ impl CampaignStorage {
         Ok(directory)
     }
 
-    /// Gives up images that a cell which cannot be killed still holds, for new ones; an unmount
-    /// that a kill left to the kernel is waited for.
+    /// Replaces images that an unkillable cell still holds. Waits for unmounts that the kernel
+    /// completes after a kill.
     fn replace_held_images(&mut self) -> anyhow::Result<()> {
-        let (Kind::Images { images, next }, Some(place)) = (&mut self.kind, &self.place) else {
+        let (StorageKind::Images { images, next }, Some(place)) = (&mut self.kind, &self.place)
+        else {
             return Ok(());
         };
         place.stop_stripes();
@@ -478,7 +483,7 @@ impl CampaignStorage {
         Ok(())
     }
 
-    /// Removes what a run has left that was killed.
+    /// Removes everything left by a killed run.
     pub fn remove_stale(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         if CampaignDir::directory(campaign, id).exists() {
             let place = CampaignDir::acquire(campaign, id)?;
@@ -500,20 +505,20 @@ impl CampaignStorage {
     }
 }
 
-/// How cells will be attached, found out by attaching once.
-fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment> {
+/// Determines how cells will be attached to the storage, by attaching a device once.
+fn attachment(kind: &mut StorageKind, campaign: &Campaign) -> anyhow::Result<Attachment> {
     let attached = match kind {
-        Kind::Images { images, .. } => LoopDevice::attach(images[0].path())?,
-        Kind::Device(device) if !device.is_block() => {
+        StorageKind::Images { images, .. } => LoopDevice::attach(images[0].path())?,
+        StorageKind::Device(device) if !device.is_block() => {
             LoopDevice::attach_file(&device.claim()?, device.path())?
         }
-        Kind::Device(device) => {
+        StorageKind::Device(device) => {
             return Ok(Attachment {
                 words: "the device itself".to_owned(),
                 conditions: conditions_of_storage(device.path()),
             });
         }
-        Kind::Directories(_) => anyhow::bail!("directories are not attached"),
+        StorageKind::Directories(_) => anyhow::bail!("directories are not attached"),
     };
     set_readahead(&attached, campaign)?;
     Ok(Attachment {

@@ -23,18 +23,18 @@ const OOPS_FUNCTIONS: [&str; 13] = [
 /// Selector of kernel code. Addresses with another selector belong to a program.
 const KERNEL_CODE: &str = "0010:";
 
-/// A frame of a trace: a place in a function of the kernel.
+/// A frame of a trace: an address in a kernel function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackFrame {
     /// The function.
     pub function: String,
-    /// Bytes from its beginning.
+    /// Offset from the start of the function, in bytes.
     pub offset: u64,
-    /// The module it belongs to; none for the kernel itself.
+    /// Module of the function. `None` for the kernel itself.
     pub module: Option<String>,
 }
 
-/// Where the kernel was, and who had called that, the innermost first.
+/// A call trace of the kernel, innermost frame first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallTrace(pub Vec<StackFrame>);
 
@@ -60,8 +60,8 @@ impl CallTrace {
                 inside = true;
             } else if inside && !is_bracket(text) {
                 match frame(text) {
-                    Some(Entry::Reliable(place)) => places.push(place),
-                    Some(Entry::Unreliable) => {}
+                    Some(TraceEntry::Reliable(place)) => places.push(place),
+                    Some(TraceEntry::Unreliable) => {}
                     None => break,
                 }
             }
@@ -70,7 +70,7 @@ impl CallTrace {
         (!places.is_empty()).then_some(Self(places))
     }
 
-    /// The whole of it, a line each, with the modules that the functions belong to.
+    /// Formats the whole trace, one frame per line, with the module of each function.
     pub fn lines(&self) -> String {
         let line = |place: &StackFrame| match &place.module {
             Some(module) => format!("{place} [{module}]\n"),
@@ -80,7 +80,7 @@ impl CallTrace {
     }
 }
 
-/// In one line: `affs_alloc_block+0x12 ← affs_get_block+0x8c ← …`.
+/// Formats the trace as one line: `affs_alloc_block+0x12 ← affs_get_block+0x8c ← …`.
 impl fmt::Display for CallTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, place) in self.0.iter().take(NAMED).enumerate() {
@@ -101,16 +101,16 @@ impl fmt::Display for StackFrame {
 }
 
 /// A line of a call trace.
-enum Entry {
+enum TraceEntry {
     Reliable(StackFrame),
-    /// Found on the stack, but by no caller.
+    /// An address found on the stack that is not part of the call chain.
     Unreliable,
 }
 
-fn frame(text: &str) -> Option<Entry> {
+fn frame(text: &str) -> Option<TraceEntry> {
     match text.strip_prefix("? ") {
-        Some(rest) => place(rest).map(|_| Entry::Unreliable),
-        None => place(text).map(Entry::Reliable),
+        Some(rest) => place(rest).map(|_| TraceEntry::Unreliable),
+        None => place(text).map(TraceEntry::Reliable),
     }
 }
 
@@ -132,7 +132,7 @@ fn place(text: &str) -> Option<StackFrame> {
     })
 }
 
-/// `<TASK>`, `</IRQ>`: which stack the frames are on.
+/// Returns true for a marker of the stack that the frames are on: `<TASK>`, `</IRQ>`.
 fn is_bracket(text: &str) -> bool {
     let inner = text.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
     inner.is_some_and(|name| {
@@ -141,7 +141,7 @@ fn is_bracket(text: &str) -> bool {
     })
 }
 
-/// A line of a log, `<level> text`, without its level.
+/// Removes the level from a line of a log, `<level> text`.
 pub fn strip_level(line: &str) -> &str {
     let rest = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     match rest {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As Linux 6.1 writes it, shortened.
+    /// Shortened output of Linux 6.1.
     const OOPS: &str = "\
 <4> BUG: kernel NULL pointer dereference, address: 0000000000000028
 <4> #PF: supervisor read access in kernel mode
@@ -229,7 +229,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a dying kernel writes, and in whichever order, is read without a panic.
+        /// Checks that any output of a dying kernel, in any order, is parsed without a panic.
         #[test]
         fn any_kernel_output_is_parsed_without_panic(
             lines in prop::collection::vec("(<4> )?(RIP: 0010:|Call Trace:| *|\\? |<TASK>)[a-z_+0x/9.\\[\\] ]{0,20}", 0..20)

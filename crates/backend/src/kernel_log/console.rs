@@ -6,7 +6,7 @@ use model::wire::CONSOLE_MARK;
 
 use crate::kernel_log::hung_tasks;
 
-/// Everything on the console is a warning or worse: less is kept off it.
+/// Level of all console lines: messages below a warning are not printed.
 const LEVEL: &str = "<4>";
 /// Number of last lines that describe the end of a guest.
 const LAST: usize = 3;
@@ -19,7 +19,7 @@ const EMULATION_MESSAGES: [&str; 4] = [
     "tsc: ",
 ];
 
-/// The last word of a guest that ends as it should, urgent as the kernel makes it.
+/// Last message of a guest that powers off normally, at the kernel's level.
 const POWER_DOWN_MESSAGE: &str = "reboot: Power down";
 
 /// Returns the lines about the cell, without messages about a guest that was stuck and continued.
@@ -42,7 +42,7 @@ pub fn lines(console: &[u8]) -> Vec<LogLine> {
         .collect()
 }
 
-/// The last words, in one line.
+/// Returns the last message as one line.
 pub fn last_line(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
     let lines: Vec<&str> = text

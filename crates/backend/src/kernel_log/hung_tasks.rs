@@ -39,8 +39,9 @@ pub fn strip_hung_tasks(console: &str) -> String {
     kept + rest
 }
 
-/// The line with which a thread begins: as `kernel_stacks` of ours writes it, and as the kernel does of a task
-/// (`kernel/sched/core.c`, `sched_show_task`) and of a processor (`lib/dump_stack.c`).
+/// Returns true for the first line of a thread. The line comes from `kernel_stacks` of fsarena, or
+/// from the kernel for a task (`kernel/sched/core.c`, `sched_show_task`) or a processor
+/// (`lib/dump_stack.c`).
 fn is_head(line: &str) -> bool {
     line.contains(" (thread ") || line.starts_with("task:") || line.starts_with("CPU: ")
 }
@@ -59,7 +60,7 @@ fn stack(lines: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// As a guest with Linux 6.1 writes it, shortened.
+    /// Shortened output of a guest with Linux 6.1.
     const CONSOLE: &str = "\
 [    3.1] minix: oh\r
 [   12.0] fsarena: nothing moves; everything is here\r

@@ -32,7 +32,7 @@ const STUCK: [&str; 4] = [
 pub struct KernelFinding {
     /// One human-readable line.
     pub reason: String,
-    /// The functions, a line each; empty where the log names none.
+    /// Functions of the trace, one per line. Empty if the log names none.
     pub trace: String,
 }
 

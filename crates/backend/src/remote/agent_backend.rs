@@ -1,4 +1,4 @@
-//! A backend that is the agent of a machine at the other end of a connection.
+//! A backend that uses the agent of a machine through a connection.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -40,28 +40,28 @@ impl std::error::Error for AgentError {
     }
 }
 
-/// A campaign on a machine whose agent is reached by a connection; after a loss it is connected again.
+/// A campaign on a machine with an agent. Connects again after a connection loss.
 pub struct AgentBackend<'a> {
     reach: &'a dyn AgentTransport,
     dialogue: &'a dyn UserPrompt,
     stop: StopFlag,
     campaign: Box<Campaign>,
     erase: Option<PathBuf>,
-    /// The number of the campaign, once its cells may run.
+    /// Number of the campaign, or `None` before cells may run.
     id: Option<CampaignId>,
     disk: Option<DiskIdentity>,
     connection: Option<AgentConnection>,
-    /// Cells that run there.
+    /// Cells that run on the machine.
     running: BTreeMap<CellId, (Cell, Test)>,
     news: VecDeque<CellUpdate>,
 }
 
 impl<'a> AgentBackend<'a> {
-    /// Connects, and has what the campaign works on taken; gives what does not fit, a line each, where the campaign has
-    /// not run before.
+    /// Connects and acquires the resources of the campaign on the machine. Returns one line for
+    /// each combination that does not fit, unless the campaign ran before.
     ///
     /// # Errors
-    /// When the machine cannot be reached, or refuses.
+    /// Returns an error if the machine cannot be reached or refuses.
     pub fn acquire(
         reach: &'a dyn AgentTransport,
         campaign: &Campaign,
@@ -96,10 +96,11 @@ impl<'a> AgentBackend<'a> {
         self.id = Some(id);
     }
 
-    /// Has everything removed that was made. An agent that is lost does so by itself.
+    /// Makes the agent remove everything it created. An agent whose connection is lost does this by
+    /// itself.
     ///
     /// # Errors
-    /// When something cannot be removed.
+    /// Returns an error if a removal fails.
     pub fn clean_up(mut self) -> anyhow::Result<()> {
         let mut clear = || {
             self.connection()?.send(&HostRequest::CleanUp)?;
@@ -164,7 +165,7 @@ impl<'a> AgentBackend<'a> {
         })
     }
 
-    /// The connection is lost: so is every cell that runs there.
+    /// Closes a lost connection and reports every running cell as lost.
     fn lose(&mut self, reason: &str) {
         if let Some(connection) = self.connection.take() {
             connection.abandon();
@@ -186,7 +187,7 @@ impl<'a> AgentBackend<'a> {
         }
     }
 
-    /// Connects again; the agent that was lost may still be cleaning up there.
+    /// Connects again. Retries, because the previous agent may still be cleaning up.
     fn reconnect(&mut self) -> anyhow::Result<Environment> {
         let (start, disk) = (Instant::now(), self.disk.clone());
         loop {

@@ -1,4 +1,4 @@
-//! The connection to the agent of a machine: a child process here, or ssh.
+//! The connection to the agent of a machine: a child process on this host, or ssh.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -22,18 +22,19 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time to wait for a killed agent. An agent blocked in the kernel by a hung disk ends later.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How the agent of a machine is started.
+/// A way to start the agent of a machine.
 pub trait AgentTransport {
-    /// The command that is its agent: requests go to its standard input, answers come from its standard output.
+    /// Returns the command that starts the agent. Requests go to its standard input, and answers
+    /// come from its standard output.
     ///
     /// # Errors
-    /// When the machine cannot be reached.
+    /// Returns an error if the machine cannot be reached.
     fn command(&self) -> anyhow::Result<Command>;
 
     /// Human-readable name of the machine.
     fn name(&self) -> String;
 
-    /// Whether a network lies between, which may break without a word.
+    /// Returns true if the connection uses a network, which may fail silently.
     fn is_remote(&self) -> bool;
 }
 
@@ -56,7 +57,7 @@ impl AgentTransport for LocalTransport {
     }
 }
 
-/// Nothing more is heard of the agent of a machine.
+/// The connection to the agent of a machine is lost.
 #[derive(Debug, thiserror::Error)]
 #[error("the agent of the machine is lost: {0}")]
 pub(crate) struct ConnectionLost(String);
@@ -107,13 +108,14 @@ impl AgentConnection {
             pulse(&connection.requests)?;
         }
         match connection.greet(&reach.name()) {
-            // Ctrl-C at the terminal is for the agent, too, and ends one that does not listen for it yet.
+            // Ctrl-C at the terminal also reaches the agent, and kills an agent that does not
+            // handle it yet.
             Err(_) if stop.load(Ordering::Relaxed) => Err(UserInterrupt.into()),
             greeted => greeted.map(|()| connection),
         }
     }
 
-    /// Waits for the first word.
+    /// Waits for the greeting of the agent.
     fn greet(&mut self, name: &str) -> anyhow::Result<()> {
         match self.answers.recv_timeout(HELLO_TIMEOUT) {
             Ok(HostReply::Hello { version }) if version == model::wire::VERSION => Ok(()),
@@ -189,7 +191,8 @@ impl AgentConnection {
         }
     }
 
-    /// Ends this side of it at once: the agent notices by itself, and removes what it has made.
+    /// Closes this end of the connection immediately. The agent notices and removes everything it
+    /// created.
     pub(crate) fn abandon(mut self) {
         let _ = self.agent.kill();
         self.killed = true;
@@ -210,7 +213,8 @@ impl AgentConnection {
 
 impl Drop for AgentConnection {
     fn drop(&mut self) {
-        // At the end of its input the agent removes what it has made, and ends; what does not is killed.
+        // At the end of its input the agent removes everything it created and exits. An agent that
+        // does not is killed.
         drop(
             self.requests
                 .lock()

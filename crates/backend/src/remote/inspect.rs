@@ -87,7 +87,8 @@ pub fn scan_source(
 /// Measures the harness overhead and a device.
 ///
 /// # Errors
-/// When the device is refused, the user asks to stop, or the machine cannot be reached.
+/// Returns an error if the device is refused, the user asks to stop, or the machine cannot be
+/// reached.
 pub fn measure(
     reach: &dyn AgentTransport,
     what: CalibrationSubject,
@@ -188,7 +189,7 @@ mod tests {
         }
     }
 
-    /// An agent that ends before its first word.
+    /// An agent that exits before its greeting.
     struct Dead;
 
     impl AgentTransport for Dead {

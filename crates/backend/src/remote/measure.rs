@@ -49,10 +49,10 @@ fn require_root() -> Result<(), EnvironmentError> {
 }
 
 /// Resource held until the measurement ends.
-enum Held {
+enum HeldTarget {
     /// A user's device.
     Device(#[expect(dead_code, reason = "held, and not looked at")] ExclusiveDevice),
-    /// The directory of the image, which goes when it is dropped.
+    /// The directory of the image, removed on drop.
     Directory(#[expect(dead_code, reason = "held, and not looked at")] CampaignDir),
 }
 
@@ -60,7 +60,7 @@ fn of_device(
     path: &Path,
     erase: Option<&Path>,
     dialogue: &dyn UserPrompt,
-) -> anyhow::Result<(RawDeviceSubject, Option<Held>)> {
+) -> anyhow::Result<(RawDeviceSubject, Option<HeldTarget>)> {
     let mut device = acquire_device(path, erase, dialogue)?;
     let what = describe_storage(device.path());
     // A blank device is made blank again; for other contents the user has accepted the loss.
@@ -70,7 +70,7 @@ fn of_device(
     };
     Ok((
         RawDeviceSubject::Device(Box::new(raw)),
-        Some(Held::Device(device)),
+        Some(HeldTarget::Device(device)),
     ))
 }
 
@@ -79,7 +79,7 @@ fn on_image(
     work_dir: &Path,
     dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
-) -> anyhow::Result<(RawDeviceSubject, Option<Held>)> {
+) -> anyhow::Result<(RawDeviceSubject, Option<HeldTarget>)> {
     let place =
         CampaignDir::acquire_named(work_dir, CALIBRATION, "another fsarena calibrates here")?;
     let image = Image::prepare(&place.image(0), size, &mut |done| {
@@ -96,6 +96,6 @@ fn on_image(
     };
     Ok((
         RawDeviceSubject::Device(Box::new(raw)),
-        Some(Held::Directory(place)),
+        Some(HeldTarget::Directory(place)),
     ))
 }

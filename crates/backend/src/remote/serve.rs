@@ -1,5 +1,5 @@
-//! The agent of a machine: does what an orchestrator asks for, here or at the other end of a connection, and removes
-//! everything when that has gone.
+//! The agent of a machine: executes the requests of an orchestrator on the same host or a remote
+//! one. Removes everything it created when the orchestrator disconnects.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -322,7 +322,7 @@ fn mounted(path: &Path) -> Result<MountedDirectory, String> {
     }
 }
 
-/// Guests run where the orchestrator is.
+/// Refuses campaigns with guests, which must run on the host of the orchestrator.
 fn require_kernel(campaign: &Campaign) -> Result<(), UsageError> {
     match campaign.backend {
         BackendKind::Loop | BackendKind::Dir => Ok(()),

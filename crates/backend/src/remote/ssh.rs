@@ -1,4 +1,5 @@
-//! A machine that is reached by OpenSSH's own client, with all that is configured for it: keys, jump hosts, names.
+//! A machine reached with the OpenSSH client. All of the user's ssh configuration applies: keys,
+//! jump hosts, host aliases.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,12 +19,13 @@ const SSH_FAILED: i32 = 255;
 
 /// A host with a copy of this program.
 pub struct SshTransport {
-    /// The destination, as ssh takes it.
+    /// The destination, as an argument of ssh.
     host: String,
     /// Directory of the control socket of the shared connection, so that ssh requests a password
     /// only once.
     control: TempDir,
-    /// The command there that is this program as root: `sudo -n` before it where the user is another.
+    /// Command that runs this program as root on the host, with `sudo -n` if the remote user is not
+    /// root.
     remote: Vec<String>,
 }
 
@@ -72,12 +74,13 @@ impl SshTransport {
                 })?;
             ssh.remote = ["sudo", "-n"].map(str::to_owned).into();
         }
-        // The shell there takes it apart again.
+        // Quoted, because the remote shell splits the command line again.
         ssh.remote.push(format!("'{program}'"));
         Ok(ssh)
     }
 
-    /// Copies this program where the host has no equal one; its path there.
+    /// Copies this program to the host unless the host has an identical copy. Returns the remote
+    /// path.
     fn copy_program(&self) -> anyhow::Result<String> {
         let own = std::env::current_exe().context("cannot find this program")?;
         let digest = digest(&own)?;
@@ -117,7 +120,7 @@ impl SshTransport {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        // ssh itself may have been killed.
+        // The ssh process may have been killed.
         let silent = output.status.to_string();
         let said = said.lines().last().map_or(silent.as_str(), str::trim);
         let who = match output.status.code() {
@@ -127,7 +130,8 @@ impl SshTransport {
         Err(EnvironmentError(format!("{who}: {said}")).into())
     }
 
-    /// A shell command on the host, ready to be started. Ctrl-C at this terminal does not reach it.
+    /// Returns a shell command for the host, ready to be started. Ctrl-C at this terminal does not
+    /// reach it.
     pub fn shell(&self, script: &str) -> Command {
         let mut command = self.ssh(&[]);
         command.arg(script).process_group(0);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Receives progress reports and confirms erasures.
 pub trait UserPrompt {
-    /// Something that the user should know.
+    /// Reports a message to the user.
     fn note(&self, text: &str);
 
     /// Reports the number of image bytes written.

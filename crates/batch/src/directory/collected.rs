@@ -1,4 +1,4 @@
-//! The backend of who collects: cells end with the results that are in the directory.
+//! A backend for collecting: cells end with the results from the directory.
 
 use std::collections::VecDeque;
 

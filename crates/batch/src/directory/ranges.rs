@@ -1,6 +1,6 @@
-//! Numbers as ranges, as `sbatch --array` takes them.
+//! Formats numbers as ranges for `sbatch --array`.
 
-/// Numbers in order, those that follow each other as a range: `0-7,9`.
+/// Formats sorted numbers, with consecutive ones as a range: `0-7,9`.
 pub fn ranges(numbers: &[u32]) -> String {
     let follows = |a: &u32, b: &u32| a.checked_add(1) == Some(*b);
     let words = numbers.chunk_by(follows).map(|chunk| match chunk {

@@ -3,7 +3,7 @@
 use model::CellResult;
 use serde_json::Value;
 
-/// A result of a cell by its name, as it is written in JSON.
+/// A named value of a cell's result, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedValue {
     /// The phase or step and the metric: `tree-in.latency.3.0`.
@@ -15,9 +15,9 @@ pub struct NamedValue {
 /// The difference between two results of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultDiff {
-    /// The first difference: name, first value and second value.
+    /// Number of results that differ.
     pub results: usize,
-    /// The first of them: its name, its first value and its second one.
+    /// The first difference: name, first value and second value.
     pub first: (String, String, String),
 }
 

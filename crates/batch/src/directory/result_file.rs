@@ -1,6 +1,7 @@
-//! A result as a file: whole, with a checksum, of one cell of one plan, and under a name that it gets once.
+//! A result as a file: complete, with a checksum, for one cell of one plan. The file name is never
+//! reused.
 //!
-//! The first line is the digest of all that follows, which is one object in JSON.
+//! The first line is the digest of the rest, which is one JSON object.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -14,9 +15,9 @@ use sys::fs::safe_path::default_mode;
 
 use crate::{Batch, BatchEntry, Digest, RunKind};
 
-/// No result is larger, in bytes.
+/// Maximum size of a result, in bytes.
 pub const MAX_RESULT_FILE_SIZE: u64 = 1 << 26;
-/// How the names begin of files that are not written to their ends.
+/// Prefix of the names of incomplete files.
 pub const PARTIAL: &str = ".partial-";
 
 /// The result of a cell and the host that ran it.
@@ -26,7 +27,7 @@ pub struct ResultFile {
     pub plan: Digest,
     /// The cell.
     pub cell: Digest,
-    /// Which run of it.
+    /// Kind of the run.
     pub half: RunKind,
     /// The host that ran it.
     pub host: String,
@@ -34,19 +35,19 @@ pub struct ResultFile {
     pub result: CellResult,
 }
 
-/// Why a file holds no result.
+/// Reason that a file contains no result.
 #[derive(Debug)]
 pub enum UnreadableResult {
-    /// It is not there.
+    /// The file does not exist.
     NotFound,
     /// The content does not match its checksum.
     Damaged,
-    /// It cannot be read.
+    /// The file cannot be read.
     Io(io::Error),
 }
 
 impl ResultFile {
-    /// The file at a path.
+    /// Reads the file at a path.
     pub fn read(path: &Path) -> Result<Self, UnreadableResult> {
         let bytes = match plain_file::read(path, MAX_RESULT_FILE_SIZE) {
             Ok(bytes) => bytes,
@@ -70,7 +71,7 @@ impl ResultFile {
         is_whole.then(|| serde_json::from_slice(text).ok())?
     }
 
-    /// The same as it is written.
+    /// Returns the content of the file.
     pub fn text(&self) -> String {
         let text = serde_json::to_string(self).expect("results hold only what JSON can say") + "\n";
         format!("{}\n{text}", Digest::sha256(text.as_bytes()))

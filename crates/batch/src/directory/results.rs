@@ -1,4 +1,5 @@
-//! The results in a directory: which cells have theirs, and which files are none of the campaign's.
+//! The results in a directory: which cells have results, and which files do not belong to the
+//! campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -12,7 +13,7 @@ use crate::directory::result_file::{PARTIAL, ResultFile, UnreadableResult};
 use crate::directory::share;
 use crate::{Batch, BatchEntry, BatchError, Digest, RunKind};
 
-/// A file that is not taken, and why.
+/// A rejected file and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RejectedFile {
     /// The content does not match its checksum.
@@ -21,7 +22,7 @@ pub enum RejectedFile {
     OtherPlan(PathBuf),
     /// The cell already has a result.
     Duplicate(PathBuf),
-    /// It is the second result of a cell by the same host.
+    /// A second result of a cell from the same host.
     SameHost(PathBuf),
 }
 
@@ -46,9 +47,9 @@ impl std::fmt::Display for RejectedFile {
 pub enum ResultState {
     /// At least one entry of the cell has no valid result: the first run or the check.
     Missing {
-        /// Whether its first run is.
+        /// Whether the result of the first run is missing.
         first: bool,
-        /// Whether its check is.
+        /// Whether the result of the check is missing.
         check: bool,
     },
     /// All required results exist.
@@ -103,10 +104,10 @@ pub struct ResultDirectory<'a> {
 }
 
 impl<'a> ResultDirectory<'a> {
-    /// Looks through a directory.
+    /// Scans a directory.
     ///
     /// # Errors
-    /// When it cannot be read, or is damaged.
+    /// Returns an error if the directory cannot be read or is damaged.
     pub fn of(batch: &'a Batch) -> Result<Self, BatchError> {
         let entries = batch.all()?;
         let mut places = BTreeMap::new();
@@ -180,7 +181,7 @@ impl<'a> ResultDirectory<'a> {
     }
 
     fn damaged(&mut self, path: &Path) -> RejectedFile {
-        // It may have been whole before.
+        // The file may have been valid at the last scan.
         let entry = self.entries.iter();
         let mut entry = entry.filter(|e| self.batch.result(&e.name, e.half) == path);
         if let Some(entry) = entry.next() {
@@ -262,17 +263,17 @@ impl<'a> ResultDirectory<'a> {
         Ok(self.has(index).then_some(index))
     }
 
-    /// Files that are not taken.
+    /// Returns the rejected files.
     pub fn rejected(&self) -> impl Iterator<Item = &RejectedFile> {
         self.untaken.values()
     }
 
-    /// All entries of the directory.
+    /// Returns all entries of the directory.
     pub fn entries(&self) -> &[BatchEntry] {
         &self.entries
     }
 
-    /// Whether an entry has a valid result.
+    /// Returns true if an entry has a valid result.
     pub fn has(&self, index: u32) -> bool {
         self.hosts.contains_key(&index)
     }
@@ -283,7 +284,7 @@ impl<'a> ResultDirectory<'a> {
         indices.filter(|index| !self.has(*index)).collect()
     }
 
-    /// The host that ran the first half of a cell whose check this entry is.
+    /// Returns the host that ran the first run of the cell that this check belongs to.
     pub fn first_run_host(&self, check: u32) -> Option<&str> {
         let name = &self.entries.get(check as usize)?.name;
         let (first, _) = self.places.get(name)?;
@@ -307,7 +308,7 @@ impl<'a> ResultDirectory<'a> {
         }
     }
 
-    /// The entry of a cell's first run.
+    /// Returns the entry of a cell's first run.
     pub fn entry_for(&self, cell: CellId) -> Option<&BatchEntry> {
         let (first, _) = self.places.get(self.cells.get(&cell)?)?;
         self.entries.get(*first as usize)

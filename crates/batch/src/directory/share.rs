@@ -11,7 +11,7 @@ use model::{
 use crate::directory::result_file::{self, ResultFile};
 use crate::{Batch, BatchEntry, BatchError, RunKind};
 
-/// The step at which a cell ends that a host could not give what it needs.
+/// Step at which a cell fails if the host could not provide its resources.
 const PROVISION: &str = "provision";
 
 /// Entries of a plan directory for one host to run. Entries with a valid result are excluded.
@@ -19,7 +19,7 @@ pub struct WorkerShare<'a> {
     batch: &'a Batch,
     campaign: Campaign,
     entries: Vec<BatchEntry>,
-    /// Where in them each cell is.
+    /// Index of each cell in `entries`.
     places: BTreeMap<CellId, usize>,
     host: &'a str,
     send: Option<&'a dyn Fn(&str)>,
@@ -131,7 +131,7 @@ impl ResultSink for WorkerShare<'_> {
         Ok(())
     }
 
-    /// A campaign of a fixed number of rounds gets no further cells.
+    /// A campaign with a fixed number of rounds gets no further cells.
     fn extend_plan(&mut self, _: &[Cell]) -> Result<(), BatchError> {
         Ok(())
     }

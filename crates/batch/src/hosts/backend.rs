@@ -1,4 +1,4 @@
-//! The backend whose cells run on hosts that are reached one by one.
+//! A backend whose cells run on individually contacted hosts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::OpenOptions;
@@ -33,7 +33,7 @@ const WORKER_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
 /// Cells submitted in advance, because results arrive out of order.
 const QUEUE_DEPTH: usize = 1000;
-/// With this a command ends whose connection did (ssh(1)), or whose worker was killed.
+/// Exit code of ssh after a connection loss (ssh(1)), and of a command whose worker was killed.
 const LOST: i32 = 255;
 
 /// A host that runs entries.
@@ -55,26 +55,26 @@ pub trait WorkerHost: Send + Sync {
     /// Returns a one-line reason if the command cannot be started.
     fn start_worker(&self, part: EntryRange) -> Result<Command, String>;
 
-    /// Removes what was brought, where the host can be reached.
+    /// Removes the copied files if the host can be reached.
     fn clean_up(&self);
 }
 
 /// A host on which entries can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyHost {
-    /// Tasks that it runs at a time.
+    /// Number of tasks that the host runs at a time.
     pub slots: u32,
     /// Unique identifier of the machine.
     pub machine: String,
 }
 
-/// Why no host can run anything.
+/// Reason that no host can run cells.
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
     /// They cannot.
     #[error("{0}")]
     NoHosts(String),
-    /// The directory is not as it must be.
+    /// The plan directory is invalid.
     #[error(transparent)]
     Batch(#[from] BatchError),
 }
@@ -83,23 +83,23 @@ pub enum HostsError {
 enum HostMessage {
     /// A host became available, or could not be reached.
     Ready(usize, Result<ReadyHost, String>),
-    /// A worker has sent a result.
+    /// A worker sent a result.
     Result(u64, Vec<u8>),
-    /// A worker has ended, with this code.
+    /// A worker ended with this exit code.
     Ended(u64, Option<i32>),
 }
 
-/// A worker that runs.
-struct Worker {
+/// A running worker.
+struct HostWorker {
     host: usize,
     part: EntryRange,
-    /// It ends when this is closed.
+    /// Standard input of the worker, which exits when it is closed.
     input: Option<ChildStdin>,
     child: Arc<Mutex<Child>>,
     log: PathBuf,
 }
 
-/// Cells on hosts.
+/// A pool of hosts that run cells.
 pub struct HostPool<'r, 'a> {
     batch: &'a Batch,
     results: &'r mut ResultDirectory<'a>,
@@ -107,10 +107,10 @@ pub struct HostPool<'r, 'a> {
     board: Scheduler,
     /// Machine identifier of each host that was reached.
     machines: BTreeMap<usize, String>,
-    /// Why each host gets no entries that gets none.
+    /// Reasons why hosts get no entries.
     reasons: BTreeMap<usize, String>,
-    workers: BTreeMap<u64, Worker>,
-    /// Cells that have begun and not ended, with their checks.
+    workers: BTreeMap<u64, HostWorker>,
+    /// Started cells that have not ended, with their checks.
     begun: BTreeMap<CellId, (u32, Option<u32>)>,
     checks: BTreeMap<CellId, u32>,
     news: VecDeque<CellUpdate>,
@@ -122,7 +122,7 @@ pub struct HostPool<'r, 'a> {
     /// The time since which entries are waiting and no host is running any.
     idle: Option<Instant>,
     pause: Duration,
-    /// Whether the session ends after this time without any available host.
+    /// Returns true if the session must end after this time without any available host.
     give_up: Box<dyn Fn(Duration) -> bool>,
     first_answer: Duration,
 }
@@ -187,7 +187,8 @@ impl<'r, 'a> HostPool<'r, 'a> {
         self
     }
 
-    /// Asks every host for the first time. One that does not answer is not waited for where others do.
+    /// Contacts every host for the first time. Waits at most `first_answer` for the remaining hosts
+    /// once one host can run tasks.
     fn reach(&mut self) -> Result<(), HostsError> {
         (0..self.hosts.len()).for_each(|host| self.prepare(host, Duration::ZERO));
         let mut asked: BTreeSet<usize> = (0..self.hosts.len()).collect();
@@ -312,7 +313,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         Ok(())
     }
 
-    /// A worker has ended: what it has not done is for others.
+    /// Handles the end of a worker. Its unfinished entries return to the queue.
     fn ended(&mut self, task: u64, code: Option<i32>) {
         let Some(worker) = self.workers.remove(&task) else {
             return;
@@ -415,7 +416,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         let mut child = command.spawn().map_err(cannot)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let child = Arc::new(Mutex::new(child));
-        let worker = Worker {
+        let worker = HostWorker {
             child: Arc::clone(&child),
             host,
             part,
@@ -445,7 +446,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         Ok(())
     }
 
-    /// Whether nothing runs, and nothing will: no host is left that could.
+    /// Returns true if no task runs and no remaining host could run one.
     fn is_stuck(&mut self) -> bool {
         if self.board.is_busy() || self.begun.is_empty() {
             self.idle = None;
@@ -457,7 +458,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         !can_come || (self.give_up)(since.elapsed())
     }
 
-    /// Why no host runs what is left.
+    /// Formats the reason why no host runs the remaining cells.
     fn why_none(&self) -> String {
         let reasons = self.reasons.iter();
         let reasons = reasons.map(|(host, why)| format!("{}: {why}", self.name(*host)));
@@ -477,7 +478,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         }
     }
 
-    /// The user asked to stop.
+    /// Stops the session at the user's request.
     fn interrupt(&mut self) {
         self.end_workers();
         for (cell, _) in std::mem::take(&mut self.begun) {
@@ -506,7 +507,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
     }
 }
 
-/// Reads a result, which is two lines; nothing at the end.
+/// Reads the next result, which is two lines. Returns `None` at the end.
 fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for _ in 0..2 {
@@ -518,7 +519,7 @@ fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
 }
 
 /// Returns the reason a worker ended: the last line of its log, if any.
-fn last_words(worker: &Worker) -> String {
+fn last_words(worker: &HostWorker) -> String {
     let text = std::fs::read_to_string(&worker.log).unwrap_or_default();
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     let line = line.map(|line| line.trim_start_matches("fsarena: ").to_owned());

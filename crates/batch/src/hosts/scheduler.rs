@@ -9,18 +9,18 @@ use crate::slurm::cells_per_task;
 /// withdrawn.
 pub const MAX_LOSSES: u32 = 5;
 
-/// Whether a host gets entries.
+/// State of a host: whether the host gets entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostState {
     /// The host is unreachable but may return.
     Unreachable,
     /// The host runs this many tasks at a time.
     Ready(u32),
-    /// It cannot run what is planned.
+    /// The host cannot run the planned cells.
     Excluded,
 }
 
-/// How a task ended.
+/// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskEnd {
     /// The worker reported success.
@@ -31,7 +31,7 @@ pub enum TaskEnd {
     Refused,
 }
 
-/// A task that runs.
+/// A running task.
 struct RunningTask {
     host: usize,
     /// Entries of the task without a result.
@@ -42,7 +42,7 @@ struct RunningTask {
 pub struct Scheduler {
     /// Number of cells; entries from this index are checks.
     cells: u32,
-    /// Tasks at a time, at most.
+    /// Maximum number of tasks at a time.
     most: u32,
     hosts: Vec<HostState>,
     /// Entries without a result that are not running.
@@ -67,7 +67,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a host gets entries.
+    /// Returns the state of a host.
     pub fn standing(&self, host: usize) -> HostState {
         self.hosts[host]
     }
@@ -77,7 +77,7 @@ impl Scheduler {
         self.hosts[host] = standing;
     }
 
-    /// Tasks that may run at a time.
+    /// Returns the number of tasks that may run at a time.
     pub fn slots(&self) -> u32 {
         let all = self.hosts.iter().map(|standing| match standing {
             HostState::Ready(slots) => *slots,
@@ -86,7 +86,7 @@ impl Scheduler {
         all.fold(0, u32::saturating_add).min(self.most)
     }
 
-    /// Whether some task runs.
+    /// Returns true if a task is running.
     pub fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
@@ -132,7 +132,7 @@ impl Scheduler {
         }
         let cells = || self.waiting.range(..self.cells);
         let first = *cells().next()?;
-        // Fewer of them the nearer the end, so that all hosts end together.
+        // Tasks get smaller towards the end, so that all hosts finish at about the same time.
         let waiting = u32::try_from(cells().count()).unwrap_or(u32::MAX);
         let each = cells_per_task(waiting, self.slots());
         let follow = (first..first.saturating_add(each)).zip(cells());
@@ -141,7 +141,7 @@ impl Scheduler {
         Some(EntryRange { first, count })
     }
 
-    /// An entry has its result.
+    /// Records that an entry has its result.
     pub fn mark_done(&mut self, entry: u32) {
         self.waiting.remove(&entry);
         for task in self.running.values_mut() {
@@ -149,14 +149,15 @@ impl Scheduler {
         }
     }
 
-    /// An entry that had a result has none.
+    /// Records that an entry lost its result.
     pub fn mark_missing(&mut self, entry: u32) {
         if !self.running.values().any(|task| task.left.contains(&entry)) {
             self.waiting.insert(entry);
         }
     }
 
-    /// A task has ended: what of it has no result is handed to others. Says which entries were lost once too often.
+    /// Records the end of a task and returns its entries without a result to the queue. Returns the
+    /// entries that were lost too often.
     pub fn task_ended(&mut self, task: u64, ending: TaskEnd) -> BTreeSet<u32> {
         let Some(RunningTask { host, left }) = self.running.remove(&task) else {
             return BTreeSet::new();
@@ -190,9 +191,9 @@ mod tests {
     /// An event of a simulated campaign.
     #[derive(Clone, Debug)]
     enum Event {
-        /// A host comes, or comes back.
+        /// A host becomes available, possibly again.
         Comes(usize, u32),
-        /// The oldest task of a host that runs any gives a result.
+        /// The oldest task of a busy host reports a result.
         Result(usize),
         /// A task ends in this way.
         Ends(usize, TaskEnd),
@@ -207,7 +208,7 @@ mod tests {
         ]
     }
 
-    /// A campaign, with who has run what.
+    /// A campaign, with the host that ran each entry.
     struct Campaign {
         board: Scheduler,
         cells: u32,
@@ -283,8 +284,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever hosts go away, whenever, and come back: each entry is taken once, none runs at two places, and no host
-        /// checks itself. Only what went away with too many hosts is given up, and with it the check of it.
+        /// Checks that hosts may disappear and return at any time. Each entry gets one result, no
+        /// entry runs twice at the same time, and no host checks its own result. Only an entry that
+        /// was lost with too many hosts is given up, with its check.
         #[test]
         fn each_entry_gets_one_result_although_hosts_are_lost(
             cells in 1..80u32,

@@ -4,26 +4,28 @@ use std::collections::BTreeSet;
 
 /// Maximum number of cells per task, which limits the loss when a node fails.
 const MAX_OF_A_TASK: u32 = 64;
-/// Tasks for each processor, so that the last ones end together.
+/// Number of tasks for each processor, so that all processors finish at about the same time.
 const TASKS_PER_CPU: u32 = 8;
 
 /// Limits of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterLimits {
-    /// `MaxArraySize` of slurm.conf(5): each task of an array has a smaller number.
+    /// `MaxArraySize` of slurm.conf(5): task numbers of an array are smaller than this.
     pub array: u32,
-    /// Tasks of ours in the queue at once: half of `MaxJobCount`, for others have jobs, too.
+    /// Maximum number of queued tasks of fsarena: half of `MaxJobCount`, to leave room for jobs of
+    /// other users.
     pub queued: u32,
 }
 
-/// A job array. Task `t` runs the entries from `first + t * each` on, `each` of them.
+/// A job array. Task `t` runs `entries_per_task` entries, starting at `first + t *
+/// entries_per_task`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// The entry with which task 0 begins.
+    /// First entry of task 0.
     pub first: u32,
-    /// Entries of a task.
+    /// Number of entries per task.
     pub entries_per_task: u32,
-    /// The numbers of its tasks.
+    /// Numbers of the tasks.
     pub tasks: Vec<u32>,
 }
 
@@ -68,7 +70,7 @@ pub fn arrays(
         let within = number % size;
         match arrays.last_mut() {
             Some(last) if (last.first, last.entries_per_task) == (first, task.entries) => {
-                last.tasks.push(within)
+                last.tasks.push(within);
             }
             _ => arrays.push(Array {
                 first,
@@ -110,7 +112,7 @@ mod tests {
             let mut run = Vec::new();
             let mut submissions = 0;
             while !left.is_empty() {
-                // Others are in the queue, and have left it the next time.
+                // Simulate jobs of other users, which leave the queue before the next submission.
                 let queued = if submissions % 2 == 0 { 0 } else { 3000 };
                 let arrays = arrays(&left, 0, USUAL, queued);
                 let count: usize = arrays.iter().map(|array| array.tasks.len()).sum();

@@ -20,8 +20,8 @@ use crate::{Batch, ResultDirectory, ResultState, RunKind};
 const PAUSE: Duration = Duration::from_millis(500);
 /// Interval between checks for Ctrl-C.
 const ATTENTION: Duration = Duration::from_millis(100);
-/// After how many looks at the queue a task that is not in it has ended: a name in a directory on NFS takes a moment to be
-/// seen by other hosts.
+/// Number of polls after which a task missing from the queue has ended. On NFS, new files take a
+/// moment to become visible on other hosts.
 const MISSING_POLLS_UNTIL_ENDED: u32 = 3;
 /// Cells submitted in advance, because results arrive out of order.
 const AHEAD: usize = 1000;
@@ -33,23 +33,23 @@ enum TaskState {
     NotSubmitted,
     /// In the queue, or missing from it for this number of checks.
     Queued(u32),
-    /// It has left the queue without a result.
+    /// The task left the queue without a result.
     Finished,
 }
 
-/// Cells in the arrays of a cluster.
+/// A backend that runs cells in job arrays of a Slurm cluster.
 pub struct SlurmBackend<'r, 'a> {
     batch: &'a Batch,
     cluster: Cluster,
     results: &'r mut ResultDirectory<'a>,
-    /// Cells of a task.
+    /// Number of cells per task.
     each: u32,
-    /// Entries without a result.
+    /// Entries without a result, with the state of their tasks.
     places: BTreeMap<u32, TaskState>,
-    /// Cells that have begun and not ended.
+    /// Started cells that have not ended.
     begun: BTreeMap<CellId, (u32, Option<u32>)>,
     checks: BTreeMap<CellId, u32>,
-    /// The last task of each entry, as Slurm calls it.
+    /// Slurm's name of the last task of each entry.
     tasks: BTreeMap<u32, String>,
     news: VecDeque<CellUpdate>,
     stop: StopFlag,
@@ -60,10 +60,11 @@ pub struct SlurmBackend<'r, 'a> {
 }
 
 impl<'r, 'a> SlurmBackend<'r, 'a> {
-    /// The cells of a directory on a cluster. What of them is in its queue already stays there.
+    /// Creates the backend for the cells of a directory. Cells that are already in the queue stay
+    /// there.
     ///
     /// # Errors
-    /// When the cluster does not answer.
+    /// Returns an error if the cluster does not respond.
     pub fn new(
         batch: &'a Batch,
         results: &'r mut ResultDirectory<'a>,
@@ -116,10 +117,10 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         Ok(slurm)
     }
 
-    /// Cancels what is in the queue.
+    /// Cancels all queued tasks of the plan.
     ///
     /// # Errors
-    /// When Slurm does not answer.
+    /// Returns an error if Slurm does not respond.
     pub fn cancel(&self) -> Result<(), SlurmError> {
         let queued = self.cluster.queued(self.plan())?;
         let jobs: BTreeSet<String> = queued.into_iter().map(|queued| queued.job).collect();
@@ -155,7 +156,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             match place {
                 _ if seen.contains(entry) => *place = TaskState::Queued(0),
                 TaskState::Queued(looks) if *looks + 1 >= MISSING_POLLS_UNTIL_ENDED => {
-                    *place = TaskState::Finished
+                    *place = TaskState::Finished;
                 }
                 TaskState::Queued(looks) => *looks += 1,
                 TaskState::NotSubmitted | TaskState::Finished => {}
@@ -232,7 +233,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         let tasks = arrays::tasks(first, 0, self.each);
         let all = arrays::arrays(&tasks, 0, self.cluster.limits, queued);
         submissions.extend(all.into_iter().map(|array| (array, None)));
-        // A check runs where the cell did not.
+        // A check must run on another host than the first run.
         let mut by_host: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for check in checks {
             if let Some(host) = self.results.first_run_host(check) {
@@ -247,7 +248,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         for (array, but) in submissions {
             let size = u32::try_from(array.tasks.len()).unwrap_or(u32::MAX);
             let is_too_much = queued.saturating_add(size) > self.cluster.limits.queued;
-            // A limit of tasks at a time is one of each array.
+            // Slurm applies a limit of running tasks per array, so submit only one array at a time.
             if is_too_much || (queued > 0 && self.cluster.is_limited()) {
                 break;
             }
@@ -276,7 +277,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         Ok(())
     }
 
-    /// The user asked to stop.
+    /// Stops the session at the user's request.
     fn stop(&mut self) {
         if let Err(error) = self.cancel() {
             let note = format!("{error}; queued tasks continue to run: stop them with scancel");
@@ -288,7 +289,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         }
     }
 
-    /// Waits a moment, or until the user asks to stop.
+    /// Waits for the poll interval, or until the user asks to stop.
     fn pause(&self) {
         let mut waited = Duration::ZERO;
         while waited < PAUSE && !self.stop.load(Ordering::Relaxed) {
@@ -317,7 +318,7 @@ impl CellBackend for SlurmBackend<'_, '_> {
         Ok(None)
     }
 
-    /// Begins a cell, or begins it again.
+    /// Starts a cell, or starts it again.
     fn start(&mut self, cell: &Cell, _: &Test) {
         let first = cell.id.0;
         let first = self
@@ -344,7 +345,7 @@ impl CellBackend for SlurmBackend<'_, '_> {
             }
             match self.look() {
                 Ok(()) => self.complaint = None,
-                // The controller is restarted, or a limit of the user's is reached: both pass.
+                // Usually temporary: a restart of the controller, or a limit of the user.
                 Err(error) => {
                     let complaint = error.to_string();
                     if self.complaint.as_ref() != Some(&complaint) {

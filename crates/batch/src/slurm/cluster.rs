@@ -7,17 +7,17 @@ use std::process::{Command, Output, Stdio};
 use model::Bytes;
 
 use super::arrays::{Array, ClusterLimits};
-use super::queue::{self, Node, QueuedTask};
+use super::queue::{self, QueuedTask, SlurmNode};
 use crate::BatchError;
 use crate::directory::ranges::ranges;
 
-/// The package of Debian's that brings the commands.
+/// Debian package with the Slurm commands.
 const PACKAGE: &str = "slurm-client";
 
-/// Why Slurm cannot be used.
+/// Reason that Slurm cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SlurmError {
-    /// A command is not there.
+    /// A command is missing.
     #[error(
         "{command} cannot be run ({source}): `apt-get install {PACKAGE}`, or run it where the cluster's commands are"
     )]
@@ -35,10 +35,10 @@ pub enum SlurmError {
         /// The error message of the command.
         complaint: String,
     },
-    /// No node can run anything.
+    /// No node can run cells.
     #[error("{0}")]
     NoNode(String),
-    /// The directory is not as it must be.
+    /// The plan directory is invalid.
     #[error(transparent)]
     Batch(#[from] BatchError),
 }
@@ -48,13 +48,13 @@ pub enum SlurmError {
 pub struct SubmitOptions {
     /// The partition.
     pub partition: Option<String>,
-    /// Nodes, as Slurm writes them; no others are used.
+    /// Nodes in Slurm syntax. Other nodes are not used.
     pub nodes: Option<String>,
-    /// Tasks at a time, at most.
+    /// Maximum number of tasks at a time.
     pub max_running_tasks: Option<u32>,
-    /// Further options of sbatch(1).
+    /// Additional options for sbatch(1).
     pub sbatch: Vec<String>,
-    /// Further options of `fsarena work`.
+    /// Additional options for `fsarena work`.
     pub worker: Vec<String>,
 }
 
@@ -65,9 +65,9 @@ pub struct Cluster {
     pub limits: ClusterLimits,
     /// Processors of the nodes that are up.
     pub processors: u32,
-    /// Nodes on which tasks may run, those among them that are down now.
+    /// Nodes that may run tasks, including currently unavailable ones.
     pub nodes: Vec<String>,
-    /// Nodes of the partition that are not to be used.
+    /// Nodes of the partition that must not be used.
     excluded: Vec<String>,
     /// Memory requested per task, if the cluster accounts for memory.
     memory: Option<Bytes>,
@@ -79,15 +79,15 @@ pub struct Submission<'a> {
     pub array: &'a Array,
     /// Its name.
     pub name: String,
-    /// The directory that is worked on.
+    /// The plan directory.
     pub directory: &'a Path,
-    /// The program in it.
+    /// The program in the plan directory.
     pub program: PathBuf,
-    /// Where what it says is kept.
+    /// Directory for the output of the tasks.
     pub log: PathBuf,
-    /// A node that is not to run it.
+    /// A node that must not run the tasks.
     pub but: Option<&'a str>,
-    /// Further options of the worker.
+    /// Additional options of the worker.
     pub worker: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Cluster {
             None => None,
         };
         let wanted: Option<Vec<&str>> = wanted.as_ref().map(|text| text.lines().collect());
-        let is_wanted = |node: &Node| {
+        let is_wanted = |node: &SlurmNode| {
             let wanted = wanted.as_ref();
             wanted.is_none_or(|wanted| wanted.contains(&node.name.as_str()))
         };
@@ -132,7 +132,8 @@ impl Cluster {
             let why = format!("the partition has no node {unknown}: `sinfo --Node` names them");
             return Err(SlurmError::NoNode(why));
         }
-        let (used, excluded): (Vec<Node>, Vec<Node>) = all.into_iter().partition(is_wanted);
+        let (used, excluded): (Vec<SlurmNode>, Vec<SlurmNode>) =
+            all.into_iter().partition(is_wanted);
         let up = || used.iter().filter(|node| node.is_up);
         if up().next().is_none() {
             let why = "no node of the cluster can run tasks at present: `sinfo` shows the reason";
@@ -152,10 +153,10 @@ impl Cluster {
         })
     }
 
-    /// The tasks of a plan in the queue.
+    /// Returns the queued tasks of a plan.
     ///
     /// # Errors
-    /// When the controller does not answer.
+    /// Returns an error if the controller does not respond.
     pub fn queued(&self, plan: &str) -> Result<Vec<QueuedTask>, SlurmError> {
         let words = ["--me", "--array", "--noheader", "--format", queue::FORMAT];
         Ok(queue::queued(&run("squeue", &words)?, plan))
@@ -214,7 +215,7 @@ impl Cluster {
         words
     }
 
-    /// Further options of workers.
+    /// Returns the additional options of workers.
     pub fn worker(&self) -> Vec<String> {
         self.options.worker.clone()
     }
@@ -229,7 +230,7 @@ impl Cluster {
     /// # Errors
     /// Returns an error if Slurm cannot cancel them.
     pub fn cancel(&self, jobs: &[String]) -> Result<(), SlurmError> {
-        /// Longer command lines the kernel does not take.
+        /// Maximum number of ids in one command. The kernel limits the length of a command line.
         const MAX_IDS_PER_COMMAND: usize = 1000;
         for jobs in jobs.chunks(MAX_IDS_PER_COMMAND) {
             let words: Vec<&str> = jobs.iter().map(String::as_str).collect();

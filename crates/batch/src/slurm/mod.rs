@@ -5,7 +5,7 @@
 //! a backend.
 //!
 //! Slurm restarts a task when its node fails (`--requeue`). A task that has left the queue without
-//! results is lost, and `orchestrate` decides whether its cells run again.
+//! results is lost, and [`campaign::run`] decides whether its cells run again.
 
 mod arrays;
 mod backend;

@@ -7,10 +7,10 @@ pub const FORMAT: &str = "%F|%K|%T|%N|%r|%j";
 /// Format of `sinfo --Node`: node, processors, memory in MiB, state.
 pub const NODES: &str = "%N|%c|%m|%T";
 
-/// A task of ours in the queue.
+/// A queued task of fsarena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedTask {
-    /// The number of its array.
+    /// Number of the job array.
     pub job: String,
     /// Number of the task in the array.
     pub number: u32,
@@ -22,14 +22,14 @@ pub struct QueuedTask {
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct SlurmNode {
     /// Its name.
     pub name: String,
     /// Its processors.
     pub processors: u32,
     /// Memory in MiB; 1 if the cluster does not account for memory.
     pub memory: u64,
-    /// Whether jobs can run there.
+    /// Whether the node can run jobs.
     pub is_up: bool,
 }
 
@@ -79,20 +79,20 @@ pub fn limits(text: &str) -> ClusterLimits {
 }
 
 /// Parses the output of sinfo(1) and returns each node once.
-pub fn nodes(text: &str) -> Vec<Node> {
-    let mut nodes: Vec<Node> = text.lines().filter_map(node).collect();
+pub fn nodes(text: &str) -> Vec<SlurmNode> {
+    let mut nodes: Vec<SlurmNode> = text.lines().filter_map(node).collect();
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     nodes.dedup_by(|a, b| a.name == b.name);
     nodes
 }
 
-fn node(line: &str) -> Option<Node> {
+fn node(line: &str) -> Option<SlurmNode> {
     const DOWN: [&str; 4] = ["down", "drain", "fail", "maint"];
     let mut fields = line.trim().split('|');
     let (name, processors) = (fields.next()?, fields.next()?.parse().ok()?);
     let memory = fields.next()?.trim_end_matches('+').parse().ok()?;
     let state = fields.next()?.to_ascii_lowercase();
-    Some(Node {
+    Some(SlurmNode {
         name: name.to_owned(),
         processors,
         memory,

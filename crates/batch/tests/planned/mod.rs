@@ -1,4 +1,4 @@
-//! A plan whose cells are run in memory.
+//! A plan whose cells run in memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn campaign(rounds: u32) -> Campaign {
     in_memory::campaign(contenders.into(), rounds)
 }
 
-/// Where flushing costs nothing, if there is such a place.
+/// Creates a directory in memory if possible, because flushing is free there.
 pub fn in_memory_directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() {

@@ -20,21 +20,21 @@ use crate::plan::{work, writes};
 pub struct TestCost {
     /// The suite.
     pub suite: String,
-    /// The test, or the sweep.
+    /// The test or sweep.
     pub test: String,
     /// Number of sweep points; 0 if the test is not a sweep.
     pub points: u64,
-    /// The most phases that a point has.
+    /// Maximum number of phases of a point.
     pub phases: u64,
-    /// Cells over all contenders and rounds.
+    /// Number of cells, over all contenders and rounds.
     pub cells: u64,
     /// Work of all cells, including the expected repetitions.
     pub work: WorkEstimate,
     /// Bytes written by all cells without repetitions.
     pub least_written: Bytes,
-    /// Space that the largest point needs.
+    /// Space needed by the largest point.
     pub space: Bytes,
-    /// About how long all cells take, one after the other.
+    /// Estimated time if all cells run one after another.
     pub time: Nanos,
 }
 
@@ -45,39 +45,39 @@ pub struct Cost {
     pub contenders: u64,
     /// Rounds.
     pub rounds: u64,
-    /// Cells in all.
+    /// Total number of cells.
     pub cells: u64,
     /// Work of all cells, including the expected repetitions.
     pub work: WorkEstimate,
-    /// Bytes written before the first cell: images are filled once.
+    /// Bytes written before the first cell, because images are filled once.
     pub preparation: Bytes,
     /// Bytes written without repetitions, including the preparation.
     pub least_written: Bytes,
-    /// Space that the largest test needs.
+    /// Space needed by the largest test.
     pub space: Bytes,
-    /// About how long all takes.
+    /// Estimated total time.
     pub time: Nanos,
-    /// Cells that run side by side.
+    /// Number of cells that run in parallel.
     #[serde(rename = "abreast")]
     pub parallel_cells: u64,
     /// Assumed speed for cells that never ran before.
     pub pace: ThroughputModel,
-    /// From what the time is known.
+    /// Source of the time estimate.
     pub basis: ForecastSource,
     /// The tests, in the order of the suites.
     pub tests: Vec<TestCost>,
 }
 
 impl Cost {
-    /// Whether the campaign is so large that one wants to know before it begins: a sweep, more than
-    /// ten minutes, or more than 100 GB to move.
+    /// Returns true if the estimate should be shown before the start: for a sweep, for more than
+    /// ten minutes, or for more than 100 GB.
     pub fn is_large(&self) -> bool {
         self.tests.iter().any(|test| test.points > 0)
             || self.time > Nanos::from_secs(600)
             || self.work.total_bytes() > Bytes(100_000_000_000)
     }
 
-    /// Bytes that are written in all.
+    /// Returns the total number of bytes written.
     pub const fn written(&self) -> Bytes {
         Bytes(self.work.written.0.saturating_add(self.preparation.0))
     }
@@ -162,7 +162,7 @@ fn preparation(campaign: &Campaign) -> Bytes {
 pub struct CostInputs {
     /// Whether cells write to disks of this machine that wear out.
     pub wears: bool,
-    /// Whether what is copied in is read from another disk.
+    /// Whether cells copy from a separate source disk.
     pub has_source: bool,
     /// Bytes written by one `mkfs`, averaged over the contenders.
     pub mkfs: Bytes,
@@ -267,7 +267,7 @@ fn add(sum: &mut TestCost, one: &TestCost) {
 /// Assumed standard deviation of the rates of passes, as a share of their mean: observed for short
 /// phases on machines with other load.
 const VARIATION: f64 = 0.25;
-/// Half the width of a 95 % interval, in standard errors.
+/// Half width of a 95 % interval, in standard errors.
 const NORMAL: f64 = 1.96;
 
 /// Estimates the number of passes: until the phase is long enough and its passes agree, within its
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::plan::fixture::campaign;
 
-    /// Half a gigabyte a second, and half a second around each cell.
+    /// A model of 500 MB/s, with half a second of overhead per cell.
     const EVEN: ThroughputModel = ThroughputModel {
         throughput: 500e6,
         cached: 500e6,
@@ -352,7 +352,8 @@ mod tests {
         assert_eq!((cost.cells, cost.tests.len()), (12, 2));
         assert_eq!(cost.work.written, Bytes(12_000_000_000));
         assert_eq!(cost.work.operations, 12_000);
-        // Two seconds at 500 MB/s and half a second around them, twelve times, once the image is filled.
+        // Twelve cells of two seconds at 500 MB/s and half a second of overhead, after the image is
+        // filled.
         let filling = campaign(3, 2, 2, 1).size.0 * 2;
         assert_eq!(cost.time, Nanos(Nanos::from_secs(30).0 + filling));
         assert_eq!(cost.written().0, 12_000_000_000 + filling / 2);
@@ -436,7 +437,8 @@ mod tests {
         assert_eq!(seconds(&repeated, 25_000_000), 0.1, "no more time");
     }
 
-    /// Copies of 401 GB were announced as 4 GB, for each phase was counted once.
+    /// Regression test: copies of 401 GB were announced as 4 GB, because each phase was counted
+    /// once.
     #[test]
     fn includes_bytes_written_by_repetitions() {
         let mut campaign = writing(1, 5);

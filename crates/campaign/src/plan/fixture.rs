@@ -6,7 +6,8 @@ use model::{
     Suite, Test,
 };
 
-/// A campaign of the given measures; names are `fs0`, `test0` and so on.
+/// Returns a campaign with these numbers of contenders, tests and rounds. Names are `fs0`, `test0`
+/// and so on.
 pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Campaign {
     Campaign {
         name: "fixture".into(),
@@ -45,7 +46,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
     }
 }
 
-/// A guest in virtual time.
+/// Returns a guest in virtual time.
 pub fn guest_in_memory() -> GuestConfig {
     let model = DiskModel {
         command: model::Nanos(10_000),

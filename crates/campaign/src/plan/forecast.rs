@@ -24,20 +24,20 @@ const OVERDUE_FRACTION: f64 = 0.15;
 /// Durations of cells in earlier campaigns under the same conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastDurations {
-    /// By names of contender and test.
+    /// Duration by names of contender and test.
     pub cells: BTreeMap<(String, String), Nanos>,
-    /// The campaigns, the newest first.
+    /// The campaigns, newest first.
     pub campaigns: Vec<CampaignId>,
 }
 
-/// From what the times of a campaign's cells are known before it begins.
+/// Sources of the cell durations before a campaign starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForecastSource {
-    /// Pairs of a contender and a test.
+    /// Number of pairs of a contender and a test.
     pub pairs: u64,
-    /// Of these, those that earlier campaigns have run.
+    /// Number of pairs that ran in earlier campaigns.
     pub remembered: u64,
-    /// These campaigns, the newest first.
+    /// The earlier campaigns, newest first.
     pub campaigns: Vec<CampaignId>,
     /// Whether a pair that never ran uses a driver in user space.
     pub fuse: bool,
@@ -48,51 +48,51 @@ pub struct ForecastSource {
 pub struct Forecast {
     contenders: BTreeMap<String, usize>,
     tests: BTreeMap<String, usize>,
-    /// The pairs of contender and test, the tests of each contender side by side.
-    pairs: Vec<Pair>,
+    /// Pairs of contender and test, grouped by contender.
+    pairs: Vec<ContenderTest>,
     basis: ForecastSource,
-    /// Finished cells that were run, and those that a cache served.
+    /// Number of finished cells that were run, and of those from a cache.
     run: u64,
     served: u64,
     /// Cached forecast in seconds for each pair, and the number of finished cells it is based on.
     known: RefCell<Option<(u64, Vec<f64>)>>,
 }
 
-/// A contender in a test.
+/// A pair of a contender and a test.
 #[derive(Clone, Debug)]
-struct Pair {
-    /// Seconds that a cell is assumed to take.
+struct ContenderTest {
+    /// Assumed seconds per cell.
     assumed: f64,
     /// Seconds per cell in an earlier campaign.
     remembered: Option<f64>,
-    /// Seconds that the finished ones took.
+    /// Duration of the finished cells, in seconds.
     own: Vec<f64>,
     /// Whether a cell succeeded. A pair with only early failures is not used to predict others.
     is_typical: bool,
-    /// Cells that are not finished.
+    /// Number of unfinished cells.
     left: u64,
     /// Indices of the effects that the pair shares with other pairs.
-    levels: [usize; Effects::KINDS],
+    levels: [usize; DurationEffects::KINDS],
 }
 
-impl Pair {
+impl ContenderTest {
     /// Returns the observed duration, or `None` if no cell was observed.
     fn seen(&self) -> Option<f64> {
         median(&self.own).or(self.remembered)
     }
 }
 
-/// A cell that runs, and for how long it has.
+/// A running cell and its elapsed time.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveCell<'a> {
     /// The cell.
     pub cell: &'a Cell,
-    /// Since it began.
+    /// Time since the start of the cell.
     pub elapsed: Nanos,
 }
 
 impl Forecast {
-    /// Before any cell has run, and before any is planned.
+    /// Creates the forecast of a campaign without planned or finished cells.
     pub fn new(campaign: &Campaign, pace: ThroughputModel, experience: &PastDurations) -> Self {
         let conditions = CostInputs::from_campaign(campaign);
         let tests: Vec<_> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
@@ -117,13 +117,13 @@ impl Forecast {
                     true => 0.0,
                     false => ageing_time(campaign, contender, pace).as_secs_f64(),
                 };
-                pairs.push(Pair {
+                pairs.push(ContenderTest {
                     assumed: assumed[place] + ageing,
                     remembered: remembered.map(|time| time.as_secs_f64()),
                     own: Vec::new(),
                     is_typical: false,
                     left: 0,
-                    levels: Effects::levels(driver, number, place, tests.len()),
+                    levels: DurationEffects::levels(driver, number, place, tests.len()),
                 });
             }
         }
@@ -151,7 +151,7 @@ impl Forecast {
         }
     }
 
-    /// From what times are known before the first cell has run.
+    /// Returns the sources of the durations before the first cell.
     pub const fn basis(&self) -> &ForecastSource {
         &self.basis
     }
@@ -181,7 +181,7 @@ impl Forecast {
         pair.is_typical |= result.status == Status::Ok;
     }
 
-    /// About how long one cell takes of each contender in each test, by their names.
+    /// Estimates the duration of one cell for each contender and test, by name.
     pub fn cells(&self) -> BTreeMap<(&str, &str), Nanos> {
         let times = self.times();
         let contenders = self.contenders.iter();
@@ -194,7 +194,7 @@ impl Forecast {
             .collect()
     }
 
-    /// About how long these cells take, one after another.
+    /// Estimates the total duration of these cells if they run one after another.
     pub fn total_time<'a>(&self, cells: impl IntoIterator<Item = &'a Cell>) -> Nanos {
         let times = self.times();
         let known = cells.into_iter().filter_map(|cell| self.place(cell));
@@ -222,8 +222,8 @@ impl Forecast {
         let (abreast, mean) = (abreast.max(1) as f64, work / cells.max(1) as f64);
         let left = match waiting {
             0 => longest,
-            // A cache that has served some will serve others. At the end, half of a cell's time is spent waiting for
-            // the last ones.
+            // The share of cells from the cache is assumed to continue. At the end, half of a
+            // cell's duration is spent waiting for the last cells.
             _ => {
                 let work = work * (1.0 - self.served as f64 / (self.served + self.run + 1) as f64);
                 (work + (abreast - 1.0) * mean / 2.0) / abreast
@@ -248,9 +248,9 @@ impl Forecast {
     }
 
     fn times_now(&self) -> Vec<f64> {
-        let effects = Effects::of(&self.pairs);
+        let effects = DurationEffects::of(&self.pairs);
         let since = self.drift();
-        let time = |pair: &Pair| match (median(&pair.own), pair.remembered) {
+        let time = |pair: &ContenderTest| match (median(&pair.own), pair.remembered) {
             (Some(own), _) => own,
             (None, Some(remembered)) => remembered * since,
             (None, None) => pair.assumed * effects.factor(&pair.levels),
@@ -273,22 +273,23 @@ impl Forecast {
 }
 
 /// Deviations shared by pairs, as logarithms of the ratio of observed to assumed duration.
-struct Effects(Vec<f64>);
+struct DurationEffects(Vec<f64>);
 
-impl Effects {
-    /// All pairs, and those of a kind of driver, of a contender, of a test, of a kind of driver in a test.
+impl DurationEffects {
+    /// Number of kinds of effects: all pairs, driver kind, contender, test, and driver kind in a
+    /// test.
     const KINDS: usize = 5;
     /// Prior standard deviation of each kind of effect, of the logarithm: a test may take half or
     /// twice the assumed time, and contenders differ by several times.
     const SPREAD: [f64; Self::KINDS] = [0.5, 0.5, 0.7, 0.5, 0.4];
     /// Standard deviation of the rest that the effects do not explain.
     const RESIDUAL_SD: f64 = 0.3;
-    /// Rounds until the effects agree with each other.
+    /// Number of iterations until the effects converge.
     const ROUNDS: u32 = 40;
-    /// Kinds of drivers.
+    /// Number of driver kinds.
     const DRIVERS: usize = 2;
 
-    /// The places of a pair's effects.
+    /// Returns the indices of a pair's effects.
     fn levels(
         driver: DriverKind,
         contender: usize,
@@ -310,7 +311,7 @@ impl Effects {
 
     /// Estimates the effects from the observed pairs, by Gauss–Seidel iteration on the equations of
     /// the ridge regression.
-    fn of(pairs: &[Pair]) -> Self {
+    fn of(pairs: &[ContenderTest]) -> Self {
         let seen = pairs.iter().filter_map(|pair| {
             let counts = pair.is_typical || pair.own.is_empty();
             let seen = pair.seen().filter(|time| counts && *time > 0.0)?;
@@ -357,7 +358,7 @@ impl Effects {
     }
 }
 
-/// About how long ageing a contender takes before a test.
+/// Estimates the time for ageing a contender before a test.
 fn ageing_time(campaign: &Campaign, contender: &Contender, pace: ThroughputModel) -> Nanos {
     let written = writes::ageing_estimate(campaign, contender).0 as f64;
     pace.wall_time(nanos(written / pace.throughput))
@@ -367,7 +368,7 @@ fn nanos(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9).round() as u64)
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// Returns the median. For an even number, this is the mean of the two middle values.
 fn median(times: &[f64]) -> Option<f64> {
     let mut times = times.to_vec();
     times.sort_unstable_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use super::*;
 use crate::plan::fixture::campaign;
 use crate::plan::plan;
 
-/// Two seconds around each cell, and nothing in it: tests of the fixture have no phases.
+/// Returns a model with this overhead per cell. Tests of the fixture have no phases.
 fn pace(seconds: u64) -> ThroughputModel {
     ThroughputModel {
         cell: Nanos::from_secs(seconds),
@@ -22,7 +22,7 @@ fn result(seconds: u64, status: Status) -> CellResult {
     }
 }
 
-/// A forecast for a campaign of these measures, each cell assumed to take ten seconds, and its plan.
+/// Returns a forecast with ten seconds assumed per cell, and the plan of its campaign.
 fn forecast(contenders: usize, tests: usize, rounds: u32) -> (Forecast, Vec<Cell>) {
     let campaign = campaign(contenders, tests, rounds, 1);
     let cells = plan(&campaign);
@@ -35,7 +35,7 @@ fn left(forecast: &Forecast) -> f64 {
     forecast.time_left(&[], 1).0.as_secs_f64()
 }
 
-/// Ten seconds for each cell of the first test, one hundred for each of the others.
+/// Returns the duration of a cell: ten seconds in the first test, one hundred in the others.
 fn seconds(cell: &Cell) -> u64 {
     if cell.test == "test0" { 10 } else { 100 }
 }
@@ -59,7 +59,7 @@ fn a_finished_round_predicts_the_next() {
     assert_eq!(left(&forecast), 3.0 * 10.0 + 3.0 * 100.0);
 }
 
-/// A million cells were looked at after each of them.
+/// Regression test: with a million cells, the forecast was recomputed after each of them.
 #[test]
 fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
     let (mut forecast, cells) = forecast(1, 1, 2000);

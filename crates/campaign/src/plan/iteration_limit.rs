@@ -5,7 +5,8 @@ use model::{Bytes, Phase, Test, WorkEstimate};
 
 use crate::plan::work;
 
-/// A phase that writes more at a time is not repeated: what it is made of has averaged already.
+/// Maximum bytes written by a phase that is repeated. A larger phase already averages over its own
+/// operations.
 pub const MAX_REPEATED: Bytes = Bytes::mib(256);
 
 /// Returns the test with its repetitions limited to `budget` bytes in total; each phase still runs

@@ -1,4 +1,4 @@
-//! The order in which cells run, and the seed that each one works from.
+//! The order of the cells, and the seed of each cell.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     numbered(cells, 0)
 }
 
-/// Most cells of a campaign. At half a second each they take a week; a plan of many more does not fit the
-/// memory of a small machine.
+/// Maximum number of cells of a campaign. At half a second each they take a week; the plan of many
+/// more cells does not fit into the memory of a small machine.
 pub const MAX_CELLS: u64 = 1_000_000;
 
 /// Maximum number of rounds within a budget; more rounds rarely settle an answer.
@@ -51,7 +51,7 @@ pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell>
     numbered(all_cells_of_round(campaign, round), planned)
 }
 
-/// The cells of one more round that are wanted, those of each test together, in the order in which they run.
+/// Returns the wanted cells of one more round, grouped by test, in the order of execution.
 pub fn cells_of_round(
     campaign: &Campaign,
     round: u32,
@@ -75,7 +75,7 @@ fn numbered(mut cells: Vec<Cell>, first: u32) -> Vec<Cell> {
     cells
 }
 
-/// The planned cells that are not among the finished ones, in the order of the plan.
+/// Returns the unfinished cells, in the order of the plan.
 pub fn remaining(cells: &[Cell], done: &BTreeSet<CellId>) -> Vec<Cell> {
     cells
         .iter()
@@ -84,7 +84,7 @@ pub fn remaining(cells: &[Cell], done: &BTreeSet<CellId>) -> Vec<Cell> {
         .collect()
 }
 
-/// One round's cells, all with the number 0.
+/// Returns the cells of one round, all with the number 0.
 fn all_cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
     let mut order = SeededRng::substream(campaign.seed, &format!("order of round {round}"));
     let mut tests: Vec<&Test> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
@@ -110,7 +110,8 @@ fn all_cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
     cells
 }
 
-/// The contender has no part in it: all get the same names, sizes and order.
+/// Returns the seed of a cell, which does not depend on the contender. All contenders get the same
+/// names, sizes and order.
 fn cell_seed(seed: u64, round: u32, test: &Test) -> u64 {
     let purpose = format!("round {round} of {}/{}", test.suite, test.name);
     SeededRng::substream(seed, &purpose).next_u64()
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(orders.len(), 4);
     }
 
-    /// An order that changes silently would make two versions' campaigns incomparable.
+    /// If the order changed silently, campaigns of two versions would not be comparable.
     #[test]
     fn the_order_of_a_known_campaign() {
         let lines: Vec<String> = plan(&campaign(3, 2, 2, 2026))

@@ -40,7 +40,7 @@ pub struct ThroughputModel {
     pub fuse: f64,
     /// Real seconds per second of the measured clock.
     pub slowdown: f64,
-    /// Whether the throughput was measured on this machine, and not assumed.
+    /// Whether the throughput was measured on this machine. If not, it is assumed.
     pub measured: bool,
 }
 
@@ -86,8 +86,8 @@ impl ThroughputModel {
         }
     }
 
-    /// In a guest whose instructions are emulated, in real time. Two system calls with a copy of 4 KiB took 19 µs on
-    /// the machine of [`ThroughputModel::default`].
+    /// Returns the speeds of a guest with emulated instructions, in real time. Two system calls
+    /// with a copy of 4 KiB took 19 µs on the machine of [`ThroughputModel::default`].
     fn emulated() -> Self {
         Self {
             throughput: 200e6,
@@ -107,7 +107,7 @@ impl ThroughputModel {
     /// guest are the same on every machine. The times of the guest itself and the slowdown are
     /// processor time of QEMU 7.2 on the machine of [`ThroughputModel::default`].
     fn in_virtual_time(guest: &GuestConfig) -> Self {
-        /// Bytes per second that a processor moves between program and disk.
+        /// Bytes per second that a processor copies between program and disk.
         const COPIED: f64 = 750e6;
         let model = guest.model();
         let latency = model.map_or(0, |model| typical_request(model).0);
@@ -129,7 +129,8 @@ impl ThroughputModel {
         }
     }
 
-    /// About how long one pass of a phase takes, in the time that it is measured in: no longer than its limit.
+    /// Estimates the duration of one pass of a phase, at most its time limit. The duration is in
+    /// the time that the phase is measured in.
     pub(crate) fn iteration_time(&self, phase: &Phase, work: WorkEstimate) -> Nanos {
         let pass = Nanos((self.seconds(phase, work) * 1e9) as u64);
         phase.at_most.map_or(pass, |limit| pass.min(limit))

@@ -3,7 +3,7 @@
 use model::op::FsState;
 use model::{Test, WorkEstimate};
 
-/// The work of each phase of a test, in order.
+/// Estimates the work of each phase of a test, in order.
 pub(crate) fn estimate_phases(test: &Test) -> Vec<WorkEstimate> {
     let mut things = FsState::default();
     let phases = test.phases.iter();

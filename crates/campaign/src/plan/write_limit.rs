@@ -13,7 +13,7 @@ pub const DEFAULT_WRITE_LIMIT: Bytes = Bytes(1_500_000_000_000);
 /// Default limit as a multiple of the estimate.
 const DEFAULT_LIMIT_FACTOR: u64 = 2;
 
-/// Whether cells write to disks of this machine's, and not to a guest's memory.
+/// Returns true if cells write to disks of this machine, and not to the memory of a guest.
 pub fn writes_to_host_disks(campaign: &Campaign) -> bool {
     let guest = campaign.guest.as_ref();
     guest.is_none_or(|guest| guest.model().is_none())
@@ -48,19 +48,19 @@ fn rounds_within(campaign: &Campaign, cost: &Cost) -> u64 {
     budget.div_ceil(cost.time.0.max(1)).max(1)
 }
 
-/// A campaign writes more than it may, even if no phase is repeated.
+/// The error that a campaign would exceed its write limit even without repeating phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLimitExceeded {
     /// Bytes written without repetitions.
     pub min_bytes: Bytes,
-    /// The limit, where the user has named one.
+    /// The limit, if given by the user.
     pub named: Option<Bytes>,
 }
 
 impl fmt::Display for WriteLimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let least = rounded_up(self.min_bytes);
-        // Filesystems write more than the data: metadata, journals, what mkfs writes.
+        // Filesystems write more than the data: metadata, journals and the output of mkfs.
         let enough = Bytes(self.min_bytes.0.saturating_add(self.min_bytes.0 / 4));
         match self.named {
             Some(most) => write!(
@@ -73,7 +73,7 @@ impl fmt::Display for WriteLimitExceeded {
                 rounded_up(DEFAULT_WRITE_LIMIT)
             )?,
         }
-        // No such size is read from an option.
+        // No option accepts a size this large.
         let allow = match enough > Bytes::MAX_UNITS {
             true => String::new(),
             false => format!("--max-written \"{}\", or ", rounded_up(enough)),

@@ -8,10 +8,11 @@ use model::{
 
 use crate::plan::work;
 
-/// With discards off, a loop device refuses to zero by itself; the kernel counts what it then writes a second time.
+/// Factor of the bytes counted on a loop device. With discards off, the device cannot zero blocks
+/// itself, so the kernel writes the zeros and counts them twice.
 const COUNTED_ON_LOOP: u64 = 2;
 
-/// About what one `mkfs` of a contender writes, as the device counts it.
+/// Estimates the bytes that one `mkfs` of a contender writes, as counted by the device.
 pub fn mkfs_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
     let commands = &contender.filesystem.commands;
     if campaign.backend == BackendKind::Dir || commands.mkfs.is_empty() || !commands.need_device() {
@@ -66,7 +67,7 @@ pub struct WriteEstimates {
     mkfs: BTreeMap<String, u64>,
     /// Bytes written by ageing each contender.
     ages: BTreeMap<String, u64>,
-    /// By suite and test.
+    /// Writes by suite and test.
     tests: BTreeMap<String, BTreeMap<String, TestWrites>>,
 }
 
@@ -170,7 +171,8 @@ mod tests {
         }
     }
 
-    /// One contender on an image of 64 MiB, and one test that writes a million bytes and has these phases besides.
+    /// Returns a campaign of one contender on an image of 64 MiB. Its test writes a million bytes
+    /// and has these additional phases.
     fn campaign(more: Vec<Op>) -> Campaign {
         let mut campaign = fixture::campaign(1, 1, 1, 1);
         let commands = &mut campaign.contenders[0].filesystem.commands;

@@ -19,7 +19,8 @@ pub trait CellBackend {
         self.parallel_cells()
     }
 
-    /// Whether it can run this cell in this session; what it cannot is left for another.
+    /// Returns true if the backend can run this cell in this session. Other cells are left for
+    /// another host.
     fn can_run(&self, _cell: &Cell) -> bool {
         true
     }
@@ -48,15 +49,15 @@ pub trait CellBackend {
 /// An update of the running cells.
 #[derive(Debug)]
 pub enum CellUpdate {
-    /// Something happens in a cell.
+    /// An event of a running cell.
     Event(CellId, CellEvent),
-    /// A cell has its result.
+    /// A cell finished with a result.
     Finished(CellId, Box<CellResult>),
-    /// A cell has none.
+    /// A cell ended without a result.
     Aborted(CellId, AbortReason),
     /// The outcome of a cell is unknown: the connection to its machine was lost, and all its
     /// processes there have ended.
     ConnectionLost(CellId, String),
-    /// Something for the user that is about no cell.
+    /// A message to the user that does not concern a cell.
     Note(String),
 }

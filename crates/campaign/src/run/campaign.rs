@@ -28,22 +28,23 @@ const FORECAST_THROTTLE_ABOVE: usize = 1000;
 /// Minimum interval between estimates when many cells run in parallel.
 const MIN_FORECAST_INTERVAL: Nanos = Nanos::from_secs(1);
 
-/// How a campaign ended.
+/// End of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CampaignEnd {
     /// Every cell has a result.
     Complete,
-    /// The user asked to stop, or the backend takes no more in this session; the rest can be run later.
+    /// The user asked to stop, or the backend accepts no more cells in this session. The remaining
+    /// cells can run later.
     Interrupted,
 }
 
-/// Why a campaign ended before that.
+/// Reason that a campaign ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError<L: std::error::Error, B: std::error::Error> {
-    /// A result could not be kept.
+    /// A result could not be stored.
     #[error("{0}")]
     Ledger(L),
-    /// The machine could not be looked at, or measured.
+    /// The machine could not be inspected or calibrated.
     #[error("{0}")]
     Backend(B),
     /// A cell could not run, or its result would be meaningless, for a reason unrelated to its
@@ -58,26 +59,29 @@ pub struct RunLimits {
     /// Maximum bytes written to disks that wear out, over all sessions; `None` if cells write to
     /// memory.
     pub written: Option<Bytes>,
-    /// Whether the user has named that limit: a cell that may pass it does not begin.
+    /// Whether the user gave that limit. If so, a cell that could exceed it does not start.
     pub named: bool,
     /// Bytes that each session writes before its first cell.
     pub preparation: Bytes,
-    /// How fast the machine is taken to be.
+    /// Assumed speed of the machine.
     pub pace: ThroughputModel,
     /// Durations of cells in earlier campaigns.
     pub experience: PastDurations,
     /// Use cases whose answers the budget is spent on, in addition to those of the test categories.
     pub uses: Vec<UseCase>,
-    /// Whether a machine that does something else ends the campaign.
+    /// Whether the campaign ends if other programs keep the machine busy.
     pub exclusive: bool,
 }
 
-/// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
+/// Runs every planned cell that has no result, and adds rounds if the campaign's stopping rule or
+/// budget needs them.
 ///
-/// Each result is kept before the next cell begins that takes its place. Cells begin in the order of the plan.
+/// Cells start in the order of the plan. Each result is stored before the next cell takes its
+/// place.
 ///
 /// # Errors
-/// See [`Error`]. Cells that still run then are ended when the backend is dropped.
+/// Returns the errors of [`CampaignError`]. Cells that are still running end when the backend is
+/// dropped.
 pub fn run<L: ResultSink, B: CellBackend>(
     ledger: &mut L,
     backend: &mut B,
@@ -97,7 +101,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
     }
     let writes = WriteEstimates::from_campaign(&stored.campaign);
     let earlier = stored.total_cell_time();
-    let mut run = Run {
+    let mut run = CampaignRun {
         uses: &limits.uses,
         exclusive: limits.exclusive,
         begun: clock::now(),
@@ -164,8 +168,8 @@ fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
     )
 }
 
-/// A campaign that runs.
-struct Run<'a, L, B> {
+/// A running campaign.
+struct CampaignRun<'a, L, B> {
     ledger: &'a mut L,
     backend: &'a mut B,
     observer: &'a dyn Observer,
@@ -173,37 +177,38 @@ struct Run<'a, L, B> {
     campaign: Campaign,
     plan: Vec<Cell>,
     finished: BTreeSet<CellId>,
-    running: BTreeMap<CellId, Running>,
+    running: BTreeMap<CellId, RunningCells>,
     /// Whether the harness and the raw device were measured.
     calibrated: bool,
     /// Bytes written to disks that wear out, if cells write to any.
     written: Option<WriteBudget>,
     /// Expected bytes written by each cell.
     writes: WriteEstimates,
-    /// About how long cells take.
+    /// Forecast of cell durations.
     forecast: Forecast,
-    /// Which cells are run again.
+    /// Budget for rerunning disturbed cells.
     again: RerunBudget,
-    /// The uses whose answers a budget is spent on.
+    /// Use cases whose answers the budget is spent on.
     uses: &'a [UseCase],
-    /// Whether a machine that does something else ends the campaign.
+    /// Whether the campaign ends if other programs keep the machine busy.
     exclusive: bool,
-    /// When this session began, on the clock of [`clock::now`].
+    /// Start of this session, on the clock of [`clock::now`].
     begun: Nanos,
     /// Time taken by the cells of earlier sessions.
     earlier: Nanos,
-    /// Cells of the present round that could settle something, the contenders of a test together; not planned yet.
+    /// Cells of the current round that could settle an open answer, grouped by test. Not planned
+    /// yet.
     blocks: VecDeque<Vec<Cell>>,
     /// Suite and name of tests that do not fit into the budget.
     left_out: BTreeSet<(String, String)>,
-    /// Whether it was said that cells are put off which another host runs.
+    /// Whether the note about cells that another host runs was sent.
     is_put_off_told: bool,
     /// The latest estimate of the remaining time, and the time at which it was made.
     estimated: CellOf<Option<(Nanos, (Nanos, Nanos))>>,
 }
 
-/// A cell that runs.
-struct Running {
+/// A running cell.
+struct RunningCells {
     cell: Cell,
     /// The test, with its repetitions reduced to the remaining write budget.
     test: Test,
@@ -211,7 +216,7 @@ struct Running {
     attempts: u32,
     /// The first result, if the cell is running again because of a disturbance.
     first: Option<CellResult>,
-    /// When it was started, on the clock of [`clock::now`].
+    /// Start of the cell, on the clock of [`clock::now`].
     since: Nanos,
 }
 
@@ -230,7 +235,7 @@ enum NextStep {
 type Outcome<T, L, B> =
     Result<T, CampaignError<<L as ResultSink>::Error, <B as CellBackend>::Error>>;
 
-impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
+impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
     fn rounds(&mut self) -> Outcome<CampaignEnd, L, B> {
         let environment = self.backend.environment().map_err(CampaignError::Backend)?;
         let begun = self.ledger.begin_session(&environment);
@@ -245,7 +250,8 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         }
     }
 
-    /// Measures, before the first cell, what the harness costs and the raw device can do, and keeps it; once.
+    /// Measures the harness overhead and the raw device once, before the first cell, and stores the
+    /// result.
     fn calibrate(&mut self) -> Outcome<(), L, B> {
         if self.calibrated || self.is_to_stop() {
             return Ok(());
@@ -271,7 +277,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         Ok(())
     }
 
-    /// Runs the cells that are planned and have no result.
+    /// Runs the planned cells that have no result.
     fn planned_cells(&mut self) -> Outcome<CampaignEnd, L, B> {
         let remaining = crate::plan::remaining(&self.plan, &self.finished);
         let (taken, left) = remaining
@@ -299,7 +305,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
                     over = NextStep::Withdrawn(reason);
                 }
                 NextStep::Interrupted if matches!(over, NextStep::GoOn) => {
-                    over = NextStep::Interrupted
+                    over = NextStep::Interrupted;
                 }
                 NextStep::Interrupted => {}
                 NextStep::Later(cell) => waiting.push_back(cell),
@@ -328,7 +334,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
             Err(reason) => return NextStep::Withdrawn(reason),
         };
         self.backend.start(&cell, &test);
-        let running = Running {
+        let running = RunningCells {
             test,
             attempts: 1,
             first: None,
@@ -468,9 +474,9 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         Some(cell)
     }
 
-    /// Keeps a result before anything else happens.
+    /// Stores a result before anything else happens.
     fn keep(&mut self, id: CellId, result: &CellResult) -> Outcome<NextStep, L, B> {
-        let Some(Running { cell, .. }) = self.running.remove(&id) else {
+        let Some(RunningCells { cell, .. }) = self.running.remove(&id) else {
             return Ok(NextStep::GoOn);
         };
         self.ledger
@@ -534,7 +540,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         }
     }
 
-    /// About how long cells take that the backend runs together.
+    /// Estimates the duration of these cells when the backend runs them in parallel.
     fn time_of(&self, cells: &[Cell]) -> Nanos {
         let abreast = (self.backend.parallel_cells() as u64).max(1);
         Nanos(self.forecast.total_time(cells).0 / abreast)
@@ -567,7 +573,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         if self.blocks.is_empty() {
             let results = self.ledger.load().map_err(CampaignError::Ledger)?;
             let mut blocks = rounds::next(&results, self.uses);
-            // As many as possible get their turn.
+            // Shortest tests first, so that as many as possible fit into the budget.
             blocks.sort_by_key(|block| self.time_of(block));
             self.blocks = blocks.into();
             let open = self.blocks.make_contiguous();
@@ -636,7 +642,7 @@ impl<L: ResultSink, B: CellBackend> Run<'_, L, B> {
         }
     }
 
-    /// About how much time is left, and passes until the next cell ends.
+    /// Estimates the remaining time, and the time until the next cell ends.
     fn time_left(&self) -> (Nanos, Nanos) {
         if let Some((estimated, left)) = self.estimated.get()
             && self.running.len() >= FORECAST_THROTTLE_ABOVE

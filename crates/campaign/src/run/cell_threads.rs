@@ -1,4 +1,4 @@
-//! Runs cells in threads of this process, one for each cell, for a backend whose work is a function.
+//! Runs each cell in its own thread of this process, for a backend whose work is a function.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn attend(
     let end = match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(result)) => CellUpdate::Finished(cell.id, Box::new(result)),
         Ok(Err(stopped)) => CellUpdate::Aborted(cell.id, stopped),
-        // Without a word, the campaign would wait for ever.
+        // Without an update, the campaign would wait forever.
         Err(_) => CellUpdate::ConnectionLost(cell.id, "the thread that ran it panicked".to_owned()),
     };
     running.fetch_sub(1, Ordering::AcqRel);
@@ -116,7 +116,7 @@ mod tests {
         (CellThreads::new(work, StopFlag::default(), say), news)
     }
 
-    /// Each waits for the two others, so that fewer at once would never end.
+    /// Each cell waits for the other two, so the test would hang if fewer ran in parallel.
     #[test]
     fn cells_run_side_by_side_and_each_is_heard() {
         let together = Barrier::new(3);

@@ -16,16 +16,16 @@ use crate::run::{CellBackend, CellUpdate, ResultSink};
 /// Violations of the order of ledger calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractViolation {
-    /// The plan has no such cell.
+    /// The plan does not contain the cell.
     #[error("{0:?} is not planned")]
     Unplanned(CellId),
-    /// The cell has a result.
+    /// The cell already has a result.
     #[error("{0:?} has a result already")]
     Twice(CellId),
     /// A result was recorded before a session began.
     #[error("no session was begun")]
     NoSession,
-    /// There is a calibration.
+    /// The campaign already has a calibration.
     #[error("the campaign was calibrated already")]
     Calibrated,
 }
@@ -35,7 +35,7 @@ pub enum ContractViolation {
 pub struct MemorySink(CampaignResults);
 
 impl MemorySink {
-    /// The campaign with its plan, and no result.
+    /// Creates a campaign with its plan and no results.
     pub fn new(campaign: &Campaign) -> Self {
         let cell = |cell| CellRecord { cell, result: None };
         Self(CampaignResults {
@@ -87,7 +87,7 @@ impl ResultSink for MemorySink {
         if self.0.environments.is_empty() {
             return Err(ContractViolation::NoSession);
         }
-        // Cells are numbered in their order.
+        // Cell numbers are indices in the plan.
         let stored = self.0.cells.get_mut(cell.id.0 as usize);
         let stored = stored.filter(|stored| stored.cell == *cell);
         let stored = stored.ok_or(ContractViolation::Unplanned(cell.id))?;
@@ -106,7 +106,7 @@ pub struct FakeBackend<F> {
 }
 
 impl<F: FnMut(&Cell, &Test) -> CellResult> FakeBackend<F> {
-    /// Cells that end so.
+    /// Creates a backend whose cells end with this outcome.
     pub const fn new(outcome: F) -> Self {
         Self {
             outcome,
@@ -142,7 +142,7 @@ pub fn environment() -> Environment {
     Environment::default()
 }
 
-/// A test that writes a file and reads it.
+/// Returns a test that writes a file and reads it.
 pub fn test() -> Test {
     let phase = |name: &str, access| Phase {
         name: name.into(),
@@ -171,7 +171,7 @@ pub fn test() -> Test {
     }
 }
 
-/// The cell of this number, of no campaign.
+/// Returns a cell with this number that belongs to no campaign.
 pub fn cell(id: u32) -> Cell {
     Cell {
         id: CellId(id),
@@ -223,7 +223,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
     }
 }
 
-/// A guest in virtual time with a disk after this model.
+/// Returns a guest in virtual time with a disk of this model.
 pub fn guest(model: DiskModel) -> GuestConfig {
     GuestConfig {
         memory: Bytes::mib(1024),
@@ -238,7 +238,7 @@ pub fn guest(model: DiskModel) -> GuestConfig {
     }
 }
 
-/// The result of a cell in which all went well.
+/// Returns the result of a successful cell.
 pub fn ok_result(test: &Test) -> CellResult {
     let second = Nanos::from_secs(1);
     let phase = |phase| PhaseResult {

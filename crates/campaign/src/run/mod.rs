@@ -9,19 +9,19 @@
 //! A campaign of two contenders in memory, run to completion:
 //!
 //! ```
-//! use orchestrate::in_memory::{Cells, Results};
-//! use orchestrate::{Ended, Limits, Stop};
+//! use campaign::run::in_memory::{self, FakeBackend, MemorySink};
+//! use campaign::run::{CampaignEnd, RunLimits, StopFlag, run};
 //!
 //! # fn campaign() -> model::Campaign {
-//! #     let catalog = catalog::Catalog::builtin().unwrap();
-//! #     orchestrate::in_memory::campaign(["ext4", "xfs"].map(|name| catalog.contender(name).unwrap()).into(), 2)
+//! #     let catalog = config::Catalog::builtin().unwrap();
+//! #     in_memory::campaign(["ext4", "xfs"].map(|name| catalog.contender(name).unwrap()).into(), 2)
 //! # }
 //! let campaign = campaign();
-//! let mut results = Results::new(&campaign);
+//! let mut results = MemorySink::new(&campaign);
 //! // Every cell succeeds; a real backend would create the filesystem and measure it.
-//! let mut backend = Cells::new(|_cell, test| orchestrate::in_memory::success(test));
-//! let ended = orchestrate::run(&mut results, &mut backend, &Limits::default(), &(), &Stop::default());
-//! assert_eq!(ended.unwrap(), Ended::Complete);
+//! let mut backend = FakeBackend::new(|_cell, test| in_memory::ok_result(test));
+//! let ended = run(&mut results, &mut backend, &RunLimits::default(), &(), &StopFlag::default());
+//! assert_eq!(ended.unwrap(), CampaignEnd::Complete);
 //! for cell in &results.read().cells {
 //!     let result = cell.result.as_ref().unwrap();
 //!     println!("{} {}: {}", cell.cell.contender, cell.cell.test, result.status);
@@ -48,5 +48,5 @@ pub use observer::{CampaignProgress, Observer};
 pub use result_sink::{ResultSink, StoredCampaign};
 pub use rounds::needs_more_rounds;
 
-/// Rises when the user asks to stop.
+/// A flag set to true when the user asks to stop.
 pub type StopFlag = Arc<AtomicBool>;

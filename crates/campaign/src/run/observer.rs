@@ -6,13 +6,13 @@ use model::{Bytes, Calibration, Cell, CellResult, Nanos};
 /// Progress of a campaign.
 #[derive(Clone, Copy, Debug)]
 pub struct CampaignProgress {
-    /// Cells that have a result.
+    /// Number of cells with a result.
     pub done: u64,
-    /// Cells of the campaign.
+    /// Number of cells of the campaign.
     pub total: u64,
-    /// About how much time is left.
+    /// Estimated remaining time.
     pub time_left: Nanos,
-    /// Of that, about how much passes until the next cell ends.
+    /// Estimated time until the next cell ends; part of the remaining time.
     pub next: Nanos,
     /// Bytes written by the campaign, if it writes to a disk of this machine.
     pub written: Option<Bytes>,
@@ -20,19 +20,19 @@ pub struct CampaignProgress {
 
 /// Receives progress. An observer never affects the campaign.
 pub trait Observer {
-    /// Something that is about no cell.
+    /// Reports a message that does not concern a cell.
     fn note(&self, _text: &str) {}
-    /// The harness and the raw device are about to be measured.
+    /// Reports that the calibration of harness and raw device starts.
     fn calibrating(&self) {}
-    /// They have been.
+    /// Reports that the calibration is complete.
     fn calibrated(&self, _calibration: &Calibration) {}
     /// A cell begins.
     fn begin(&self, _cell: &Cell, _position: CampaignProgress) {}
-    /// Something happens in a cell.
+    /// Reports an event of a running cell.
     fn event(&self, _cell: &Cell, _event: &CellEvent) {}
-    /// A cell has its result, and that is stored.
+    /// Reports that the result of a cell was stored.
     fn end(&self, _cell: &Cell, _result: &CellResult, _position: CampaignProgress) {}
-    /// A cell that ran has no result.
+    /// Reports that a running cell ended without a result.
     fn cell_aborted(&self, _cell: &Cell) {}
 }
 

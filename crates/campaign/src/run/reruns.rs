@@ -1,4 +1,5 @@
-//! Which cells are run a second time: those that the machine disturbed, within limits that no value has a part in.
+//! Selects the cells that run a second time because the machine was disturbed. The selection never
+//! depends on measured values.
 
 use model::{Cell, CellRecord, CellResult, HostNoise, Status};
 
@@ -13,7 +14,7 @@ pub struct RerunBudget {
     most: usize,
     /// Significant disturbance of each of the latest cells, at most [`NOISE_WINDOW`] of them.
     latest: Vec<Option<HostNoise>>,
-    /// Whether it was said that the machine is not quiet.
+    /// Whether the warning about a busy machine was sent.
     said: bool,
 }
 
@@ -85,7 +86,7 @@ pub fn exclusive_violation(disturbance: &HostNoise) -> String {
     format!("this machine does something else ({disturbance}): stop that, or leave --exclusive out")
 }
 
-/// Why a cell is run again, in a line.
+/// Formats the reason that a cell runs again, as one line.
 pub fn rerun_message(cell: &Cell, result: &CellResult) -> String {
     let what = result
         .disturbance
@@ -161,7 +162,7 @@ mod tests {
         assert!(!RerunBudget::from_cells(&cells(9)).should_rerun(&result(5)));
     }
 
-    /// A machine that something else ran on while it was measured, and then while each cell ran.
+    /// A machine with other load during the calibration and during each cell.
     struct Busy<F> {
         measured: u64,
         cells: in_memory::FakeBackend<F>,

@@ -1,4 +1,4 @@
-//! Where the results of a campaign are kept.
+//! Storage for the results of a campaign.
 
 use crate::store::{CampaignId, Store, StoreError};
 use model::{Calibration, CampaignResults, Cell, CellResult, Environment};
@@ -6,7 +6,7 @@ use sys::io::clock;
 
 /// Stores the plan and the results of one campaign. Data stored by a call survives a kill.
 pub trait ResultSink {
-    /// Why something could not be kept.
+    /// Error of a failed operation on the storage.
     type Error: std::error::Error;
 
     /// Loads the campaign with all its results.
@@ -40,7 +40,7 @@ pub trait ResultSink {
     fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), Self::Error>;
 }
 
-/// A campaign in a database.
+/// A campaign stored in a database.
 pub struct StoredCampaign<'a> {
     /// The database.
     pub store: &'a mut Store,

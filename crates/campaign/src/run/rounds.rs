@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::{CampaignResults, Cell, UseCase};
-use stats::{Pair, StopDecision, StopReason};
+use stats::{StopDecision, StopReason, UnresolvedPair};
 
 /// Applies the stopping rule to the stored results. Returns `None` if the campaign has none.
 pub fn stop(results: &CampaignResults) -> Option<StopDecision> {
@@ -20,13 +20,13 @@ pub fn needs_more_rounds(results: &CampaignResults, uses: &[UseCase]) -> bool {
 }
 
 /// Returns the pairs that could settle an open answer of a test category or use case.
-pub fn unresolved_pairs(results: &CampaignResults, uses: &[UseCase]) -> BTreeSet<Pair> {
+pub fn unresolved_pairs(results: &CampaignResults, uses: &[UseCase]) -> BTreeSet<UnresolvedPair> {
     let mut analysis = stats::analyse(results);
     analysis.score_use_cases(uses, &stats::SuitesByGroup::default());
     analysis.unresolved_pairs()
 }
 
-/// The cells of the next round that could, the contenders of a test together.
+/// Returns the cells of the next round that could settle an open answer, grouped by test.
 pub fn next(results: &CampaignResults, uses: &[UseCase]) -> Vec<Vec<Cell>> {
     let campaign = &results.campaign;
     if campaign.rounds >= crate::plan::max_rounds(campaign) {
@@ -43,7 +43,7 @@ pub fn next(results: &CampaignResults, uses: &[UseCase]) -> Vec<Vec<Cell>> {
 
 /// Formats the decision as one line.
 pub fn stop_message(stop: &StopDecision) -> String {
-    // To a thousandth of a per cent, which no result of a filesystem is worth.
+    // Round to a thousandth of a per cent, which is finer than any filesystem result needs.
     let width = (stop.until.width * 1e5).round() / 1e3;
     let wide = format!(
         "after {}, {} of {} results are wider than ±{width} % or not known yet",

@@ -9,10 +9,11 @@ pub struct WriteBudget {
     so_far: Bytes,
     /// Expected bytes of the planned cells, without repetitions.
     reserved: Bytes,
-    /// The most that any cell wrote beyond what was reserved for it: by mkfs, journals and metadata.
+    /// Maximum bytes that any cell wrote in addition to its reservation: by mkfs, journals and
+    /// metadata.
     beyond: Bytes,
     most: Bytes,
-    /// Whether the user has named the limit.
+    /// Whether the user gave the limit.
     named: bool,
 }
 
@@ -34,7 +35,7 @@ impl WriteBudget {
         self.so_far
     }
 
-    /// The most that may be.
+    /// Returns the write limit.
     pub const fn limit(self) -> Bytes {
         self.most
     }
@@ -45,7 +46,7 @@ impl WriteBudget {
         Bytes(self.most.0.saturating_sub(taken))
     }
 
-    /// Reserves what further cells write.
+    /// Reserves the bytes of additional cells.
     pub const fn reserve(&mut self, cells: Bytes) {
         self.reserved = Bytes(self.reserved.0.saturating_add(cells.0));
     }
@@ -90,7 +91,7 @@ impl WriteBudget {
 mod tests {
     use super::*;
 
-    /// Of 100, 10 are written and two cells of 20 are planned.
+    /// Returns a budget of 100 bytes: 10 written, 40 reserved for two cells.
     fn begun(named: bool) -> WriteBudget {
         WriteBudget::new(Bytes(10), Bytes(40), Bytes(100), named)
     }

@@ -11,7 +11,7 @@ use crate::store::CampaignId;
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file's directory could not be made.
+    /// The directory of the file could not be created.
     #[error("cannot create the directory {}: {source}", path.display())]
     Directory {
         /// The directory.
@@ -19,7 +19,7 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// The file could not be looked at.
+    /// The file could not be accessed.
     #[error("cannot open the database {}: {source}", path.display())]
     Unreachable {
         /// The file.
@@ -27,7 +27,7 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// The file could not be opened or made.
+    /// The file could not be opened or created.
     #[error(
         "cannot open the database {}: {error}; make its directory writable, or give another --db",
         path.display()
@@ -35,16 +35,17 @@ pub enum StoreError {
     CannotOpen {
         /// The file.
         path: PathBuf,
-        /// Why; no source, as SQLite's errors repeat themselves with every cause.
+        /// Error of SQLite. Not a `source`, because the text of SQLite errors already contains
+        /// their causes.
         error: rusqlite::Error,
     },
-    /// There is a directory, a pipe or a device of that name.
+    /// The path is a directory, pipe or device.
     #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
     NotAFile {
         /// The given path.
         path: PathBuf,
     },
-    /// The file was written by a later version of fsarena.
+    /// The file was written by a newer version of fsarena.
     #[error(
         "{} was written by a newer fsarena (schema {found}, this one knows {known}): use that version, or another --db",
         path.display()
@@ -54,10 +55,10 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// The newest schema known here.
+        /// The newest schema that this version supports.
         known: u32,
     },
-    /// The file is a database of some other program, or no database.
+    /// The file is a database of another program, or not a database.
     #[error("{} is not a database of fsarena: give another --db", path.display())]
     NotAnFsarenaDatabase {
         /// The file.
@@ -74,7 +75,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The damaged part, or `None` if the file as a whole is damaged.
         what: Option<String>,
-        /// How that shows.
+        /// Evidence of the damage.
         why: String,
     },
     /// The file or its directory may be read but not written.
@@ -101,7 +102,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The disk fails, or a limit of the process does not let it write.
+    /// The disk failed, or a limit of the process prevents the write.
     #[error(
         "cannot read or write the database {}: {error}; see whether the disk fails or is full, and the limit of \
          file sizes (ulimit -f)",
@@ -119,10 +120,10 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The store holds no campaign of this number.
+    /// The store contains no campaign with this number.
     #[error("no campaign {0}: `fsarena list campaigns` lists the stored campaigns")]
     NoCampaign(CampaignId),
-    /// A result came before a session was begun.
+    /// A result was recorded before a session started.
     #[error("campaign {0} has no session: a session begins before its first cell")]
     NoSession(CampaignId),
     /// The cell is not part of the campaign's plan.
@@ -133,7 +134,7 @@ pub enum StoreError {
         /// The cell.
         cell: CellId,
     },
-    /// The cell has a result already; a result is never replaced.
+    /// The cell already has a result; results are never replaced.
     #[error(
         "cell {} of campaign {campaign} has a result already: another fsarena runs or collects it; wait for that, and start \
          this again", cell.0
@@ -151,7 +152,7 @@ pub enum StoreError {
     NonContiguousPlan {
         /// The campaign.
         campaign: CampaignId,
-        /// Cells that are planned.
+        /// Number of planned cells.
         planned: u32,
     },
     /// A value cannot be converted to JSON.
@@ -175,9 +176,9 @@ pub enum StoreError {
 /// An error before it is attributed to a file.
 #[derive(Debug)]
 pub enum RowError {
-    /// It is known.
+    /// A complete error that already names its file.
     Known(StoreError),
-    /// SQLite said it.
+    /// An error of SQLite.
     Sqlite(rusqlite::Error),
     /// Stored data is invalid.
     Damaged(String),
@@ -231,7 +232,7 @@ impl RowError {
             return damaged(path, error.to_string());
         }
         let (code, text) = match &error {
-            // Our statements are right, so that tables must be missing.
+            // All statements of fsarena are correct, so this error means that tables are missing.
             rusqlite::Error::SqlInputError { msg, .. } => (Some(ErrorCode::Unknown), msg.clone()),
             other => (other.sqlite_error_code(), other.to_string()),
         };
@@ -251,7 +252,8 @@ impl RowError {
     }
 }
 
-/// The file as a whole is damaged. SQLite may quote what it found, of any length.
+/// Creates the error for a file that is damaged as a whole. Shortens the text, because SQLite may
+/// quote content of any length.
 fn damaged(path: PathBuf, why: String) -> StoreError {
     const MAX_ERROR_SIZE: usize = 120;
     let first = why.lines().next().unwrap_or_default();
@@ -262,7 +264,7 @@ fn damaged(path: PathBuf, why: String) -> StoreError {
     }
 }
 
-/// Whether a column held what was never stored there.
+/// Returns true if the value of a column has an invalid type or range.
 const fn is_of_a_value(error: &rusqlite::Error) -> bool {
     matches!(
         error,

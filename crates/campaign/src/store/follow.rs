@@ -1,4 +1,4 @@
-//! Following a campaign that another program runs: only what is new is read again.
+//! Follows a campaign that another program runs. Reads only new data.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::store::{CampaignId, Store, StoreError};
 pub struct CampaignFollower {
     results: CampaignResults,
     session: Option<Nanos>,
-    /// The last row of results that was read; rows are never removed, so that new ones have greater numbers.
+    /// The last row of results that was read. Rows are never removed, so new rows have higher
+    /// numbers.
     last: i64,
 }
 
@@ -26,7 +27,8 @@ impl CampaignFollower {
         &self.results
     }
 
-    /// When its last session began, nanoseconds since 1970; nothing before the first one.
+    /// Returns the start of the last session, in nanoseconds since 1970. Returns `None` before the
+    /// first session.
     pub const fn session(&self) -> Option<Nanos> {
         self.session
     }
@@ -55,10 +57,11 @@ impl Store {
         Ok(followed)
     }
 
-    /// Reads what is new of a campaign; whether a cell was planned or has ended, or a session was begun.
+    /// Reads the new data of a campaign. Returns true if a cell was planned or finished, or a
+    /// session started.
     ///
     /// # Errors
-    /// When what is stored is damaged.
+    /// Returns an error if the stored data is damaged.
     pub fn catch_up(&self, followed: &mut CampaignFollower) -> Result<bool, StoreError> {
         let id = CampaignId(followed.results.id);
         self.read_transaction(|view| {

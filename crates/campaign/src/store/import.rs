@@ -17,12 +17,12 @@ use crate::store::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, Rea
 use crate::store::write::{insert_phase, insert_plan, integer, json, next_id, serde_name};
 use crate::store::{CampaignId, Store, StoreError, schema};
 
-/// Where campaigns come from.
+/// Source of imported campaigns.
 #[derive(Clone, Copy, Debug)]
 pub enum ImportSource<'a> {
     /// A campaign in memory.
     Results(&'a CampaignResults),
-    /// All of another database.
+    /// All campaigns of another database.
     Database(&'a Store),
 }
 
@@ -39,7 +39,7 @@ pub struct ImportedRow {
     pub from: Option<CampaignId>,
 }
 
-/// The rows of a campaign, without the keys that they have in one file.
+/// The rows of a campaign, without the keys of their database.
 struct Incoming {
     from: Option<CampaignId>,
     name: String,
@@ -52,7 +52,7 @@ struct Incoming {
     calibration: Option<(i64, String)>,
 }
 
-/// The row of a cell; the session by its place among the campaign's.
+/// The row of a cell. The session is an index into the sessions of the campaign.
 struct CellRow {
     cell: CellId,
     session: usize,
@@ -62,7 +62,8 @@ struct CellRow {
     result: String,
 }
 
-/// Calls what takes the rows of a campaign's cells, one after the other: all together may be large.
+/// Calls a function with each cell row of a campaign, one at a time, because all rows together may
+/// be large.
 type CellVisitor<'a> =
     &'a dyn Fn(&mut dyn FnMut(CellRow) -> Result<(), RowError>) -> Result<(), RowError>;
 
@@ -141,7 +142,7 @@ fn take(
     })
 }
 
-/// The campaign that is the same to the letter.
+/// Returns the stored campaign that is identical to this one, if any.
 fn equal(
     transaction: &Transaction<'_>,
     incoming: &Incoming,
@@ -266,7 +267,8 @@ fn of_results(results: &CampaignResults) -> Result<Incoming, RowError> {
     })
 }
 
-/// Cells with a result. In which session each was, such a campaign does not say: the last.
+/// Returns the cells with a result. Campaigns in memory do not record the session of a cell, so the
+/// last session is used.
 fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, RowError>> {
     let session = results.environments.len().saturating_sub(1);
     let done = results.cells.iter();
@@ -393,7 +395,7 @@ fn fingerprint(incoming: &Incoming, each: CellVisitor<'_>) -> Result<[u8; 32], R
     Ok(digest.finalize().into())
 }
 
-/// A point in time or a time as a column has it.
+/// Converts a time to its column value.
 fn nanos(time: Nanos) -> i64 {
     match integer(time) {
         Value::Integer(number) => number,

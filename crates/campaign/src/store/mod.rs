@@ -1,8 +1,8 @@
-//! Campaigns, their plans and results in SQLite: written once, never changed.
+//! Campaigns, their plans and results in SQLite. Stored rows never change.
 //!
-//! A cell is in the file, flushed to the disk, before the next one starts, so that a campaign can be
-//! killed at any instant and resumed. No clock is read here: times come in as arguments. Nothing is
-//! decided here either: that is for the analysis.
+//! Each cell is flushed to the disk before the next one starts, so a campaign can be killed at any
+//! instant and resumed. The store reads no clock; times are arguments. The store makes no
+//! decisions; the analysis does.
 
 mod error;
 mod follow;

@@ -15,9 +15,9 @@ use crate::store::{StoreError, schema};
 
 /// Timeout while another program holds the database.
 const BUSY: Duration = Duration::from_secs(10);
-/// How every database of SQLite begins. Source: Database File Format, section 1.3.
+/// First bytes of every SQLite database. Source: Database File Format, section 1.3.
 const SQLITE: &[u8] = b"SQLite format 3\0";
-/// The database is one thread's at a time, which Rust sees to.
+/// Disables SQLite's mutexes: Rust ensures that only one thread at a time uses the database.
 const NO_MUTEX: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 
 /// The results database.
@@ -25,7 +25,7 @@ const NO_MUTEX: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 pub struct Store {
     pub(crate) connection: Connection,
     path: PathBuf,
-    /// Whether its rows have digests.
+    /// Whether the rows have digests.
     digests: bool,
 }
 
@@ -149,8 +149,8 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     })
 }
 
-/// Whether there is a file with something in it. What is no database (a directory, a pipe, another program's
-/// file) is refused: SQLite would take a file of one byte for a new one.
+/// Returns true if the file exists and is not empty. Refuses a directory, a pipe or a file of
+/// another program, because SQLite would treat a file of one byte as a new database.
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     let path = path.to_owned();
     match fs::metadata(&path) {
@@ -191,15 +191,15 @@ fn writer(path: &Path) -> Result<Connection, RowError> {
         require_sound(&connection)?;
     }
     schema::migrate(&mut connection, path)?;
-    // A write-ahead log lets a report be made while a campaign writes; FULL flushes it at every
-    // commit, so that a cell that was recorded outlives a power failure too.
+    // A write-ahead log allows reports while a campaign writes. FULL flushes the log at every
+    // commit, so that a recorded cell survives a power failure.
     write_ahead(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }
 
-/// Looks the whole file through: its pages, its indices, its rows, and whether they belong together.
+/// Checks the whole file: pages, indices, rows and foreign keys.
 fn require_sound(connection: &Connection) -> Result<(), RowError> {
     let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if said != "ok" {
@@ -207,7 +207,8 @@ fn require_sound(connection: &Connection) -> Result<(), RowError> {
         let why = said.lines().last().unwrap_or_default();
         return Err(RowError::Damaged(why.to_owned()));
     }
-    // Of phases and measurements there are many; they are derived, and never read back.
+    // Tables of phases and measurements are not checked: they are large, derived and never read
+    // back.
     for table in ["session", "planned_cell", "cell"] {
         let mut stray = connection.prepare(&format!(
             "SELECT 1 FROM pragma_foreign_key_check('{table}')"
@@ -236,7 +237,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// A connection that does not write, with the database's schema.
+/// Opens a read-only connection. Returns it with the schema of the database.
 fn reader(path: &Path) -> Result<(Connection, u32), RowError> {
     match that_could_write(path) {
         Ok(Some(found)) => Ok(found),
@@ -246,7 +247,8 @@ fn reader(path: &Path) -> Result<(Connection, u32), RowError> {
     }
 }
 
-/// Whether the file may be written but not its log, for want of permission or room in its directory.
+/// Returns true if the file is writable but its log is not, because its directory lacks permission
+/// or space.
 fn lacks_a_log(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
     let code = error.sqlite_error_code();
@@ -288,7 +290,7 @@ fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> 
     }
 }
 
-/// The address of a file that may not be written.
+/// Returns the SQLite URI of a file that must not be written.
 fn read_only(path: &Path) -> String {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -301,7 +303,7 @@ fn read_only(path: &Path) -> String {
     format!("file:{}?{mode}", escaped(path))
 }
 
-/// A path as part of an address. Source: RFC 3986, section 2.1.
+/// Escapes a path for a URI. Source: RFC 3986, section 2.1.
 fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_bytes() {

@@ -1,4 +1,4 @@
-//! Reading back what was stored, as the types it was stored from.
+//! Reads stored campaigns as the types they were stored from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,10 +56,10 @@ impl Store {
         })
     }
 
-    /// The cells of a campaign that have a result.
+    /// Returns the cells of a campaign that have a result.
     ///
     /// # Errors
-    /// When there is no such campaign or SQLite refuses.
+    /// Returns an error if the campaign does not exist or SQLite fails.
     pub fn finished_cells(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
         self.read_transaction(|view| {
             require(view.connection, id)?;
@@ -138,7 +138,7 @@ impl Store {
     }
 }
 
-/// The definition never changes; rounds that were added are in the plan.
+/// Counts added rounds, which are only in the plan, because the stored definition never changes.
 pub fn add_rounds(campaign: &mut Campaign, cells: &[CellRecord]) {
     if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
         let planned = cells.iter().map(|stored| stored.cell.round).max();
@@ -146,7 +146,7 @@ pub fn add_rounds(campaign: &mut Campaign, cells: &[CellRecord]) {
     }
 }
 
-/// Whether there is such a campaign.
+/// Checks that a campaign exists.
 pub fn require(connection: &Connection, id: CampaignId) -> Result<(), RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ?1)";
     match connection.query_row(sql, [id.0], |row| row.get(0))? {
@@ -166,14 +166,13 @@ pub fn definition(view: ReadView<'_>, id: CampaignId) -> Result<(Nanos, Campaign
         .ok_or_else(|| StoreError::NoCampaign(id).into())
 }
 
-/// On what its sessions began, in order.
+/// Returns the environment of each session of a campaign, in order.
 pub fn environments(view: ReadView<'_>, id: CampaignId) -> Result<Vec<Environment>, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY id";
     SESSION.select(view, rest, [id.0], |row| parse(row, "environment"))
 }
 
-/// The campaign's calibration. A database of an older version that may only be read has no table
-/// for it.
+/// Returns the campaign's calibration. Read-only databases of older versions have no table for it.
 pub fn calibration(view: ReadView<'_>, id: CampaignId) -> Result<Option<Calibration>, RowError> {
     if !schema::has_table(view.connection, "calibration")? {
         return Ok(None);
@@ -200,7 +199,7 @@ fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError
     Ok(stored.collect())
 }
 
-/// A cell of a plan.
+/// Reads a planned cell from a row.
 pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
     let seed: String = row.get("seed")?;
     let seed = seed
@@ -216,13 +215,13 @@ pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
     })
 }
 
-/// A column of nanoseconds.
+/// Reads a column of nanoseconds.
 pub fn time(row: &Row<'_>, column: &str) -> rusqlite::Result<Nanos> {
     let n: i64 = row.get(column)?;
     Ok(Nanos(u64::try_from(n).unwrap_or(0)))
 }
 
-/// A column of JSON.
+/// Reads a column of JSON.
 pub fn parse<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, RowError> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|error| RowError::Damaged(error.to_string()))

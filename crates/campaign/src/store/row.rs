@@ -12,19 +12,19 @@ use sha2::{Digest, Sha256};
 
 use crate::store::error::RowError;
 
-/// One state of the database, as one program sees it that reads.
+/// One consistent state of the database, as seen by a reader.
 #[derive(Clone, Copy)]
 pub struct ReadView<'a> {
-    /// To the database, in a transaction.
+    /// Connection to the database, in a transaction.
     pub connection: &'a Connection,
-    /// Whether rows have digests, which those of older versions that may only be read have not.
+    /// Whether rows have digests. Rows of older versions do not if the database is read-only.
     pub digests: bool,
 }
 
 /// A table whose rows have digests.
 pub struct TableSpec {
     name: &'static str,
-    /// All columns but the digest, keys first.
+    /// All columns except the digest, keys first.
     columns: &'static [&'static str],
     /// Describes a row, for errors about damage.
     called: fn(&Row<'_>) -> rusqlite::Result<String>,
@@ -81,7 +81,7 @@ pub const CALIBRATION: TableSpec = TableSpec {
     },
 };
 
-/// Campaigns that came from elsewhere.
+/// The table of imported campaigns.
 pub const IMPORTED: TableSpec = TableSpec {
     name: "imported",
     columns: &["campaign"],
@@ -98,7 +98,7 @@ fn cell(row: &Row<'_>) -> rusqlite::Result<String> {
 }
 
 impl TableSpec {
-    /// Stores a row of these values, one for each column.
+    /// Stores a row with these values, one per column.
     pub fn insert(&self, connection: &Connection, values: Vec<Value>) -> Result<(), RowError> {
         let digest = self.digest(values.iter().map(ValueRef::from))?;
         let places = vec!["?"; values.len() + 1].join(", ");
@@ -136,7 +136,7 @@ impl TableSpec {
         Ok(taken)
     }
 
-    /// Compares a row with its digest; one of an older version has none.
+    /// Compares a row with its digest. Rows of older versions have no digest.
     fn check(&self, row: &Row<'_>) -> Result<(), RowError> {
         let Some(stored) = row.get::<_, Option<Vec<u8>>>("digest")? else {
             return Ok(());
@@ -183,7 +183,7 @@ impl TableSpec {
 mod tests {
     use super::*;
 
-    /// A digest that changes silently would make every stored row a damaged one.
+    /// If the digest changed silently, every stored row would appear damaged.
     #[test]
     fn the_digest_of_a_known_row() {
         let values = [

@@ -1,4 +1,4 @@
-//! The tables, built up by numbered migrations; none is ever changed once released.
+//! The tables, created by numbered migrations. A released migration never changes.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::store::StoreError;
 use crate::store::error::RowError;
 
-/// Marks a file as ours in SQLite's header: `fsar`.
+/// Application id in SQLite's header that identifies a database of fsarena: `fsar`.
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
-/// The migrations in their order; the n-th leads to schema n.
+/// The migrations in order. Migration n creates schema n.
 const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/0001_campaigns.sql"),
     include_str!("../../migrations/0002_calibration.sql"),
@@ -19,13 +19,14 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/0005_imported.sql"),
 ];
 
-/// The newest schema known here.
+/// The newest schema that this version supports.
 const KNOWN: u32 = MIGRATIONS.len() as u32;
 
-/// Brings a database to the newest schema; refuses foreign and newer ones.
+/// Migrates a database to the newest schema. Refuses databases of other programs and of newer
+/// versions.
 ///
-/// Everything happens in one transaction that locks out other writers, so that two programs that
-/// open a new file at once do not both create its tables.
+/// Everything happens in one transaction that locks out other writers. Two programs that open a new
+/// file at once therefore do not both create its tables.
 pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = check(&transaction, path)?;
@@ -40,7 +41,8 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError>
     Ok(())
 }
 
-/// The schema of a database, once it is known to be ours and not too new; 0 for a new one.
+/// Returns the schema of a database, or 0 for a new one. Refuses databases of other programs and of
+/// newer versions.
 pub fn check(connection: &Connection, path: &Path) -> Result<u32, RowError> {
     // All reads see the same state, even if another program creates the tables at the same time.
     let alone = connection.is_autocommit();
@@ -74,13 +76,14 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, RowError> {
     Ok(found)
 }
 
-/// Whether rows have digests. The columns say so, and not the number of the schema, which may be damaged.
+/// Returns true if rows have digests. Checks the columns instead of the schema number, which may be
+/// damaged.
 pub fn has_digests(connection: &Connection) -> Result<bool, RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('cell') WHERE name = 'digest')";
     Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Whether there is a table of this name: one of an older version may lack it.
+/// Returns true if a table of this name exists. Databases of older versions may lack it.
 pub fn has_table(connection: &Connection, name: &str) -> Result<bool, RowError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
     Ok(connection.query_row(sql, [name], |row| row.get(0))?)
@@ -112,7 +115,8 @@ mod tests {
         }
     }
 
-    /// It is neither new, so that its campaigns would be passed over, nor to be made again.
+    /// The database must not be treated as new, which would ignore its campaigns, and must not be
+    /// migrated again.
     #[test]
     fn a_database_without_a_version_is_damaged() {
         let mut connection = Connection::open_in_memory().unwrap();

@@ -10,29 +10,29 @@ use crate::store::read::{parse, time};
 use crate::store::row::{CAMPAIGN, ReadView};
 use crate::store::{CampaignId, Store, StoreError};
 
-/// A stored campaign in one line.
+/// One-line summary of a stored campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CampaignSummary {
     /// Its number.
     pub id: CampaignId,
     /// Its name.
     pub name: String,
-    /// When it was begun, nanoseconds since 1970.
+    /// Start time, in nanoseconds since 1970.
     pub started: Nanos,
     /// Size of the tests.
     pub profile: SizeProfile,
     /// Backend of the campaign.
     pub backend: BackendKind,
-    /// The other machine on which it ran.
+    /// Remote host that ran the campaign, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Names of its contenders.
+    /// Names of the contenders.
     pub contenders: Vec<String>,
-    /// Cells in its plan.
+    /// Number of planned cells.
     pub planned: u32,
-    /// Cells that have a result.
+    /// Number of cells with a result.
     pub done: u32,
-    /// Of these, how many ended with each status.
+    /// Number of finished cells by status.
     pub statuses: BTreeMap<Status, u32>,
 }
 

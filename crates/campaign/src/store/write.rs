@@ -1,4 +1,4 @@
-//! Writing: a campaign with its plan, a session, a cell; each in one transaction.
+//! Writes a campaign with its plan, a session or a cell, each in one transaction.
 
 use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, PhaseResult};
 use rusqlite::types::Value;
@@ -153,7 +153,7 @@ pub fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-/// Stores the cells of a plan.
+/// Stores a campaign with the cells of its plan.
 fn insert_campaign(
     transaction: &Transaction<'_>,
     campaign: &Campaign,
@@ -225,7 +225,7 @@ fn require_open(
     }
 }
 
-/// Stores a phase, and the numbers that follow from it, for queries.
+/// Stores a phase and its derived numbers, for queries.
 pub fn insert_phase(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
@@ -272,13 +272,13 @@ pub fn integer(n: Nanos) -> Value {
     i64::try_from(n.0).unwrap_or(i64::MAX).into()
 }
 
-/// A value as its JSON.
+/// Serialises a value as JSON.
 pub fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, RowError> {
     let text = serde_json::to_string(value);
     text.map_err(|source| StoreError::InvalidJson { what, source }.into())
 }
 
-/// The word by which a type of the model is written in results.
+/// Returns the serialised name of an enum value of the model.
 pub fn serde_name<T: Serialize>(value: &T) -> Result<String, RowError> {
     Ok(json("word", value)?.trim_matches('"').to_owned())
 }

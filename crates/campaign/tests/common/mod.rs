@@ -10,7 +10,7 @@ use model::{
     SizeProfile, Status, Suite, SyncAtEnd, Test,
 };
 
-/// A campaign with one suite of one test, whose seek phase holds a fraction.
+/// Returns a campaign with one suite of one test, whose seek phase contains a fraction.
 pub fn campaign() -> Campaign {
     Campaign {
         name: "nightly".into(),
@@ -79,7 +79,7 @@ pub fn seek(write_share: f64) -> AccessPattern {
     AccessPattern::Seek { write_share }
 }
 
-/// A calibration in which every kind of field is filled.
+/// Returns a calibration that uses every kind of field.
 pub fn calibration() -> Calibration {
     let spread = |median| RepeatedValue {
         median,
@@ -120,7 +120,7 @@ pub fn cells(count: u32) -> Vec<Cell> {
         .collect()
 }
 
-/// An environment that differs by number.
+/// Returns an environment that depends on the number.
 pub fn environment(number: u32) -> Environment {
     Environment {
         program: format!("fsarena 0.{number}"),
@@ -129,7 +129,7 @@ pub fn environment(number: u32) -> Environment {
     }
 }
 
-/// A phase that went well.
+/// Returns the result of a successful phase.
 pub fn phase(name: &str) -> PhaseResult {
     PhaseResult {
         disk: None,
@@ -167,7 +167,7 @@ pub fn phase(name: &str) -> PhaseResult {
     }
 }
 
-/// A result with the given phases, all of them well.
+/// Returns a successful result with these phases.
 pub fn result(phases: &[&str]) -> CellResult {
     CellResult {
         journal: Vec::new(),
@@ -196,7 +196,7 @@ pub fn result(phases: &[&str]) -> CellResult {
     }
 }
 
-/// A result that failed, with its reason.
+/// Returns a failed result with this reason.
 pub fn failed(reason: &str) -> CellResult {
     CellResult {
         status: Status::Failed,

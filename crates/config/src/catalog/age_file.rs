@@ -13,15 +13,15 @@ const DEPTH: [&str; 3] = ["depth", "directories", "weight"];
 /// Keys of an age in a campaign file.
 const AGE: [&str; 4] = ["profile", "fill", "operations", "layout"];
 
-/// More is a slip of the finger, and sums of weights have to fit.
+/// Maximum weight. Larger values are typing errors, and sums of weights must not overflow.
 const MAX_WEIGHT: u64 = 1_000_000;
 const MAX_TURNOVER: u64 = 1_000;
 const MAX_BATCH: u64 = 1_000_000;
-/// Paths have 4096 bytes at most.
+/// Maximum directory depth, because paths have at most 4096 bytes.
 const DEEPEST: usize = 64;
 const MAX_DIRECTORIES: u64 = 100_000;
 
-/// Reads one profile of ageing; it claims its name.
+/// Reads an ageing profile and its name.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<(AgeProfile, NameRegistry), CatalogError> {
     let document = source.parse()?;
     let top = TomlTable::top(source, &document, &KEYS)?;
@@ -50,7 +50,7 @@ const fn age(up_to: u64, weight: u32) -> AgeBin {
     AgeBin { up_to, weight }
 }
 
-/// Bins of files, each above the one before.
+/// Reads a list of bins. The bound of each bin must be above the bound of the previous bin.
 fn bins<'a, T: PartialOrd + Copy, B>(
     top: &TomlTable<'a>,
     key: &'static str,
@@ -151,7 +151,7 @@ pub(crate) fn ages(
     Ok(fills.into_iter().map(of).collect())
 }
 
-/// The age of one contender.
+/// Reads the age of one contender.
 pub(crate) fn contender_age(
     value: &TomlValue<'_>,
     catalog: &Catalog,
@@ -175,7 +175,7 @@ fn share(value: &TomlValue<'_>, least: PerMille, most: PerMille) -> Result<PerMi
         .ok_or_else(|| value.expected_error(&format!("a percentage from {least} to {most}")))
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of an ageing profile.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(BIN).chain(DEPTH)

@@ -1,4 +1,4 @@
-//! `defaults.toml`: how large and how often each profile is, and which suites run when none is named.
+//! `defaults.toml`: size and number of rounds of each profile, and the default suites.
 
 use model::{Bytes, Campaign, IterationPolicy, SizeProfile};
 
@@ -13,9 +13,9 @@ pub struct ProfileDefaults {
     pub size: Bytes,
     /// Number of rounds.
     pub rounds: u32,
-    /// Memory of a cell; all of it where absent.
+    /// Memory of a cell; unlimited if absent.
     pub memory: Option<Bytes>,
-    /// When a phase is repeated because it ended too soon.
+    /// Rule for repeating a phase that ends too soon.
     pub scaling: IterationPolicy,
 }
 
@@ -35,10 +35,10 @@ impl ProfileDefaults {
     }
 }
 
-/// The whole file.
+/// The contents of `defaults.toml`.
 #[derive(Clone, Debug)]
 pub(crate) struct Defaults {
-    /// Suites that run when none is named, in their order.
+    /// Suites that run if the user names none, in their order.
     pub suites: Vec<String>,
     profiles: [ProfileDefaults; 4],
 }
@@ -68,7 +68,7 @@ impl Defaults {
     }
 }
 
-/// The place of a profile among all.
+/// Returns the index of a profile in [`SizeProfile::ALL`].
 pub(crate) fn position(profile: SizeProfile) -> usize {
     SizeProfile::ALL
         .iter()
@@ -107,7 +107,7 @@ fn scaling(value: &TomlValue<'_>) -> Result<IterationPolicy, CatalogError> {
     })
 }
 
-/// A number of rounds.
+/// Reads a number of rounds.
 pub(crate) fn rounds(value: &TomlValue<'_>) -> Result<u32, CatalogError> {
     let rounds = value.count(1..u64::from(Campaign::MAX_ROUNDS) + 1)?;
     Ok(u32::try_from(rounds).unwrap_or(1))

@@ -51,18 +51,19 @@ const FLASH: [&str; 12] = [
 ];
 /// Numeric keys of the top level. Each needs a source.
 const NUMBERS: [&str; 5] = ["command", "link", "queue", "cache", "forced"];
-/// A time is less than a second: what is longer is a mistake in the unit.
+/// Limit of every time: one second. A longer time is a mistake in the unit.
 const MAX_DISK_FILE: Nanos = Nanos(1_000_000_000);
 /// Default weight of the waiting time of a request, in thousandths.
 const AGE_WEIGHT: u32 = 6;
-/// Commands that a disk holds at most.
+/// Maximum number of commands in a disk at a time.
 const MAX_COMMANDS: u64 = 64;
 /// Maximum size of a disk cache. Larger caches do not exist, and a guest stores a list of the
 /// cached blocks.
 const MAX_CACHE: Bytes = Bytes::mib(4096);
 /// Minimum rate of a disk in bytes per second, so that a test ends in a reasonable time.
 const SLOWEST: Bytes = Bytes::kib(10);
-/// Fewer pages of a block, or less that is spare, and flash collects for ever.
+/// Minimum number of pages per block. With fewer pages, or with less spare flash than `MIN_SPARE`,
+/// garbage collection would never end.
 const FEWEST_PAGES: u64 = 4;
 const MIN_SPARE: u64 = 10;
 /// The value of `--disk` that selects all disks.
@@ -84,38 +85,39 @@ pub struct DiskEntry {
 pub struct DataSheet {
     /// Where.
     pub source: String,
-    /// Each metric: seconds, bytes a second, operations a second, or a factor.
+    /// Each metric with its value: seconds, bytes per second, operations per second, or a factor.
     pub metrics: Vec<(DataSheetMetric, f64)>,
 }
 
-/// A metric of a data sheet that a model can be held against.
+/// A metric of a data sheet that a model can be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataSheetMetric {
     /// The average seek before a read, in seconds.
     SeekAverageRead,
-    /// Sustained rate at the outer edge, bytes a second.
+    /// Sustained rate at the outer edge, in bytes per second.
     SustainedOuter,
     /// Sustained rate at the inner edge, bytes a second.
     SustainedInner,
-    /// Random reads of 4 KiB a second, one at a time.
+    /// Random reads of 4 KiB per second, one at a time.
     RandomRead1,
     /// 32 at a time.
     RandomRead32,
     /// 128 at a time.
     RandomRead128,
-    /// Random writes of 4 KiB a second, one at a time.
+    /// Random writes of 4 KiB per second, one at a time.
     RandomWrite1,
     /// 32 at a time.
     RandomWrite32,
-    /// 32 at a time on a disk that has long been overwritten at random.
+    /// Random writes of 4 KiB per second, 32 at a time, in the steady state after long random
+    /// overwriting.
     RandomWriteSteady,
-    /// Reads in order, bytes a second.
+    /// Sequential reads, in bytes per second.
     SequentialRead,
-    /// Writes in order, bytes a second.
+    /// Sequential writes, in bytes per second.
     SequentialWrite,
-    /// One read of 4 KiB, in seconds.
+    /// Latency of one read of 4 KiB, in seconds.
     ReadLatency1,
-    /// One write of 4 KiB, in seconds.
+    /// Latency of one write of 4 KiB, in seconds.
     WriteLatency1,
     /// Bytes programmed for each byte written, for 32 concurrent random writes of 4 KiB in the
     /// steady state.
@@ -159,7 +161,7 @@ impl DataSheetMetric {
     }
 }
 
-/// Reads one model of a disk; it claims its name.
+/// Reads a disk model and its name.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<(DiskEntry, NameRegistry), CatalogError> {
     let document = source.parse()?;
     let top = TomlTable::top(source, &document, &KEYS)?;
@@ -311,7 +313,7 @@ fn time(table: &TomlTable<'_>, key: &'static str) -> Result<Nanos, CatalogError>
     Ok(table.read(key, read)?.unwrap_or_default())
 }
 
-/// A time without which there is no mechanism.
+/// Reads a required time, which must be above zero.
 fn needed_time(table: &TomlTable<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
     let value = table.required(key)?;
     match time(table, key)? {
@@ -336,7 +338,7 @@ fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Every number has a source, and every source a number.
+/// Reads the sources. Every number must have a source, and every source a number.
 fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
     let mut numbers: Vec<String> = NUMBERS
         .into_iter()
@@ -387,7 +389,7 @@ fn published(value: &TomlValue<'_>) -> Result<DataSheet, CatalogError> {
     Ok(DataSheet { source, metrics })
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a disk file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(ROTATING).chain(FLASH)

@@ -14,20 +14,21 @@ use crate::CatalogError;
 use crate::error::{did_you_mean, join_or};
 use crate::suite::parameters::Parameters;
 
-/// Words that an error lists; of more, it asks which was meant.
+/// Maximum number of words that an error lists. If there are more, the error suggests the most
+/// similar ones.
 const MAX_LISTED_WORDS: usize = 13;
 
 /// A data file in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct TomlSource<'a> {
-    /// The name by which errors call it.
+    /// The file name in error messages.
     pub file: &'a str,
     /// The text of the file.
     pub text: &'a str,
 }
 
 impl<'a> TomlSource<'a> {
-    /// Parses the text; values borrow from it.
+    /// Parses the text. Values borrow from it.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, CatalogError> {
         DeTable::parse(self.text).map_err(|e| {
             let span = e.span().unwrap_or_default();
@@ -39,7 +40,7 @@ impl<'a> TomlSource<'a> {
         })
     }
 
-    /// An error at a place in the file.
+    /// Creates an error for a position in the file.
     pub fn error(self, span: &Range<usize>, message: String) -> CatalogError {
         CatalogError::InFile {
             file: self.file.to_owned(),
@@ -61,7 +62,7 @@ impl<'a> TomlSource<'a> {
 /// Names that a file defines, each with its line.
 pub(crate) type NameRegistry = Vec<(String, usize)>;
 
-/// A table whose keys are known.
+/// A table whose valid keys are known.
 #[derive(Clone)]
 pub(crate) struct TomlTable<'a> {
     source: TomlSource<'a>,
@@ -72,7 +73,7 @@ pub(crate) struct TomlTable<'a> {
 }
 
 impl<'a> TomlTable<'a> {
-    /// The top level of a file, which may hold these keys and no others.
+    /// Returns the top level of a file, which may contain only these keys.
     pub fn top(
         source: TomlSource<'a>,
         document: &'a Spanned<DeTable<'a>>,
@@ -140,7 +141,7 @@ impl<'a> TomlTable<'a> {
         }
     }
 
-    /// Whether the table holds a key.
+    /// Returns true if the table contains a key.
     pub fn contains(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
@@ -165,12 +166,12 @@ impl<'a> TomlTable<'a> {
         self.required(key)?.text()
     }
 
-    /// A list of texts; empty where the key is missing.
+    /// Reads a list of texts. Returns an empty list if the key is missing.
     pub fn texts(&self, key: &'static str) -> Result<Vec<String>, CatalogError> {
         Ok(self.read(key, |v| v.texts())?.unwrap_or_default())
     }
 
-    /// Every key with its value; for tables whose keys are names.
+    /// Returns every key with its value, for tables whose keys are names.
     pub fn entries(&self) -> impl Iterator<Item = (&'a str, TomlValue<'a>)> {
         let source = self.source;
         self.entries.iter().map(move |(key, value)| {
@@ -186,7 +187,7 @@ impl<'a> TomlTable<'a> {
         })
     }
 
-    /// An error on a line of the table's file.
+    /// Creates an error for a line of the table's file.
     pub fn error_at_line(&self, line: usize, message: String) -> CatalogError {
         CatalogError::InFile {
             file: self.source.file.to_owned(),
@@ -195,7 +196,7 @@ impl<'a> TomlTable<'a> {
         }
     }
 
-    /// An error at the place where the table begins.
+    /// Creates an error for the start of the table.
     pub fn error(&self, message: String) -> CatalogError {
         self.source.error(&self.span, message)
     }
@@ -209,19 +210,19 @@ fn is_operand(text: &str) -> bool {
     !word.is_empty() && word.chars().all(plain)
 }
 
-/// A value with its key and its place.
+/// A value with its key and its position.
 #[derive(Clone, Copy)]
 pub(crate) struct TomlValue<'a> {
     source: TomlSource<'a>,
     key: &'a str,
     value: &'a Spanned<DeValue<'a>>,
     parameters: Option<&'a Parameters<'a>>,
-    /// The number that is meant where the file holds a range or a multiple.
+    /// The computed number, if the file contains a range or an expression.
     instead: Option<u64>,
 }
 
 impl<'a> TomlValue<'a> {
-    /// The line on which the value begins.
+    /// Returns the line on which the value starts.
     pub fn line(&self) -> usize {
         self.source.line(&self.value.span())
     }
@@ -255,7 +256,7 @@ impl<'a> TomlValue<'a> {
             ('/', u64::checked_div),
         ] {
             let sides = text.split_once(sign).map(|(l, r)| (l.trim(), r.trim()));
-            // A command may hold both signs, too.
+            // Commands may contain `$` together with these signs, too.
             if let Some((left, right)) = sides.filter(|(l, r)| is_operand(l) && is_operand(r)) {
                 let left = self.operand(left, parameters)?;
                 let right = self.operand(right, parameters)?;
@@ -270,7 +271,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// One side of a product or quotient, as a whole number or as bytes.
+    /// Evaluates one side of a product or quotient, as a whole number or as bytes.
     fn operand(self, text: &'a str, parameters: &Parameters<'a>) -> Result<u64, CatalogError> {
         let number = match text.strip_prefix('$') {
             Some(name) => parameters.look_up(name, &self)?.bytes(),
@@ -286,7 +287,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// The value as a whole number.
+    /// Returns the value as a whole number, if it is one.
     fn number(&self) -> Option<u64> {
         match (self.instead, self.value.get_ref()) {
             (Some(number), _) => Some(number),
@@ -295,18 +296,18 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// The value as bytes.
+    /// Returns the value as bytes, if it is a whole number or a size.
     fn bytes(&self) -> Option<u64> {
         let text = || self.raw_text()?.parse().ok();
         self.number().or_else(|| text().map(|bytes: Bytes| bytes.0))
     }
 
-    /// An error at the place of the value.
+    /// Creates an error for the position of the value.
     pub fn error(&self, message: String) -> CatalogError {
         self.source.error(&self.value.span(), message)
     }
 
-    /// The error that the value is not what was expected.
+    /// Creates an error that shows the value and the expected kind of value.
     pub fn expected_error(&self, expected: &str) -> CatalogError {
         self.error(format!(
             "`{}` is {}; expected {expected}",
@@ -315,7 +316,7 @@ impl<'a> TomlValue<'a> {
         ))
     }
 
-    /// The value in few words.
+    /// Formats the value for an error message and shortens long texts.
     fn shown(&self) -> String {
         if let Some(number) = self.instead {
             return format!("`{number}`");
@@ -343,7 +344,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// A name as [`model::check_name`] allows it.
+    /// Reads a valid name (see [`model::check_name`]).
     pub fn name(&self) -> Result<String, CatalogError> {
         let name = self
             .raw_text()
@@ -352,7 +353,7 @@ impl<'a> TomlValue<'a> {
         Ok(name.to_owned())
     }
 
-    /// The elements of a list, each a value with the list's key.
+    /// Returns the elements of a list. Each element has the key of the list.
     pub fn list(&self, of: &str) -> Result<Vec<TomlValue<'a>>, CatalogError> {
         let (None, DeValue::Array(elements)) = (self.instead, self.value.get_ref()) else {
             return Err(self.expected_error(&format!("a list of {of}")));
@@ -363,7 +364,7 @@ impl<'a> TomlValue<'a> {
             .collect())
     }
 
-    /// A list of texts.
+    /// Reads a list of texts.
     pub fn texts(&self) -> Result<Vec<String>, CatalogError> {
         self.list("texts")?.iter().map(TomlValue::text).collect()
     }
@@ -380,18 +381,18 @@ impl<'a> TomlValue<'a> {
         })
     }
 
-    /// A whole number for exit codes and the like.
+    /// Reads a whole number from 0 to 255, such as an exit code.
     pub fn exit_code(&self) -> Result<i32, CatalogError> {
         self.count(0..256).map(|n| i32::try_from(n).unwrap_or(0))
     }
 
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     pub fn share(&self) -> Result<f64, CatalogError> {
         let share = self.decimal().filter(|n| (0.0..=1.0).contains(n));
         share.ok_or_else(|| self.expected_error("a share from 0 to 1"))
     }
 
-    /// A number above 0 and at most 1000.
+    /// Reads a number above 0 and at most 1000.
     pub fn factor(&self) -> Result<f64, CatalogError> {
         let factor = self.decimal().filter(|n| *n > 0.0 && *n <= 1000.0);
         factor.ok_or_else(|| self.expected_error("a number above 0 and at most 1000"))
@@ -405,7 +406,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// A percentage above 0 and at most 100, as a share.
+    /// Reads a percentage above 0 and at most 100 and returns it as a share.
     pub fn percentage(&self) -> Result<f64, CatalogError> {
         let share = self.raw_text().and_then(model::percentage);
         share
@@ -413,7 +414,7 @@ impl<'a> TomlValue<'a> {
             .ok_or_else(|| self.expected_error("a percentage such as `5%`"))
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&self) -> Result<bool, CatalogError> {
         match self.value.get_ref() {
             DeValue::Boolean(flag) => Ok(*flag),
@@ -421,12 +422,12 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// A size above zero.
+    /// Reads a size above zero.
     pub fn size(&self) -> Result<Bytes, CatalogError> {
         self.size_from(1)
     }
 
-    /// A size that may not be below this many bytes.
+    /// Reads a size of at least `least` bytes.
     pub fn size_from(&self, least: u64) -> Result<Bytes, CatalogError> {
         self.bytes()
             .filter(|bytes| (least..=Bytes::MAX_UNITS.0).contains(bytes))
@@ -438,13 +439,13 @@ impl<'a> TomlValue<'a> {
             })
     }
 
-    /// A time, which may be zero.
+    /// Reads a time, which may be zero.
     pub fn time(&self) -> Result<Nanos, CatalogError> {
         let time = self.raw_text().and_then(|text| text.parse().ok());
         time.ok_or_else(|| self.expected_error("a time such as `40 us`, `4 ms` or `2 s`"))
     }
 
-    /// A time above zero, or `None` for the word `never`.
+    /// Reads a time above zero. Returns `None` for the word `never`.
     pub fn time_limit(&self) -> Result<Option<Nanos>, CatalogError> {
         let time = match self.raw_text() {
             Some("never") => return Ok(None),
@@ -477,7 +478,7 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// Whether the value is a table that holds this key.
+    /// Returns true if the value is a table that contains this key.
     pub fn contains_key(&self, key: &str) -> bool {
         match self.value.get_ref() {
             DeValue::Table(entries) => entries.contains_key(key),
@@ -485,17 +486,17 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// Whether the value is a table.
+    /// Returns true if the value is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
-    /// Whether the value is a list.
+    /// Returns true if the value is a list.
     pub fn is_list(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Array(_))
     }
 
-    /// A table that may hold any key.
+    /// Reads a table that may contain any key.
     pub fn any_table(&self) -> Result<TomlTable<'a>, CatalogError> {
         let (None, DeValue::Table(entries)) = (self.instead, self.value.get_ref()) else {
             return Err(self.expected_error("a table"));
@@ -509,12 +510,12 @@ impl<'a> TomlValue<'a> {
         })
     }
 
-    /// A table that may hold these keys and no others.
+    /// Reads a table that may contain only these keys.
     pub fn table(&self, keys: &[&'static str]) -> Result<TomlTable<'a>, CatalogError> {
         self.any_table()?.with_keys(&[keys])
     }
 
-    /// A table that holds a value for each of these words, and nothing else.
+    /// Reads a table that contains a value for each of these words, and no other key.
     pub fn table_by_key(
         &self,
         words: &[&'static str],

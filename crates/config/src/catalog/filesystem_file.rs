@@ -1,4 +1,4 @@
-//! One file of `filesystems/`: raw TOML → a checked [`Filesystem`].
+//! Reads one file of `filesystems/`: TOML → a validated [`Filesystem`].
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -68,7 +68,7 @@ const DRIVERS: [(&str, DriverKind); 2] =
 /// Programs of the base system: no package needs to be listed for them.
 const BASE_PROGRAMS: [&str; 3] = ["mount", "umount", "sh"];
 
-/// Reads one filesystem; it claims its name and aliases.
+/// Reads a filesystem, its name and its aliases.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry), CatalogError> {
     let document = source.parse()?;
     let top = TomlTable::top(source, &document, &KEYS)?;
@@ -156,7 +156,7 @@ fn reader(value: &TomlValue<'_>) -> Result<NativeReader, CatalogError> {
     })
 }
 
-/// A system that may read a disk.
+/// Reads an operating system that may read a disk.
 pub(crate) fn system(value: &TomlValue<'_>) -> Result<OperatingSystem, CatalogError> {
     value.one_of(&OperatingSystem::ALL.map(|system| (system.name(), system)))
 }
@@ -283,7 +283,7 @@ fn mkfs_writes(table: &TomlTable<'_>) -> Result<Option<MkfsWriteEstimate>, Catal
     Ok(Some(MkfsWriteEstimate { bytes, one_in }))
 }
 
-/// A command line as one text, split at white space, or as a list of words.
+/// Reads a command line: a text that is split at white space, or a list of words.
 fn command(
     value: &TomlValue<'_>,
     rule: &PlaceholderRule,
@@ -328,7 +328,7 @@ fn options(
     Ok(options)
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a filesystem file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     let facts = ORIGIN

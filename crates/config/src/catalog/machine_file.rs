@@ -1,4 +1,4 @@
-//! One file of `machines/`: raw TOML → a checked [`VirtualTimeMachine`].
+//! Reads one file of `machines/`: TOML → a validated [`VirtualTimeMachine`].
 
 use model::{Bytes, GuestConfig, Nanos, VirtualTimeMachine};
 
@@ -14,10 +14,11 @@ const KEYS: [&str; 7] = [
     "disk",
     "disks",
 ];
-/// QEMU counts an instruction as a power of two of nanoseconds, 10 at most (`-icount` of qemu(1)).
+/// Maximum shift. With `-icount`, an instruction takes 2^shift nanoseconds, and QEMU accepts at
+/// most 10 (qemu(1)).
 const MAX_SHIFT: u32 = 10;
 
-/// Reads one machine; it claims its name.
+/// Reads a machine and its name.
 pub(crate) fn read(
     source: TomlSource<'_>,
 ) -> Result<(VirtualTimeMachine, NameRegistry), CatalogError> {
@@ -48,7 +49,7 @@ pub(crate) fn read(
     Ok((machine, claims))
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a machine file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter()

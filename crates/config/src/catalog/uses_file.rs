@@ -1,4 +1,4 @@
-//! One file of `uses/`: raw TOML → a checked [`Use`].
+//! Reads one file of `uses/`: TOML → a validated [`UseCase`].
 
 use model::{CategoryWeight, Feature, RequiredFeature, RequiredReaders, UseCase, WorkloadCategory};
 
@@ -21,7 +21,7 @@ const READERS: [&str; 2] = ["one_of", "why"];
 const NEED: [&str; 2] = ["feature", "why"];
 const WEIGHT: [&str; 3] = ["group", "parts", "why"];
 
-/// Reads one use; it claims its name.
+/// Reads a use case and its name.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), CatalogError> {
     let document = source.parse()?;
     let top = TomlTable::top(source, &document, &KEYS)?;
@@ -104,7 +104,7 @@ fn weights(top: &TomlTable<'_>) -> Result<Vec<CategoryWeight>, CatalogError> {
     Ok(weights)
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a use file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(READERS).chain(NEED).chain(WEIGHT)

@@ -1,4 +1,5 @@
-//! `virtual-time.toml`: phases whose order in virtual time is not to be believed, with the measured agreement.
+//! `virtual-time.toml`: phases whose ranking in virtual time is unreliable, with the measured
+//! agreement.
 
 use model::ExcludedPhase;
 
@@ -6,7 +7,7 @@ use crate::CatalogError;
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 
 const KEYS: [&str; 4] = ["phase", "reason", "same_order", "pairs"];
-/// More pairs than that no campaign has.
+/// Maximum number of pairs. No campaign has more.
 const MAX_PAIRS: u64 = 1 << 20;
 
 /// Reads the file.

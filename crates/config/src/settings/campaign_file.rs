@@ -42,7 +42,7 @@ const KEYS: [&str; 27] = [
     "disks",
     "disk_cache",
 ];
-/// Keys that say what machine a guest is.
+/// Keys that describe the machine of a guest.
 const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
 const CONTENDER: [&str; 8] = [
     "name",
@@ -72,9 +72,10 @@ pub struct Settings {
     pub contenders: Vec<Contender>,
     /// Ages at which every contender competes, in addition to a fresh one.
     pub ages: Vec<AgeingSpec>,
-    /// Groups of contenders, which are not held against the contenders yet: the command line may name others.
+    /// Groups of contenders. Their members are not yet validated, because the command line may add
+    /// contenders.
     pub groups: Vec<ContenderGroup>,
-    /// Mounted directories that compete.
+    /// Mounted directories used as contenders.
     pub directories: Vec<DirectoryContender>,
     /// Names of suites, checked against the catalog.
     pub suites: Vec<String>,
@@ -82,67 +83,68 @@ pub struct Settings {
     pub profile: Option<SizeProfile>,
     /// How often.
     pub rounds: Option<u32>,
-    /// When rounds are added to these.
+    /// Rule for adding rounds.
     pub rule: RoundSettings,
-    /// From which every random choice comes.
+    /// Seed of every random choice.
     pub seed: Option<u64>,
     /// Size of the image.
     pub size: Option<Bytes>,
-    /// Memory that a cell may use.
+    /// Memory limit of a cell.
     pub memory: Option<Bytes>,
     /// Maximum readahead of the kernel on an image.
     pub readahead: Option<Bytes>,
-    /// The most that may be written to disks of this machine's.
+    /// Maximum number of bytes written to disks of this machine.
     pub max_written: Option<Bytes>,
-    /// Whether aged states are kept and used again.
+    /// Whether aged states are kept and reused.
     pub keep_aged: Option<bool>,
-    /// Where contenders live.
+    /// Storage backend of the contenders.
     pub backend: Option<BackendKind>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
     /// Source disk for copies, or `image`. A relative path is relative to the directory of the
     /// campaign file.
     pub source: Option<PathBuf>,
-    /// The machine that a guest is.
-    pub machine: GuestSettings,
+    /// The machine of a guest.
+    pub machine: GuestSection,
 }
 
 /// The guest machine settings of a campaign file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GuestSettings {
-    /// The clock that times are in.
+pub struct GuestSection {
+    /// The clock of the measured times.
     pub clock: Option<Clock>,
     /// Its processors.
     pub processors: Option<u32>,
-    /// The models of its disks, checked against the catalog: of several, each contender competes on each.
+    /// Disk models, checked against the catalog. With several models, each contender runs on each
+    /// of them.
     pub disk: Vec<String>,
     /// Number of disks; with several numbers, each test runs on each of them.
     pub disks: Vec<u32>,
-    /// How this machine caches what they hold.
+    /// Cache mode of this machine for the disks of a guest.
     pub disk_cache: Option<DiskCache>,
 }
 
-/// When rounds are added; `None` is left to the command line and the defaults.
+/// Rule for adding rounds. The command line and the defaults fill in every `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundSettings {
     /// Add rounds while the ends of an interval are farther from the median than this share of it.
     pub until_width: Option<f64>,
-    /// Share of the results that must be so narrow.
+    /// Share of the results that must reach `until_width`.
     pub until_share: Option<f64>,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub max_rounds: Option<u32>,
-    /// Time of all cells after which none is added.
+    /// Total time of all cells after which no round is added.
     pub max_time: Option<Nanos>,
-    /// Time in which as much is answered as can be; no other rule then.
+    /// Time budget for answering as many questions as possible. Excludes all other rules.
     pub budget: Option<Nanos>,
 }
 
-/// A mounted directory that competes.
+/// A mounted directory used as a contender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryContender {
     /// The name in tables [default: derived from the path].
     pub name: Option<String>,
-    /// The directory; a relative path is taken from the campaign file's own directory.
+    /// Path of the directory. A relative path is relative to the directory of the campaign file.
     pub path: PathBuf,
     /// Memory limit of its cells [default: the limit of the campaign].
     pub memory: Option<Bytes>,
@@ -208,7 +210,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<Settings, Cata
     Ok(campaign)
 }
 
-/// The rule by which rounds are added; its limits mean nothing without its first key.
+/// Reads the rule for adding rounds. Its limits require `until_width`.
 fn rule(top: &TomlTable<'_>) -> Result<RoundSettings, CatalogError> {
     let rule = RoundSettings {
         until_width: top.read("until_width", |v| v.percentage())?,
@@ -236,7 +238,7 @@ fn rule(top: &TomlTable<'_>) -> Result<RoundSettings, CatalogError> {
 
 /// Rejects keys of a guest machine if the backend is not `vm`.
 fn check_machine(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), CatalogError> {
-    // Where the file leaves the backend to the command line, so is this.
+    // If the file leaves the backend to the command line, these keys are checked there.
     if matches!(campaign.backend, None | Some(BackendKind::Vm)) {
         return Ok(());
     }
@@ -284,10 +286,10 @@ fn check_together(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), Catalo
     Err(top.required(key)?.error(message.to_owned()))
 }
 
-fn machine(top: &TomlTable<'_>, catalog: &Catalog) -> Result<GuestSettings, CatalogError> {
+fn machine(top: &TomlTable<'_>, catalog: &Catalog) -> Result<GuestSection, CatalogError> {
     let disk = |value: &TomlValue<'_>| Ok(self::disk(value, catalog)?.name);
     let caches = DiskCache::ALL.map(|mode| (mode.name(), mode));
-    Ok(GuestSettings {
+    Ok(GuestSection {
         clock: top.read("clock", |v| v.one_of(&CLOCKS))?,
         processors: top.read("processors", |v| count(&v, GuestConfig::MAX_PROCESSORS))?,
         disk: one_or_several(top, "disk", disk)?,
@@ -296,7 +298,7 @@ fn machine(top: &TomlTable<'_>, catalog: &Catalog) -> Result<GuestSettings, Cata
     })
 }
 
-/// A value, or a list of at least one, none of them twice.
+/// Reads a value, or a non-empty list of values without duplicates.
 fn one_or_several<'a, T: PartialEq>(
     top: &TomlTable<'a>,
     key: &'static str,

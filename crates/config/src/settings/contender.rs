@@ -1,4 +1,4 @@
-//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`,
+//! Converts the user's text to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`,
 //! `ext4@age=agrawal`, a directory.
 
 use std::path::Path;
@@ -21,7 +21,7 @@ impl Catalog {
     /// Returns an error if the filesystem is not in the catalog, the name is invalid, or an option
     /// or setting is refused.
     pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
-        // Options and settings may hold the sign, too: `ext4:data=journal`, `zfs@disks=4`.
+        // Options and settings may contain `=`, too: `ext4:data=journal`, `zfs@disks=4`.
         match spec.split_once('=') {
             Some((name, of)) if !name.contains([':', '@']) => {
                 check_alias(spec, name)?;
@@ -34,7 +34,7 @@ impl Catalog {
         }
     }
 
-    /// The contender by its own name.
+    /// Parses a contender without `NAME=`.
     fn unnamed(&self, spec: &str) -> Result<Contender, CatalogError> {
         let bad = |reason| CatalogError::BadContender {
             spec: spec.to_owned(),
@@ -106,7 +106,7 @@ impl Catalog {
     }
 }
 
-/// Checks the name that a contender is given.
+/// Checks the name of a contender from `NAME=`.
 fn check_alias(spec: &str, name: &str) -> Result<(), CatalogError> {
     model::check_name(name).map_err(|e| CatalogError::BadContender {
         spec: spec.to_owned(),
@@ -138,7 +138,7 @@ pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     DEFAULT_OPTIONS.check(&contender.mount_options)
 }
 
-/// `/mnt/big disk` becomes `mnt-big-disk`.
+/// Derives a name from a path: `/mnt/big disk` becomes `mnt-big-disk`.
 fn name_of(path: &Path) -> String {
     let text = path.to_string_lossy().to_lowercase();
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');

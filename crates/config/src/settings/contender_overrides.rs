@@ -5,7 +5,7 @@ use model::{AgeingSpec, Bytes, ContenderOverrides, GuestConfig, PerMille};
 
 use crate::Catalog;
 
-/// Reads the settings of a contender's own, separated by commas. A word is the model of its disks.
+/// Reads the comma-separated settings of a contender. A word without `=` is a disk model.
 pub(crate) fn read(text: &str, catalog: &Catalog) -> Result<ContenderOverrides, String> {
     let mut own = ContenderOverrides::default();
     let mut age = AgeSpecText::default();

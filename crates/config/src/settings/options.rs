@@ -32,10 +32,10 @@ const FORBIDDEN: [&str; 27] = [
     "journal_path",
 ];
 
-/// Beginnings of mount options that `mount` itself acts upon, outside the filesystem.
+/// Prefixes of mount options that `mount` itself interprets, outside the filesystem.
 const FORBIDDEN_BEGINNINGS: [&str; 3] = ["X-", "x-", "verity."];
 
-/// Checks one mount option, given without commas around it.
+/// Checks one mount option, without surrounding commas.
 pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
     plain(option, "mount option")?;
     if option.contains([' ', ',', '\t']) {
@@ -59,7 +59,7 @@ pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for an option of a pool, which may name each of the cell's devices.
+/// Checks one mount option of a pool, which may name each device of the cell: `name={devices}`.
 pub(crate) fn check_pool_mount_option(option: &str) -> Result<(), String> {
     let named = option.strip_suffix("={devices}");
     match named.filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())) {
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// `loop0` in a fitting working directory is another device.
+    /// `loop0` is another device if the working directory is `/dev`.
     #[test]
     fn a_word_that_is_no_option_is_refused() {
         let check = |words: &[&str]| {

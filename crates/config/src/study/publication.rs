@@ -4,7 +4,7 @@
 use crate::CatalogError;
 use crate::catalog::document::{TomlTable, TomlValue};
 
-/// Keys at the top of `study.toml` that are about what was published.
+/// Top-level keys of `study.toml` that describe the publication.
 pub(crate) const KEYS: [&str; 9] = [
     "hardware",
     "filesystems",
@@ -31,7 +31,7 @@ pub struct SpannedText {
     pub line: usize,
 }
 
-/// A name that a file gives to something.
+/// A named value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedEntry<T> {
     /// The name.
@@ -43,9 +43,9 @@ pub struct NamedEntry<T> {
 /// The published content of a study, as unparsed text of its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Publication {
-    /// The name of `study.toml`, for errors.
+    /// The name of `study.toml` in error messages.
     pub file: String,
-    /// The name of `figures.csv`, for errors.
+    /// The name of `figures.csv` in error messages.
     pub figures_file: String,
     /// The text of `figures.csv`.
     pub figures: String,
@@ -53,32 +53,34 @@ pub struct Publication {
     pub hardware: Vec<NamedEntry<String>>,
     /// Catalog names of the filesystems in the figures; `none` if the catalog has no equivalent.
     pub filesystems: Vec<NamedEntry<String>>,
-    /// Contenders of one filesystem that differ by its version: the filesystem and the version in the figures.
+    /// Contenders that are versions of one filesystem. Each has the filesystem and the version in
+    /// the figures.
     pub variants: Vec<NamedEntry<Vec<String>>>,
-    /// Contenders that claims speak of together.
+    /// Groups of contenders that claims refer to.
     pub groups: Vec<NamedEntry<Vec<String>>>,
-    /// Which way is better, of metrics that fsarena lacks: `higher` or `lower`.
+    /// Direction of metrics that fsarena lacks: `higher` or `lower` is better.
     pub better: Vec<NamedEntry<String>>,
-    /// For a phase of the figures the phases of the suites that do the same work; their times add up.
+    /// For each phase of the figures, the phases of the suites that do the same work. Their times
+    /// are added.
     pub phases: Vec<NamedEntry<Vec<String>>>,
-    /// Figures that are not to be trusted, and why.
+    /// Unreliable figures, each with a reason.
     pub doubts: Vec<CaveatSource>,
-    /// Arithmetic that the figures should fulfil.
+    /// Arithmetic relations that the figures should satisfy.
     pub checks: Vec<ConsistencyCheck>,
     /// The conclusions of the study.
     pub claims: Vec<ClaimSource>,
 }
 
-/// Figures that are not to be trusted.
+/// Unreliable figures with a reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaveatSource {
-    /// Which, as patterns.
+    /// Patterns of the figures.
     pub figures: Vec<SpannedText>,
     /// Why.
     pub reason: String,
 }
 
-/// Arithmetic that the figures should fulfil.
+/// An arithmetic relation that the figures should satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsistencyCheck {
     /// Description of the check.
@@ -92,7 +94,7 @@ pub struct ConsistencyCheck {
 /// A relation between figures of one contender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SumRuleSource {
-    /// One is the sum of others.
+    /// One figure is the sum of others.
     Total {
         /// The sum.
         total: SpannedText,
@@ -101,7 +103,7 @@ pub enum SumRuleSource {
     },
     /// The product of two figures is the same for all contenders.
     Product(Vec<SpannedText>),
-    /// A time is that of passing some bytes once at each of some rates.
+    /// A time equals the time to transfer `bytes` once at each of the rates.
     Time {
         /// The time.
         total: SpannedText,
@@ -112,18 +114,18 @@ pub enum SumRuleSource {
     },
 }
 
-/// A claim as it is written.
+/// A claim as written in `study.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimSource {
     /// The identifier of the claim.
     pub id: SpannedText,
-    /// The claim in a sentence.
+    /// The claim as a sentence.
     pub text: String,
-    /// Statements that say the same of figures; all must hold.
+    /// The claim as statements about figures; all must hold.
     pub statements: Vec<SpannedText>,
-    /// The figures that statements are about which name none.
+    /// Figures for the statements that name none.
     pub figures: Option<SpannedText>,
-    /// Why no figure decides it.
+    /// Reason why no figure decides the claim.
     pub undecidable: Option<String>,
 }
 
@@ -164,7 +166,7 @@ pub(crate) fn read(
     })
 }
 
-/// A table whose keys are names, in the order of the file.
+/// Reads a table whose keys are names, in the order of the file.
 fn named<T>(
     top: &TomlTable<'_>,
     key: &'static str,
@@ -253,7 +255,7 @@ fn claim(table: &TomlTable<'_>) -> Result<ClaimSource, CatalogError> {
     }
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a publication.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(DOUBT).chain(CHECK).chain(CLAIM)

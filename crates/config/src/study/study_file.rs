@@ -31,7 +31,7 @@ const KEYS: [&str; 12] = [
 /// publication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySource {
-    /// The word that names it.
+    /// Name of the study.
     pub name: String,
     /// Its title.
     pub title: String,
@@ -40,7 +40,7 @@ pub struct StudySource {
     /// Explains which part is run, which part is omitted, and which sizes the publication does not
     /// state.
     pub rationale: String,
-    /// Names of the filesystems that it compared, as the catalog has them.
+    /// Catalog names of the compared filesystems.
     pub contenders: Vec<String>,
     /// The tests, by suite.
     pub suites: Vec<Suite>,
@@ -50,13 +50,13 @@ pub struct StudySource {
     pub memory: Option<Bytes>,
     /// Number of runs of each test, if the publication states it.
     pub rounds: Option<u32>,
-    /// The machine of the catalog that is like its own, for guests in virtual time.
+    /// Catalog machine similar to the test machine, for guests in virtual time.
     pub machine: Option<String>,
     /// The published figures and claims. `None` if the study is only a campaign.
     pub published: Option<Publication>,
 }
 
-/// A study as its files have it.
+/// The unparsed files of a study.
 #[derive(Clone, Debug)]
 pub(crate) struct StudyText {
     /// The name of the TOML file, for errors.
@@ -75,14 +75,14 @@ impl StudyText {
         }
     }
 
-    /// The keys that its TOML may hold: a campaign alone has no claims.
+    /// Returns the valid keys of the TOML. Only a study with figures may have claims.
     fn keys(&self) -> Vec<&'static str> {
         let published = self.figures.iter().flat_map(|_| publication::KEYS);
         KEYS.into_iter().chain(published).collect()
     }
 }
 
-/// The name in the text of a study.
+/// Reads only the name of a study.
 pub(crate) fn name(study: &StudyText) -> Result<String, CatalogError> {
     let document = study.source().parse()?;
     TomlTable::top(study.source(), &document, &study.keys())?
@@ -90,7 +90,7 @@ pub(crate) fn name(study: &StudyText) -> Result<String, CatalogError> {
         .name()
 }
 
-/// Reads one study; its suites are those of a catalog.
+/// Reads a study. Its suites are looked up in the catalog.
 pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<StudySource, CatalogError> {
     let document = text.source().parse()?;
     let top = TomlTable::top(text.source(), &document, &text.keys())?;
@@ -140,7 +140,7 @@ fn contenders(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<String>, Cat
     listed.iter().map(known).collect()
 }
 
-/// The suites with the study's own parameters, and of their tests those that the study had.
+/// Reads the suites with the parameters of the study. Keeps only the tests that the study contains.
 fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogError> {
     let own = top.read("parameters", |v| v.any_table())?;
     let mut instead = StudyOverrides::new();
@@ -193,7 +193,7 @@ fn called(test: &Test) -> &str {
     sweep.map_or(&test.name, |point| &point.sweep)
 }
 
-/// Every key that such a file may hold.
+/// Returns every key of a study file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(publication::all_keys())

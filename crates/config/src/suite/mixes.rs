@@ -15,7 +15,7 @@ pub(crate) fn phases(phase: &Phase, mix: &Mix, alone: bool) -> Result<Vec<Phase>
     }
     let before = mix.roles.iter().filter(|_| alone).map(|role| Phase {
         name: format!("alone.{}", role.name),
-        // A limit of time would leave the mix other files to work on, with slow contenders only.
+        // With a time limit, slow contenders would leave different files for the mix.
         at_most: None,
         op: Op::Mix(mix.only(role)),
         ..phase.clone()

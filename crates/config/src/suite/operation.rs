@@ -1,4 +1,4 @@
-//! The operations that a phase may name, and how their keys are read from its table.
+//! Reads the operation of a phase and its keys from the table of the phase.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use model::{Bytes, Op};
 use crate::CatalogError;
 use crate::catalog::document::{TomlTable, TomlValue};
 
-/// Reads the `op` of a phase: the word, whose keys the phase takes.
+/// Reads `op` of a phase. The returned name determines the valid keys of the phase.
 pub(crate) fn find(value: &TomlValue<'_>) -> Result<&'static OpName, CatalogError> {
     let words: Vec<(&str, &'static OpName)> = Op::words().map(|word| (word.name, word)).collect();
     value.one_of(&words)

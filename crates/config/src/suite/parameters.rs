@@ -1,5 +1,5 @@
-//! Parameters of a test: one value for all profiles, or one for each; those that a point of a sweep sets; and
-//! those that a study has instead.
+//! Parameters of a test. Each has one value for all profiles or one per profile; sweep points and
+//! studies override values.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::suite::sweep::{ParsedPoint, RANGE};
 /// Parameters that a study overrides, by test.
 pub(crate) type StudyOverrides<'a> = BTreeMap<&'a str, TomlTable<'a>>;
 
-/// The parameters of a test as one profile sets them.
+/// The parameters of a test for one profile.
 pub(crate) struct Parameters<'a> {
     values: BTreeMap<&'a str, TomlValue<'a>>,
     used: RefCell<BTreeSet<String>>,
@@ -73,7 +73,7 @@ impl<'a> Parameters<'a> {
         Ok(value.under_key(place.key()))
     }
 
-    /// Refuses parameters that nothing stands for: they are misspelt or forgotten.
+    /// Rejects unused parameters: they are misspelt or obsolete.
     pub fn check_all_used(&self) -> Result<(), CatalogError> {
         let used = self.used.borrow();
         match self.values.iter().find(|(name, _)| !used.contains(**name)) {
@@ -85,7 +85,8 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A table gives a value for every profile; anything else, and a range, is the value for all.
+/// Resolves a value for a profile. A table has a value for every profile; a range or any other
+/// value applies to all.
 pub(crate) fn for_profile<'a>(
     value: TomlValue<'a>,
     profile: SizeProfile,

@@ -1,14 +1,15 @@
-//! Holds that the phases of a test make sense in their order: what one uses, an earlier one made.
+//! Checks the order of the phases of a test: an earlier phase must create each object that a phase
+//! uses.
 
 use model::op::FsState;
 use model::{Bytes, CacheState, Op, Phase, SyncAtEnd};
 
-/// Follows a test phase by phase.
+/// Simulates a test phase by phase.
 #[derive(Debug, Default)]
 pub(crate) struct PhaseOrder {
     things: FsState,
     most: Bytes,
-    /// A phase that changes something and may be cut short by its time limit.
+    /// A modifying phase with a time limit, which may end before its work is complete.
     bounded: Option<String>,
 }
 
@@ -44,7 +45,7 @@ impl PhaseOrder {
         Ok(())
     }
 
-    /// Whether a phase steps from one request to a next that its file does not hold.
+    /// Returns true if the stride of a phase exceeds its file.
     pub fn steps_beyond(&self, phase: &Phase) -> bool {
         matches!(&phase.op, Op::Io(io) if io.exceeds_file(&self.things))
     }
@@ -55,7 +56,8 @@ impl PhaseOrder {
     }
 }
 
-/// `fsync` ends a phase that works on one file; what works on many can only sync them all.
+/// Checks the end of a phase: `fsync` needs a phase on one file; a phase on many files can only use
+/// `syncfs`.
 fn check_end(phase: &Phase) -> Result<(), String> {
     if phase.sync_at_end == SyncAtEnd::Fsync
         && !phase.op.info().allowed_ends().contains(&SyncAtEnd::Fsync)
@@ -65,7 +67,7 @@ fn check_end(phase: &Phase) -> Result<(), String> {
     Ok(())
 }
 
-/// Only what reads and writes one file in blocks can pass the page cache by.
+/// Checks the cache state of a phase: only block requests on one file can bypass the page cache.
 fn check_cache(phase: &Phase) -> Result<(), String> {
     let caches = phase.op.info().allowed_caches();
     if phase.cache == CacheState::Direct && !caches.contains(&CacheState::Direct) {

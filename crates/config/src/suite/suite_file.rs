@@ -1,4 +1,4 @@
-//! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
+//! Reads one file of `suites/`: TOML → a validated [`Suite`] for one profile.
 
 use std::collections::BTreeSet;
 
@@ -179,7 +179,7 @@ fn name_packages(test: &mut Test, packages: &[String]) {
     }
 }
 
-/// The test, or one for each point of its sweep.
+/// Reads a test, or one test per point of its sweep.
 fn read_points<'a>(
     raw: &TomlTable<'a>,
     profile: SizeProfile,
@@ -216,7 +216,7 @@ fn read_test(
         return Err(space.expected_error(&format!("at least {written}, which its phases write")));
     }
     let of = table.required("name")?.name()?;
-    // A suite of one test need not say twice what it is.
+    // In a suite with one test, the test may share the title of the suite.
     let title = table.read("title", |v| v.text())?;
     let title = title.unwrap_or_else(|| suite[1].to_owned());
     let name = point.map_or_else(|| of.clone(), |point| point.name(&of));

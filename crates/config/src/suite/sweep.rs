@@ -9,12 +9,12 @@ use model::{GuestConfig, SweepAxis, SweepPoint};
 use crate::CatalogError;
 use crate::catalog::document::TomlValue;
 
-/// The most points of one sweep: a slip of the finger shall not plan for years.
+/// Maximum number of points of a sweep. Prevents endless campaigns after a typing error.
 const MAX_POINTS: usize = 1000;
-/// Above every count that a point may have, far below an overflow.
+/// Limit of every count of a point; far below an overflow.
 const MAX_COUNT: u64 = 1 << 32;
 
-/// Words for axes.
+/// Names of the axes in data files.
 pub(crate) const AXES: [&str; 8] = {
     let mut names = [""; 8];
     let mut i = 0;
@@ -24,7 +24,7 @@ pub(crate) const AXES: [&str; 8] = {
     }
     names
 };
-/// Keys of an axis that is a range.
+/// Keys of an axis with a range.
 pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
 
 /// One point: the value on each axis and its place in the file.
@@ -32,14 +32,14 @@ pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
 pub(crate) struct ParsedPoint<'a>(Vec<(SweepAxis, u64, TomlValue<'a>)>);
 
 impl<'a> ParsedPoint<'a> {
-    /// The parameters that the point sets, called as their axes; how many disks there are is not for an operation
-    /// to say.
+    /// Returns the parameters that the point sets, named after their axes. Excludes `disks`, which
+    /// is not a parameter of an operation.
     pub fn parameters(&self) -> impl Iterator<Item = (&'a str, TomlValue<'a>)> {
         let values = self.0.iter().filter(|(axis, ..)| *axis != SweepAxis::Disks);
         values.map(|(axis, number, place)| (axis.name(), place.with_number(*number)))
     }
 
-    /// The name of the point's test.
+    /// Returns the name of the point's test.
     pub fn name(&self, of: &str) -> String {
         let values = self.0.iter();
         values.fold(of.to_owned(), |name, (axis, number, _)| {
@@ -55,7 +55,7 @@ impl<'a> ParsedPoint<'a> {
         values.collect::<Vec<_>>().join(", ")
     }
 
-    /// The point as results know it.
+    /// Converts the point to the form that results contain.
     pub fn to_model(&self, sweep: &str) -> SweepPoint {
         SweepPoint {
             sweep: sweep.to_owned(),
@@ -67,8 +67,7 @@ impl<'a> ParsedPoint<'a> {
         self.0.iter().map(|(axis, n, _)| (*axis, *n)).collect()
     }
 
-    /// Whether a file of the point holds a request of it at all: a request, or a step from one to
-    /// the next, that is larger than the file makes no sense, and so does a step within a request.
+    /// Returns true if request and stride fit into the file, and the request fits into the stride.
     fn makes_sense(&self) -> bool {
         let at = self.at();
         let within = |small, large| match (at.get(&small), at.get(&large)) {
@@ -81,8 +80,8 @@ impl<'a> ParsedPoint<'a> {
     }
 }
 
-/// The points of a sweep in rising order, the first axis slowest; those that make no sense are left
-/// out. `resolve` gives the value of an axis for the profile.
+/// Returns the points of a sweep in ascending order, the first axis slowest. Omits points that make
+/// no sense. `resolve` returns the value of an axis for the profile.
 pub(crate) fn points<'a>(
     sweep: &TomlValue<'a>,
     resolve: impl Fn(TomlValue<'a>) -> Result<TomlValue<'a>, CatalogError>,
@@ -123,7 +122,8 @@ pub(crate) fn points<'a>(
     Ok(points)
 }
 
-/// The values of an axis, in rising order: a list, or a range by its ends and its factor.
+/// Reads the values of an axis, in ascending order: a list, or a range with its ends and its
+/// factor.
 fn numbers<'a>(
     axis: SweepAxis,
     value: &TomlValue<'a>,

@@ -1,4 +1,4 @@
-//! Which points a sweep has, and in which order.
+//! Tests the points of a sweep and their order.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::catalog::document::TomlSource;
 use crate::suite::suite_file;
 
-/// The tests of a suite whose one test has these lines for its sweep.
+/// Returns the tests of a suite that has one test with this sweep.
 fn tests(sweep: &str, phase: &str, profile: SizeProfile) -> Result<Vec<Test>, String> {
     let text = format!(
         "name = \"s\"\ntitle = \"S\"\nsource = \"a test\"\n[[test]]\nname = \"s\"\n\

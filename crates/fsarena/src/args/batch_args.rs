@@ -8,18 +8,18 @@ use crate::args::cli_values::{int_up_to, one_of, path, share, text};
 use crate::args::machine_args::SharedCache;
 use crate::args::run_args::RunArgs;
 
-/// The heading of their options in help.
+/// Heading in help of the options of campaigns over hosts.
 pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
-/// The most cells that a command can name at once.
+/// Maximum number of cells that a command can name at once.
 const MAX_BATCH_ARGS: u32 = 1_000_000;
 
 /// Options of `plan`.
 #[derive(Clone, Debug, Args)]
 // A plan runs in guests, in virtual time, with a fixed number of rounds, under any scheduler. Other
 // options are rejected.
-#[command(mut_arg("budget", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("exclusive", |a| a.hide(true)), mut_arg("until_width", |a| a.hide(true)), mut_arg("until_share", |a| a.hide(true)), mut_arg("max_rounds", |a| a.hide(true)), mut_arg("max_time", |a| a.hide(true)), mut_arg("max_written", |a| a.hide(true)), mut_arg("host", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("device", |a| a.hide(true)), mut_arg("erase", |a| a.hide(true)), mut_arg("yes", |a| a.hide(true)), mut_arg("dry_run", |a| a.hide(true)), mut_arg("on", |a| a.hide(true)), mut_arg("hosts", |a| a.hide(true)), mut_arg("plan", |a| a.hide(true)), mut_arg("divide", |a| a.hide(true)), mut_arg("partition", |a| a.hide(true)), mut_arg("nodes", |a| a.hide(true)), mut_arg("at_once", |a| a.hide(true)), mut_arg("sbatch", |a| a.hide(true)))]
+#[command(mut_arg("budget", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("exclusive", |a| a.hide(true)), mut_arg("until_width", |a| a.hide(true)), mut_arg("until_share", |a| a.hide(true)), mut_arg("max_rounds", |a| a.hide(true)), mut_arg("max_time", |a| a.hide(true)), mut_arg("max_written", |a| a.hide(true)), mut_arg("host", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("device", |a| a.hide(true)), mut_arg("erase", |a| a.hide(true)), mut_arg("yes", |a| a.hide(true)), mut_arg("dry_run", |a| a.hide(true)), mut_arg("on", |a| a.hide(true)), mut_arg("hosts", |a| a.hide(true)), mut_arg("plan", |a| a.hide(true)), mut_arg("divide", |a| a.hide(true)), mut_arg("partition", |a| a.hide(true)), mut_arg("nodes", |a| a.hide(true)), mut_arg("max_running_tasks", |a| a.hide(true)), mut_arg("sbatch", |a| a.hide(true)))]
 pub struct PlanArgs {
-    /// The directory that hosts share: empty, or not there yet.
+    /// Write the plan to this directory, shared by all hosts; it must be empty or not exist.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub output: PathBuf,
     /// The campaign.
@@ -47,23 +47,23 @@ impl CheckArgs {
 /// Options of `work`.
 #[derive(Clone, Debug, Args)]
 pub struct WorkArgs {
-    /// The directory that `fsarena plan` made.
+    /// Directory created by `fsarena plan`.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
-    /// Run this entry, from 0 on.
+    /// Run this entry, counted from 0.
     #[arg(long, value_name = "N", required_unless_present = "all")]
     pub index: Option<u32>,
     /// Run this many entries, starting at --index.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "index", value_parser = int_up_to(MAX_BATCH_ARGS))]
     pub count: u32,
-    /// Run all that is left to be run.
+    /// Run all entries that have no result yet.
     #[arg(long, conflicts_with = "index")]
     pub all: bool,
-    /// Send each result to standard output, as its file would be, and keep none; ends when standard input does. For a host
-    /// that does not share the directory, but has a copy.
+    /// Write each result, in the format of its file, to standard output instead of a file; exit
+    /// when standard input closes. For a host that has only a copy of the directory.
     #[arg(long, requires = "index")]
     pub send: bool,
-    /// The name of this host, by which cells are checked on another [default: the machine's].
+    /// Name of this host, used to check its cells on another host [default: the machine's].
     #[arg(long = "as", value_name = "HOST", value_parser = text)]
     pub host: Option<String>,
     /// Run this many cells in parallel [default: the number of processors].
@@ -80,7 +80,7 @@ pub struct WorkArgs {
 /// Options of `collect`.
 #[derive(Clone, Debug, Args)]
 pub struct CollectArgs {
-    /// The directory that `fsarena plan` made.
+    /// Directory created by `fsarena plan`.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
     /// Exit with 1 if any cell is not ok.
@@ -98,24 +98,25 @@ pub struct CollectArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = OVER_HOSTS)]
 pub struct SchedulerArgs {
-    /// Have Slurm run the cells on its nodes, or ssh on --hosts, and follow them to the end; only virtual time is the same on
-    /// all of them.
+    /// Run the cells on the nodes of Slurm, or on --hosts through ssh, and wait for the results;
+    /// only virtual time is the same on all hosts.
     #[arg(long, value_name = "ENGINE", value_parser = one_of::<ExternalScheduler>(["slurm", "ssh"]))]
     pub on: Option<ExternalScheduler>,
-    /// Hosts that ssh reaches, with a comma between (n1,user@n2): with --on ssh they share the cells, else each runs the campaign,
-    /// in real time, and contenders are compared over all of them.
+    /// Use these hosts through ssh, separated by commas (n1,user@n2): with --on ssh they share the
+    /// cells; otherwise each runs the campaign in real time, and contenders are compared over all
+    /// hosts.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = text)]
     pub hosts: Vec<String>,
-    /// The partition [default: the cluster's].
+    /// Use this Slurm partition [default: the cluster's].
     #[arg(long, value_name = "NAME", requires = "on", value_parser = text)]
     pub partition: Option<String>,
     /// Use only these nodes, in Slurm syntax (n[1-4,7]) [default: all nodes of the partition].
     #[arg(long, value_name = "LIST", requires = "on", value_parser = text)]
     pub nodes: Option<String>,
     /// Run at most this many tasks at a time; each takes one processor [default: no limit].
-    #[arg(long, value_name = "N", requires = "on", value_parser = int_up_to(MAX_BATCH_ARGS))]
+    #[arg(long = "at-once", value_name = "N", requires = "on", value_parser = int_up_to(MAX_BATCH_ARGS))]
     pub max_running_tasks: Option<u32>,
-    /// A further option of sbatch (--sbatch=--account=fs); repeatable.
+    /// Pass this option to sbatch (--sbatch=--account=fs); repeatable.
     #[arg(
         long,
         value_name = "OPTION",
@@ -130,7 +131,7 @@ pub struct SchedulerArgs {
 pub enum ExternalScheduler {
     /// Slurm.
     Slurm,
-    /// ssh, to each of them.
+    /// ssh to each of the hosts.
     Ssh,
 }
 

@@ -19,7 +19,7 @@ use crate::args::storage_args::StorageArgs;
 use crate::args::study_args::{ClaimsArgs, ReplicateArgs};
 use crate::args::trace_args::TraceArgs;
 
-/// Compares filesystems by the same trials and answers with evidence.
+/// Compare filesystems with the same tests, and report the evidence.
 #[derive(Debug, Parser)]
 #[command(
     name = "fsarena",
@@ -58,10 +58,10 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct GlobalArgs {
-    /// The database of campaigns [default: fsarena.db in the data directory].
+    /// Use this database of campaigns [default: fsarena.db in the data directory].
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub db: Option<PathBuf>,
-    /// Filesystems and suites of your own, added to the built-in ones.
+    /// Add filesystems and suites of your own to the built-in ones.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub catalog: Option<PathBuf>,
     /// Write JSON.
@@ -70,7 +70,7 @@ pub struct GlobalArgs {
     /// Print only results and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// The host that this is about, where several run campaigns at the same time.
+    /// Name of the host in messages, if several hosts run campaigns at the same time.
     #[arg(skip)]
     pub of_host: Option<String>,
 }
@@ -110,7 +110,7 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// Plan a campaign into a directory whose cells any number of hosts run, in virtual time.
+    /// Plan a campaign in virtual time into a directory; any number of hosts can run its cells.
     #[command(after_help = "\
 Examples:
   fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   write to a directory shared by all hosts
@@ -119,7 +119,7 @@ Examples:
 
 Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
     Plan(Box<PlanArgs>),
-    /// Run cells that were planned, and write a file for each result (started on each host).
+    /// Run planned cells and write a file for each result (start it on each host).
     #[command(after_help = "\
 Examples:
   /shared/it/fsarena work /shared/it --index 7             one entry
@@ -128,7 +128,7 @@ Examples:
 
 Cells with a valid result are skipped. Exit codes: 0 if the results exist; 3 if a requirement is missing on this host.")]
     Work(WorkArgs),
-    /// Take the results of planned cells into the store, and say what is left to be run.
+    /// Store the results of planned cells, and show which cells still have to run.
     #[command(after_help = "\
 Examples:
   fsarena collect /shared/it                               as often as you like
@@ -155,7 +155,7 @@ Examples:
                               the figures of a published comparison, and their known problems
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
-    /// Judge what published comparisons conclude, claim by claim, by their own figures.
+    /// Check the claims of published comparisons against their own figures.
     #[command(after_help = "\
 Examples:
   fsarena claims                              number of claims that hold, for each study
@@ -167,7 +167,7 @@ Examples:
 Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure
 decides it; the reason is shown). docs/claims.md describes the claim language.")]
     Claims(ClaimsArgs),
-    /// Run a published comparison again, and say which of its claims hold now.
+    /// Repeat a published comparison, and show which of its claims hold now.
     #[command(after_help = "\
 Examples:
   fsarena replicate bonnie-linux-2011 --profile quick --backend vm
@@ -180,7 +180,7 @@ Examples:
 Claims are checked against both the published and the measured results. With one round in real time, or if intervals
 overlap, the verdict is `not enough rounds`. Only orders and ratios are compared, never published times with new times.")]
     Replicate(Box<ReplicateArgs>),
-    /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
+    /// Watch a running campaign on the terminal: results, failures and the time left.
     #[command(after_help = "\
 Examples:
   fsarena watch               the running campaign
@@ -205,7 +205,7 @@ Examples:
   fsarena journal --phase tree-in --format map -o map.svg
                                              a picture: location on the disk over time")]
     Journal(JournalArgs),
-    /// Explain where the difference between two contenders comes from, in virtual time.
+    /// Explain the causes of the difference between two contenders, in virtual time.
     #[command(after_help = "\
 Examples:
   fsarena explain tree/tree-within xfs ext4  of the latest campaign: time, disk, functions of the kernel
@@ -216,7 +216,7 @@ Examples:
 Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
 is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]
     Explain(ExplainArgs),
-    /// Serve the journal of a cell by other simulated disks, in seconds and without a guest.
+    /// Replay the journal of a cell on other simulated disks, in seconds and without a guest.
     #[command(after_help = "\
 Examples:
   fsarena replay                             the first cell of the latest campaign, on every disk
@@ -224,7 +224,7 @@ Examples:
                                              a new disk, and one after a long series of overwrites
   fsarena replay it.csv --disk all --open    send requests at their recorded times, even to a slow disk")]
     Replay(ReplayArgs),
-    /// Hold simulated disks against what is published of the disks that they stand for.
+    /// Compare simulated disks with the published values of the real disks.
     #[command(after_help = "\
 Examples:
   fsarena validate                 every disk of the catalog: data sheet, model, ratio
@@ -251,7 +251,7 @@ Examples:
 
 Pages that changed are written again, the others left as they are. A directory that holds anything else is refused.")]
     Site(SiteArgs),
-    /// Recommend a contender for a use, with the reasons.
+    /// Recommend a contender for a use case, with the reasons.
     #[command(after_help = "\
 Examples:
   fsarena advise                             a sentence for each use, by the latest campaign
@@ -260,7 +260,7 @@ Examples:
   fsarena advise --use desktop report.json   by a report in JSON
   fsarena --catalog ~/my-catalog advise --use photos --json")]
     Advise(AdviseArgs),
-    /// Compare two campaigns, or two contenders of one: what changed, by how much, and how sure that is.
+    /// Compare two campaigns, or two contenders of one: changes, their size and their uncertainty.
     #[command(after_help = "\
 Examples:
   fsarena compare 3 4                          campaign 3 and campaign 4
@@ -271,7 +271,8 @@ Examples:
                                                two contenders of campaign 4
   fsarena compare --within shop ext4 xfs       the same over all hosts that ran `shop`")]
     Compare(CompareArgs),
-    /// Say how far two campaigns on different clocks or machines agree on who is better.
+    /// Show how well two campaigns on different clocks or machines agree on which contender is
+    /// better.
     #[command(after_help = "\
 Examples:
   fsarena agree 3 4                     virtual time and real time: how far is virtual time to be believed?
@@ -279,7 +280,8 @@ Examples:
   fsarena agree 4 5                     two campaigns in real time: how far does it agree with itself?
   make virtual-time                     runs the campaigns, and writes docs/virtual-time.md")]
     Agree(AgreeArgs),
-    /// Say whether a contender is worse than another, or than on an older kernel; of a list, find the first worse version.
+    /// Check if a contender is worse than another, or than on an older kernel; in a list, find the
+    /// first worse version.
     #[command(after_help = "\
 Examples:
   sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
@@ -324,28 +326,28 @@ Examples:
   fsarena doctor
   sudo apt-get install $(fsarena doctor --packages)")]
     Doctor(DoctorArgs),
-    /// Measure harness overhead, and the raw device.
+    /// Measure the harness overhead and the raw device.
     #[command(after_help = "\
 Examples:
   sudo fsarena calibrate                      an image, as `run` would create it
   sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and remains empty
   fsarena calibrate --overhead                only the harness overhead, without root")]
     Calibrate(CalibrateArgs),
-    /// Make an empty AFFS or HPFS, for which Linux has no mkfs.
+    /// Create an empty AFFS or HPFS, for which Linux has no mkfs.
     #[command(after_help = "\
 Examples:
   fsarena format affs-ffs amiga.hdf --size 100MiB    a new image
   sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
   fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
     Format(FormatArgs),
-    /// Build the guest: a small virtual machine with the filesystems your kernel lacks.
+    /// Build the guest: a small virtual machine with the filesystems that your kernel lacks.
     #[command(after_help = "\
 Examples:
   fsarena guest build       from Debian packages, without root; does nothing if it is up to date
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
   fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
-    /// Record, import, show and replay what a program did to its files.
+    /// Record, import, show and replay the file operations of a program.
     #[command(after_help = "\
 Examples:
   fsarena trace record -o build.trace -- make          in the directory that is recorded
@@ -398,7 +400,7 @@ pub struct CalibrateArgs {
     /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
-    /// The device, or where the image is made.
+    /// Options for the device or the image.
     #[command(flatten)]
     pub storage: StorageArgs,
     /// Measure another machine, through ssh.
@@ -427,7 +429,7 @@ pub struct FormatArgs {
     /// Set the volume label: at most 30 characters for AFFS, 11 for HPFS.
     #[arg(long, value_name = "TEXT", default_value = "fsarena")]
     pub label: String,
-    /// AFFS only: letters with accents are compared without regard to case, too.
+    /// AFFS only: ignore case for letters with accents, too.
     #[arg(long)]
     pub international: bool,
 }
@@ -435,11 +437,11 @@ pub struct FormatArgs {
 /// Filesystems that `format` creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MkfsKind {
-    /// The fast filesystem of the Amiga.
+    /// Fast File System of the Amiga.
     AffsFfs,
-    /// The old filesystem of the Amiga.
+    /// Old File System of the Amiga.
     AffsOfs,
-    /// The High Performance File System of OS/2.
+    /// High Performance File System of OS/2.
     Hpfs,
 }
 
@@ -460,13 +462,13 @@ pub struct AgentArgs {
     /// Restrict access to the cell's device, in new namespaces.
     #[arg(long, conflicts_with = "isolate")]
     pub restricted: bool,
-    /// Be the first process of a guest.
+    /// Run as the first process of a guest.
     #[arg(long, conflicts_with = "isolate")]
     pub guest: bool,
-    /// Be the first process of a guest in which a person looks around.
+    /// Run as the first process of a guest with an interactive shell.
     #[arg(long, conflicts_with_all = ["isolate", "guest"])]
     pub guest_shell: bool,
-    /// Do what an orchestrator asks for on standard input, until that closes.
+    /// Serve an orchestrator on standard input until it closes.
     #[arg(long, conflicts_with_all = ["isolate", "guest"])]
     pub machine: bool,
     /// Describe the contents of a source, in a new mount namespace.

@@ -9,7 +9,7 @@ use clap::builder::{
 };
 use model::{AgeingSpec, Bytes, Nanos, PerMille, percentage};
 
-/// Reads a percentage above 0 and at most 100, as a share.
+/// Parses a percentage above 0 and at most 100. Returns a share.
 pub fn percent(text: &str) -> Result<f64, String> {
     let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
     let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
@@ -21,7 +21,7 @@ pub fn fill(text: &str) -> Result<PerMille, String> {
     AgeingSpec::parse_fill(text)
 }
 
-/// Reads one of the given words, which help and completions then show.
+/// Parses one of the given words. Help and completions show these words.
 pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
@@ -41,12 +41,12 @@ pub fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Reads a whole number from 1 to a limit, which is that of campaign files.
+/// Parses a whole number from 1 to a limit, the same limit as in campaign files.
 pub fn int_up_to(most: u32) -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(most))
 }
 
-/// Reads the number of a campaign.
+/// Parses the number of a campaign.
 pub fn campaign_number(text: &str) -> Result<i64, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
@@ -54,13 +54,13 @@ pub fn campaign_number(text: &str) -> Result<i64, String> {
     })
 }
 
-/// Reads the number of a cell.
+/// Parses the number of a cell.
 pub fn cell_number(text: &str) -> Result<u32, String> {
     let expected = || "expected the number of a cell (`fsarena show` has all)".to_owned();
     text.parse().map_err(|_| expected())
 }
 
-/// Reads a size above zero.
+/// Parses a size above zero.
 pub fn size(text: &str) -> Result<Bytes, String> {
     match text.parse::<Bytes>() {
         Ok(Bytes(0)) => Err("expected a size above 0".to_owned()),
@@ -68,7 +68,7 @@ pub fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// Reads a time above zero.
+/// Parses a duration above zero.
 pub fn time(text: &str) -> Result<Nanos, String> {
     match text.parse::<Nanos>() {
         Ok(Nanos(0)) => Err("expected a time above 0".to_owned()),
@@ -84,7 +84,7 @@ pub fn text(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads the release of one of Debian's kernels.
+/// Parses the release of a Debian kernel.
 pub fn release(text: &str) -> Result<String, String> {
     match guest::is_release(text) {
         true => Ok(text.to_owned()),
@@ -92,7 +92,7 @@ pub fn release(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a share such as `5%` or `2.5 %`.
+/// Parses a share such as `5%` or `2.5 %`.
 pub fn share(text: &str) -> Result<f64, String> {
     let expected = || "expected a share such as 5%".to_owned();
     let share = percentage(text).filter(|share| *share < 10.0);

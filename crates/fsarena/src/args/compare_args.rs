@@ -1,4 +1,4 @@
-//! Options of commands that set results against each other: `compare`, `agree`, `guard`, `history`.
+//! Options of the commands that compare results: `compare`, `agree`, `guard`, `history`.
 
 use clap::Args;
 use model::ResultSelector;
@@ -9,8 +9,8 @@ use crate::args::run_args::RunArgs;
 /// Options of `compare`.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
-    /// Before: a campaign by its number, a file (a report in JSON, a database), or a name: the latest campaign of that name
-    /// with all earlier ones of the same plan, machine and system.
+    /// Earlier side: a campaign by number, a file (JSON report or database), or a name: the latest
+    /// campaign of that name with all earlier ones of equal plan, machine and system.
     #[arg(value_name = "A")]
     pub before: String,
     /// After.
@@ -19,7 +19,7 @@ pub struct CompareArgs {
     /// Compare contenders A and B of this campaign.
     #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
     pub within: Option<String>,
-    /// A contender to compare [default: all that both have].
+    /// Compare this contender [default: all that both have].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
     /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
@@ -32,7 +32,7 @@ pub struct CompareArgs {
     /// Count costs that differ by less than this as equal [default: 5 %, or --threshold].
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "threshold")]
     pub relevant: Option<f64>,
-    /// Exit with 1 if a result is shown to cost more than this more, or fails and did not before.
+    /// Exit with 1 if a result surely costs more than this more, or newly fails.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub threshold: Option<f64>,
     /// Exit with 3 if a result that costs this much more might have been missed.
@@ -46,10 +46,10 @@ pub struct CompareArgs {
 /// Options of `agree`.
 #[derive(Clone, Debug, Args)]
 pub struct AgreeArgs {
-    /// A campaign by its number or name, or a file: a report in JSON, a database.
+    /// First campaign: its number or name, or a file (JSON report or database).
     #[arg(value_name = "A")]
     pub first: String,
-    /// The campaign that it is held against.
+    /// Second campaign, compared with the first.
     #[arg(value_name = "B")]
     pub second: String,
     /// Count costs that differ by less than this as equal [default: 5 %].
@@ -74,7 +74,7 @@ pub struct GuardArgs {
     /// such as mkfs; NAME=DIR sets the name.
     #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
     pub over: Vec<String>,
-    /// Exit with 1 if a result of the last surely costs at least this much more, or fails and does not with the first.
+    /// Exit with 1 if a result of the last surely costs at least this much more, or newly fails.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
     pub threshold: f64,
     /// Exit with 3 if a result that costs this much more might have been missed.
@@ -95,10 +95,10 @@ pub struct GuardArgs {
 /// Options of `history`.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
-    /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
+    /// Result to show, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
     #[arg(value_name = "RESULT")]
     pub result: ResultSelector,
-    /// A contender [default: all that have it].
+    /// Show this contender [default: all that have the result].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
 }

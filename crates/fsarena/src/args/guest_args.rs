@@ -1,4 +1,4 @@
-//! The options of `guest`.
+//! Options of `guest`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct GuestArgs {
 /// Actions on guests.
 #[derive(Clone, Debug, Subcommand)]
 pub enum GuestAction {
-    /// Build a guest from Debian's packages, unless it is up to date.
+    /// Build a guest from Debian packages, unless it is up to date.
     #[command(after_help = "\
 Examples:
   fsarena guest build
@@ -26,8 +26,8 @@ Examples:
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
-    /// Check that virtual time does not depend on this machine: the same cell must take the same nanoseconds again,
-    /// with all processors busy, in another environment and with cold caches.
+    /// Check that virtual time does not depend on this machine: the same cell must always take the
+    /// same nanoseconds, with all processors busy, in another environment and with cold caches.
     #[command(after_help = "\
 Examples:
   fsarena guest selftest                  tree on ext4; exit code 1 if a result differs
@@ -48,18 +48,18 @@ Examples:
 /// Components of a guest that replace or extend Debian's packages.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BuildOptions {
-    /// Get Debian's packages from this mirror instead of the ones apt is configured with.
+    /// Download Debian packages from this mirror instead of the configured ones.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
-    /// Also build a driver that comes as source (zfs; takes five minutes and more), or bring in the programs that a suite's
-    /// commands need, or one that runs as a suite (fio).
+    /// Also build a driver from source (zfs; takes five minutes or more), or add the programs of a
+    /// suite, or a program that runs as a suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
-    /// Debian's kernel of this release (6.12, 6.1.0-50), of several the newest that has headers; its drivers are taken as
-    /// they are [default: the newest of the distribution, with three drivers mended].
+    /// Use this release of Debian's kernel (6.12, 6.1.0-50), the newest match with headers, with
+    /// unchanged drivers [default: the newest of the distribution, with three drivers patched].
     #[arg(long, value_name = "RELEASE", value_parser = release)]
     pub debian_kernel: Option<String>,
-    /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
+    /// Use your own kernel: a bzImage, or an ELF file built with CONFIG_PVH.
     #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "debian_kernel", value_parser = path())]
     pub kernel: Option<PathBuf>,
     /// Use the modules of that kernel, installed with `make modules_install INSTALL_MOD_PATH=DIR`.
@@ -69,7 +69,7 @@ pub struct BuildOptions {
     /// disks [default: the target of DIR/build of its modules].
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
     pub headers: Option<PathBuf>,
-    /// A directory laid out as a root filesystem; its programs go before Debian's.
+    /// Add a directory with the layout of a root filesystem; its programs override Debian's.
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub rootfs: Option<PathBuf>,
 }
@@ -77,22 +77,22 @@ pub struct BuildOptions {
 /// Options of `guest selftest`.
 #[derive(Clone, Debug, Args)]
 pub struct SelftestArgs {
-    /// The contenders to run.
+    /// Run these contenders.
     #[arg(value_name = "CONTENDER", default_value = "ext4")]
     pub contenders: Vec<String>,
-    /// The test, in profile smoke.
+    /// Run this test, in profile smoke.
     #[arg(long, value_name = "TEST", default_value = "tree")]
     pub test: String,
     /// Check only under these conditions [default: all].
     #[arg(long, value_enum, value_name = "CONDITION")]
     pub under: Vec<SelftestCondition>,
-    /// Run the cell this often under each condition.
+    /// Run the cell this many times under each condition.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: u32,
-    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the results.
+    /// Place the disk outside the guest's memory, so that its real time leaks into the results.
     #[arg(long)]
     pub leak: bool,
-    /// Run the cell once and print its result as JSON; the test itself starts this.
+    /// Run the cell once and print its result as JSON; used by the self-test itself.
     #[arg(long, hide = true)]
     pub once: bool,
     /// Components of the guest.
@@ -105,15 +105,18 @@ pub struct SelftestArgs {
 pub enum SelftestCondition {
     /// No change.
     Again,
-    /// All its processors are busy.
+    /// All processors of this machine are busy.
     Busy,
     /// A third of its free memory is repeatedly allocated and freed.
     Memory,
     /// QEMU is stopped and continued at random moments.
+    #[value(name = "stopped")]
     Paused,
-    /// QEMU's main loop is woken for nothing, thousands of times a second.
+    /// QEMU's main loop is woken thousands of times a second without work.
+    #[value(name = "woken")]
     Suspended,
     /// Different working directory, different location of files, larger environment.
+    #[value(name = "elsewhere")]
     OtherHost,
     /// Page cache dropped; needs root.
     Cold,
@@ -125,7 +128,7 @@ pub struct ShellArgs {
     /// Filesystem of the catalog, optionally with `:` and mount options.
     #[arg(value_name = "CONTENDER")]
     pub contender: String,
-    /// Size of its disk.
+    /// Size of the disk of the guest.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512 MiB")]
     pub size: Bytes,
     /// Components of the guest.

@@ -21,7 +21,7 @@ pub struct ImportArgs {
     /// Set the program that wrote the files [default: detected].
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<InputFormat>(InputFormat::ALL.map(InputFormat::name)))]
     pub from: Option<InputFormat>,
-    /// Say what would be imported, and store nothing.
+    /// Show what would be imported, and store nothing.
     #[arg(long)]
     pub dry_run: bool,
 }

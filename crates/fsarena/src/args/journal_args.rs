@@ -1,4 +1,4 @@
-//! Options of `journal`, `explain`, `replay` and `validate`: what there is about simulated disks.
+//! Options of `journal`, `explain`, `replay` and `validate`: the commands for simulated disks.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use crate::args::cli_values::{campaign_number, cell_number, path};
 use crate::args::guest_args::BuildOptions;
 
-/// The forms in which a journal can be written.
+/// Output formats of a journal.
 pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet", "map"];
 
 /// Options of `journal`.
@@ -36,13 +36,14 @@ pub struct JournalArgs {
 /// Options of `replay`.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayArgs {
-    /// A journal that `fsarena journal --format csv` wrote, or the number of a campaign [default: the latest].
+    /// Journal written by `fsarena journal --format csv`, or number of a campaign [default: the
+    /// latest].
     #[arg(value_name = "JOURNAL")]
     pub journal: Option<String>,
     /// Number of the cell of a campaign [default: the first with a simulated disk].
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
-    /// Disks that serve it, separated by commas, or `all` (see `fsarena list disks`).
+    /// Replay on these disks, separated by commas, or `all` (see `fsarena list disks`).
     #[arg(
         long,
         value_name = "DISK",
@@ -60,10 +61,10 @@ pub struct ReplayArgs {
 #[derive(Clone, Debug, Args)]
 #[command(override_usage = "fsarena explain [OPTIONS] [CAMPAIGN] TEST/PHASE A B")]
 pub struct ExplainArgs {
-    /// The campaign [default: the latest], the result as TEST/PHASE, and two contenders.
+    /// Campaign [default: the latest], result as TEST/PHASE, and two contenders.
     #[arg(value_name = "WORD", num_args = 1..=4, required = true)]
     pub args: Vec<String>,
-    /// Write the pictures into this directory [default: that of the pages].
+    /// Write the pictures to this directory [default: the directory of the pages].
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub output: Option<PathBuf>,
     /// Do not reuse results of identical cells.
@@ -77,7 +78,7 @@ pub struct ExplainArgs {
 /// Options of `validate`.
 #[derive(Clone, Debug, Args)]
 pub struct ValidateArgs {
-    /// Disks to look at [default: every one].
+    /// Validate this disk [default: all].
     #[arg(value_name = "DISK")]
     pub disk: Vec<String>,
     /// Write the table as Markdown.

@@ -1,4 +1,4 @@
-//! Options of `run` that say what machine a guest is.
+//! Options of `run` that describe the machine of a guest.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,15 @@ use model::{Clock, DiskCache, GuestConfig};
 use crate::args::cli_values::{int_up_to, one_of, path};
 use crate::args::guest_args::BuildOptions;
 
-/// A cache of cells that several people have.
+/// A result cache shared by several users.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SharedCache {
-    /// Reuse results of identical cells of all who keep theirs in this directory, or bucket (s3://BUCKET/PREFIX), and have
-    /// its key [default: your own].
+    /// Reuse results of identical cells of all users with the key of this directory or bucket
+    /// (s3://BUCKET/PREFIX) [default: your own].
     #[arg(long, value_name = "DIR", requires = "cache_key", value_hint = ValueHint::DirPath, value_parser = path())]
     pub cache: Option<PathBuf>,
-    /// The key of that cache: a file of 32 random bytes or more, which only its owner and its group may read.
+    /// Use this key for the shared cache: a file of at least 32 random bytes, readable only by its
+    /// owner and group.
     #[arg(long, value_name = "FILE", requires = "cache", value_hint = ValueHint::FilePath, value_parser = path())]
     pub cache_key: Option<PathBuf>,
 }
@@ -28,22 +29,23 @@ pub struct MachineArgs {
     /// Measure virtual time, which is the same on every machine, or real time [default: virtual, unless KVM works].
     #[arg(long, value_name = "CLOCK", value_parser = one_of::<Clock>(["virtual", "real"]))]
     pub clock: Option<Clock>,
-    /// A machine of a published study, in virtual time: its processor's speed, memory and disks (see `fsarena list
-    /// machines`); --memory, --disk and --disks go before.
+    /// Use a machine of a published study, in virtual time: processor speed, memory and disks (see
+    /// `fsarena list machines`); --memory, --disk and --disks override it.
     #[arg(long, value_name = "NAME", conflicts_with = "processors")]
     pub machine: Option<String>,
-    /// A simulated disk (see `fsarena list disks`); a comma-separated list tests each contender on each [default: nvme-consumer
-    /// in virtual time, else an image].
+    /// Use this simulated disk (see `fsarena list disks`); a comma-separated list tests each
+    /// contender on each [default: nvme-consumer in virtual time, else an image].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub disk: Vec<String>,
-    /// The number of disks, 1 to 8, each of --size, in guests or as images: a pool of btrfs or ZFS, or RAID-0 with 64 KiB
-    /// chunks for others; a comma-separated list runs each test with each number [default: 1].
+    /// Use this number of disks, 1 to 8, each of --size, in guests or as images: a pool for btrfs
+    /// and ZFS, RAID-0 with 64 KiB chunks for others; a comma-separated list runs each test with
+    /// each number [default: 1].
     #[arg(long, help_heading = "Options of the loop and vm backends", value_name = "N", value_delimiter = ',', value_parser = int_up_to(GuestConfig::MAX_DISKS))]
     pub disks: Vec<u32>,
-    /// The guest's processors [default: this machine's, 4 at most; 1 in virtual time].
+    /// Give the guest this many processors [default: this machine's, 4 at most; 1 in virtual time].
     #[arg(long, value_name = "N", value_parser = int_up_to(GuestConfig::MAX_PROCESSORS))]
     pub processors: Option<u32>,
-    /// QEMU's cache mode for images and devices [default: writeback; none for a device].
+    /// Set QEMU's cache mode for images and devices [default: writeback; none for a device].
     #[arg(long, value_name = "MODE", value_parser = one_of::<DiskCache>(DiskCache::ALL.map(DiskCache::name)))]
     pub disk_cache: Option<DiskCache>,
     /// Run this many cells in parallel, in virtual time [default: the number of processors].

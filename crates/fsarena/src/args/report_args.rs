@@ -15,7 +15,7 @@ pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
-    /// Report on the figures of a published comparison instead: see `fsarena list studies`.
+    /// Report on the figures of a published comparison instead (see `fsarena list studies`).
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["id", "campaigns", "schema"])]
     pub study: Option<String>,
     /// The format.
@@ -30,11 +30,11 @@ pub struct ReportArgs {
     /// Write every chart into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
-    /// Write a page over several campaigns instead: what changed from the first to the last, and every result over all
-    /// of them.
+    /// Write a page over several campaigns instead: changes from the first to the last, and the
+    /// history of every result.
     #[arg(long, value_name = "ID,ID…", value_delimiter = ',', value_parser = campaign_number, conflicts_with_all = ["id", "charts", "schema"])]
     pub campaigns: Vec<i64>,
-    /// Print the JSON schema of the format `json`, and nothing else.
+    /// Print only the JSON schema of the format `json`.
     #[arg(long, conflicts_with_all = ["id", "format"])]
     pub schema: bool,
 }
@@ -42,7 +42,7 @@ pub struct ReportArgs {
 /// Options of `site`.
 #[derive(Clone, Debug, Args)]
 pub struct SiteArgs {
-    /// Where the pages go: a new or empty directory, or one that holds such a site.
+    /// Write the pages to this directory: new, empty, or with an earlier site.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
 }
@@ -50,18 +50,19 @@ pub struct SiteArgs {
 /// Options of `advise`.
 #[derive(Clone, Debug, Args)]
 pub struct AdviseArgs {
-    /// The use: see `fsarena list uses` [default: all of them, a sentence each].
+    /// Use case (see `fsarena list uses`) [default: all of them, one sentence each].
     #[arg(long = "use", value_name = "USE")]
     pub for_use: Option<String>,
     /// Count costs that differ by less than this as equal [default: 5 %].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub relevant: Option<f64>,
-    /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
+    /// Campaign by number or name, or a file: JSON report or database [default: the latest].
     #[arg(value_name = "CAMPAIGN")]
     pub campaign: Option<String>,
 }
 
-/// The words for formats; Parquet is one of them in every build, so that scripts get a reason.
+/// Returns the names of all formats. Parquet is always included, so that builds without it can
+/// report the reason.
 fn formats() -> impl Iterator<Item = &'static str> {
     ReportFormat::ALL
         .map(ReportFormat::name)

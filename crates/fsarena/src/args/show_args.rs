@@ -1,4 +1,4 @@
-//! Options of commands that show what there is: `list`, `show`.
+//! Options of the commands that show stored objects: `list`, `show`.
 
 use clap::Args;
 
@@ -20,17 +20,17 @@ pub struct ListArgs {
 pub enum ListTarget {
     /// The catalog.
     Filesystems,
-    /// The suites with their tests.
+    /// Suites with their tests.
     Suites,
-    /// The sizes of tests.
+    /// Sizes of the tests.
     Profiles,
-    /// Published comparisons that can be run again.
+    /// Published comparisons that can be repeated.
     Studies,
     /// Use cases that `advise` supports.
     Uses,
-    /// Models of disks, for guests.
+    /// Disk models, for guests.
     Disks,
-    /// How filesystems can be aged before a test.
+    /// Ways to age a filesystem before a test.
     Ages,
     /// Machines of published studies, for guests in virtual time.
     Machines,
@@ -43,13 +43,14 @@ pub enum ListTarget {
 /// Options of `show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Number of the campaign [default: the latest], or the word `study` before the name of one.
+    /// Number of the campaign [default: the latest], or the word `study` before the name of a
+    /// study.
     #[arg(value_name = "ID", value_parser = shown)]
     pub target: Option<ShowTarget>,
-    /// Name of the study (`fsarena list studies` has all).
+    /// Name of the study (see `fsarena list studies`).
     #[arg(value_name = "STUDY", conflicts_with = "cell")]
     pub study: Option<String>,
-    /// Number of a cell, to see all that is known of it.
+    /// Number of a cell, to show all its details.
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
 }
@@ -57,7 +58,7 @@ pub struct ShowArgs {
 /// Objects that `show` displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShowTarget {
-    /// The campaign of a number.
+    /// The campaign with this number.
     Campaign(i64),
     /// A published comparison, named by the next argument.
     Study,

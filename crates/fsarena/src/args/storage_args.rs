@@ -10,7 +10,7 @@ use crate::output::erase_question::EraseConsent;
 /// A device of the user, or an image created by fsarena.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StorageArgs {
-    /// A block device to use instead of an image; refused if it holds anything.
+    /// Use a block device instead of an image; refused if it holds anything.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
     pub device: Option<PathBuf>,
     /// Confirm erasing by naming the device again.

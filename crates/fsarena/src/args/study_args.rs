@@ -1,4 +1,4 @@
-//! Options of commands on published comparisons: `claims`, `replicate`.
+//! Options of the commands for published comparisons: `claims`, `replicate`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::args::run_args::RunArgs;
 /// Options of `claims`.
 #[derive(Clone, Debug, Args)]
 pub struct ClaimsArgs {
-    /// The study (`fsarena list studies` has all) [default: all, counted].
+    /// Study to show (see `fsarena list studies`) [default: counts for all].
     #[arg(value_name = "STUDY")]
     pub study: Option<String>,
     /// Show only claims with this verdict.
@@ -20,16 +20,16 @@ pub struct ClaimsArgs {
 
 /// Options of `replicate`.
 #[derive(Clone, Debug, Args)]
-// The study has its suites, and is one campaign on fresh filesystems.
+// A study defines the suites, and is always one campaign on fresh filesystems.
 #[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
 pub struct ReplicateArgs {
-    /// The study: `fsarena list studies` has all.
+    /// Study to repeat (see `fsarena list studies`).
     #[arg(value_name = "STUDY")]
-    pub study: String,
+    pub study_name: String,
     /// Compare this existing campaign with the study instead of running one.
     #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
     pub campaign: Option<i64>,
-    /// Write the page `then and now` to this file.
+    /// Write the `then and now` page to this file.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
     pub output: Option<PathBuf>,
     /// The campaign.

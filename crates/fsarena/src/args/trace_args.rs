@@ -1,4 +1,4 @@
-//! The options of `trace`.
+//! Options of `trace`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct TraceArgs {
 /// Actions on traces.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Run a command and record what it does below a directory.
+    /// Run a command and record its file operations below a directory.
     #[command(after_help = "\
 Examples:
   fsarena trace record -o untar.trace -- tar xf linux.tar.xz         below the current directory
@@ -43,8 +43,8 @@ Examples:
   fsarena trace import /tmp/make.strace --below src -o make.trace
   fio --name=db --rw=randwrite --size=64m --write_iolog=db.iolog
   fsarena trace import db.iolog -o db.trace")]
-    Import(ImportArgs),
-    /// Show what a trace holds.
+    Import(TraceImportArgs),
+    /// Show the contents of a trace.
     #[command(after_help = "\
 Examples:
   fsarena trace show make.trace
@@ -66,22 +66,22 @@ Examples:
   sudo fsarena trace replay mail.trace -c ext4 --pace scaled --speed 4
 
 In a suite of your own, `op = \"replay\"` does the same: see docs/traces.md.")]
-    Replay(Box<ReplayArgs>),
+    Replay(Box<TraceReplayArgs>),
 }
 
 /// Options of `trace record`.
 #[derive(Clone, Debug, Args)]
 pub struct RecordArgs {
-    /// The trace to write.
+    /// Write the trace to this file.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: PathBuf,
-    /// The directory that is recorded [default: the current one].
+    /// Record this directory [default: the current one].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub below: Option<PathBuf>,
     /// Replace names, so that the trace can be shared.
     #[arg(long)]
     pub anonymise: bool,
-    /// The command with its arguments.
+    /// Command with its arguments.
     #[arg(value_name = "COMMAND", required = true, last = true, num_args = 1.., value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
@@ -89,24 +89,24 @@ pub struct RecordArgs {
 /// Options of `trace make`.
 #[derive(Clone, Debug, Args)]
 pub struct MakeArgs {
-    /// Traces by name [default: all].
+    /// Record these traces [default: all].
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Write traces to this directory [default: the directory in which campaigns find them].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub into: Option<PathBuf>,
-    /// List the Debian packages that their programs come from, and record nothing.
+    /// List the Debian packages of the recorded programs, and record nothing.
     #[arg(long)]
     pub packages: bool,
 }
 
 /// Options of `trace import`.
 #[derive(Clone, Debug, Args)]
-pub struct ImportArgs {
+pub struct TraceImportArgs {
     /// Read this output file of strace or fio.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: PathBuf,
-    /// The trace to write.
+    /// Write the trace to this file.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: PathBuf,
     /// Trace this directory; operations elsewhere are omitted [default: the directory in which the
@@ -121,7 +121,7 @@ pub struct ImportArgs {
 /// Formats that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TraceSource {
-    /// The text of `strace -f -ttt -T -y -s 256 -o FILE`.
+    /// Output of `strace -f -ttt -T -y -s 256 -o FILE`.
     Strace,
     /// Output of `fio --write_iolog=FILE`, version 2 or 3.
     Iolog,
@@ -141,10 +141,11 @@ pub struct AnonymiseArgs {
     /// The trace.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: PathBuf,
-    /// The trace to write.
+    /// Write the trace to this file.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: PathBuf,
-    /// The seed of the new names, for names that others cannot find out by trying [default: random].
+    /// Seed of the new names; a secret seed keeps others from finding the names by trial [default:
+    /// random].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
@@ -152,11 +153,11 @@ pub struct AnonymiseArgs {
 /// Options of `trace replay`.
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)))]
-pub struct ReplayArgs {
+pub struct TraceReplayArgs {
     /// Replay this trace: a file, or the name of a recorded trace.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub trace: PathBuf,
-    /// When operations begin.
+    /// Set the start times of operations.
     #[arg(long, value_enum, value_name = "PACE", default_value_t = ReplaySpeedArg::Closed)]
     pub pace: ReplaySpeedArg,
     /// Replay this many times faster than recorded, with `--pace scaled`.
@@ -167,12 +168,12 @@ pub struct ReplayArgs {
     pub run: RunArgs,
 }
 
-/// When operations begin.
+/// Start times of replayed operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReplaySpeedArg {
-    /// As soon as their order allows.
+    /// As soon as the order of operations allows.
     Closed,
-    /// When they did in the recording.
+    /// At the recorded times.
     Recorded,
     /// At the recorded times, `--speed` times faster.
     Scaled,

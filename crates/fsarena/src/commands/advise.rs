@@ -1,4 +1,4 @@
-//! `fsarena advise`: which contender of a campaign suits a use, and why.
+//! `fsarena advise`: recommends a contender of a campaign for a use case, with the reasons.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::paths;
 use crate::settings::analysis::analysed;
 use crate::settings::select_campaign;
 
-/// A sentence for each use.
+/// Returns one sentence for each use case.
 fn all(
     results: &CampaignResults,
     analysis: &Analysis,

@@ -1,4 +1,5 @@
-//! `fsarena agree`: two campaigns on different clocks or machines, and how far they agree on who is better.
+//! `fsarena agree`: shows how well two campaigns on different clocks or machines agree on which
+//! contender is better.
 
 use std::process::ExitCode;
 
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(found.only_in_one, Vec::<String>::new());
         assert_eq!(found.all.same_order, found.all.both_different);
         assert!(found.all.both_different > 0);
-        // Two of one filesystem keep their disks' names.
+        // Contenders with the same filesystem keep the disk in their names.
         let mut several = plain();
         several.campaign.contenders[1].name = "fast".to_owned();
         let several = on_disks(several, &["ssd", "hdd"]);

@@ -12,21 +12,21 @@ use crate::args::cli::{CalibrateArgs, GlobalArgs};
 use crate::output::calibration_text;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{print, print_json};
 use crate::paths;
 use crate::stop;
 
 /// Default size of the image: larger than the cache of any disk, but written within seconds.
 const SIZE: Bytes = Bytes::mib(256);
-/// With less, there is no sequential request.
+/// Minimum size of the image. A smaller one has no room for a sequential request.
 const MIN_SIZE: Bytes = Bytes::mib(1);
 
-/// Measures and writes what was found.
+/// Measures the overhead and the device, and writes the results.
 pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     // Standard output contains only the result, also with --json.
-    let progress = Progress::choose(false, globals.quiet || globals.json);
+    let progress = ProgressDisplay::choose(false, globals.quiet || globals.json);
     let reach = paths::transport(args.host.as_deref())?;
     let what = what(args, globals)?;
     let asked = EraseConfirmation {

@@ -40,7 +40,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         );
         return Err(UsageError(why).into());
     }
-    let Found {
+    let FoundCampaign {
         campaigns,
         differences,
         history,
@@ -62,7 +62,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitReason::Success.into())
 }
 
-struct Found {
+struct FoundCampaign {
     campaigns: Vec<CampaignHead>,
     differences: CampaignComparison,
     history: History,
@@ -70,7 +70,11 @@ struct Found {
 
 /// Loads and compares the campaigns. Keeps the first and the last in memory, plus one of the others
 /// at a time.
-fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Result<Found> {
+fn found(
+    store: &Store,
+    ids: &[CampaignId],
+    relevant: Option<f64>,
+) -> anyhow::Result<FoundCampaign> {
     let ends = [ids[0], ids[ids.len() - 1]].map(|id| store.load(id));
     let [first, last] = ends;
     let (first, last) = (first?, last?);
@@ -100,14 +104,14 @@ fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Re
     }
     take(&first, sides[0]);
     campaigns.reverse();
-    Ok(Found {
+    Ok(FoundCampaign {
         campaigns,
         differences,
         history: collector.finish(),
     })
 }
 
-/// The primary result of every phase.
+/// Returns a selector for the primary result of every phase.
 pub fn every_result() -> ResultSelector {
     "*/*".parse().expect("it names every result")
 }

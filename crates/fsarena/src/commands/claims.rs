@@ -1,4 +1,4 @@
-//! `fsarena claims`: what published comparisons conclude, and whether their own figures say the same.
+//! `fsarena claims`: checks the claims of published comparisons against their own figures.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::output::exit::ExitReason;
 use crate::output::text::{print, print_json};
 use crate::settings::studies;
 
-/// Judges the claims of a study, or counts those of every study.
+/// Evaluates the claims of one study, or counts the verdicts for every study.
 pub fn run(args: &ClaimsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let named = args.study.as_deref().filter(|name| *name != "all");
     let studies = match named {

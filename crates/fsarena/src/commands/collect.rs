@@ -1,4 +1,4 @@
-//! `fsarena collect`: takes the results of planned cells into the store.
+//! `fsarena collect`: stores the results of planned cells.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::commands::report as report_command;
 use crate::commands::run as run_command;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{counted, line, print_note};
 use crate::past_durations;
 use crate::paths::{self, shell_path};
@@ -33,7 +33,7 @@ use crate::stop;
 /// Collects existing results, or has a scheduler run the remaining cells and collects theirs.
 pub fn run(args: &CollectArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
-    let progress = Progress::choose(globals.json, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let batch = Batch::open(&args.directory)?;
     let engine = engine(&args.engine, &args.shared)?;
     follow(&batch, engine, args.strict, globals, &progress, &stop)
@@ -43,13 +43,13 @@ pub fn run(args: &CollectArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
 pub enum SelectedScheduler {
     /// Slurm.
     Slurm(SubmitOptions),
-    /// Hosts that ssh reaches.
+    /// Hosts reached through ssh.
     Ssh {
         /// Their names.
         hosts: Vec<String>,
-        /// Tasks at a time, at most.
+        /// Maximum number of concurrent tasks.
         at_once: Option<u32>,
-        /// Further options of workers.
+        /// Additional options of workers.
         worker: Vec<String>,
     },
 }
@@ -66,13 +66,13 @@ impl SelectedScheduler {
     }
 }
 
-/// The same for a directory that is open, and the report.
+/// Follows a plan directory that is already open, and reports on the campaign.
 pub fn follow(
     batch: &Batch,
     wanted: Option<SelectedScheduler>,
     strict: bool,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<ExitCode> {
     match followed(batch, wanted, globals, progress, stop)? {
@@ -83,7 +83,7 @@ pub fn follow(
 
 /// Outcome of a campaign over hosts.
 pub enum CollectEnd {
-    /// It is complete, in this store and under this number.
+    /// All results are in this store, under this number.
     Complete(Store, CampaignId),
     /// Results are missing, as already reported.
     Incomplete(ExitCode),
@@ -94,7 +94,7 @@ pub fn followed(
     batch: &Batch,
     wanted: Option<SelectedScheduler>,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<CollectEnd> {
     batch.require_version(VERSION)?;
@@ -108,7 +108,7 @@ pub fn followed(
         stop,
     };
     let go_on = SelectedScheduler::go_on(wanted.as_ref(), batch);
-    let mut run = Run {
+    let mut run = CollectedRun {
         store: &mut store,
         id,
         batch,
@@ -137,7 +137,8 @@ pub fn followed(
     }
 }
 
-/// The campaign of a directory in the store, the one that began when it was planned; nothing before any of it has run.
+/// Returns the campaign of a plan directory in the store: the one with the same start time and
+/// plan. Returns `None` before the first cell has run.
 fn campaign_of(store: &Store, batch: &Batch) -> anyhow::Result<Option<CampaignId>> {
     let plan = batch.plan();
     let same_moment = store.campaigns()?;
@@ -166,8 +167,8 @@ fn begun(
     Ok(*id.insert(begun))
 }
 
-/// A session of a campaign whose results come as files.
-struct Run<'r, 'a> {
+/// A session of a campaign whose results arrive as files.
+struct CollectedRun<'r, 'a> {
     store: &'r mut Store,
     id: Option<CampaignId>,
     batch: &'a Batch,
@@ -178,8 +179,8 @@ struct Run<'r, 'a> {
     go_on: &'r str,
 }
 
-impl Run<'_, '_> {
-    /// Cells that have no result in the store.
+impl CollectedRun<'_, '_> {
+    /// Returns the cells without a result in the store.
     fn missing(&self) -> anyhow::Result<Vec<CellId>> {
         let Some(id) = self.id else {
             let entries = self.results.entries().iter();
@@ -210,7 +211,7 @@ impl Run<'_, '_> {
         session::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
     }
 
-    /// Has Slurm run what has no result, and takes results as they come.
+    /// Runs the cells without a result on Slurm, and stores results as they arrive.
     fn on_slurm(&mut self, options: &SubmitOptions) -> anyhow::Result<CampaignEnd> {
         let cluster = Cluster::find(options, memory(&self.batch.plan().campaign))?;
         let Some(limits) = self.limits()? else {
@@ -429,7 +430,7 @@ fn only_checks(checks: &[u32], ran: BTreeSet<&str>, run: &str, directory: &Path)
     )
 }
 
-/// Numbers in order, those that follow each other as ranges; the first of very many.
+/// Formats sorted numbers, with consecutive ones as ranges. A long list is truncated.
 fn ranges(numbers: &[u32]) -> String {
     const MAX_COLLECT_SIZE: usize = 20;
     let words = batch::ranges(numbers);

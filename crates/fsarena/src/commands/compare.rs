@@ -1,4 +1,5 @@
-//! `fsarena compare`: two campaigns, or two contenders of one, side by side; a guard for scripts.
+//! `fsarena compare`: compares two campaigns, or two contenders of one campaign. Scripts can use
+//! its exit code.
 
 use std::process::ExitCode;
 
@@ -103,7 +104,7 @@ fn campaigns(
     Ok((found, before, after))
 }
 
-/// `campaign 3 “nightly”`, `3 campaigns “nightly”`.
+/// Returns a description of the sessions: `campaign 3 “nightly”`, `3 campaigns “nightly”`.
 fn called(sessions: &[CampaignResults]) -> String {
     match sessions {
         [one] => select_campaign::campaign_label(one),

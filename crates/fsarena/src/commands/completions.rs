@@ -1,4 +1,4 @@
-//! `fsarena completions`: a script with which a shell completes our words.
+//! `fsarena completions`: prints a script for the completion of a shell.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// The command line as people see it: hidden commands would be completed, too.
+/// Returns the command line without hidden commands, which would otherwise be completed, too.
 fn visible() -> Command {
     let whole = Cli::command();
     let seen = whole

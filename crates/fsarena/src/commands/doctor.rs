@@ -1,4 +1,4 @@
-//! `fsarena doctor`: which contender runs here or in a guest, and the command that would make the others.
+//! `fsarena doctor`: shows which contenders run here or in a guest, and how to enable the others.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ const BACKENDS: [BackendKind; 3] = [BackendKind::Loop, BackendKind::Dir, Backend
 /// Examines this machine and writes the verdicts.
 pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    // Whether a guest was made takes apt a moment, and is no matter for packages.
+    // Searching for an existing guest takes apt a moment and is not needed for a list of packages.
     let reach = paths::transport(args.host.as_deref())?;
     let (programs, stop) = (paths::programs(&catalog), AtomicBool::new(false));
     let found = backend::inspect_machine(&*reach, programs, None, Vec::new(), &stop)?;
@@ -96,7 +96,7 @@ fn with_guest(catalog: &Catalog, machine: HostInfo) -> (HostInfo, Option<String>
     (HostInfo { guest, ..machine }, trouble)
 }
 
-/// A row for each filesystem and the loop backend.
+/// Returns a table with a row for each filesystem, for the loop backend.
 fn here(catalog: &Catalog, machine: &HostInfo) -> String {
     let rows: Vec<_> = catalog
         .filesystems()

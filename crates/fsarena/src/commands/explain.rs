@@ -1,4 +1,4 @@
-//! `fsarena explain`: where the difference between two contenders comes from in one phase.
+//! `fsarena explain`: shows the causes of the difference between two contenders in one phase.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,19 +23,20 @@ use crate::commands::guest as guest_command;
 use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{line, print, print_json};
 use crate::output::{disk_map, output_file};
 use crate::request_logs::{self, Journal};
 use crate::{paths, stop, traces};
 
-/// The shortest time between two samples: a sample takes the guest 4 µs itself.
+/// Minimum time between two samples. A sample itself takes the guest 4 µs.
 const SHORTEST_PERIOD: Nanos = Nanos(20_000);
 /// Number of samples that can distinguish a function that uses 0.1 % of the time from one that uses
 /// none. More samples would slow down a long phase.
 const SAMPLES: u64 = 50_000;
 
-/// A sampled run that takes by so much more or less than the bare one did something else.
+/// Maximum relative difference between the duration of a sampled run and of the measured one.
+/// Beyond it, the sampled run did different work.
 const SAMPLING_SHIFT_LIMIT: f64 = 0.3;
 
 /// Contenders and phase to explain.
@@ -48,17 +49,17 @@ struct Question {
 }
 
 /// Results of one of the two contenders in the campaign.
-struct Side<'a> {
+struct ExplainSide<'a> {
     cell: &'a CellRecord,
     phase: &'a PhaseResult,
     journal: Option<Journal>,
 }
 
-/// Explains, and writes the pictures.
+/// Explains the difference, and writes the pictures.
 pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let question = question(&args.args)?;
     let stop = stop::install_handlers()?;
-    let progress = Progress::choose(globals.json, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let store = paths::existing_store(globals)?;
     let id = paths::campaign_id(&store, question.campaign)?;
     let results = store.load(id)?;
@@ -66,8 +67,8 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     let contests = contests(&results, &question)?;
     let sides = contests.iter();
     let sides = sides.map(|contest| sides_of(&store, &results, contest));
-    let sides: Vec<[Side<'_>; 2]> = sides.collect::<Result<_, _>>()?;
-    // Before guests run for half a minute.
+    let sides: Vec<[ExplainSide<'_>; 2]> = sides.collect::<Result<_, _>>()?;
+    // Fail early: the guests run for half a minute.
     if let Some(directory) = &args.output {
         let made = fs::create_dir_all(directory);
         made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
@@ -101,7 +102,8 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     Ok(ExitReason::Success.into())
 }
 
-/// A line for each of the two that does not do the work that the phase asks for, since its syncs never reach the disk.
+/// Returns one line for each contender whose syncs never reach the disk, so that it does less work
+/// than the phase requires.
 fn caveats(analysis: &Analysis, contest: &Question) -> Vec<String> {
     let rows = analysis.rows.iter();
     let of_phase = rows.filter(|row| row.test == contest.test && row.phase == contest.phase);
@@ -131,7 +133,7 @@ impl Explained {
     fn text(
         &self,
         id: CampaignId,
-        sides: &[Side<'_>; 2],
+        sides: &[ExplainSide<'_>; 2],
         again: &[(&PhaseResult, &CpuProfile); 2],
     ) -> String {
         let pictures = self.pictures.iter();
@@ -147,7 +149,7 @@ impl Explained {
     fn in_full(
         &self,
         id: CampaignId,
-        sides: &[Side<'_>; 2],
+        sides: &[ExplainSide<'_>; 2],
         again: &[(&PhaseResult, &CpuProfile); 2],
         caveats: &[String],
     ) -> Value {
@@ -164,11 +166,11 @@ impl Explained {
     }
 }
 
-/// Takes the difference apart, and draws the pictures.
+/// Analyses the difference, and draws the pictures.
 fn explained(
     id: CampaignId,
     question: &Question,
-    sides: &[Side<'_>; 2],
+    sides: &[ExplainSide<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
     args: &ExplainArgs,
     globals: &GlobalArgs,
@@ -194,7 +196,7 @@ fn explained(
     })
 }
 
-/// Reads `[CAMPAIGN] TEST/PHASE A B`.
+/// Parses `[CAMPAIGN] TEST/PHASE A B`.
 fn question(words: &[String]) -> Result<Question, UsageError> {
     let (campaign, [result, one, other]) = match words {
         [campaign, result, one, other] => {
@@ -233,7 +235,8 @@ fn question(words: &[String]) -> Result<Question, UsageError> {
     })
 }
 
-/// Only where time is virtual, a sampled cell does what the cell did that was measured.
+/// Returns an error if the campaign is not in virtual time. Only in virtual time does a sampled
+/// cell do the same work as the measured one.
 fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), UsageError> {
     match (&campaign.guest, campaign.clock) {
         (Some(_), Clock::Virtual) => Ok(()),
@@ -244,8 +247,8 @@ fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), UsageError
     }
 }
 
-/// The question about each pair of contenders that it is about. Who names filesystems of a campaign with several disks asks
-/// about each disk that has both.
+/// Expands a question into one question per pair of contenders. In a campaign with several disks,
+/// bare filesystem names expand to each disk that has both contenders.
 fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Question>, UsageError> {
     let named = results.campaign.contenders.iter().map(|c| c.name.as_str());
     let named: Vec<&str> = named.collect();
@@ -305,7 +308,7 @@ fn on_each_disk(
     pairs.collect()
 }
 
-/// The complaint about a name that a campaign does not have.
+/// Returns the error for a name that is not in the campaign.
 fn unknown_name(
     id: i64,
     kind: &str,
@@ -318,12 +321,12 @@ fn unknown_name(
     UsageError(format!("campaign {id} has no {kind} `{name}`; {hint}"))
 }
 
-/// The phase of both contenders, each in the first round of the campaign.
+/// Returns the phase of both contenders, each in the first round of the campaign.
 fn sides_of<'a>(
     store: &Store,
     results: &'a CampaignResults,
     question: &Question,
-) -> anyhow::Result<[Side<'a>; 2]> {
+) -> anyhow::Result<[ExplainSide<'a>; 2]> {
     let [one, other] = &question.contenders;
     Ok([
         side(store, results, question, one)?,
@@ -336,7 +339,7 @@ fn side<'a>(
     results: &'a CampaignResults,
     question: &Question,
     contender: &str,
-) -> anyhow::Result<Side<'a>> {
+) -> anyhow::Result<ExplainSide<'a>> {
     let cells = || results.cells.iter();
     let none = |kind: &str, name: &str, known: &mut dyn Iterator<Item = &str>| {
         unknown_name(results.id, kind, name, known)
@@ -374,11 +377,11 @@ fn side<'a>(
         Some(_) => Some(request_logs::load_cell(store, results, cell)?),
         None => None,
     };
-    // A phase may do without the disk.
+    // A phase may not use the disk.
     let journal = journal.and_then(|journal| journal.for_phase(&phase.phase).ok());
-    // Mounts and checks belong to the phase, and are not timed.
+    // Mounts and checks belong to the phase, but are not timed.
     let journal = journal.map(Journal::timed_only);
-    Ok(Side {
+    Ok(ExplainSide {
         cell,
         phase,
         journal,
@@ -396,7 +399,7 @@ fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), UsageError> {
     }
 }
 
-/// Writes that had to reach the medium before they were done.
+/// Counts writes that had to reach the medium before they completed.
 fn forced(journal: Option<&Journal>) -> u64 {
     let entries = journal.into_iter().flat_map(|journal| &journal.entries);
     let forced = entries.filter(|(_, entry)| entry.served.request.forced);
@@ -411,11 +414,11 @@ pub fn sampling(phase: &str, longest: Nanos) -> Sampling {
     }
 }
 
-/// Both cells once more, sampled.
+/// Runs both cells again with sampling.
 fn sampled(
     id: CampaignId,
     campaign: &Campaign,
-    sides: &[Side<'_>; 2],
+    sides: &[ExplainSide<'_>; 2],
     args: &ExplainArgs,
     globals: &GlobalArgs,
     asked: &EraseConfirmation<'_>,
@@ -440,9 +443,9 @@ fn sampled(
     cpu_sampling::rerun_with_sampling(id, campaign, &cells, means, asked, stop)
 }
 
-/// The phase of both sampled cells, with the profile.
+/// Returns the phase of both sampled cells, with the profile.
 fn again<'a>(
-    sides: &[Side<'_>; 2],
+    sides: &[ExplainSide<'_>; 2],
     sampled: &'a [CellResult],
 ) -> anyhow::Result<[(&'a PhaseResult, &'a CpuProfile); 2]> {
     let of = |side: usize| {
@@ -472,7 +475,7 @@ fn file_name(text: &str) -> String {
 fn draw(
     explanation: &Explanation,
     again: &[(&PhaseResult, &CpuProfile); 2],
-    sides: &[Side<'_>; 2],
+    sides: &[ExplainSide<'_>; 2],
     beginning: &Path,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let names = explanation.contenders.each_ref().map(String::as_str);
@@ -501,7 +504,7 @@ fn draw(
 /// Returns the notes on the origin of the numbers.
 fn notes(
     id: CampaignId,
-    sides: &[Side<'_>; 2],
+    sides: &[ExplainSide<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
 ) -> String {
     let took = again.map(|(result, _)| result.elapsed);
@@ -589,7 +592,7 @@ mod tests {
         };
         let several: Vec<String> = of("file/write xfs ext4").unwrap();
         assert_eq!(several, ["xfs@hdd ext4@hdd", "xfs@ssd ext4@ssd"]);
-        // A disk may be named with one of them, and two disks with both.
+        // A disk may be named with one of the contenders, and two disks with both.
         assert_eq!(of("file/write xfs ext4@ssd").unwrap(), ["xfs@ssd ext4@ssd"]);
         let named = of("file/write xfs@hdd xfs@ssd").unwrap();
         assert_eq!(named, ["xfs@hdd xfs@ssd"]);

@@ -1,4 +1,5 @@
-//! `fsarena format`: an empty AFFS or HPFS on a device or in an image, by the rules of safety of `run`.
+//! `fsarena format`: creates an empty AFFS or HPFS on a device or in an image, with the safety
+//! rules of `run`.
 
 use std::fs::{self, File, OpenOptions};
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use storage::ExclusiveDevice;
 use crate::args::cli::{FormatArgs, GlobalArgs, MkfsKind};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{line, print, print_json};
 use crate::stop;
 
@@ -47,7 +48,7 @@ pub fn run(args: &FormatArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitReason::Success.into())
 }
 
-/// An image that could not be finished is removed again.
+/// Formats a new image. Removes the image if it cannot be completed.
 fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolume> {
     let path = &args.device;
     let cannot = |error| EnvironmentError(format!("cannot create {}: {error}", path.display()));
@@ -61,7 +62,7 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolum
         .map_err(|error| cannot(error).into())
         .and_then(|()| make(args, size, file));
     if made.is_err() {
-        // The reason is in `made`; a file that cannot be removed either adds nothing to it.
+        // `made` already holds the reason; a failed removal adds no information.
         let _ = fs::remove_file(path);
     }
     made
@@ -69,7 +70,7 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolum
 
 fn on_device(args: &FormatArgs) -> anyhow::Result<FormattedVolume> {
     let asked = EraseConfirmation {
-        progress: &Progress::Notes(String::new()),
+        progress: &ProgressDisplay::Notes(String::new()),
         yes: args.yes,
         stop: &*stop::install_handlers()?,
     };
@@ -100,7 +101,8 @@ fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<Format
     Ok(made)
 }
 
-/// The number of a volume is made of the moment, as the FORMAT of OS/2 does.
+/// Creates the parameters of an HPFS. The volume number is derived from the time, as FORMAT of OS/2
+/// does.
 fn hpfs(args: &FormatArgs, created: u64) -> Hpfs {
     Hpfs {
         label: args.label.clone(),
@@ -109,7 +111,8 @@ fn hpfs(args: &FormatArgs, created: u64) -> Hpfs {
     }
 }
 
-/// Size and label are the user's words, the rest is the device's.
+/// Converts an error: write errors are caused by the device, all others by the size and label that
+/// the user gave.
 fn told(args: &FormatArgs, error: FormatError) -> anyhow::Error {
     let text = format!("{}: {error}", args.device.display());
     match error {

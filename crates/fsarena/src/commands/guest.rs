@@ -1,4 +1,5 @@
-//! `fsarena guest`: the machine with the filesystems that this machine's kernel lacks.
+//! `fsarena guest`: builds and checks the virtual machine with the filesystems that this machine's
+//! kernel lacks.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -32,7 +33,7 @@ use crate::paths;
 use crate::settings::external_programs;
 use crate::stop;
 
-/// Does what is asked.
+/// Runs the requested action.
 pub fn run(args: &GuestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         GuestAction::Build(options) => build(options, globals),
@@ -208,7 +209,7 @@ pub fn obtain_with_progress(
     stop::with_stop_flag(|stop| obtain(catalog, options, stop, &mut say))
 }
 
-/// The guest for all filesystems of a catalog that was made before, if one was.
+/// Finds an existing guest for all filesystems of a catalog. Returns `None` if none was built.
 pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
     let cache = guest::cache_directory()?;
     for recipe in recipes(catalog, &BuildOptions::default())? {
@@ -275,14 +276,14 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
     Ok(sets.iter().map(recipe).collect())
 }
 
-/// The names of filesystems whose drivers come as source.
+/// Returns the names of filesystems whose drivers are built from source.
 fn come_as_source(catalog: &Catalog) -> Vec<String> {
     let filesystems = catalog.filesystems();
     let filesystems = filesystems.filter(|filesystem| guest::is_dkms(filesystem));
     filesystems.map(|f| f.name.clone()).collect()
 }
 
-/// The suites whose commands need programs.
+/// Returns the suites whose commands need programs.
 fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
     let suites = catalog.suites(SizeProfile::Smoke);
     suites
@@ -389,8 +390,8 @@ pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
     ))
 }
 
-/// The variables that are text.
-fn environment() -> backend::cache::bucket::Environment {
+/// Returns the environment variables that are valid UTF-8.
+fn environment() -> backend::cache::bucket::EnvVars {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };

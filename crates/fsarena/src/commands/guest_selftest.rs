@@ -70,8 +70,8 @@ impl SelftestCondition {
     }
 }
 
-/// How a cell went under a condition.
-struct Run {
+/// A run of a cell under a condition.
+struct SelftestRun {
     condition: SelftestCondition,
     /// Elapsed time on this machine. `None` if the condition was not available.
     elapsed: Option<Nanos>,
@@ -82,14 +82,14 @@ struct Run {
 struct Trial {
     cell: String,
     results: Vec<NamedValue>,
-    /// Virtual time of all phases together.
+    /// Virtual time of all phases.
     measured: Nanos,
     /// Elapsed time on this machine.
     elapsed: Nanos,
-    runs: Vec<Run>,
+    runs: Vec<SelftestRun>,
 }
 
-/// Does it, or one run of it.
+/// Runs the self-test, or a single run of it.
 pub fn run(args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let test = find(&catalog, &args.test)?;
@@ -147,7 +147,7 @@ fn find(catalog: &Catalog, name: &str) -> anyhow::Result<Test> {
     })
 }
 
-/// One run: its result goes to standard output.
+/// Runs the cell once, and prints the result to standard output.
 fn once(
     catalog: &Catalog,
     args: &SelftestArgs,
@@ -197,7 +197,7 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::
     let runs = runs.flat_map(|condition| (0..args.runs).map(move |number| (*condition, number)));
     for (condition, number) in runs {
         let result = under(condition, number, contender, args, globals)?;
-        let run = Run {
+        let run = SelftestRun {
             condition,
             elapsed: result.as_ref().map(|result| result.elapsed),
             difference: result.and_then(|result| difference(&trial.results, &values(&result))),
@@ -216,7 +216,7 @@ fn conditions(args: &SelftestArgs) -> &[SelftestCondition] {
     }
 }
 
-fn told(run: &Run, results: usize) -> String {
+fn told(run: &SelftestRun, results: usize) -> String {
     let condition = run.condition.words();
     let Some(elapsed) = run.elapsed else {
         return format!("  {condition:<20} not tried: needs root");
@@ -240,7 +240,7 @@ fn told(run: &Run, results: usize) -> String {
 }
 
 fn in_json(trial: &Trial) -> serde_json::Value {
-    let run = |run: &Run| {
+    let run = |run: &SelftestRun| {
         let difference = run.difference.as_ref();
         json!({
             "condition": run.condition.words(),
@@ -313,7 +313,8 @@ fn under(
     Ok(Some(result))
 }
 
-/// This program again, for one run; it ends with this one.
+/// Returns a command that runs this program again for one run. The child process ends with this
+/// process.
 fn command(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     if let Some(catalog) = &globals.catalog {
@@ -371,7 +372,7 @@ mod tests {
 
     #[test]
     fn reports_the_first_different_result_and_its_likely_cause() {
-        let run = |condition, difference| Run {
+        let run = |condition, difference| SelftestRun {
             condition,
             elapsed: Some(Nanos::from_secs(9)),
             difference,

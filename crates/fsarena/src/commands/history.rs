@@ -1,4 +1,4 @@
-//! `fsarena history`: one result over the campaigns of the database, with its changes of level.
+//! `fsarena history`: shows one result over the campaigns of the database, with its level changes.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `fsarena import`: what other programs measured, and the campaigns of other databases, into this one.
+//! `fsarena import`: imports results of other programs and campaigns of other databases.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use crate::paths;
 const MAX_IMPORT_SIZE: u64 = 64 << 20;
 /// Standard input.
 const STANDARD_INPUT: &str = "-";
-/// How every SQLite database begins (SQLite's file format, §1.3).
+/// First bytes of every SQLite database (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// A file on the command line, with an optional contender name.
@@ -36,13 +36,13 @@ struct Input {
 enum InputKind {
     /// A database of campaigns.
     Database(Store),
-    /// A report in JSON: a whole campaign.
+    /// A JSON report with a whole campaign.
     Campaign(Box<CampaignResults>),
     /// Output of another program.
     ProgramOutput(Box<ParsedInput>),
 }
 
-/// Reads all of it, and only then stores all of it.
+/// Reads all inputs, and stores them only if all are valid.
 pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let mut databases = Vec::new();
     let mut campaigns = Vec::new();
@@ -113,7 +113,7 @@ fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// A file that is given twice would have its rounds twice.
+/// Returns an error if a file is given twice, because its rounds would count twice.
 fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     for input in inputs {
@@ -141,7 +141,7 @@ fn named(word: &Path) -> Input {
     }
 }
 
-/// The input in a sentence.
+/// Returns the name of an input for use in a sentence.
 fn shown(path: &Path) -> String {
     match path == Path::new(STANDARD_INPUT) {
         true => "standard input".to_owned(),
@@ -222,7 +222,7 @@ fn limited(input: impl Read, shown: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Whether it is a report in JSON, whole or not.
+/// Returns true if the bytes are a JSON report, complete or truncated.
 fn is_report(bytes: &[u8]) -> bool {
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
     begin.trim_start().starts_with('{') && begin.contains("\"fsarena-report/")
@@ -244,7 +244,7 @@ fn joined(
     Ok(found)
 }
 
-/// A line for each campaign, with the command that shows it.
+/// Prints one line for each campaign, with the command that shows it.
 fn tell(
     campaigns: &[CampaignResults],
     databases: &[Store],

@@ -78,7 +78,7 @@ fn work_of(
     written(&text, args.output.as_deref())
 }
 
-/// Whether any request of a contender's was flagged as metadata, in all that it did.
+/// Returns true if any request of a contender in any phase was flagged as metadata.
 fn flags_metadata(results: &CampaignResults, contender: &str) -> bool {
     let cells = results.cells.iter();
     let own = cells.filter(|stored| stored.cell.contender == contender);
@@ -112,7 +112,7 @@ fn phases<'a>(
     }
 }
 
-/// A directory that is not there is a slip of the finger.
+/// Returns an error if the directory of an output file does not exist.
 fn require_directory(output: Option<&Path>) -> Result<(), UsageError> {
     let directory = output.and_then(Path::parent);
     let directory = directory.filter(|directory| !directory.as_os_str().is_empty());

@@ -1,4 +1,5 @@
-//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, ages, aged states, campaigns.
+//! `fsarena list`: lists filesystems, suites, profiles, studies, uses, disks, ages, aged states,
+//! campaigns.
 
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ fn filesystems(catalog: &Catalog, long: bool) -> (String, Value) {
     (text, json!(all))
 }
 
-/// A line for each filesystem.
+/// Returns a table with a row for each filesystem.
 fn summary(all: &[&Filesystem]) -> String {
     let row = |f: &&Filesystem| {
         [
@@ -125,13 +126,14 @@ fn note(filesystem: &Filesystem) -> String {
     given.next().unwrap_or_default()
 }
 
-/// Tests one by one, the points of a sweep together.
+/// Groups the points of each sweep. Each other test is a group of one.
 fn sweeps(tests: &[Test]) -> impl Iterator<Item = &[Test]> {
     let sweep = |test: &Test| test.sweep.as_ref().map(|point| point.sweep.clone());
     tests.chunk_by(move |a, b| a.sweep.is_some() && sweep(a) == sweep(b))
 }
 
-/// The text is that of one profile, for profiles differ in sizes only; the JSON has them all.
+/// Lists the suites as text and JSON. The text shows one profile, since profiles differ only in
+/// sizes; the JSON has all.
 fn suites(catalog: &Catalog) -> (String, Value) {
     let by_default = catalog.default_suites(SizeProfile::Quick);
     let mut rows = Vec::new();

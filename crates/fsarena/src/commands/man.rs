@@ -1,4 +1,5 @@
-//! `fsarena man`: one manual page for all commands, made from the command line's own descriptions.
+//! `fsarena man`: prints one manual page for all commands, generated from the descriptions of the
+//! command line.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use crate::args::cli::Cli;
 use crate::output::exit::ExitReason;
 use crate::output::text::print_unwrapped;
 
-/// Writes the page.
+/// Writes the manual page.
 pub fn run() -> anyhow::Result<ExitCode> {
     print_unwrapped(&page()?)?;
     Ok(ExitReason::Success.into())
@@ -68,7 +69,7 @@ fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<
         .collect())
 }
 
-/// The text below a command's help, line for line as it is.
+/// Returns the text below a command's help with unchanged lines.
 fn literal(command: &Command) -> String {
     let help = command
         .get_after_help()

@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! One module for each command.
 
 pub mod advise;
 pub mod agent;

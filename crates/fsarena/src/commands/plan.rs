@@ -1,4 +1,4 @@
-//! `fsarena plan`: a campaign as a directory whose cells any number of hosts run.
+//! `fsarena plan`: writes a campaign to a directory. Any number of hosts can run its cells.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{print, print_json};
 use crate::paths::{self, shell_path};
 use crate::settings::campaign as request;
@@ -27,13 +27,13 @@ use crate::settings::campaign::ResolvedCampaign;
 use crate::stop;
 use crate::traces;
 
-/// The version that plans and works.
+/// Version of fsarena, which must be the same for planning and for running.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Creates the plan and reports its contents.
 pub fn run(args: &PlanArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
-    let progress = Progress::choose(globals.json, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     if args.run.engine.on.is_some() || !args.run.engine.hosts.is_empty() {
         let why =
             "plan does not start cells: remove --on and --hosts, or use `fsarena run --on slurm`";
@@ -73,7 +73,7 @@ pub fn make(
     args: &RunArgs,
     output: &Path,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let request = requested(args, globals, progress, stop)?;
@@ -85,7 +85,7 @@ pub fn make_once(
     args: &RunArgs,
     output: &Path,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let request = requested(args, globals, progress, stop)?;
@@ -99,7 +99,7 @@ pub fn make_once(
 fn requested(
     args: &RunArgs,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<ResolvedCampaign> {
     if args.sessions.is_some() || args.dry_run || args.host.is_some() || args.exclusive {
@@ -118,7 +118,7 @@ fn write(
     output: &Path,
     request: ResolvedCampaign,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
     let output = paths::absolute("--output", output)?;
@@ -198,7 +198,7 @@ fn environment(
     Ok(environment?)
 }
 
-/// The files of a campaign's traces.
+/// Returns the files of a campaign's traces.
 fn traces_of(campaign: &Campaign, directory: &Path) -> Vec<PathBuf> {
     let names = traces::trace_files(campaign);
     names.map(|name| directory.join(name)).collect()

@@ -21,7 +21,7 @@ use crate::stop;
 /// Default number of rounds.
 const ROUNDS: u32 = 7;
 
-/// Runs both and compares them; ends with 1 where the second is worse.
+/// Runs both contenders and compares them. Exits with 1 if the second is worse.
 pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     require_order(args)?;

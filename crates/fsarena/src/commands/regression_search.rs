@@ -1,5 +1,5 @@
-//! `fsarena guard` over a list of versions: each is a campaign in virtual time, and of the list only as many are run as it
-//! takes to find the first that is worse.
+//! `fsarena guard` over a list of versions. Each version is a campaign in virtual time. Only the
+//! versions that the search for the first worse one needs are run.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,22 +25,22 @@ use crate::commands::{compare, explain, guest, plan as plan_command};
 use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{self, EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{line, print_json, print_note, print_styled};
 use crate::settings::campaign;
 use crate::settings::versions::{self, GuardedVersion};
 use crate::{paths, traces};
 
 /// Results of a version.
-struct Measured {
+struct MeasuredVersion {
     results: CampaignResults,
     analysis: Analysis,
 }
 
-/// How running a version ended.
-enum Outcome {
-    /// It is known.
-    Complete(Box<Measured>),
+/// Outcome of running a version.
+enum SearchOutcome {
+    /// The version was measured.
+    Complete(Box<MeasuredVersion>),
     /// The search ends: only a plan was requested, or the user stopped it.
     Aborted(ExitCode),
 }
@@ -59,7 +59,7 @@ pub fn run(
         contenders,
         globals,
         stop,
-        progress: Progress::choose(globals.json, globals.quiet),
+        progress: ProgressDisplay::choose(globals.json, globals.quiet),
         wanted: CompareFilter {
             results: args.only.clone(),
             margin: Margin(args.threshold),
@@ -78,19 +78,19 @@ struct Guard<'a> {
     contenders: &'a [String],
     globals: &'a GlobalArgs,
     stop: &'a Arc<AtomicBool>,
-    progress: Progress,
+    progress: ProgressDisplay,
     wanted: CompareFilter,
 }
 
 /// Versions and the results of those that ran.
-struct Search<'a> {
+struct VersionSearch<'a> {
     versions: &'a [GuardedVersion],
-    measured: Vec<Option<Measured>>,
+    measured: Vec<Option<MeasuredVersion>>,
     tried: Vec<TestedVersion>,
 }
 
 impl Guard<'_> {
-    /// All contenders are looked at before the first is run, for the last one counts, too.
+    /// Checks all contenders before the first one runs, since the search also needs the last one.
     fn require_contenders(&self, versions: &[GuardedVersion]) -> anyhow::Result<()> {
         if !self.args.over.is_empty() {
             return Ok(());
@@ -101,17 +101,17 @@ impl Guard<'_> {
         };
         let catalog = paths::catalog(self.globals)?;
         let reach = paths::transport(None)?;
-        let silent = Progress::choose(false, true);
+        let silent = ProgressDisplay::choose(false, true);
         campaign::read(&all, self.globals, &catalog, &*reach, &silent, self.stop).map(drop)
     }
 
     fn search(&self, versions: &[GuardedVersion]) -> anyhow::Result<ExitCode> {
         let last = versions.len() - 1;
-        let mut search = Search::new(versions);
+        let mut search = VersionSearch::new(versions);
         for at in [0, last] {
             match self.measure(versions, at)? {
-                Outcome::Complete(measured) => search.take(at, *measured),
-                Outcome::Aborted(code) => return Ok(code),
+                SearchOutcome::Complete(measured) => search.take(at, *measured),
+                SearchOutcome::Aborted(code) => return Ok(code),
             }
         }
         let whole = search.beside_first(last, &self.wanted);
@@ -129,11 +129,11 @@ impl Guard<'_> {
         let mut bisection = Bisection::new(versions.len());
         while let Some(at) = bisection.next() {
             match self.measure(versions, at) {
-                Ok(Outcome::Complete(measured)) => {
+                Ok(SearchOutcome::Complete(measured)) => {
                     search.take(at, *measured);
                     search.judge(at, &target, &self.wanted);
                 }
-                Ok(Outcome::Aborted(code)) => return Ok(code),
+                Ok(SearchOutcome::Aborted(code)) => return Ok(code),
                 Err(error) if self.stop.load(Ordering::SeqCst) => return Err(error),
                 Err(error) => search.skip(at, exit::error_chain(&error)),
             }
@@ -149,8 +149,8 @@ impl Guard<'_> {
         Ok(ExitReason::SomeFailed.into())
     }
 
-    /// Runs a version, on this machine or on the nodes of a scheduler.
-    fn measure(&self, versions: &[GuardedVersion], at: usize) -> anyhow::Result<Outcome> {
+    /// Runs a version on this machine or with a scheduler.
+    fn measure(&self, versions: &[GuardedVersion], at: usize) -> anyhow::Result<SearchOutcome> {
         let GuardedVersion { name, run } = &versions[at];
         let named = RunArgs {
             name: run.name.clone().or_else(|| Some(name.clone())),
@@ -166,7 +166,7 @@ impl Guard<'_> {
             return self.measure_elsewhere(&named, at);
         }
         match run::campaign(&named, 0, self.globals, self.stop)? {
-            RunOutcome::Planned(code) => Ok(Outcome::Aborted(code)),
+            RunOutcome::Planned(code) => Ok(SearchOutcome::Aborted(code)),
             RunOutcome::Campaign {
                 ended: Ok(CampaignEnd::Complete),
                 id,
@@ -177,27 +177,27 @@ impl Guard<'_> {
                 print_note(
                     "to resume, run the same guard command again; completed cells are not repeated",
                 );
-                Ok(Outcome::Aborted(code))
+                Ok(SearchOutcome::Aborted(code))
             }
         }
     }
 
-    fn measure_elsewhere(&self, run: &RunArgs, at: usize) -> anyhow::Result<Outcome> {
+    fn measure_elsewhere(&self, run: &RunArgs, at: usize) -> anyhow::Result<SearchOutcome> {
         let (engine, directory) = run::elsewhere(run)?;
-        // Each version has its own, which the same guard finds again.
+        // Each version has a separate directory, which the same guard finds again.
         let directory = directory.join((at + 1).to_string());
         let (globals, progress, stop) = (self.globals, &self.progress, self.stop);
         let batch = plan_command::make_once(run, &directory, globals, progress, stop)?;
         match collect::followed(&batch, engine, globals, progress, stop)? {
             CollectEnd::Complete(store, id) => measured(&store, id),
-            CollectEnd::Incomplete(code) => Ok(Outcome::Aborted(code)),
+            CollectEnd::Incomplete(code) => Ok(SearchOutcome::Aborted(code)),
         }
     }
 
     /// Combines the results with an explanation.
     fn found(
         &self,
-        search: Search<'_>,
+        search: VersionSearch<'_>,
         target: RegressionCriterion,
         bisection: &Bisection,
     ) -> anyhow::Result<RegressionSearch> {
@@ -225,10 +225,11 @@ impl Guard<'_> {
         ))
     }
 
-    /// Where the processor was in the phase of a version; empty where the kernel does not say, or cells run elsewhere.
+    /// Samples the processor in the phase of a version. Returns an empty profile if the kernel does
+    /// not report samples, or if cells run elsewhere.
     fn profile(
         &self,
-        search: &Search<'_>,
+        search: &VersionSearch<'_>,
         at: usize,
         target: &RegressionCriterion,
     ) -> anyhow::Result<CpuProfile> {
@@ -281,16 +282,19 @@ impl Guard<'_> {
     }
 }
 
-fn measured(store: &Store, id: CampaignId) -> anyhow::Result<Outcome> {
+fn measured(store: &Store, id: CampaignId) -> anyhow::Result<SearchOutcome> {
     let results = store.load(id)?;
     if results.campaign.clock != Clock::Virtual {
         return Err(UsageError("a list of versions is searched in virtual time".to_owned()).into());
     }
     let analysis = analyse(&results);
-    Ok(Outcome::Complete(Box::new(Measured { results, analysis })))
+    Ok(SearchOutcome::Complete(Box::new(MeasuredVersion {
+        results,
+        analysis,
+    })))
 }
 
-impl Measured {
+impl MeasuredVersion {
     /// The campaign and its contender, which may be followed by a baseline.
     fn side(&self) -> (AnalysedCampaign<'_>, &str) {
         let contender = &self.results.campaign.contenders[0].name;
@@ -300,7 +304,7 @@ impl Measured {
         )
     }
 
-    /// Why it has no result to compare.
+    /// Returns the reason if the version has no result to compare.
     fn failure(&self) -> Option<String> {
         let (_, contender) = self.side();
         let mut failures = self.analysis.failures.iter();
@@ -309,7 +313,7 @@ impl Measured {
     }
 }
 
-impl<'a> Search<'a> {
+impl<'a> VersionSearch<'a> {
     fn new(versions: &'a [GuardedVersion]) -> Self {
         let tried = |version: &GuardedVersion| TestedVersion {
             name: version.name.clone(),
@@ -325,7 +329,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn take(&mut self, at: usize, measured: Measured) {
+    fn take(&mut self, at: usize, measured: MeasuredVersion) {
         self.tried[at].campaign = Some(measured.results.id);
         self.tried[at].seen = VersionState::NotWorse;
         self.measured[at] = Some(measured);
@@ -349,7 +353,7 @@ impl<'a> Search<'a> {
         compare_versions(self.side(0), self.side(at), wanted)
     }
 
-    /// Whether a version that was run is worse than the first.
+    /// Evaluates if a version that was run is worse than the first.
     fn judge(&mut self, at: usize, target: &RegressionCriterion, wanted: &CompareFilter) {
         let found = self.beside_first(at, wanted);
         let seen = found
@@ -357,16 +361,18 @@ impl<'a> Search<'a> {
             .map_or(VersionState::Skipped, |found| target.seen(found));
         self.tried[at].seen = seen;
         if seen == VersionState::Skipped {
-            let failure = self.measured[at].as_ref().and_then(Measured::failure);
+            let failure = self.measured[at]
+                .as_ref()
+                .and_then(MeasuredVersion::failure);
             let none = || format!("it has no result of {}/{}", target.test, target.phase);
             self.skip(at, failure.unwrap_or_else(none));
         }
         self.tried[at].beside_first = found.ok();
     }
 
-    /// Why the ends of the list cannot be compared.
+    /// Returns the error if the first and the last version cannot be compared.
     fn not_compared(&self, error: IncomparableCampaigns) -> anyhow::Error {
-        let failed = self.measured[0].as_ref().and_then(Measured::failure);
+        let failed = self.measured[0].as_ref().and_then(MeasuredVersion::failure);
         match (error, failed) {
             (IncomparableCampaigns::NoCommonResults, Some(why)) => EnvironmentError(format!(
                 "nothing can be compared with the first version, {}, since it failed in {why}",

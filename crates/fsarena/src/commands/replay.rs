@@ -1,4 +1,4 @@
-//! `fsarena replay`: one journal served by simulated disks, without a guest.
+//! `fsarena replay`: replays a journal on simulated disks, without a guest.
 
 use std::fs;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::paths;
 use crate::request_logs::{self, Journal};
 use crate::settings::validate::reject_duplicates;
 
-/// The word for every disk of the catalog.
+/// Name that stands for every disk of the catalog.
 const ALL: &str = "all";
 /// Maximum memory for the tables of a simulated disk during a replay. Enough for a flash disk of
 /// 400 GB.
@@ -38,7 +38,7 @@ pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     } else {
         LoadModel::Closed
     };
-    let rows: Vec<(DiskModel, Result<Outcome, String>)> = disks
+    let rows: Vec<(DiskModel, Result<ReplayOutcome, String>)> = disks
         .into_iter()
         .map(|model| {
             let outcome = serve(&journal, &model, kind);
@@ -102,17 +102,17 @@ fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>>
 }
 
 /// Result of a journal on a disk.
-struct Outcome {
+struct ReplayOutcome {
     served: Vec<CompletedRequest>,
     counts: DiskCounters,
-    /// Where the time went, from the first request to the last.
+    /// Time components from the first request to the last.
     work: SimulatedDiskStats,
     /// Whether every request took exactly as long as in the journal.
     is_the_same: bool,
 }
 
-fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<Outcome, String> {
-    let mut all = Outcome {
+fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<ReplayOutcome, String> {
+    let mut all = ReplayOutcome {
         served: Vec::new(),
         counts: DiskCounters::default(),
         work: SimulatedDiskStats::default(),
@@ -160,7 +160,7 @@ fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<Outcom
     Ok(all)
 }
 
-/// The size of the disk that a journal comes from, or the least that it can have been.
+/// Returns the size of the disk of a journal, or the minimum size that fits its requests.
 fn size(journal: &Journal, entries: &[LoggedRequest]) -> Bytes {
     let end = |entry: &LoggedRequest| {
         let request = &entry.served.request;
@@ -172,7 +172,7 @@ fn size(journal: &Journal, entries: &[LoggedRequest]) -> Bytes {
     journal.disk.as_ref().map_or(least, |(_, size)| *size)
 }
 
-impl Outcome {
+impl ReplayOutcome {
     fn took(&self) -> Nanos {
         self.work
             .times()
@@ -210,7 +210,7 @@ const HEAD: [&str; 12] = [
 fn text(
     name: &str,
     journal: &Journal,
-    rows: &[(DiskModel, Result<Outcome, String>)],
+    rows: &[(DiskModel, Result<ReplayOutcome, String>)],
     kind: LoadModel,
 ) -> String {
     let from = match &journal.disk {
@@ -254,7 +254,7 @@ fn text(
     text
 }
 
-fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 12] {
+fn row(model: &DiskModel, outcome: &Result<ReplayOutcome, String>) -> [String; 12] {
     let name = model.name.clone();
     let Ok(outcome) = outcome else {
         let mut row: [String; 12] = Default::default();
@@ -286,7 +286,7 @@ fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 12] {
     ]
 }
 
-fn in_full(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)]) -> Value {
+fn in_full(journal: &Journal, rows: &[(DiskModel, Result<ReplayOutcome, String>)]) -> Value {
     let disks = rows.iter().map(|(model, outcome)| match outcome {
         Err(why) => json!({"disk": model.name, "impossible": why}),
         Ok(outcome) => json!({

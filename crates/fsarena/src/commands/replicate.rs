@@ -24,7 +24,7 @@ use crate::stop;
 
 /// Runs the campaign of a study, or uses an existing one, and compares it with the study.
 pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    let study = studies::study(&args.study, globals)?;
+    let study = studies::study(&args.study_name, globals)?;
     if let Some(id) = args.campaign {
         let results = paths::existing_store(globals)?.load(CampaignId(id))?;
         return beside(&study, &results, args, globals);
@@ -48,7 +48,7 @@ pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     }
 }
 
-/// The campaign of the study.
+/// Returns the options of the study's campaign.
 fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArgs> {
     let refused = |why: &str| Err(UsageError(why.to_owned()).into());
     let run = &args.run;
@@ -64,11 +64,11 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
         );
     }
     let mut run = RunArgs {
-        study: Some(args.study.clone()),
+        study: Some(args.study_name.clone()),
         ..run.clone()
     };
     if run.backend == Some(BackendKind::Vm) {
-        let study = paths::catalog(globals)?.study(&args.study)?;
+        let study = paths::catalog(globals)?.study(&args.study_name)?;
         // Use the machine model of the study, unless the user requests another one or real time,
         // which has none.
         let machine = &mut run.machine;

@@ -1,4 +1,5 @@
-//! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
+//! `fsarena report`: writes a stored campaign in one of the formats. Also writes the report at the
+//! end of a run.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -26,9 +27,9 @@ use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
 use crate::settings::studies;
 
-/// The format that not every build has.
+/// Name of the format that only some builds support.
 pub const PARQUET: &str = "parquet";
-/// Width of a table where standard output is no terminal.
+/// Width of a table if standard output is not a terminal.
 const PIPED_WIDTH: usize = 120;
 
 /// Writes the requested report.
@@ -58,7 +59,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         (None, Some(store)) => store.load(paths::campaign_id(store, args.id)?)?,
         (None, None) => return Err(UsageError("name a campaign or a study".to_owned()).into()),
     };
-    // A study asks its own questions, and answers few of the uses here.
+    // A study has separate questions, and answers few of the use cases here.
     let analysis = match study {
         Some(_) => stats::analyse_with_margin(&results, margin(args.relevant), catalog.withheld()),
         None => analysed(&results, &catalog, args.relevant),
@@ -109,7 +110,7 @@ fn no_numbers(study: &str) -> UsageError {
     ))
 }
 
-/// Which study it is, and how its claims fared.
+/// Returns the title of the study, and the verdicts on its claims.
 fn study_head(study: &Study) -> String {
     let claims = claims_text::summary(&study.evaluate_claims());
     let (title, name) = (line(&study.title), line(&study.name));
@@ -225,7 +226,7 @@ pub fn after_run(
 }
 
 fn options(to_stdout: bool) -> DocumentOptions {
-    // A terminal may not say how wide it is.
+    // A terminal may not report its width.
     let is_terminal = to_stdout && io::stdout().is_terminal();
     let width = terminal_width().filter(|_| is_terminal);
     DocumentOptions {

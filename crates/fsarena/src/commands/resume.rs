@@ -13,7 +13,7 @@ use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
 use crate::output::erase_question::{EraseConfirmation, EraseConsent};
 use crate::output::exit::{EnvironmentError, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::line;
 use crate::paths;
 use crate::session;
@@ -22,23 +22,23 @@ use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
 
-/// Runs the cells of a campaign that have no result yet, and reports.
+/// Runs the cells of a campaign without a result, and reports.
 pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
-    let progress = Progress::choose(globals.json, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
     let mut store = paths::store(globals)?;
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
     run_command::finish(ended, id, &store, args.strict, globals)
 }
 
-/// Removes what a killed campaign has left and runs the cells that are missing.
+/// Removes leftovers of a killed campaign, and runs the missing cells.
 fn go_on(
     store: &mut Store,
     id: CampaignId,
     args: &ResumeArgs,
     globals: &GlobalArgs,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<CampaignEnd> {
     let stored = store.load(id)?;

@@ -1,4 +1,4 @@
-//! `fsarena run`: from the command line to the report.
+//! `fsarena run`: runs a campaign, from the command line to the report.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use crate::commands::run_on_hosts;
 use crate::output::cost_page;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text as output;
 use crate::past_durations;
 use crate::paths;
@@ -90,13 +90,13 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(worst)
 }
 
-/// Plans a campaign for a scheduler, and has it run.
+/// Plans a campaign for a scheduler, and runs it there.
 fn on_scheduler(
     args: &RunArgs,
     globals: &GlobalArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
-    let progress = Progress::choose(globals.json, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let (wanted, directory) = elsewhere(args)?;
     let batch = plan_command::make(args, directory, globals, &progress, stop)?;
     collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
@@ -119,9 +119,9 @@ pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &
 pub enum RunOutcome {
     /// Only the plan was requested.
     Planned(ExitCode),
-    /// It was begun.
+    /// The campaign was started.
     Campaign {
-        /// How it ended.
+        /// Result of the run.
         ended: anyhow::Result<CampaignEnd>,
         /// Its number.
         id: campaign::store::CampaignId,
@@ -141,7 +141,7 @@ pub fn campaign(
         let why = "this runs on one machine: --on and --hosts go with `fsarena run`";
         return Err(UsageError(why.to_owned()).into());
     }
-    let progress = Progress::of_host(globals);
+    let progress = ProgressDisplay::of_host(globals);
     let catalog = paths::catalog(globals)?;
     let reach = paths::transport(args.host.as_deref())?;
     let ResolvedCampaign {
@@ -210,7 +210,7 @@ pub fn campaign(
                 .context("the campaign has no guest")
         },
     };
-    // Before the work is done that it is for.
+    // Fail early if the directory for report pages cannot be created.
     paths::reports(globals)?;
     let asked = EraseConfirmation {
         progress: &progress,

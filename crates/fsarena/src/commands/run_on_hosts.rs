@@ -1,7 +1,9 @@
-//! `fsarena run --hosts`: a campaign in real time on each of several hosts at the same time, or its rounds divided among them.
+//! `fsarena run --hosts`: runs a campaign in real time on each of several hosts at the same time,
+//! or divides its rounds among them.
 //!
-//! Contenders are compared within a host and then over hosts, so that a host runs whole rounds: all contenders and tests. A
-//! host that goes away in the middle of one has run the rounds before it, and the rest is for others.
+//! Contenders are compared within a host and then over hosts. A host therefore runs whole rounds
+//! with all contenders and tests. If a host is lost in the middle of a round, the completed rounds
+//! count, and other hosts run the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -23,7 +25,7 @@ use crate::output::text::{line, print_note};
 use crate::paths;
 use crate::settings::select_campaign;
 
-/// Runs it on all hosts, and compares the contenders over them.
+/// Runs the campaign on all hosts, and compares the contenders over them.
 pub fn run(
     args: &RunArgs,
     globals: &GlobalArgs,
@@ -115,7 +117,7 @@ fn is_raised(stop: &AtomicBool) -> bool {
     stop.load(Ordering::SeqCst)
 }
 
-/// The name by which the campaigns belong together.
+/// Validates the options. Returns the name shared by the campaigns of all hosts.
 fn require_sound(args: &RunArgs) -> Result<String, UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
     if args.host.is_some()
@@ -140,7 +142,7 @@ fn require_sound(args: &RunArgs) -> Result<String, UsageError> {
     }
 }
 
-/// A host with its rounds.
+/// A host with the rounds assigned to it.
 #[derive(Clone, Copy)]
 struct Host<'a> {
     name: &'a str,
@@ -150,7 +152,7 @@ struct Host<'a> {
 
 /// Result of a host: its number of complete rounds, and its error, if it stopped early.
 struct HostProgress {
-    /// Whether it has a campaign.
+    /// Whether a campaign was started on the host.
     begun: bool,
     whole: u32,
     error: Option<anyhow::Error>,
@@ -205,7 +207,7 @@ impl Host<'_> {
     }
 }
 
-/// Compares every other contender with the first over the hosts.
+/// Compares each contender with the first one over the hosts.
 fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
     let campaign = select_campaign::campaign(Some(name), globals)?.campaign;
     let names = campaign.contenders.iter().map(|contender| &contender.name);
@@ -234,9 +236,9 @@ fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Which host runs how many rounds. Pure.
+/// Allocation of rounds to hosts. Pure.
 struct RoundAllocation {
-    /// Whether what a host does not run is for others.
+    /// Whether other hosts run the rounds that a host does not complete.
     divides: bool,
     /// Rounds per host if all hosts run the same number; `None` means the default.
     each: Option<u32>,
@@ -267,7 +269,8 @@ impl RoundAllocation {
         }
     }
 
-    /// The next campaign: its number, its host, its rounds. Hosts that have nothing to do share what is left.
+    /// Returns the next campaign: its number, host and rounds. Idle hosts share the remaining
+    /// rounds.
     fn next(&mut self) -> Option<(u32, usize, Option<u32>)> {
         let host = *self.idle.first()?;
         let rounds = match self.divides {
@@ -292,7 +295,8 @@ impl RoundAllocation {
         !self.running.is_empty()
     }
 
-    /// A host has run this; why not all of it. One that went away gets nothing more.
+    /// Records the rounds that a host completed. Returns the error if it stopped early. A lost host
+    /// gets no more rounds.
     fn ended(&mut self, host: usize, done: HostProgress) -> Option<anyhow::Error> {
         let rounds = self.running.remove(&host).unwrap_or(0);
         self.left += rounds.saturating_sub(done.whole);
@@ -319,7 +323,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever hosts go away, and however far they have come: as long as one stays, every round is run on one.
+        /// However many hosts are lost, and at any time: if one remains, every round is run
+        /// completely on one host.
         #[test]
         fn every_round_is_run_whole_on_one_host(
             hosts in 1..6usize,
@@ -341,7 +346,7 @@ mod tests {
                 let Some((&host, &own)) = blocks.running.iter().nth(place) else {
                     break;
                 };
-                // The last one stays.
+                // The last host is never lost.
                 let goes = goes && gone + 1 < hosts;
                 gone += usize::from(goes);
                 let done = if goes { part % (own + 1) } else { own };

@@ -1,4 +1,5 @@
-//! `fsarena guest shell`: a guest with a filesystem in it, and its console in the person's terminal.
+//! `fsarena guest shell`: boots a guest with a mounted filesystem, and connects its console to the
+//! terminal.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -23,7 +24,7 @@ use crate::paths;
 /// would notice the failure.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Boots the guest and stays until it ends.
+/// Boots the guest, and waits until it exits.
 pub fn run(args: &ShellArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let guest = guest_command::obtain_with_progress(&catalog, &args.made_of, globals)?;
@@ -84,11 +85,11 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
         .spawn()
         .context("QEMU cannot be started")?;
     let (ready, is_ready) = mpsc::channel();
-    // Without threads the guest ends with this one.
+    // If the thread cannot start, this process exits, which also ends the guest.
     let shown = show(&mut guest, ready).context("cannot start a thread")?;
     match is_ready.recv_timeout(BOOT_TIMEOUT) {
         Ok(()) => dictate(&mut guest).context("cannot start a thread")?,
-        // It ended before; what it said is shown.
+        // The guest exited early. Its output is already shown.
         Err(mpsc::RecvTimeoutError::Disconnected) => {}
         Err(mpsc::RecvTimeoutError::Timeout) => {
             guest.kill()?;
@@ -101,7 +102,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
         }
     }
     let status = guest.wait()?;
-    // It ends with the guest.
+    // The thread ends when the guest exits.
     let _ = shown.join();
     Ok(status)
 }

@@ -1,4 +1,5 @@
-//! `fsarena show`: a stored campaign cell by cell, one cell with all its evidence, or a published comparison.
+//! `fsarena show`: shows the cells of a stored campaign, one cell with all its evidence, or a
+//! published comparison.
 
 use std::process::ExitCode;
 
@@ -54,7 +55,7 @@ pub fn run(args: &ShowArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// A published comparison: its figures, as it printed them.
+/// Shows a published comparison, with its figures as printed.
 fn study(name: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let name = name.ok_or_else(|| {
         UsageError(

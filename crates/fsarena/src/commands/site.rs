@@ -24,16 +24,16 @@ use crate::output::text::{print, print_json};
 use crate::paths;
 use crate::settings::analysis::analysed;
 
-/// Lies in every site, and names the files that are fsarena's.
+/// File present in every site, which lists the files written by fsarena.
 const MARKER: &str = ".fsarena-site";
 
 /// Writes the site.
 pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let catalog = paths::catalog(globals)?;
-    let mut place = Place::open(&args.directory)?;
+    let mut place = SiteDir::open(&args.directory)?;
     write(&store, &catalog, &mut place)?;
-    let Place {
+    let SiteDir {
         path,
         written,
         unchanged,
@@ -57,8 +57,8 @@ pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// Writes every page, a campaign at a time.
-fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<()> {
+/// Writes every page, one campaign at a time.
+fn write(store: &Store, catalog: &Catalog, place: &mut SiteDir) -> anyhow::Result<()> {
     let campaigns = store.campaigns()?;
     let studies: Vec<StudySource> = catalog
         .studies()?
@@ -124,18 +124,18 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
     place.end(&files)
 }
 
-/// A directory that holds a site, or nothing.
-struct Place {
+/// A directory that contains a site or is empty.
+struct SiteDir {
     directory: SafeDir,
     path: PathBuf,
-    /// Files that fsarena wrote before.
+    /// Files written by fsarena in earlier runs.
     own: BTreeSet<String>,
     written: Vec<String>,
     unchanged: Vec<String>,
     removed: Vec<String>,
 }
 
-impl Place {
+impl SiteDir {
     /// Opens the directory of a site, and creates it if necessary.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl Place {
         Ok(())
     }
 
-    /// Removes pages that a site of this database does not have.
+    /// Removes pages that do not belong to the site of this database.
     fn end(&mut self, files: &BTreeSet<String>) -> anyhow::Result<()> {
         for name in self.own.difference(files) {
             let path = self.directory.path().join(name);
@@ -270,9 +270,9 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    /// Writes these pages, each with this text.
+    /// Writes the given pages, each with the same text.
     fn written(path: &Path, pages: &[&str], text: &str) -> anyhow::Result<[Vec<String>; 3]> {
-        let mut place = Place::open(path)?;
+        let mut place = SiteDir::open(path)?;
         let files = names(pages);
         place.begin(&files)?;
         for name in pages {
@@ -344,7 +344,7 @@ mod tests {
     fn a_writer_that_was_killed_leaves_a_site_that_the_next_one_finishes() {
         let around = tempfile::tempdir().unwrap();
         let path = around.path().join("site");
-        let mut place = Place::open(&path).unwrap();
+        let mut place = SiteDir::open(&path).unwrap();
         place
             .begin(&names(&["index.html", "history.html"]))
             .unwrap();

@@ -15,8 +15,8 @@ use trace::{ImportFormat, Trace, TraceSummary};
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
 use crate::args::trace_args::{
-    AnonymiseArgs, ImportArgs, ReplayArgs, ReplaySpeedArg, ShowTraceArgs, TraceArgs, TraceCommand,
-    TraceSource,
+    AnonymiseArgs, ReplaySpeedArg, ShowTraceArgs, TraceArgs, TraceCommand, TraceImportArgs,
+    TraceReplayArgs, TraceSource,
 };
 use crate::commands::{run as run_command, trace_make, trace_record};
 use crate::output::exit::{ExitReason, UsageError};
@@ -36,7 +36,7 @@ pub fn run(args: &TraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn import(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+fn import(args: &TraceImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let text = traces::bytes(&args.file)?;
     let format = match args.format {
         Some(TraceSource::Strace) => ImportFormat::Strace,
@@ -178,8 +178,8 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A campaign with one test, which replays the trace.
-fn replay(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+/// Runs a campaign with one test, which replays the trace.
+fn replay(args: &TraceReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let run = &args.run;
     if !run.suites.is_empty() || run.study.is_some() {
         let why = "trace replay runs the trace; remove --suite and --study".to_owned();
@@ -202,7 +202,7 @@ fn replay(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     run_command::run(&wanted, globals)
 }
 
-fn suite(args: &ReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
+fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
     let name = name_of(&args.trace);
     let space = traces::space(&facts);
     let operations = facts.operations;
@@ -253,7 +253,7 @@ fn suite(args: &ReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
     })
 }
 
-/// The name of a file as names are.
+/// Derives a valid name from a file name.
 fn name_of(path: &Path) -> String {
     let stem = path
         .file_stem()

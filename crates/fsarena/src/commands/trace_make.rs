@@ -21,7 +21,7 @@ use crate::traces;
 /// Shell script with one recording function per trace.
 const SCRIPT: &str = include_str!("../../../../scripts/make-traces.sh");
 
-/// Records, and puts the traces where campaigns look for them.
+/// Records the traces, and writes them to the directory in which campaigns find them.
 pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let names = traces::traces_of_suite(&args.names)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -30,7 +30,7 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         match globals.json {
             true => print_json(&json!(missing))?,
             false => {
-                print_unwrapped(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?
+                print_unwrapped(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?;
             }
         }
         return Ok(ExitReason::Success.into());
@@ -45,8 +45,8 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let why = "some traces contain files of several users: needs root, try sudo";
         return Err(EnvironmentError(why.to_owned()).into());
     }
-    // Before the recording: all of it would be lost.
-    let place = Place::make(args.into.as_deref(), globals)?;
+    // Open the destination before the recording, which would otherwise be lost.
+    let place = TraceDir::make(args.into.as_deref(), globals)?;
     let made = tempfile::tempdir().context("cannot make a directory for traces")?;
     record(&names, made.path())?;
     let recorded: Vec<Recorded> = names
@@ -57,7 +57,7 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     tell(&recorded, globals)
 }
 
-/// The Debian packages that are not installed.
+/// Returns the Debian packages that are not installed.
 fn missing(names: &[&str]) -> anyhow::Result<Vec<String>> {
     let output = script(&["packages"], names, Command::output)?;
     anyhow::ensure!(output.status.success(), "cannot ask for packages");
@@ -88,7 +88,7 @@ fn script<T>(
     run(&mut command).context("cannot run bash")
 }
 
-/// A trace that was recorded.
+/// A recorded trace.
 struct Recorded {
     name: String,
     bytes: Vec<u8>,
@@ -116,15 +116,15 @@ impl Recorded {
     }
 }
 
-/// Where traces are put.
-enum Place<'a> {
+/// Destination of recorded traces.
+enum TraceDir<'a> {
     /// A directory named by the user.
     Named(&'a Path),
-    /// Where campaigns look for them.
+    /// Directory in which campaigns find traces.
     Default(SafeDir),
 }
 
-impl<'a> Place<'a> {
+impl<'a> TraceDir<'a> {
     fn make(into: Option<&'a Path>, globals: &GlobalArgs) -> anyhow::Result<Self> {
         let Some(directory) = into else {
             return Ok(Self::Default(SafeDir::make(&traces::directory(globals)?)?));

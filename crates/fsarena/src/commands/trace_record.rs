@@ -1,4 +1,4 @@
-//! `fsarena trace record`: runs a command and keeps what it does below a directory.
+//! `fsarena trace record`: runs a command and records its file operations below a directory.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::commands::trace;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::output::text::print_note;
 
-/// Records, writes the trace, and exits as the command did.
+/// Records, writes the trace, and exits with the exit code of the command.
 pub fn run(args: &RecordArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let below = args.below.as_deref().unwrap_or(Path::new("."));
     let mut left = |processes| {
@@ -30,7 +30,7 @@ pub fn run(args: &RecordArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(code(recording.ending))
 }
 
-/// The user's to mend, or the machine's.
+/// Converts an error into a usage error or an environment error.
 fn told(error: RecordError) -> anyhow::Error {
     match error {
         RecordError::Directory { .. } | RecordError::Command { .. } => {

@@ -1,4 +1,4 @@
-//! `fsarena validate`: models of disks held against what is published of the disks that they stand for.
+//! `fsarena validate`: compares disk models with the published values of the real disks.
 
 use std::process::ExitCode;
 
@@ -14,16 +14,16 @@ use crate::output::text::{print, print_json, print_unwrapped, table};
 use crate::paths;
 
 /// One metric of a disk.
-struct Row {
+struct ValidationRow {
     disk: String,
     metric: &'static str,
-    unit: Unit,
+    unit: ValidationUnit,
     published: f64,
     model: f64,
 }
 
 #[derive(Clone, Copy)]
-enum Unit {
+enum ValidationUnit {
     Seconds,
     BytesASecond,
     PerSecond,
@@ -51,7 +51,7 @@ pub fn run(args: &ValidateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
     } else if args.markdown {
         print_unwrapped(&markdown(&rows))?;
     } else {
-        let lines: Vec<[String; 5]> = rows.iter().map(Row::cells).collect();
+        let lines: Vec<[String; 5]> = rows.iter().map(ValidationRow::cells).collect();
         print(&table(HEAD, &lines))?;
     }
     Ok(ExitReason::Success.into())
@@ -59,8 +59,8 @@ pub fn run(args: &ValidateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
 
 const HEAD: [&str; 5] = ["disk", "metric", "published", "model", "ratio"];
 
-/// The table for the documentation.
-fn markdown(rows: &[Row]) -> String {
+/// Returns the table as Markdown, for the documentation.
+fn markdown(rows: &[ValidationRow]) -> String {
     let mut text = format!("| {} |\n|---|---|---|---|---|\n", HEAD.join(" | "));
     for row in rows {
         text += &format!("| {} |\n", row.cells().join(" | "));
@@ -68,7 +68,7 @@ fn markdown(rows: &[Row]) -> String {
     text
 }
 
-impl Row {
+impl ValidationRow {
     fn cells(&self) -> [String; 5] {
         [
             self.disk.clone(),
@@ -80,7 +80,7 @@ impl Row {
     }
 }
 
-impl Unit {
+impl ValidationUnit {
     fn shown(self, number: f64) -> String {
         match self {
             Self::Seconds if number >= 1e-3 => format!("{:.2} ms", number * 1e3),
@@ -92,9 +92,9 @@ impl Unit {
     }
 }
 
-fn rows_of(disk: &DiskEntry) -> Result<Vec<Row>, DiskError> {
+fn rows_of(disk: &DiskEntry) -> Result<Vec<ValidationRow>, DiskError> {
     let model = &disk.model;
-    let row = |metric, unit, published, model_metric| Row {
+    let row = |metric, unit, published, model_metric| ValidationRow {
         disk: model.name.clone(),
         metric,
         unit,
@@ -111,14 +111,14 @@ fn rows_of(disk: &DiskEntry) -> Result<Vec<Row>, DiskError> {
             let time = metrics::latency(model, RequestKind::Read)?;
             rows.push(row(
                 "random read, by its parts",
-                Unit::Seconds,
+                ValidationUnit::Seconds,
                 by_parts(disk, numbers)?,
                 time,
             ));
             if let Some(wait) = longest_wait(model, numbers)? {
                 rows.push(row(
                     "longest wait in its queue, against its bound",
-                    Unit::Seconds,
+                    ValidationUnit::Seconds,
                     wait.bound,
                     wait.seen,
                 ));
@@ -136,7 +136,7 @@ fn rows_of(disk: &DiskEntry) -> Result<Vec<Row>, DiskError> {
                 let words = "write amplification, random, against Agarwal and Marrow";
                 rows.push(row(
                     words,
-                    Unit::Times,
+                    ValidationUnit::Times,
                     (1.0 + spare) / (2.0 * spare),
                     amplified,
                 ));
@@ -153,7 +153,8 @@ struct Wait {
     bound: f64,
 }
 
-/// The longest wait of a disk that has a queue and does not let requests wait for ever.
+/// Returns the longest wait of a disk with a queue. Returns `None` if the queue has no bound on the
+/// wait.
 fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, DiskError> {
     let bound = metrics::wait_bound(model.queue, numbers);
     let Some(bound) = bound.filter(|_| model.queue > 1) else {
@@ -166,7 +167,8 @@ fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, D
     }))
 }
 
-/// Command, mean seek, half a revolution and the transfer of 4 KiB in the middle zone, in seconds.
+/// Adds up command time, mean seek, half a revolution and the transfer of 4 KiB in the middle zone,
+/// in seconds.
 fn by_parts(disk: &DiskEntry, numbers: &Rotating) -> Result<f64, DiskError> {
     let turn = numbers.turn.as_secs_f64();
     let sectors: u32 = numbers.zones.iter().map(|zone| zone.sectors).sum();
@@ -175,22 +177,34 @@ fn by_parts(disk: &DiskEntry, numbers: &Rotating) -> Result<f64, DiskError> {
     Ok(command + metrics::seek(&disk.model)? + turn / 2.0 + 8.0 / track * turn)
 }
 
-const fn words(metric: DataSheetMetric) -> (&'static str, Unit) {
+const fn words(metric: DataSheetMetric) -> (&'static str, ValidationUnit) {
     match metric {
-        DataSheetMetric::SeekAverageRead => ("average seek", Unit::Seconds),
-        DataSheetMetric::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
-        DataSheetMetric::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
-        DataSheetMetric::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
-        DataSheetMetric::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
-        DataSheetMetric::RandomRead128 => ("random reads, 128 at a time", Unit::PerSecond),
-        DataSheetMetric::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
-        DataSheetMetric::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
-        DataSheetMetric::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
-        DataSheetMetric::SequentialRead => ("reads in order", Unit::BytesASecond),
-        DataSheetMetric::SequentialWrite => ("writes in order", Unit::BytesASecond),
-        DataSheetMetric::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
-        DataSheetMetric::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
-        DataSheetMetric::WriteAmplification => ("write amplification, random", Unit::Times),
+        DataSheetMetric::SeekAverageRead => ("average seek", ValidationUnit::Seconds),
+        DataSheetMetric::SustainedOuter => {
+            ("sustained rate, outer edge", ValidationUnit::BytesASecond)
+        }
+        DataSheetMetric::SustainedInner => {
+            ("sustained rate, inner edge", ValidationUnit::BytesASecond)
+        }
+        DataSheetMetric::RandomRead1 => ("random reads, 1 at a time", ValidationUnit::PerSecond),
+        DataSheetMetric::RandomRead32 => ("random reads, 32 at a time", ValidationUnit::PerSecond),
+        DataSheetMetric::RandomRead128 => {
+            ("random reads, 128 at a time", ValidationUnit::PerSecond)
+        }
+        DataSheetMetric::RandomWrite1 => ("random writes, 1 at a time", ValidationUnit::PerSecond),
+        DataSheetMetric::RandomWrite32 => {
+            ("random writes, 32 at a time", ValidationUnit::PerSecond)
+        }
+        DataSheetMetric::RandomWriteSteady => {
+            ("random writes, steady state", ValidationUnit::PerSecond)
+        }
+        DataSheetMetric::SequentialRead => ("reads in order", ValidationUnit::BytesASecond),
+        DataSheetMetric::SequentialWrite => ("writes in order", ValidationUnit::BytesASecond),
+        DataSheetMetric::ReadLatency1 => ("read of 4 KiB", ValidationUnit::Seconds),
+        DataSheetMetric::WriteLatency1 => ("write of 4 KiB", ValidationUnit::Seconds),
+        DataSheetMetric::WriteAmplification => {
+            ("write amplification, random", ValidationUnit::Times)
+        }
     }
 }
 

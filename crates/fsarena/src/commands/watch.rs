@@ -1,4 +1,4 @@
-//! `fsarena watch`: a campaign that runs, on the whole terminal, until it ends or the user leaves.
+//! `fsarena watch`: shows a running campaign on the whole terminal until it ends or the user quits.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ const BEGINNING: Nanos = Nanos::from_secs(30);
 /// Minimum interval between two analyses, as a multiple of the duration of the last one.
 const REFRESH_IDLE_FACTOR: u32 = 10;
 
-/// Draws a campaign until it ends or the user leaves.
+/// Draws a campaign until it ends or the user quits.
 pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if globals.json {
         let why = "`watch` draws on a terminal; use `fsarena show --json` to see the progress";
@@ -136,12 +136,12 @@ fn stage(
     }
 }
 
-/// Whether a campaign was stored so shortly ago that it may have no place to work in yet.
+/// Returns true if a campaign was stored so recently that its work directory may not exist yet.
 fn is_young(started: Nanos) -> bool {
     clock::realtime().0.saturating_sub(started.0) < BEGINNING.0
 }
 
-/// A campaign that is watched.
+/// A watched campaign.
 struct Watched<'a> {
     store: &'a Store,
     id: CampaignId,
@@ -152,7 +152,7 @@ struct Watched<'a> {
     state: WatchState,
     /// Whether there are new results that the state does not include.
     is_stale: bool,
-    /// When results may be looked at again.
+    /// Earliest time for the next check for new results.
     next: Instant,
 }
 
@@ -192,7 +192,8 @@ impl<'a> Watched<'a> {
 
     /// Returns the state to display.
     fn now(&mut self) -> anyhow::Result<WatchState> {
-        // First whether it runs: what a process stores before it goes is read thereafter.
+        // Check first if the campaign runs, so that results stored just before its process exits
+        // are still read.
         let stage = self.stage();
         self.is_stale |= self.store.catch_up(&mut self.followed)?;
         if self.is_stale && (stage != CampaignState::Running || Instant::now() >= self.next) {

@@ -1,4 +1,4 @@
-//! `fsarena work`: runs cells that were planned, on whichever host it is started.
+//! `fsarena work`: runs planned cells on the host on which it is started.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,13 +21,13 @@ use crate::commands::guest as guest_command;
 use crate::commands::plan::VERSION;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::{print, print_note};
 use crate::paths;
 use crate::stop;
 use crate::traces::Traces;
 
-/// Where workers of one user work on a host, below the directory for temporary files.
+/// Directory of a user's workers on a host, below the directory for temporary files.
 const WORK: &str = "fsarena-work";
 
 /// Minimum number of cells for which saving a snapshot of the booted guest pays off.
@@ -37,7 +37,7 @@ const MIN_CELLS_FOR_SNAPSHOT: usize = 3;
 pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     // With --send, only results may be written to standard output.
-    let progress = Progress::choose(globals.json && !args.send, globals.quiet);
+    let progress = ProgressDisplay::choose(globals.json && !args.send, globals.quiet);
     let batch = Batch::open(&args.directory)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     batch.require_program(VERSION, &program)?;
@@ -45,7 +45,7 @@ pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         Some(host) => host.clone(),
         None => own_name()?,
     };
-    let worker = Worker {
+    let worker = PlanWorker {
         batch: &batch,
         host: &host,
         jobs: args.jobs,
@@ -74,7 +74,8 @@ fn own_name() -> anyhow::Result<String> {
     Ok(name.trim().to_owned())
 }
 
-/// Where guests have what they need, on this host: what hosts share would be slow, and others could have the same names.
+/// Returns the directory for guest files on this host. A shared directory would be slow, and names
+/// could collide with those of other hosts.
 fn work_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let around = match given {
         Some(directory) => paths::absolute("--work-dir", directory)?,
@@ -85,17 +86,17 @@ fn work_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 /// A worker on this host.
-struct Worker<'a> {
+struct PlanWorker<'a> {
     batch: &'a Batch,
     host: &'a str,
     jobs: Option<u32>,
     cache: Option<CellCache>,
     work_dir: PathBuf,
-    progress: &'a Progress,
+    progress: &'a ProgressDisplay,
     stop: &'a StopFlag,
 }
 
-impl Worker<'_> {
+impl PlanWorker<'_> {
     /// Runs some entries.
     fn part(&self, first: u32, count: u32) -> anyhow::Result<CampaignEnd> {
         let entries = self.batch.entries_in(EntryRange { first, count })?;
@@ -161,7 +162,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The campaign with this host's own paths.
+    /// Returns the campaign with the paths of this host.
     fn campaign(&self) -> Campaign {
         Campaign {
             work_dir: self.work_dir.clone(),
@@ -215,13 +216,13 @@ impl Worker<'_> {
             saves: share.len() >= MIN_CELLS_FOR_SNAPSHOT,
         };
         let held = AcquiredResources::acquire(campaign, None, &asked)?;
-        // Workers of one host have a directory each.
+        // Each worker of a host has a separate directory.
         let id = u64::from(std::process::id()) << 32 | clock::now().0 & 0xffff_ffff;
         let id = CampaignId(i64::try_from(id).unwrap_or(i64::MAX));
         LocalBackend::guests(id, campaign, held, means, self.stop)
     }
 
-    /// Removes what killed workers have left here.
+    /// Removes leftovers of killed workers on this host.
     fn sweep(&self) {
         for left in backend::find_left_here(std::slice::from_ref(&self.work_dir)) {
             if let Err(error) = backend::remove_left_here(&left.directory, None) {

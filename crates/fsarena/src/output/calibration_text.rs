@@ -1,11 +1,11 @@
-//! A calibration as text.
+//! Renders a calibration as text.
 
 use model::Calibration;
 use report::{CalibrationLine, overhead_lines, raw_device_lines};
 
 use crate::output::text::{line, table};
 
-/// A calibration as text.
+/// Renders a calibration as text.
 pub fn text(calibration: &Calibration) -> String {
     let row = |line: CalibrationLine| [line.quantity, line.median, line.range];
     let mut rows: Vec<_> = overhead_lines(calibration).into_iter().map(row).collect();
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
     use model::{HarnessOverhead, Nanos, RawDevicePerformance, RepeatedValue};
 
-    /// A calibration of a device whose queued writes were not measured.
+    /// Creates a calibration of a device whose queued writes were not measured.
     fn calibration() -> Calibration {
         let spread = |median: f64| RepeatedValue {
             median,

@@ -1,4 +1,4 @@
-//! One cell with all that is known of it, as text. Pure.
+//! Renders one cell with all its details as text. Pure.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use report::{UnitScale, shell_quote};
 
 use crate::output::text::{indented, line, moment, table};
 
-/// The page of a cell.
+/// Renders the page of a cell.
 pub fn text(stored: &CellRecord) -> String {
     let cell = &stored.cell;
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! Claims with their verdicts, as text.
+//! Renders claims with their verdicts as text.
 
 use std::io::{self, IsTerminal};
 
@@ -6,9 +6,9 @@ use studies::{Claim, ClaimVerdict, Study, Verdict, abbreviate};
 
 use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
 
-/// Columns before the text of a claim.
+/// Width of the columns before the text of a claim.
 const MARGIN: usize = 14;
-/// Reasons that are given; more of them say the same of other figures.
+/// Maximum number of reasons shown. Further reasons are similar, for other figures.
 const REASONS: usize = 2;
 
 /// Returns the counts, then every claim with its evidence, or only claims with one verdict.
@@ -47,7 +47,7 @@ pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     text
 }
 
-/// A line for each study.
+/// Returns a table with a row for each study.
 pub fn counts(studies: &[Study]) -> String {
     let shown = [
         Verdict::Supported,
@@ -127,7 +127,7 @@ fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
     [name.to_owned(), a, b, c, d, e]
 }
 
-/// `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
+/// Returns a summary such as `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
 pub fn summary(judged: &[(&Claim, ClaimVerdict)]) -> String {
     let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
         let count = judged

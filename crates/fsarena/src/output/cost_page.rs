@@ -7,7 +7,7 @@ use report::UnitScale;
 
 use crate::output::text::{counted, line, table};
 
-/// From here on minutes say less than hours.
+/// Duration from which a time is shown in hours instead of minutes.
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
 /// Returns the expected pace: from the last calibration of the device, if there was one.
@@ -16,7 +16,7 @@ pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevicePerformance>) -> T
     let raw_device = raw_device.filter(|_| campaign.backend != BackendKind::Vm);
     let both = raw_device.and_then(|c| c.sequential_read.zip(c.sequential_write));
     match both {
-        // As many bytes one way as the other: the harmonic mean.
+        // The harmonic mean, since as many bytes are read as written.
         Some((read, write)) if read.median > 0.0 && write.median > 0.0 => ThroughputModel {
             throughput: 2.0 / (1.0 / read.median + 1.0 / write.median),
             measured: true,
@@ -26,7 +26,7 @@ pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevicePerformance>) -> T
     }
 }
 
-/// A line for each sweep, and one for all with the most that may be written.
+/// Returns one line for each sweep, and one with the write limit of all.
 pub fn sweep_notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
     let sweeps = cost.tests.iter().filter(|test| test.points > 0);
     let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
@@ -59,7 +59,7 @@ fn sweep(test: &TestCost, cost: &Cost) -> String {
     )
 }
 
-/// A time that may be hours.
+/// Formats a duration that may be hours.
 pub fn format_duration(time: Nanos) -> String {
     if time < TWO_HOURS {
         time.to_string()
@@ -126,7 +126,7 @@ fn bytes(bytes: Bytes) -> String {
     UnitScale::for_values(Unit::Bytes, [value]).with_unit(value)
 }
 
-/// The whole plan of a campaign with its costs.
+/// Renders the whole plan of a campaign with its costs.
 pub fn text(
     campaign: &Campaign,
     cost: &Cost,

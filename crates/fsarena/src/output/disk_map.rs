@@ -1,5 +1,6 @@
-//! A picture of a journal: place over time, a mark for each request. It shows why: a stream is a line, metadata far
-//! from data is a second line, an arm that goes to and fro is a cloud.
+//! Draws a journal as a picture: disk position over time, with a mark for each request. A stream is
+//! a line, metadata far from data is a second line, and a disk arm that moves back and forth is a
+//! cloud.
 
 use std::fmt::Write as _;
 
@@ -12,15 +13,16 @@ use crate::request_logs::Journal;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 500.0;
 const MARGIN: f64 = 90.0;
-/// Marks are no smaller than this, so that a request of 4 KiB is seen.
+/// Minimum size of a mark, so that a request of 4 KiB is visible.
 const MIN_DISK_MAP: f64 = 3.0;
-/// Height of the strip below the places in which flushes are, and the gap above it: a flush has no place.
+/// Height of the strip for flushes below the plot, and of the gap above it. A flush has no disk
+/// position.
 const STRIP: f64 = 16.0;
 const GAP: f64 = 4.0;
 /// Number of labelled lines along each axis.
 const TICKS: u64 = 4;
-/// The colours of reads, writes of data, writes of metadata, the filesystem's own journal, discards, and flushes: Okabe
-/// and Ito, "Color universal design" (2008).
+/// Colours of reads, data writes, metadata writes, the filesystem's journal, discards, and flushes.
+/// Source: Okabe and Ito, "Color universal design" (2008).
 const READ: &str = "#0072b2";
 const WRITE: &str = "#d55e00";
 const METADATA: &str = "#009e73";
@@ -28,7 +30,7 @@ const JOURNAL: &str = "#cc79a7";
 const DISCARD: &str = "#56b4e9";
 const FLUSH: &str = "#999999";
 
-/// The picture as SVG.
+/// Renders the picture as SVG.
 pub fn svg(title: &str, journal: &Journal) -> String {
     let served = || journal.entries.iter().map(|(_, entry)| &entry.served);
     let spans = journal.spans();
@@ -90,7 +92,7 @@ const fn end_of(served: &CompletedRequest) -> u64 {
     served.request.sector + served.request.sectors as u64
 }
 
-/// From time and place to the picture.
+/// Mapping from time and disk position to the picture.
 struct Axes {
     begin: Nanos,
     time: f64,

@@ -1,5 +1,5 @@
-//! Asks the person at the terminal before a device is erased that holds something; who is no person has said it
-//! twice already.
+//! Asks the user at the terminal before a device with data is erased. Without a terminal, the
+//! confirmation on the command line suffices.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -11,7 +11,7 @@ use backend::{EraseRequest, UserPrompt};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::output::exit::{EnvironmentError, UserInterrupt};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::output::text::line;
 
 /// Interval between checks for Ctrl-C, in milliseconds.
@@ -20,7 +20,7 @@ const STOP_POLL_INTERVAL_MS: u16 = 100;
 /// Data that the user allows to erase.
 #[derive(Clone, Debug, Default)]
 pub struct EraseConsent {
-    /// The device that the user has named a second time, to say that what it holds may be lost.
+    /// Device that the user named a second time to confirm that its data may be lost.
     pub erase: Option<PathBuf>,
     /// Whether to skip the question.
     pub yes: bool,
@@ -28,11 +28,11 @@ pub struct EraseConsent {
 
 /// The user at the terminal, or the program that reads the messages instead.
 pub struct EraseConfirmation<'a> {
-    /// Where notes go.
-    pub progress: &'a Progress,
+    /// Destination of notes.
+    pub progress: &'a ProgressDisplay,
     /// Whether to skip the question.
     pub yes: bool,
-    /// Rises when the user asks to stop.
+    /// Set to true when the user asks to stop.
     pub stop: &'a AtomicBool,
 }
 
@@ -89,7 +89,7 @@ fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::R
     .into())
 }
 
-/// A line of the person at the terminal.
+/// Reads a line from the user at the terminal.
 fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
     let input = io::stdin();
     loop {

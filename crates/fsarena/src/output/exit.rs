@@ -18,18 +18,18 @@ use crate::output::text as output;
 /// Exit code of the program; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
-    /// Done; a contender that failed is a result.
+    /// Completed. A failed contender is a result, not an error.
     Success = 0,
-    /// Done, but some cell is not ok and `--strict` was given, or `compare --threshold` found a
+    /// Completed, but a cell is not ok and `--strict` was given, or `compare --threshold` found a
     /// regression.
     SomeFailed = 1,
     /// Bad input.
     Usage = 2,
     /// Refused, or a requirement is missing.
     Environment = 3,
-    /// Something went wrong that should not.
+    /// Internal error.
     Internal = 4,
-    /// The user interrupted it.
+    /// Interrupted by the user.
     Interrupted = 130,
 }
 
@@ -92,7 +92,8 @@ pub fn json_is_asked_for() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }
 
-/// The first argument that is not UTF-8, which the parser does not name.
+/// Returns an error message with the first argument that is not UTF-8, which the parser does not
+/// name.
 fn not_utf8() -> String {
     let mut arguments = std::env::args_os();
     let wrong = arguments.find(|argument| argument.to_str().is_none());

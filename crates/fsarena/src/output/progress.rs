@@ -20,17 +20,17 @@ use crate::output::text as output;
 /// Interval between updates of the bar without an event.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Cells below the bar, at most.
+/// Maximum number of cells shown below the bar.
 const LINES: usize = 6;
 
-/// How progress is shown.
-pub enum Progress {
+/// Output of progress.
+pub enum ProgressDisplay {
     /// A bar on the terminal, with the time left.
     Bar(ProgressBar, RunningCellLine, Countdown),
-    /// Nothing but notes and cells that are not ok, where standard error is no terminal, or several campaigns run; each line
-    /// begins with this.
+    /// Only notes and cells that are not ok, each line with this prefix. Used if standard error is
+    /// not a terminal, or if several campaigns run.
     Notes(String),
-    /// An event for each cell and step on standard output, as JSON lines.
+    /// One event for each cell and step, as JSON lines on standard output.
     Json,
     /// Nothing.
     Quiet,
@@ -58,8 +58,8 @@ impl Countdown {
     }
 }
 
-impl Progress {
-    /// The way that suits the options and the terminal.
+impl ProgressDisplay {
+    /// Returns the output that fits the options and the terminal.
     pub fn choose(json: bool, quiet: bool) -> Self {
         if json {
             Self::Json
@@ -77,7 +77,8 @@ impl Progress {
         }
     }
 
-    /// The same for one of several hosts that run at the same time, whose lines bear its name.
+    /// Returns the output for one of several hosts that run at the same time. Each line starts with
+    /// the name of the host.
     pub fn of_host(globals: &GlobalArgs) -> Self {
         match &globals.of_host {
             Some(host) if !globals.quiet && !globals.json => Self::Notes(format!("{host}: ")),
@@ -105,7 +106,7 @@ impl Progress {
         }
     }
 
-    /// The image is being written.
+    /// Shows the progress of writing the image.
     pub fn preparing(&self, done: u64, total: u64) {
         if let Self::Bar(bar, ..) = self {
             bar.set_length(total);
@@ -122,7 +123,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for ProgressDisplay {
     fn note(&self, text: &str) {
         Self::note(self, text);
     }
@@ -201,7 +202,7 @@ impl Observer for Progress {
     }
 }
 
-/// Moves the bar to where the campaign is.
+/// Moves the bar to the position of the campaign.
 fn place(bar: &ProgressBar, countdown: &Countdown, position: CampaignProgress) {
     countdown.set(position);
     bar.set_length(position.total);
@@ -220,7 +221,7 @@ fn beside(position: &CampaignProgress, since: Nanos) -> String {
     format!("{}/{}, {left} left{written}", position.done, position.total)
 }
 
-/// All cells that run, a line each, as many as there is room for.
+/// Returns one line for each running cell, as many as fit.
 fn all(running: &RunningCellLine) -> String {
     let running = running.borrow();
     let mut lines: Vec<String> = running.values().take(LINES).cloned().collect();
@@ -239,7 +240,7 @@ fn name(cell: &Cell) -> String {
     )
 }
 
-/// Writes an event; a reader that went away is no reason to lose the campaign.
+/// Writes an event. A closed pipe is ignored, since it must not end the campaign.
 fn emit(event: &serde_json::Value) {
     let _ = writeln!(io::stdout(), "{event}");
 }
@@ -247,7 +248,7 @@ fn emit(event: &serde_json::Value) {
 fn bar(countdown: Countdown) -> ProgressBar {
     let bar = ProgressBar::new(0);
     let beside = move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        // A string that does not take it is not drawn either.
+        // If writing to the string fails, the text is not drawn.
         let _ = out.write_str(&countdown.text());
     };
     let style =
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn cells_that_run_side_by_side_are_all_named_and_those_that_have_ended_are_not() {
-        let progress = Progress::Bar(
+        let progress = ProgressDisplay::Bar(
             ProgressBar::hidden(),
             RunningCellLine::default(),
             Countdown::default(),
@@ -313,7 +314,7 @@ mod tests {
         progress.begin(&jfs, position);
         let step = "mkfs".to_owned();
         progress.event(&jfs, &CellEvent::Begin { step });
-        let Progress::Bar(bar, ..) = &progress else {
+        let ProgressDisplay::Bar(bar, ..) = &progress else {
             panic!("it is a bar");
         };
         assert_eq!(

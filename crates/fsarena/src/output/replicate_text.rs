@@ -8,7 +8,7 @@ use studies::{
 
 use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
 
-/// Columns before the text of a claim.
+/// Width of the columns before the text of a claim.
 const MARGIN: usize = 4;
 
 /// Column names of the table of figures. Only the last column may be wide; it is wrapped.
@@ -17,7 +17,7 @@ const HEADING: [&str; 3] = ["figure", "tau", "best then → best now"];
 /// Returns the summary, the differences, the figures, and the claims with both verdicts.
 pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
     let head = format!(
-        "{} ({}) beside campaign {campaign}. {}",
+        "{} ({}) compared with campaign {campaign}. {}",
         line(&study.name),
         study.figures.year,
         summary(twice).join(" ")
@@ -96,7 +96,7 @@ fn one(claim: &ReplicatedClaim) -> String {
             }
         }
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
-            // Rounds settle what is open, and not what is missing.
+            // More rounds settle an open verdict, but do not add missing results.
             let rounds_help = claim.by_measured.verdict == Verdict::NotEnoughRounds;
             let all = claim.by_measured.reasons.iter();
             let mut first = all.filter(|why| !rounds_help || why.contenders.is_empty());

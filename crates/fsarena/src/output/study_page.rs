@@ -1,4 +1,4 @@
-//! A published comparison as text: what it measured, as it printed it, and on what.
+//! Renders a published comparison as text: its measurements as printed, and the machine.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use studies::{Caveat, FigureSpec, FigureStatus, FigureValue, Study, StudyContend
 use crate::output::claims_text::summary;
 use crate::output::text::{counted, label_and_wrap, line, terminal_width};
 
-/// Columns where standard output is no terminal.
+/// Width in columns if standard output is not a terminal.
 const COLUMNS: usize = 80;
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -77,7 +77,7 @@ fn head(study: &Study) -> String {
     text
 }
 
-/// The tests, in the order of the figures.
+/// Returns the tests, in the order of the figures.
 fn tests(study: &Study) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let all = study
@@ -190,7 +190,7 @@ fn whose(doubt: &Caveat, study: &Study) -> String {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} contenders", many.len()),
     };
-    // `*` means more figures than these contenders have.
+    // `*` also matches figures that these contenders do not have.
     let have = |path: &&String| {
         let mut contenders = doubt.contenders.iter();
         contenders.any(|name| study.figures.value(name, path).is_some())

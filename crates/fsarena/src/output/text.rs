@@ -8,9 +8,9 @@ use report::{TextStyle, escape_invisible, wrap};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-/// Blanks between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// In less room a text is not broken into lines.
+/// Minimum width, in columns, for text to be wrapped.
 const MIN_ROOM: usize = 20;
 /// Indentation of a last column that is printed below its row.
 const BELOW: &str = "    ";
@@ -20,7 +20,7 @@ pub fn print(text: &str) -> io::Result<()> {
     print_unwrapped(&folded(text, terminal_width()))
 }
 
-/// Writes what programs read, as it is.
+/// Prints text for programs without wrapping it.
 pub fn print_unwrapped(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let written = output
@@ -39,7 +39,7 @@ pub fn print_styled(markdown: bool, text: impl FnOnce(TextStyle) -> String) -> i
     }
 }
 
-/// Why standard output could not be written.
+/// Returns an error that explains why standard output could not be written.
 pub fn not_written(error: &io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
@@ -47,7 +47,7 @@ pub fn not_written(error: &io::Error) -> io::Error {
     )
 }
 
-/// Writes a value as JSON.
+/// Prints a value as JSON.
 pub fn print_json(value: &Value) -> io::Result<()> {
     print_unwrapped(&format!("{value:#}\n"))
 }
@@ -131,7 +131,7 @@ fn narrowed(lines: &[&[String]], columns: usize) -> Option<Vec<usize>> {
     Some(widths)
 }
 
-/// A row of a table, of as many lines as its longest cell.
+/// Returns a row of a table, with as many lines as its longest cell.
 fn row(cells: &[String], widths: &[usize]) -> String {
     let parts: Vec<Vec<String>> = cells
         .iter()
@@ -205,7 +205,8 @@ fn folded_line(line: &str, columns: usize) -> String {
         return line.to_owned();
     }
     let margin = line.len() - line.trim_start_matches(' ').len();
-    // A paragraph stays one; a list has its entries set in; and a margin may leave no room.
+    // A paragraph has no further indentation, but entries of a list have. A deep margin may leave
+    // no room for it.
     let further = match margin {
         0 => 0,
         set_in => Some(set_in + 2)
@@ -228,13 +229,13 @@ fn folded_line(line: &str, columns: usize) -> String {
         }
         text += word;
         used += wide;
-        // Blanks between columns say nothing at the beginning of a line.
+        // Spaces at the beginning of a line do not separate columns.
         begins &= word.is_empty();
     }
     text
 }
 
-/// Columns that a text takes, without what only sets its colour.
+/// Returns the width of a text in columns, without colour codes.
 fn shown_width(text: &str) -> usize {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().map_or(0, UnicodeWidthStr::width);
@@ -248,17 +249,17 @@ pub fn print_note(text: &str) {
     print_note_unwrapped(&folded(text, width.map(|(width, _)| usize::from(width.0))));
 }
 
-/// The same for programs, which need each line whole.
+/// Prints a note without wrapping, for programs that need whole lines.
 pub fn print_note_unwrapped(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Text from outside in one line, such that it cannot move the cursor or hide.
+/// Returns text from outside as one line that cannot move the cursor or hide characters.
 pub fn line(text: &str) -> String {
     escape_invisible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A count with its noun: `1 cell`, `2 cells`.
+/// Returns a count with its noun: `1 cell`, `2 cells`.
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
@@ -277,7 +278,7 @@ pub fn indented(margin: &str, text: &str) -> String {
         .collect()
 }
 
-/// A moment, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.
+/// Formats a time, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.
 pub fn moment(since_1970: Nanos) -> String {
     // Imported results may lack a date.
     if since_1970 == Nanos(0) {
@@ -336,7 +337,7 @@ mod tests {
             told,
             "A     WHY\next4  this kernel has no such\n      driver at all\n"
         );
-        // In a file a line stays whole.
+        // In a file, lines are not wrapped.
         let whole = "A     WHY\next4  this kernel has no such driver at all\n";
         assert_eq!(table_within(None, ["a", "why"], &rows), whole);
     }

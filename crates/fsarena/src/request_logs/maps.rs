@@ -1,4 +1,4 @@
-//! Maps of place over time for the page of a report, made from the journals that are stored.
+//! Maps of disk position over time for the page of a report, drawn from stored journals.
 
 use campaign::store::Store;
 use model::{Bytes, CampaignResults, CellId, CellRecord, Nanos};
@@ -8,7 +8,8 @@ use simdisk::{SECTOR, request_log::LoggedRequest};
 
 use super::{Journal, load_cell};
 
-/// The maps of a campaign that have room on a page; of one without simulated disks none, and no journal is read.
+/// Returns the maps of a campaign that fit on a page. Reads no journal if the campaign has no
+/// simulated disks.
 pub fn of_campaign(store: &Store, results: &CampaignResults) -> DiskMaps {
     let mut maps = DiskMaps::default();
     let mut cells = report::mapped_cells(results);

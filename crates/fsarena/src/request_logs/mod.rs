@@ -1,4 +1,4 @@
-//! Journals of simulated disks, out of a stored campaign.
+//! Journals of simulated disks, read from a stored campaign.
 
 pub mod maps;
 pub mod regions;
@@ -67,7 +67,7 @@ pub fn cell<'a>(
     }
 }
 
-/// Why no cell of a campaign can be chosen.
+/// Returns the error if no cell of a campaign has a simulated disk.
 fn without_disk(results: &CampaignResults) -> UsageError {
     let id = results.id;
     UsageError(
@@ -133,7 +133,8 @@ fn unpacked(part: &RequestLogChunk) -> anyhow::Result<Vec<LoggedRequest>> {
     Ok(request_log::unpack(&packed)?)
 }
 
-/// Records come when a request is done; disks are asked in the order in which requests come.
+/// Sorts records by arrival. They are logged when a request completes, but disks get requests in
+/// order of arrival.
 fn in_order(
     mut entries: Vec<(Option<String>, LoggedRequest)>,
 ) -> Vec<(Option<String>, LoggedRequest)> {
@@ -212,7 +213,7 @@ impl Journal {
         self.entries.iter().map(|(_, entry)| *entry).collect()
     }
 
-    /// The entries of each disk.
+    /// Returns the entries of each disk.
     pub fn by_disk(&self) -> BTreeMap<u32, Vec<LoggedRequest>> {
         let mut disks: BTreeMap<u32, Vec<LoggedRequest>> = BTreeMap::new();
         for (_, entry) in &self.entries {
@@ -228,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// A campaign in which only these cells have a simulated disk.
+    /// Creates a campaign in which only these cells have a simulated disk.
     fn with_disks(cells: &[usize]) -> CampaignResults {
         let mut results = stats::fixture::plain();
         for number in cells {
@@ -259,7 +260,7 @@ mod tests {
             Ok(ids[2]),
             "its phases are named"
         );
-        // A cell that is named is taken, with a disk or without.
+        // A cell named by the user is accepted with or without a simulated disk.
         assert_eq!(found(&results, Some(ids[0].0), None), Ok(ids[0]));
         let refused = found(&results, Some(9999), None).unwrap_err();
         assert!(refused.contains("has no cell 9999"), "{refused}");

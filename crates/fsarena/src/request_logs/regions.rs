@@ -40,7 +40,7 @@ pub fn rows(journal: &Journal) -> Vec<[String; 7]> {
     regions.iter().enumerate().map(row).collect()
 }
 
-/// The regions as numbers.
+/// Returns the regions as JSON.
 pub fn to_json(journal: &Journal) -> Value {
     let regions = of(journal);
     let region = |(place, region): (usize, &Region)| {

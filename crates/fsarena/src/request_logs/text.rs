@@ -1,4 +1,5 @@
-//! A journal as text that reads back: CSV, what blkparse prints, and the records of both as Parquet.
+//! A journal as text that can be read back: CSV, the format of blkparse, and the records of both as
+//! Parquet.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,12 @@ use simdisk::{CompletedRequest, DiskRequest, RequestKind, SimulatedDisk, TimeCom
 
 use super::{Journal, in_order};
 
-/// The head of a journal as CSV.
+/// CSV header of a journal.
 const CSV_HEAD: &str = "arrived_ns,phase,disk,operation,sector,sectors,forced,metadata,journal,depth,time_ns,waiting_ns,\
                         command_ns,seek_ns,rotation_ns,transfer_ns,flash_ns,collection_ns,flush_ns";
 
 impl Journal {
-    /// A line for each request, with the parts of its time.
+    /// Renders one line for each request, with its time components.
     pub fn csv(&self) -> String {
         let mut text = format!("{CSV_HEAD}\n");
         for fields in self.records() {
@@ -23,7 +24,7 @@ impl Journal {
         text
     }
 
-    /// The fields of each line of the CSV.
+    /// Returns the fields of each CSV line.
     fn records(&self) -> impl Iterator<Item = Vec<String>> {
         self.entries.iter().map(|(phase, entry)| {
             let CompletedRequest { request, parts, .. } = entry.served;
@@ -64,7 +65,8 @@ impl Journal {
         table.file()
     }
 
-    /// The same as blkparse(1) prints it: a line when a request goes to the disk (D) and one when it is done (C).
+    /// Renders the journal like blkparse(1): one line when a request is issued (D) and one when it
+    /// completes (C).
     pub fn blkparse(&self) -> String {
         let mut events: Vec<(Nanos, char, &LoggedRequest)> = Vec::new();
         for (_, entry) in &self.entries {
@@ -95,10 +97,10 @@ impl Journal {
         text
     }
 
-    /// Reads what [`Journal::csv`] wrote.
+    /// Parses the output of [`Journal::csv`].
     ///
     /// # Errors
-    /// When it is something else; the error names the line.
+    /// Returns an error if the text has another format. The error names the line.
     pub fn from_csv(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         if lines.next() != Some(CSV_HEAD) {
@@ -120,7 +122,7 @@ impl Journal {
     }
 }
 
-/// `RWBS` of blkparse(1): what it does, and how.
+/// Returns `RWBS` of blkparse(1): the operation and its flags.
 fn kind(entry: &LoggedRequest) -> String {
     let operation = match entry.served.request.operation {
         RequestKind::Read => "R",
@@ -133,9 +135,9 @@ fn kind(entry: &LoggedRequest) -> String {
     format!("{operation}{forced}{metadata}")
 }
 
-/// Until when requests are done at most, in nanoseconds: 146 years.
+/// Maximum completion time of a request, in nanoseconds: 146 years.
 const LATEST: u64 = 1 << 62;
-/// Sectors of a disk at most: 512 TiB.
+/// Maximum number of sectors of a disk: 512 TiB.
 const LAST: u64 = 1 << 40;
 
 /// Parses a line of a journal. Returns `None` if it is malformed or inconsistent: the time

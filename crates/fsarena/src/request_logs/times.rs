@@ -13,7 +13,7 @@ pub const TIMES: [&str; 9] = [
     "phase", "took", "CPU", "seek", "rotation", "transfer", "flash", "flush", "queue",
 ];
 
-/// Where the time of each of these phases went.
+/// Returns the time components of each phase.
 pub fn times(phases: &[(&PhaseResult, &SimulatedDiskStats)]) -> Vec<[String; 9]> {
     let row = |(phase, work): &(&PhaseResult, &SimulatedDiskStats)| {
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();

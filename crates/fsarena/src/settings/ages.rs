@@ -4,7 +4,7 @@ use config::Catalog;
 use model::{AgeingSpec, BackendKind, Campaign, Contender, PerMille};
 
 use crate::output::exit::UsageError;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 
 /// Returns the ages at which every contender runs in addition to a fresh one: from the command
 /// line, else from the file.
@@ -91,7 +91,7 @@ fn at_each(age: &AgeingSpec, fills: &[PerMille]) -> Vec<AgeingSpec> {
 pub fn expand_ages(
     contenders: Vec<Contender>,
     ages: &[AgeingSpec],
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Vec<Contender> {
     if ages.is_empty() {
         return contenders;
@@ -147,7 +147,7 @@ mod tests {
         )
         .unwrap();
         let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
-        let all = expand_ages(contenders.collect(), &ages, &Progress::Quiet);
+        let all = expand_ages(contenders.collect(), &ages, &ProgressDisplay::Quiet);
         all.into_iter().map(|contender| contender.name).collect()
     }
 

@@ -1,4 +1,4 @@
-//! A campaign with its analysis, as every command that reports on one needs it.
+//! A campaign with its analysis, as the reporting commands need it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub fn margin(relevant: Option<f64>) -> Margin {
     relevant.map_or_else(Margin::default, Margin)
 }
 
-/// The suites that have tests of each group, those that run by default first.
+/// Returns the suites with tests of each category, default suites first.
 fn suites_by_group(catalog: &Catalog) -> SuitesByGroup {
     let mut suites: SuitesByGroup = BTreeMap::new();
     for suite in catalog.suites(SizeProfile::Quick) {

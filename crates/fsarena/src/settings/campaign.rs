@@ -1,4 +1,4 @@
-//! From the command line and a campaign file to one resolved campaign, checked before anything runs.
+//! Resolves the command line and a campaign file into one campaign, and checks it before cells run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use sys::io::clock;
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
 use crate::commands::guest as guest_command;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::paths;
 use crate::settings::ages;
 use crate::settings::contender_groups;
@@ -24,7 +24,7 @@ use crate::settings::disk_sweep;
 use crate::settings::external_programs;
 use crate::settings::guest::{self, GuestLoad, GuestSettings};
 use crate::settings::resolve::ResolvedSettings;
-use crate::settings::rounds::Rounds;
+use crate::settings::rounds::RoundCounts;
 use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate::{
@@ -40,7 +40,7 @@ const VIRTUAL_SEED: u64 = 1;
 
 /// A resolved request of the user.
 pub struct ResolvedCampaign {
-    /// The campaign, resolved.
+    /// Resolved campaign.
     pub campaign: Campaign,
     /// Guest in which cells run, if any.
     pub guest: Option<Arc<Guest>>,
@@ -55,17 +55,17 @@ pub fn read(
     globals: &GlobalArgs,
     catalog: &Catalog,
     reach: &dyn AgentTransport,
-    progress: &Progress,
+    progress: &ProgressDisplay,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ResolvedCampaign> {
     let asked = ResolvedSettings::resolve(args, catalog, stop)?;
     let wishes = GuestSettings::of(args, &asked.file, asked.memory, catalog)?;
     reject_guest_only_options(&wishes, asked.backend)?;
-    // Before the machine is looked at, which may have much to say.
+    // Check this before the machine is examined, which may print many notes.
     let suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
     let models = wishes.models(catalog)?;
-    let reader = Reader {
+    let reader = SettingsReader {
         work_dir: work_dir(args, globals)?,
         asked,
         catalog,
@@ -76,7 +76,7 @@ pub fn read(
     reader.request(wishes, suites, &models)
 }
 
-/// Where images are made.
+/// Returns the directory for images.
 fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory),
@@ -85,16 +85,16 @@ fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
 }
 
 /// Settings and the places to resolve them.
-struct Reader<'a> {
+struct SettingsReader<'a> {
     asked: ResolvedSettings<'a>,
     work_dir: PathBuf,
     catalog: &'a Catalog,
     reach: &'a dyn AgentTransport,
-    progress: &'a Progress,
+    progress: &'a ProgressDisplay,
     stop: &'a Arc<AtomicBool>,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn request(
         self,
         mut wishes: GuestSettings,
@@ -109,7 +109,7 @@ impl Reader<'_> {
         let groups =
             contender_groups::groups(&asked.args.groups, asked.file.groups.clone(), &contenders)?;
         self.refuse_or_shrink(&wishes, &contenders)?;
-        let Rounds {
+        let RoundCounts {
             count: rounds,
             until,
             budget,
@@ -141,7 +141,7 @@ impl Reader<'_> {
             guest: machine,
             readahead: asked.readahead(&here)?,
             host: args.host.clone(),
-            // They are brought where the campaign really begins.
+            // Archives are downloaded when the campaign starts.
             archives: Vec::new(),
             max_written,
             keep_aged: asked.keep_aged(),
@@ -191,7 +191,7 @@ impl Reader<'_> {
                 let dry_run = asked.args.dry_run;
                 TestMachine::prepare_guest(wishes, dry_run, self.catalog, self.progress, self.stop)
             }
-            // No option and no campaign file names `elsewhere`.
+            // Neither an option nor a campaign file can name `elsewhere`.
             BackendKind::Loop | BackendKind::Dir | BackendKind::Imported => {
                 TestMachine::inspect_host(
                     self.reach,

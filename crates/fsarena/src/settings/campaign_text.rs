@@ -15,7 +15,7 @@ use crate::output::exit::UsageError;
 /// Interval between checks for an interrupt.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Reads the text, until the user wants to stop.
+/// Reads the text, until the user asks to stop.
 pub fn read(path: &Path, stop: &AtomicBool) -> anyhow::Result<String> {
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
         let path = path.display();

@@ -1,4 +1,5 @@
-//! Groups of contenders that the user names: `--group journaling=ext4,xfs`, or `[groups]` of a campaign file.
+//! Groups of contenders defined by the user: `--group journaling=ext4,xfs`, or `[groups]` of a
+//! campaign file.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +7,15 @@ use model::{Contender, ContenderGroup, check_name};
 
 use crate::output::exit::UsageError;
 
-/// A group as it is typed: its name, and its members, which only the names of the contenders separate.
+/// A group as typed: its name, and its members as one string, which can be split only with the
+/// contenders' names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupArg {
     name: String,
     members: String,
 }
 
-/// Reads `NAME=CONTENDER,CONTENDER`.
+/// Parses `NAME=CONTENDER,CONTENDER`.
 pub fn typed(text: &str) -> Result<GroupArg, String> {
     let expected = || "expected NAME=CONTENDER,CONTENDER, such as journaling=ext4,xfs".to_owned();
     let (name, members) = text.split_once('=').ok_or_else(expected)?;
@@ -66,8 +68,8 @@ pub fn groups(
 }
 
 impl GroupArg {
-    /// The group, its members separated: names of contenders may hold commas, too (`ext4:noatime,data=journal`), and
-    /// the longest that competes is meant.
+    /// Splits the members of the group. Names of contenders may contain commas
+    /// (`ext4:noatime,data=journal`); the longest match is used.
     fn among(&self, names: &[&str]) -> ContenderGroup {
         let words: Vec<&str> = self.members.split(',').collect();
         let (mut members, mut at) = (Vec::new(), 0);

@@ -7,13 +7,13 @@ use model::{BackendKind, Contender, Filesystem, Suite};
 use storage::{Availability, HostInfo, MissingRequirement};
 
 use crate::output::exit::EnvironmentError;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 
 /// Inputs for selecting contenders.
 pub struct ContenderSelection<'a> {
     /// Available filesystems.
     pub catalog: &'a Catalog,
-    /// Where contenders live; not the one of directories, which bring their filesystems.
+    /// Backend of the contenders. Not the backend for directories, whose filesystems already exist.
     pub backend: BackendKind,
     /// This machine and the contents of its guest.
     pub machine: &'a HostInfo,
@@ -28,7 +28,7 @@ impl ContenderSelection<'_> {
         specs: &[String],
         file: &Settings,
         among: Option<&[String]>,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
         let named = if specs.is_empty() {
             file.contenders.clone()
@@ -60,7 +60,7 @@ impl ContenderSelection<'_> {
         &self,
         mut contenders: Vec<Contender>,
         suites: &[Suite],
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
         let wanted: BTreeSet<&String> = suites.iter().filter_map(|s| s.baseline.as_ref()).collect();
         for name in wanted {
@@ -106,7 +106,7 @@ impl ContenderSelection<'_> {
     fn all_that_run(
         &self,
         among: Option<&[String]>,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
         let mut contenders = Vec::new();
         let mut impossible = Vec::new();
@@ -167,7 +167,7 @@ mod tests {
         ProgramLookup::These(all.cloned().chain([emulator]).collect())
     }
 
-    /// A machine whose guest drives these filesystems and no others.
+    /// Creates a machine whose guest has drivers for only these filesystems.
     fn machine(catalog: &Catalog, names: &[&str]) -> HostInfo {
         let others = catalog
             .filesystems()
@@ -199,7 +199,7 @@ mod tests {
         };
         let file = Settings::default();
         let chosen = choice
-            .contenders(&[], &file, None, &Progress::Quiet)
+            .contenders(&[], &file, None, &ProgressDisplay::Quiet)
             .unwrap();
         let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
         assert_eq!(names(&chosen), asked);
@@ -231,7 +231,7 @@ mod tests {
             };
             let file = Settings::default();
             let chosen = choice
-                .contenders(&[], &file, None, &Progress::Quiet)
+                .contenders(&[], &file, None, &ProgressDisplay::Quiet)
                 .unwrap();
             let says = |f: &&Filesystem| {
                 let backends = list_command::by_default(f);
@@ -252,8 +252,9 @@ mod tests {
             machine,
         };
         let file = Settings::default();
-        let named =
-            |name: &str| choice.contenders(&[name.to_owned()], &file, None, &Progress::Quiet);
+        let named = |name: &str| {
+            choice.contenders(&[name.to_owned()], &file, None, &ProgressDisplay::Quiet)
+        };
         assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
         let error = named("jfs").unwrap_err().to_string();
         assert!(

@@ -1,4 +1,4 @@
-//! Mounted directories that compete (`--dir`).
+//! Mounted directories as contenders (`--dir`).
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn directory(text: &Path) -> DirectoryContender {
     }
 }
 
-/// The directories that compete, as their machine sees them.
+/// Returns the contenders for mounted directories, as found on their machine.
 pub fn mounted(
     directories: &[DirectoryContender],
     found: &[MountedDirectory],

@@ -9,7 +9,7 @@ use model::{
 
 use crate::output::exit::UsageError;
 
-/// The contenders, each of those that need a disk and name none once on each of several models.
+/// Returns the contenders, with one copy per disk model of each that needs a disk and names none.
 pub fn expand_disk_models(contenders: Vec<Contender>, models: &[DiskModel]) -> Vec<Contender> {
     if models.len() < 2 {
         return contenders;
@@ -44,7 +44,7 @@ pub fn reject_unused_models(
     }
 }
 
-/// The contender on disks after a model, called as who names it with its disk.
+/// Returns the contender on disks of a model, named as if the user had given the disk.
 fn on(contender: &Contender, model: &DiskModel) -> Contender {
     let (head, options) = match contender.name.split_once(':') {
         Some((head, options)) => (head, format!(":{options}")),
@@ -100,7 +100,8 @@ pub fn expand_disk_counts(
     suites.collect()
 }
 
-/// The numbers of disks that a suite has.
+/// Returns the error for disk counts without any points in a suite. The error lists the suite's
+/// counts.
 fn of_none(suite: &Suite) -> String {
     let own: BTreeSet<u32> = suite.tests.iter().filter_map(Test::disks).collect();
     let own: Vec<String> = own.iter().map(u32::to_string).collect();
@@ -225,10 +226,10 @@ mod tests {
             (point.sweep.as_str(), point.at[&SweepAxis::Disks]),
             ("tree", 4)
         );
-        // A sweep has an axis more.
+        // A sweep gets an additional axis.
         let swept = suites[1].tests[0].sweep.as_ref().unwrap();
         assert!(swept.at.contains_key(&SweepAxis::Threads) && swept.at[&SweepAxis::Disks] == 1);
-        // Of tests that say so themselves these numbers stay.
+        // Tests that define their disk counts keep them.
         let again = expand_disk_counts(suites, &[1, 8], BackendKind::Vm).unwrap();
         let names: Vec<&str> = again[0].tests.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(names, ["tree-1x"]);

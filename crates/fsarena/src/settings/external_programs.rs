@@ -1,5 +1,5 @@
-//! `-s fio:my.fio`, `-s bonnie++:'-s 64M -n 4'`: other programs as suites. They run as a command in the filesystem, and
-//! what they print becomes phases of the test.
+//! `-s fio:my.fio`, `-s bonnie++:'-s 64M -n 4'`: other programs as suites. They run as a command in
+//! the filesystem, and their output becomes phases of the test.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::traces;
 /// Assumed space for a program with an unknown amount of output, in bytes.
 const ROOM: Bytes = Bytes::mib(256);
 
-/// A program, and how it is started in the current directory.
+/// A program, and the command that starts it in the current directory.
 struct ExternalProgram {
     format: InputFormat,
     program: &'static str,
@@ -25,7 +25,7 @@ struct ExternalProgram {
     package: Option<&'static str>,
     /// Start of its command line; the user's options are appended.
     start: &'static str,
-    /// Options that name another place or file, or reach beyond what is measured.
+    /// Options that name another directory or file, or affect more than the measured filesystem.
     places: &'static [char],
 }
 
@@ -58,7 +58,8 @@ impl ExternalProgram {
         }
     }
 
-    /// Whether a guest can have it: of dbench the load is where guests have nothing, and others are in no package.
+    /// Returns true if guests can run the program. The load file of dbench is missing in guests,
+    /// and other programs have no package.
     fn is_for_guests(&self) -> bool {
         self.package.is_some() && self.format != InputFormat::Dbench
     }
@@ -83,7 +84,7 @@ const PEERS: [ExternalProgram; 7] = [
         "bonnie++",
         Some("bonnie++"),
         "bonnie++ -d . -q",
-        // A comma in the name of a machine (-m) is a column more.
+        // A comma in the machine name (-m) would add a column.
         &['d', 'Z'],
     ),
     peer(
@@ -128,7 +129,7 @@ const PEERS: [ExternalProgram; 7] = [
         None,
         // The processes share memory at a fixed address, so address randomization is disabled.
         "setarch -R filebench -f /dev/stdin",
-        // It takes no options.
+        // The program takes no options.
         &[],
     ),
 ];
@@ -149,7 +150,7 @@ const fn peer(
     }
 }
 
-/// Their names, so that a machine can be asked which it has.
+/// Returns the names of all external programs, to check which a machine has.
 pub fn programs() -> impl Iterator<Item = &'static str> {
     PEERS.iter().map(|peer| peer.program)
 }
@@ -162,17 +163,18 @@ pub fn required(name: &str) -> Option<ProgramRequirements> {
         .map(ExternalProgram::requires)
 }
 
-/// The programs of these suites that guests are to have.
+/// Returns the programs of these suites that guests must contain.
 pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
     let peers = suites.iter().filter(|suite| suite.name == SUITE);
     let programs = peers.flat_map(|suite| suite.requires.programs.iter());
     programs.filter(|name| required(name).is_some()).cloned()
 }
 
-/// Refuses a campaign whose programs are not there, before anything runs. Guests bring theirs.
+/// Checks that all programs of a campaign are installed, before cells run. Guests contain their
+/// programs.
 ///
 /// # Errors
-/// When one is missing.
+/// Returns an error if a program is missing.
 pub fn reject_missing_programs(
     suites: &[Suite],
     backend: BackendKind,
@@ -381,7 +383,7 @@ fn name(peer: &ExternalProgram, options: &str) -> String {
     }
 }
 
-/// Words as a command line has them, quotes and all.
+/// Splits a command line into words, including quotes.
 fn words(options: &str) -> Result<Vec<String>, String> {
     let exec = Exec {
         command: format!("program {options}"),

@@ -1,5 +1,4 @@
-//! From what the user asks of a guest's machine to the machine that a campaign has, checked before anything
-//! runs.
+//! Resolves the guest options into the machine of a campaign, and checks it before cells run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +18,13 @@ use crate::output::exit::{EnvironmentError, UsageError};
 use crate::settings::validate::reject_duplicates;
 use backend::disk_size;
 
-/// The model of a disk where the user names none.
+/// Default disk model.
 pub const DEFAULT_DISK: &str = "nvme-consumer";
 /// Default memory of a guest.
 const DEFAULT_MEMORY: Bytes = Bytes::mib(768);
 /// Note on simulated disks in real time.
 const IN_REAL_TIME: &str = "disks are simulated in real time: a request takes as long as the model specifies, or longer if this machine is busy (--clock virtual is exact)";
-/// With less, a guest's kernel and its first filesystem find no room.
+/// Minimum memory of a guest. The kernel and the first filesystem do not fit into less.
 const MIN_MEMORY: Bytes = Bytes::mib(256);
 /// Default number of processors of a guest in real time, if the machine has at least as many.
 const DEFAULT_PROCESSORS: u32 = 4;
@@ -36,7 +35,7 @@ pub struct GuestSettings {
     clock: Option<Clock>,
     memory: Option<Bytes>,
     processors: Option<u32>,
-    /// The models of its disks: of several, each contender is put on each.
+    /// Disk models. With several models, each contender runs on each of them.
     disk: Vec<String>,
     /// Number of disks. With several numbers, each test runs with each of them.
     disks: Vec<u32>,
@@ -46,7 +45,7 @@ pub struct GuestSettings {
     /// Whether the guest has an additional disk to copy from.
     source: bool,
     jobs: Option<u32>,
-    /// The machine of a study.
+    /// Machine of a study, if one is named.
     machine: Option<VirtualTimeMachine>,
     no_cache: bool,
     /// Components of the guest.
@@ -140,7 +139,7 @@ impl GuestSettings {
         self.device
     }
 
-    /// The first wish that only a guest can grant, by its option.
+    /// Returns the first given option that only guests support.
     pub fn first_guest_only_option(&self) -> Option<&'static str> {
         let wishes = [
             ("--machine", self.machine.is_some()),
@@ -170,7 +169,7 @@ fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
 /// Workload in the guests of a campaign, which determines their size.
 #[derive(Clone, Copy)]
 pub struct GuestLoad<'a> {
-    /// The size of each disk.
+    /// Contenders of the campaign.
     pub size: Bytes,
     /// Who competes.
     pub contenders: &'a [Contender],
@@ -237,7 +236,8 @@ pub fn announcement(campaign: &Campaign, why: &str) -> Vec<String> {
     said
 }
 
-/// The clock, who executes, and why it is so: real time where the user wants it or KVM works.
+/// Returns the clock, the accelerator and the reason for them. Time is real if the user asks for it
+/// or if KVM works.
 fn clock(wishes: &GuestSettings, kvm: Option<Result<(), String>>) -> (Clock, Accelerator, String) {
     let wants_real = wishes.clock == Some(Clock::Real) || wishes.device;
     match kvm {
@@ -267,7 +267,7 @@ fn disk(wishes: &GuestSettings, clock: Clock, catalog: &Catalog) -> anyhow::Resu
     }
 }
 
-/// A disk in the guest's memory, where options for other disks mean nothing.
+/// Returns a disk in the guest's memory. Returns an error if options for other disks are given.
 fn model(name: &str, wishes: &GuestSettings, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
     let options = [
         ("--device", wishes.device),
@@ -319,7 +319,7 @@ fn settle(
     })
 }
 
-/// A device of the user's is the one disk of all guests.
+/// Returns an error if options conflict with a device, which is the only disk of all guests.
 fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(), UsageError> {
     if !wishes.device {
         return Ok(());
@@ -368,10 +368,10 @@ fn beside(
     Ok(most)
 }
 
-/// The size of all disks of a guest.
+/// Returns the total size of all disks of a guest.
 ///
 /// # Errors
-/// When there is no such size.
+/// Returns an error if the total size is too large.
 pub fn total_disk_size(size: Bytes, disks: u32) -> Result<Bytes, UsageError> {
     let all = size.0.checked_mul(u64::from(disks)).map(Bytes);
     let all = all.filter(|all| *all <= Bytes::MAX_UNITS);
@@ -454,16 +454,18 @@ fn without_driver(guest: &Guest, disk: &DiskModel) -> EnvironmentError {
     })
 }
 
-/// A disk that its driver refuses would fail in every guest, and its filesystem be blamed.
+/// Checks the disk models. Otherwise every guest would fail, and the failure would be attributed to
+/// the filesystem.
 ///
 /// # Errors
-/// When the numbers of a disk make none of its size.
+/// Returns an error if the parameters of a disk model do not fit its size.
 pub fn reject_unsupported_disks(campaign: &Campaign) -> Result<(), UsageError> {
     let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
     let contenders = campaign.contenders.iter();
     let cells = contenders.flat_map(|contender| tests().map(move |test| (contender, test)));
     for (contender, test) in cells {
-        // A size that is too small for the filesystem is refused with the filesystem's name.
+        // A size that is too small for the filesystem is rejected elsewhere, with the filesystem's
+        // name.
         let disk = backend::simulated_disk(campaign, contender, test);
         let Some((model, size)) = disk.filter(|(_, size)| size.0 > 0) else {
             continue;
@@ -595,9 +597,7 @@ mod tests {
             device: true,
             ..wishes()
         };
-        assert!(
-            refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing")
-        );
+        assert!(refused(disk(&device, Clock::Virtual, &catalog)).contains("cannot use --device"));
         let cache = DiskCache::None;
         assert_eq!(
             disk(&device, Clock::Real, &catalog).unwrap(),

@@ -1,4 +1,4 @@
-//! From what the user asks for to one campaign, checked before anything runs.
+//! Resolves the user's options into one campaign, and checks it before cells run.
 
 pub mod ages;
 pub mod analysis;

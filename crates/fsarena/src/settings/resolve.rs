@@ -10,12 +10,12 @@ use nix::unistd::geteuid;
 
 use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::settings::campaign_text;
 use crate::settings::contenders::ContenderSelection;
 use crate::settings::directories;
 use crate::settings::external_programs;
-use crate::settings::rounds::Rounds;
+use crate::settings::rounds::RoundCounts;
 use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate::{reject_local_paths, reject_options_with_dir, reject_tiny_size};
@@ -23,7 +23,7 @@ use crate::settings::validate::{reject_local_paths, reject_options_with_dir, rej
 /// Unit of readahead in the kernel.
 const PAGE: Bytes = Bytes::kib(4);
 
-/// A command line with its campaign file and its study, before the machine is looked at.
+/// A command line with its campaign file and its study, resolved before the machine is examined.
 pub struct ResolvedSettings<'a> {
     /// The command line.
     pub args: &'a RunArgs,
@@ -31,13 +31,13 @@ pub struct ResolvedSettings<'a> {
     pub file: Settings,
     /// Size of the tests.
     pub profile: SizeProfile,
-    /// Where contenders live.
+    /// Backend of the contenders.
     pub backend: BackendKind,
-    /// The directories that compete.
+    /// Directories used as contenders.
     pub directories: Vec<DirectoryContender>,
     /// Size of the image, or of a guest's disk.
     pub size: Bytes,
-    /// Memory that a cell may use.
+    /// Maximum memory of a cell.
     pub memory: Option<Bytes>,
     study: Option<StudySource>,
     defaults: ProfileDefaults,
@@ -65,7 +65,8 @@ impl<'a> ResolvedSettings<'a> {
             None => file.profile.unwrap_or(SizeProfile::Quick),
         };
         let profile = args.profile.unwrap_or(usual);
-        // In another size a study has the volume and the memory that are usual there.
+        // Only in its original size does a study use its own volume and memory; in other sizes the
+        // profile's defaults apply.
         let in_its_size = study.as_ref().filter(|_| profile == SizeProfile::Study);
         let defaults = catalog.profile(profile).with_study(in_its_size);
         let directories = directories::directories(args, &file);
@@ -103,13 +104,13 @@ impl<'a> ResolvedSettings<'a> {
         }
     }
 
-    /// The disk to copy from.
+    /// Returns the disk to copy from.
     pub fn source(&self) -> Option<&Path> {
         let source = self.args.source.as_ref().or(self.file.source.as_ref());
         source.map(PathBuf::as_path)
     }
 
-    /// The device to use instead of an image.
+    /// Returns the device to use instead of an image.
     pub fn device(&self) -> Option<&Path> {
         let device = self.args.storage.device.as_ref();
         let device = device.or(self.file.device.as_ref());
@@ -137,7 +138,7 @@ impl<'a> ResolvedSettings<'a> {
         here: &TestMachine,
         suites: &[Suite],
         catalog: &Catalog,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
         if self.backend == BackendKind::Dir {
             return directories::mounted(&self.directories, &here.directories, catalog);
@@ -161,8 +162,8 @@ impl<'a> ResolvedSettings<'a> {
     }
 
     /// Returns the number of rounds of each test.
-    pub fn rounds(&self) -> Result<Rounds, UsageError> {
-        Rounds::resolve(self.args, &self.file, self.defaults.rounds)
+    pub fn rounds(&self) -> Result<RoundCounts, UsageError> {
+        RoundCounts::resolve(self.args, &self.file, self.defaults.rounds)
     }
 
     /// Returns the readahead of an image (created by fsarena, or a file of the user). Other storage
@@ -173,12 +174,12 @@ impl<'a> ResolvedSettings<'a> {
         readahead(wanted, self.backend, is_block_device)
     }
 
-    /// The most that may be written to disks of this machine's.
+    /// Returns the maximum number of bytes written to this machine's disks.
     pub fn max_written(&self, guest: Option<&GuestConfig>) -> Result<Option<Bytes>, UsageError> {
         max_written(self.args.max_written.or(self.file.max_written), guest)
     }
 
-    /// Whether aged states are kept and used again.
+    /// Returns true if aged states are stored and reused.
     pub fn keep_aged(&self) -> bool {
         self.args.keep_aged || self.file.keep_aged.unwrap_or(false)
     }
@@ -242,7 +243,7 @@ fn suites(
     Ok(suites)
 }
 
-/// The tests of a study in another size.
+/// Returns the tests of a study in another size.
 fn scaled(
     study: &StudySource,
     catalog: &Catalog,

@@ -10,16 +10,16 @@ use crate::output::exit::UsageError;
 const MAX_ROUNDS: u32 = 20;
 
 /// Number of rounds, and the reason for adding more.
-pub struct Rounds {
+pub struct RoundCounts {
     /// Minimum number of rounds.
     pub count: u32,
-    /// The rule by which more are added.
+    /// Rule for adding rounds.
     pub until: Option<StoppingRule>,
     /// Time to spend on undecided answers after the first round.
     pub budget: Option<Nanos>,
 }
 
-impl Rounds {
+impl RoundCounts {
     /// Returns the rounds of the command line, else of the file, else `usual`.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Rounds {
     }
 }
 
-/// The rule by which rounds are added to those that there are anyway.
+/// Returns the rule for adding rounds to the fixed ones.
 fn until(
     args: &RunArgs,
     file: &RoundSettings,

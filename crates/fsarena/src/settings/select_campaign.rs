@@ -1,4 +1,4 @@
-//! Which campaign is meant: by its number, by its name, or by a file.
+//! Selects a campaign by number, by name, or by file.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
 use crate::paths;
 
-/// How every SQLite database begins (SQLite's file format, §1.3).
+/// First bytes of every SQLite database (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Loads the named campaign, or the latest one if no name is given.
@@ -53,7 +53,7 @@ pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Cam
     }
 }
 
-/// The most sessions that are taken together.
+/// Maximum number of sessions that are combined.
 pub const MAX_SESSIONS: u32 = 20;
 
 /// Loads the selected campaign. If it is selected by name, also loads its other complete sessions
@@ -107,7 +107,7 @@ pub fn campaigns_by_host(
     })
 }
 
-/// Leaves out the results of rounds that were not run to their end; whether any is left.
+/// Removes the results of incomplete rounds. Returns true if any results remain.
 pub fn drop_incomplete_rounds(results: &mut CampaignResults) -> bool {
     let cells = &mut results.cells;
     let open: BTreeSet<u32> = cells

@@ -12,20 +12,20 @@ use crate::output::exit::{EnvironmentError, UsageError};
 use crate::paths;
 use crate::settings::contenders::ContenderSelection;
 
-/// The filesystem of a second image.
+/// Filesystem of a second image.
 const FILESYSTEM: &str = "ext4";
 
 /// Destination of the files of a source, which determines the usable sources.
 pub struct CopyDestination<'a> {
     /// Backend of its contenders.
     pub backend: BackendKind,
-    /// The size of an image, or of a guest's disk.
+    /// Size of an image, or of a guest's disk.
     pub size: Bytes,
-    /// The directories that compete.
+    /// Contenders that the files are copied to.
     pub contenders: &'a [Contender],
-    /// The device that is used instead of an image.
+    /// Device used instead of an image.
     pub device: Option<&'a Path>,
-    /// Where images are made.
+    /// Directory for images.
     pub work_dir: &'a Path,
     /// This machine and the contents of its guest.
     pub machine: &'a HostInfo,
@@ -33,7 +33,8 @@ pub struct CopyDestination<'a> {
     pub survey: &'a dyn Fn(SourceScan) -> anyhow::Result<CopySource>,
 }
 
-/// Refuses what no backend like this could copy from, before anything else is looked at.
+/// Returns an error if no backend of this kind can copy from the source. Checked before the machine
+/// is examined.
 pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), UsageError> {
     let is_image = wanted == Path::new(CopySource::IMAGE);
     let reason = match backend {
@@ -88,7 +89,7 @@ pub fn choose(
     Ok(source)
 }
 
-/// A second image; in a guest a second disk, which is as large as the first.
+/// Returns a second image or, in a guest, a second disk of the same size as the first.
 fn image(
     size: Bytes,
     setting: &CopyDestination<'_>,

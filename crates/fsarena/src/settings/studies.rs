@@ -1,4 +1,4 @@
-//! Published comparisons with their figures and claims, by the name that a user gives.
+//! Loads published comparisons, with their figures and claims, by name.
 
 use config::Catalog;
 use studies::Study;
@@ -7,7 +7,7 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
 use crate::paths;
 
-/// Every study that has figures, by name.
+/// Loads all studies that have figures, by name.
 pub fn all(globals: &GlobalArgs) -> anyhow::Result<Vec<Study>> {
     load_all(&paths::catalog(globals)?.studies()?)
 }
@@ -20,7 +20,7 @@ pub fn load_all(studies: &[config::StudySource]) -> anyhow::Result<Vec<Study>> {
     Ok(read.collect::<Result<_, _>>()?)
 }
 
-/// The study of a name.
+/// Loads the study with a name.
 pub fn study(name: &str, globals: &GlobalArgs) -> anyhow::Result<Study> {
     load_from(name, &paths::catalog(globals)?)
 }

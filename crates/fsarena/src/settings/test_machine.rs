@@ -13,7 +13,7 @@ use storage::HostInfo;
 
 use crate::commands::guest as guest_command;
 use crate::output::exit::{EnvironmentError, UsageError};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressDisplay;
 use crate::paths;
 use crate::settings::guest::GuestSettings;
 
@@ -23,9 +23,9 @@ pub struct TestMachine {
     pub machine: HostInfo,
     /// Guest in which cells run, if any.
     pub guest: Option<Arc<Guest>>,
-    /// Whether the device of the user's is one.
+    /// Whether the user's device is a block device.
     pub is_block_device: bool,
-    /// The directories that compete.
+    /// Directories used as contenders.
     pub directories: Vec<MountedDirectory>,
 }
 
@@ -69,7 +69,7 @@ impl TestMachine {
         wishes: &GuestSettings,
         dry_run: bool,
         catalog: &Catalog,
-        progress: &Progress,
+        progress: &ProgressDisplay,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let mut say = |text: &str| progress.note(text);

@@ -11,12 +11,13 @@ use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
 use crate::settings::guest::GuestSettings;
 
-/// With less, a cell is hung before the agent can say its first word.
+/// Minimum stall timeout. With less, a cell counts as hung before the agent sends its first
+/// message.
 const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
-/// With less, the agent itself finds no room.
+/// Minimum memory of a cell. The agent itself does not fit into less.
 const MIN_MEMORY: Bytes = Bytes::mib(8);
 
-/// A size that no disk has: most likely its unit was forgotten.
+/// Returns an error if a size is too small for any disk, most likely because its unit is missing.
 pub fn reject_tiny_size(size: Bytes, backend: BackendKind) -> Result<(), UsageError> {
     let (least, why) = match backend {
         BackendKind::Vm => (Bytes::mib(1), "a guest's disk has"),
@@ -48,7 +49,8 @@ pub fn reject_options_with_dir(args: &RunArgs) -> Result<(), UsageError> {
     }
 }
 
-/// Guests run here, and a relative path means something here.
+/// Returns an error if --host is combined with guests or with relative paths, which refer to this
+/// machine.
 pub fn reject_local_paths(
     args: &RunArgs,
     file: &Settings,
@@ -89,7 +91,8 @@ pub fn reject_guest_only_options(
     }
 }
 
-/// With these, an error of a filesystem stops the whole kernel, which is well in a guest.
+/// Returns an error if a contender has options that make filesystem errors panic the kernel. In a
+/// guest they are harmless.
 pub fn reject_panic_options(contender: &Contender) -> Result<(), UsageError> {
     const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
     let mut mount_options = contender.mount_options.iter();
@@ -108,7 +111,8 @@ pub fn reject_panic_options(contender: &Contender) -> Result<(), UsageError> {
     )))
 }
 
-/// Every cell would die of these, and the filesystem would be blamed.
+/// Returns an error if a limit is so small that every cell would fail, which would be attributed to
+/// the filesystem.
 pub fn reject_small_limits(memory: Option<Bytes>, stall_timeout: Nanos) -> Result<(), UsageError> {
     let complaint = match memory {
         Some(memory) if memory < MIN_MEMORY => {
@@ -143,7 +147,7 @@ pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
     )))
 }
 
-/// Two of one name would look the same in every table.
+/// Returns an error if a name occurs twice. Equal names would be indistinguishable in tables.
 pub fn reject_duplicates<'a>(
     what: &str,
     mut names: impl Iterator<Item = &'a String>,

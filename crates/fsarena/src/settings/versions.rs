@@ -1,5 +1,5 @@
-//! A list of versions in the order in which they came: contenders, or one contender on kernels and with programs of
-//! different versions.
+//! Versions in chronological order: contenders, or one contender with different versions of kernel
+//! or programs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const PROGRAMS: [&str; 5] = ["bin", "sbin", "usr/bin", "usr/sbin", "etc"];
 pub struct GuardedVersion {
     /// Name, as given by the user.
     pub name: String,
-    /// The campaign that runs it.
+    /// Campaign that measures the version.
     pub run: RunArgs,
 }
 
@@ -113,7 +113,7 @@ fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
     }
 }
 
-/// `6.12`, a directory, or either with a name: `NAME=DIRECTORY`.
+/// Parses `6.12`, a directory, or either with a name: `NAME=DIRECTORY`.
 fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<GuardedVersion> {
     let (name, what) = match word.split_once('=') {
         Some((name, what)) if !Path::new(word).exists() => (name, what),
@@ -125,7 +125,7 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     if directory.is_dir() {
         from_directory(directory, build)?;
     } else if guest::is_release(what) {
-        // A mirror of the user's is asked when the guest is made.
+        // A mirror given by the user is contacted when the guest is built.
         if build.mirror.is_none() {
             guest::require_debian_kernel(what, stop)?;
         }
@@ -174,7 +174,8 @@ fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), Usag
     Ok(())
 }
 
-/// The one kernel as packages and `make install` put it there.
+/// Returns the kernel image as installed by packages or `make install`. Returns `None` unless there
+/// is exactly one.
 fn only_image(boot: &Path) -> Option<PathBuf> {
     let entries = boot.read_dir().into_iter().flatten().flatten();
     let is_image = |path: &PathBuf| {

@@ -11,18 +11,18 @@ use crate::output::cost_page::format_duration;
 use crate::output::text::line;
 use crate::watch::state::{CampaignState, GridCell, WatchState, is_failure, name};
 
-/// Blanks between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// Lines of failures, and of the newest result, at most.
+/// Maximum numbers of lines for failures and for the newest result.
 const FAILURES: usize = 4;
 const NEWEST: usize = 3;
-/// Rows of the grid for which everything below it makes room.
+/// Minimum number of grid rows; the parts below the grid are shortened to fit them.
 const MIN_ROWS: usize = 6;
 /// Width of a column heading. A test name is wrapped after hyphens at about this many characters;
 /// longer parts are cut.
 const HEADING: usize = 9;
 const MAX_PART: usize = 18;
-/// Columns of the bar, at least and at most.
+/// Minimum and maximum width of the bar, in columns.
 const BAR: [usize; 2] = [8, 30];
 
 const PLAIN: Style = Style::new();
@@ -34,9 +34,9 @@ const NOW: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
 /// Scroll position of the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scroll {
-    /// The contender that is shown first.
+    /// Index of the first contender shown.
     pub row: usize,
-    /// The test that is shown first.
+    /// Index of the first test shown.
     pub column: usize,
 }
 
@@ -51,7 +51,7 @@ impl Scroll {
 
     /// Limits the position so that the last contender and the last test stay visible.
     pub fn within(self, state: &WatchState, area: Rect) -> Self {
-        let parts = Parts::of(state, area);
+        let parts = ScreenParts::of(state, area);
         let grid = Grid::of(state);
         let last_column = (0..state.tests.len())
             .find(|first| grid.shown_from(*first, parts.width) == state.tests.len() - first)
@@ -64,16 +64,16 @@ impl Scroll {
 }
 
 /// Lines outside of the grid, and the number of grid rows that fit.
-struct Parts {
+struct ScreenParts {
     width: usize,
     failures: Vec<String>,
     newest: Vec<String>,
     rows: usize,
 }
 
-impl Parts {
+impl ScreenParts {
     fn of(state: &WatchState, area: Rect) -> Self {
-        /// Title, bar, what runs, a blank line; two lines at the end.
+        /// Lines for title, bar, running cells and a blank line, and two lines at the end.
         const FRAME: usize = 6;
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let heading = Grid::of(state).heading;
@@ -99,11 +99,11 @@ impl Parts {
     }
 }
 
-/// The grid's columns.
+/// Column widths of the grid.
 struct Grid {
     names: usize,
     columns: Vec<(Vec<String>, usize)>,
-    /// Lines of the headings.
+    /// Number of heading lines.
     heading: usize,
 }
 
@@ -155,7 +155,7 @@ impl Grid {
 /// Draws everything.
 pub fn draw(state: &WatchState, scroll: Scroll, area: Rect, buffer: &mut Buffer) {
     let scroll = scroll.within(state, area);
-    let parts = Parts::of(state, area);
+    let parts = ScreenParts::of(state, area);
     let mut pen = LineWriter { area, buffer, y: 0 };
     head(state, &mut pen);
     pen.next();
@@ -172,12 +172,13 @@ pub fn draw(state: &WatchState, scroll: Scroll, area: Rect, buffer: &mut Buffer)
     foot(state, scroll, &parts, &mut pen);
 }
 
-/// Everything as text, of all contenders and as many tests as have room: what stays on the terminal.
+/// Renders the whole state as text, with all contenders and as many tests as fit. The text remains
+/// on the terminal.
 pub fn text(state: &WatchState, width: u16) -> String {
     let plenty = u16::try_from(state.rows.len() + 60).unwrap_or(u16::MAX);
     let area = Rect::new(0, 0, width, plenty);
     let mut buffer = Buffer::empty(area);
-    let parts = Parts::of(state, area);
+    let parts = ScreenParts::of(state, area);
     let mut pen = LineWriter {
         area,
         buffer: &mut buffer,
@@ -212,7 +213,7 @@ impl LineWriter<'_> {
         self.y += 1;
     }
 
-    /// Writes at a column of this line.
+    /// Writes text at a column of this line.
     fn at(&mut self, x: usize, text: &str, style: Style) {
         let (width, height) = (usize::from(self.area.width), usize::from(self.area.height));
         if x >= width || self.y >= height {
@@ -234,7 +235,7 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
     pen.line(&how_far(state, pen.area.width.into()), PLAIN);
     match (state.stage, &state.running[..]) {
         (CampaignState::Running, []) => {
-            pen.line("no cell runs: it prepares, measures or cleans up", PLAIN)
+            pen.line("no cell runs: it prepares, measures or cleans up", PLAIN);
         }
         (CampaignState::Running, running) => {
             let cells = running
@@ -278,7 +279,7 @@ fn how_far(state: &WatchState, width: usize) -> String {
     format!("{}{} {words}", "━".repeat(full), "─".repeat(rest))
 }
 
-fn grid(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<'_>) {
+fn grid(state: &WatchState, scroll: Scroll, parts: &ScreenParts, pen: &mut LineWriter<'_>) {
     let grid = Grid::of(state);
     let count = grid.shown_from(scroll.column, parts.width);
     let names = grid.names(parts.width);
@@ -306,7 +307,7 @@ fn grid(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<
     }
 }
 
-fn foot(state: &WatchState, scroll: Scroll, parts: &Parts, pen: &mut LineWriter<'_>) {
+fn foot(state: &WatchState, scroll: Scroll, parts: &ScreenParts, pen: &mut LineWriter<'_>) {
     pen.line(
         "1.00: best in every phase so far, 2.00: costs twice as much, …: rounds to come",
         DIM_STYLE,
@@ -446,7 +447,7 @@ mod tests {
         }
     }
 
-    /// A campaign of these contenders in its second round.
+    /// Creates a state with these contenders in their second round.
     fn state(contenders: &[String]) -> WatchState {
         let ok = Some(Status::Ok);
         let row = |(place, contender): (usize, &String)| GridRow {

@@ -9,7 +9,7 @@ use crate::watch::state::RunningCell;
 
 /// Inputs of the time estimate in addition to finished cells.
 pub struct ForecastContext {
-    /// How fast the machine is taken to be.
+    /// Assumed speed of the machine.
     pub pace: ThroughputModel,
     /// Run times of cells in earlier campaigns.
     pub experience: PastDurations,
@@ -66,7 +66,7 @@ impl ForecastContext {
         running
     }
 
-    /// About how much time is left.
+    /// Estimates the remaining time.
     pub fn time_left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
         let going = running.iter().map(|running| ActiveCell {
             cell: &running.cell,

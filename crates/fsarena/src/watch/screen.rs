@@ -22,7 +22,7 @@ pub enum WatchKey {
     Leave,
     /// Scroll by this number of contenders and tests.
     Scroll(isize, isize),
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resized,
 }
 
@@ -32,10 +32,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal; what is on it comes back at the end.
+    /// Takes over the terminal. Its contents are restored at the end.
     ///
     /// # Errors
-    /// When it cannot be taken.
+    /// Returns an error if the terminal cannot be used.
     pub fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
         // From here on, an error restores the terminal.
@@ -59,10 +59,10 @@ impl Screen {
         Ok(scroll.within(state, area))
     }
 
-    /// The next key that means something, within a time.
+    /// Waits up to a given time for the next known key.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Returns an error if the terminal is closed.
     pub fn key(&self, within: Duration) -> io::Result<Option<WatchKey>> {
         let begin = Instant::now();
         loop {
@@ -91,14 +91,14 @@ struct TerminalGuard;
 
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
+        // A closed terminal does not need to be restored.
         let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
     }
 }
 
 fn meaning(event: &Event) -> Option<WatchKey> {
-    /// Contenders that a page has, about.
+    /// Approximate number of contenders on a page.
     const PAGE: isize = 10;
     let key = match event {
         Event::Resize(..) => return Some(WatchKey::Resized),

@@ -16,11 +16,11 @@ const FAILURES: usize = 8;
 /// Stage of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CampaignState {
-    /// A process runs it.
+    /// A process runs the campaign.
     Running,
     /// Every cell has its result.
     Complete,
-    /// It ended before that.
+    /// The campaign ended before all cells had a result.
     Stopped,
 }
 
@@ -29,14 +29,14 @@ pub enum CampaignState {
 pub struct RunningCell {
     /// The cell.
     pub cell: Cell,
-    /// Since it began.
+    /// Time since the start of the cell.
     pub elapsed: Nanos,
 }
 
 /// A contender in a test, over all rounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GridCell {
-    /// Rounds that are planned.
+    /// Number of planned rounds.
     pub planned: u32,
     /// Planned rounds with a result.
     pub done: u32,
@@ -44,7 +44,7 @@ pub struct GridCell {
     pub worst: Option<Status>,
     /// Cost of its phases relative to the best.
     pub cost: Option<f64>,
-    /// Whether it runs now.
+    /// Whether a cell of this contender and test is running.
     pub runs: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct GridCell {
 pub struct GridRow {
     /// Its name.
     pub contender: String,
-    /// In the order of the tests.
+    /// Grid cells, in the order of the tests.
     pub squares: Vec<GridCell>,
 }
 
@@ -66,21 +66,21 @@ pub struct WatchState {
     pub title: String,
     /// Stage of the campaign.
     pub stage: CampaignState,
-    /// Cells that are planned.
+    /// Number of planned cells.
     pub planned: usize,
     /// Planned cells with a result.
     pub done: usize,
     /// Number of cells per status other than ok.
     pub unsuccessful: BTreeMap<Status, usize>,
-    /// About how much time is left.
+    /// Estimated remaining time.
     pub time_left: Nanos,
-    /// Cells that run.
+    /// Cells that are running.
     pub running: Vec<RunningCell>,
     /// Names of the tests.
     pub tests: Vec<String>,
     /// The contenders.
     pub rows: Vec<GridRow>,
-    /// The latest failures, the newest first.
+    /// Latest failures, newest first.
     pub failures: Vec<String>,
     /// The newest result as text.
     pub newest: Option<String>,
@@ -138,7 +138,7 @@ pub fn is_failure(status: Status) -> bool {
     !matches!(status, Status::Ok | Status::Unsupported)
 }
 
-/// A cell in a few words.
+/// Returns a short name of a cell.
 pub fn name(cell: &Cell) -> String {
     format!(
         "{} · {} · round {}",
@@ -167,12 +167,12 @@ fn title(results: &CampaignResults) -> String {
     )
 }
 
-/// Cells with a result, the one that ended last first.
+/// Returns the cells with a result, the last one to end first.
 fn newest_first(results: &CampaignResults) -> Vec<(&Cell, &CellResult)> {
     let cells = results.cells.iter();
     let cells = cells.filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)));
     let mut cells: Vec<_> = cells.collect();
-    // The times of a cell that a cache served are another day's.
+    // Cells from the cache have times of an earlier day.
     cells.sort_by_key(|(cell, result)| {
         let end = result.started.0.saturating_add(result.elapsed.0);
         Reverse((if result.from_cache { 0 } else { end }, cell.id))

@@ -2,10 +2,10 @@
 
 use std::process::Output;
 
-/// Demands an exit code, and one line with certain words in it.
+/// Asserts an exit code and a one-line error that contains certain words.
 ///
 /// # Panics
-/// When it is something else.
+/// Panics if the exit code or the error differs.
 #[track_caller]
 pub fn assert_told(output: &Output, code: i32, words: &str) {
     let said = String::from_utf8_lossy(&output.stderr);

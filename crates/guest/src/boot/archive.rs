@@ -19,7 +19,7 @@ pub struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// An archive that is written here.
+    /// Creates an archive that is written to `out`.
     pub const fn new(out: W) -> Self {
         Self { out, entries: 0 }
     }
@@ -44,12 +44,12 @@ impl<W: Write> Archive<W> {
         self.entry(name, LINK, (0, 0), target.as_bytes())
     }
 
-    /// A character device with its two numbers.
+    /// Adds a character device with its major and minor number.
     pub fn device(&mut self, name: &str, numbers: (u32, u32)) -> io::Result<()> {
         self.entry(name, CHARACTER_DEVICE, numbers, &[])
     }
 
-    /// Ends the archive.
+    /// Writes the trailer of the archive.
     pub fn finish(mut self) -> io::Result<()> {
         self.entries = 0;
         self.entry("TRAILER!!!", 0, (0, 0), &[])?;
@@ -66,8 +66,8 @@ impl<W: Write> Archive<W> {
         let size = u32::try_from(content.len()).map_err(io::Error::other)?;
         let name_size = name.len() as u32 + 1;
         let links = if mode == 0 { 0 } else { 1 };
-        // Number, mode, user, group, links, time, size, device of the file (two), the device it is (two),
-        // length of the name, checksum.
+        // Inode number, mode, user, group, links, time, size, device of the file (two fields),
+        // device number of the node (two fields), length of the name, checksum.
         let fields = [
             self.entries,
             mode,
@@ -96,7 +96,7 @@ impl<W: Write> Archive<W> {
         self.pad(content.len())
     }
 
-    /// Name and content each end at a multiple of four.
+    /// Pads a name or content to a multiple of four bytes.
     fn pad(&mut self, length: usize) -> io::Result<()> {
         let missing = length.next_multiple_of(4) - length;
         self.out.write_all(&[0; 3][..missing])
@@ -119,7 +119,8 @@ mod tests {
         bytes
     }
 
-    /// Reads an archive by the document: names, modes and contents until the trailer.
+    /// Reads an archive as specified by the format document: names, modes and contents up to the
+    /// trailer.
     fn read(mut bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         let mut found = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The first filesystem of a guest that boots: the agent, modules in the order in which they load, and programs.
+//! Initramfs of a guest: the agent, modules in load order, and programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ const NO_MEMORY_DISKS: &str = "nr_devices=0";
 /// Contents of a guest for one cell.
 #[derive(Clone, Copy, Debug)]
 pub struct InitramfsContents<'a> {
-    /// The program that is also the agent.
+    /// Program that also works as the agent.
     pub agent: &'a Path,
     /// Modules to load first, with their dependencies. The last one is the filesystem's; earlier
     /// ones are omitted if the kernel does not have them.
@@ -32,15 +32,15 @@ pub struct InitramfsContents<'a> {
     /// Programs of the suite, with their dependencies. Programs that the guest does not have are
     /// omitted.
     pub commands: &'a ProgramRequirements,
-    /// Archives of sources, by name.
+    /// Source archives, by name.
     pub archives: &'a [(String, PathBuf)],
-    /// Disks in the guest's memory, and how much memory its kernel manages.
+    /// Disks in the guest's memory, and the amount of memory that its kernel manages.
     pub disk: Option<(&'a MemoryDisk, Bytes)>,
     /// The agent's job, unless it is sent through the channel.
     pub job: Option<&'a str>,
 }
 
-/// The directory of archives in a guest's first filesystem.
+/// Directory of source archives in the initramfs of a guest.
 pub const ARCHIVES_DIR: &str = "archives";
 
 impl Guest {
@@ -59,24 +59,25 @@ impl Guest {
         self.boots_with(contents.agent, &parts, to)
     }
 
-    /// Writes the first filesystem that all guests have in common which find the rest on a [card](crate::Card).
+    /// Writes the initramfs that all guests share. Such guests find their other files on a
+    /// [card](crate::Card).
     ///
     /// # Errors
-    /// As for [`Guest::first_filesystem`].
+    /// Returns the errors of [`Guest::first_filesystem`].
     pub fn write_common_initramfs(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
         let modules = self.modules.load_order(&MACHINE_MODULES)?;
-        let parts = Parts {
+        let parts = InitramfsParts {
             order: order(&modules, None),
             modules,
-            ..Parts::default()
+            ..InitramfsParts::default()
         };
         self.boots_with(agent, &parts, to)
     }
 
-    /// Writes what a card holds: all that [`Guest::common_filesystem`] does not.
+    /// Writes the archive on a card: all files that are not in [`Guest::common_filesystem`].
     ///
     /// # Errors
-    /// As for [`Guest::first_filesystem`].
+    /// Returns the errors of [`Guest::first_filesystem`].
     pub fn write_cell_archive(
         &self,
         contents: &InitramfsContents<'_>,
@@ -94,7 +95,12 @@ impl Guest {
         write().map_err(GuestError::io("write", to))
     }
 
-    fn boots_with(&self, agent: &Path, parts: &Parts, to: &Path) -> Result<(), GuestError> {
+    fn boots_with(
+        &self,
+        agent: &Path,
+        parts: &InitramfsParts,
+        to: &Path,
+    ) -> Result<(), GuestError> {
         let base = self.manifest.read(&self.directory.join(BASE))?;
         let agent = fs::read(agent).map_err(GuestError::io("read", agent))?;
         let write = || {
@@ -113,7 +119,7 @@ impl Guest {
         &self,
         contents: &InitramfsContents<'_>,
         modules: Vec<(String, Vec<u8>)>,
-    ) -> Result<Parts, GuestError> {
+    ) -> Result<InitramfsParts, GuestError> {
         let mut tools = self.programs(&contents.commands.programs)?;
         if let Some(tree) = self.tree_of(&contents.commands.programs) {
             tools.extend(tree.files(&contents.commands.files)?);
@@ -125,7 +131,7 @@ impl Guest {
         };
         let archives = contents.archives.iter().map(archive);
         let disk = contents.disk.filter(|_| !self.has_disk_driver());
-        Ok(Parts {
+        Ok(InitramfsParts {
             tools,
             order: order(&modules, contents.disk),
             modules,
@@ -135,7 +141,7 @@ impl Guest {
         })
     }
 
-    /// The modules of the machine and of the filesystem.
+    /// Returns the modules of the machine and of the filesystem.
     fn wanted<'c>(&self, contents: &InitramfsContents<'c>) -> Vec<&'c str> {
         let memory_disk = contents.disk.map(|_| self.disk_module());
         let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
@@ -164,7 +170,7 @@ impl Guest {
 
 /// Contents of a guest, in memory.
 #[derive(Default)]
-struct Parts {
+struct InitramfsParts {
     tools: BTreeMap<String, Vec<u8>>,
     modules: Vec<(String, Vec<u8>)>,
     order: String,
@@ -173,7 +179,7 @@ struct Parts {
     job: Option<String>,
 }
 
-impl Parts {
+impl InitramfsParts {
     fn add_to<W: Write>(&self, archive: &mut Archive<W>) -> io::Result<()> {
         add_files(archive, &self.tools)?;
         for (name, content) in &self.modules {
@@ -236,7 +242,7 @@ mod tests {
     use super::*;
     use crate::fixture::guest;
 
-    /// zpool of zfs-fuse and that of OpenZFS are two programs.
+    /// zfs-fuse and OpenZFS contain different programs with the name zpool.
     #[test]
     fn programs_are_read_from_the_first_tree_with_all_of_them() {
         let directory = tempfile::tempdir().unwrap();

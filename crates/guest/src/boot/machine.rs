@@ -1,4 +1,4 @@
-//! The machine that a guest is: a command line of QEMU.
+//! Command line of QEMU for a guest.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +9,15 @@ use crate::Guest;
 use crate::boot::memory_disk::GuestMemoryLayout;
 use crate::boot::shared_memory::SharedMemoryFile;
 
-/// The name of the serial channel between agent and orchestrator, by which the agent finds it.
+/// Name of the serial channel between agent and orchestrator. The agent finds the channel by this
+/// name.
 pub const CHANNEL: &str = "fsarena";
 /// Name of the first disk in a guest.
 pub const DISK: &str = "/dev/vda";
 /// Mount point of the measured filesystem in a guest.
 pub const MOUNTPOINT: &str = "/mnt";
 
-/// The program that emulates.
+/// Program of the emulator.
 pub const QEMU: &str = "qemu-system-x86_64";
 /// Kernel command line. Warnings and errors go to the console. An oops or running out of memory
 /// stops the guest at once, and a panic ends QEMU: results after such an event are meaningless.
@@ -36,7 +37,7 @@ const KERNEL_WORDS: &str = "console=ttyS0 loglevel=5 oops=panic panic=-1 sysctl.
 const VIRTUAL_WORDS: &str = " tsc=reliable";
 /// Words that the kernel does not know and passes to the agent.
 const AGENT_WORDS: &str = "-- agent --guest";
-/// The same for a guest in which a person looks around.
+/// Words for the agent of a guest with an interactive shell.
 const SHELL_WORDS: &str = "-- agent --guest-shell";
 
 /// Processor for virtual time. It has a fixed name, because `max` differs between versions of QEMU,
@@ -63,7 +64,7 @@ const CLOCK_OF_INSTRUCTIONS: &str = "sleep=off,rr=record,rrfile=/dev/null";
 /// Initial state of a machine with a card.
 #[derive(Clone, Copy, Debug)]
 pub enum StartFrom<'a> {
-    /// At its first moment.
+    /// The machine boots a kernel.
     Boot {
         /// Guest whose kernel boots.
         guest: &'a Guest,
@@ -74,7 +75,7 @@ pub enum StartFrom<'a> {
     Snapshot {
         /// File with the saved memory. The machine uses this file as its memory and modifies it.
         memory: &'a Path,
-        /// A file with the state of all else, whose path needs no quotation marks.
+        /// File with the rest of the machine's state. The path must not need quotation marks.
         state: &'a Path,
     },
 }
@@ -84,7 +85,7 @@ pub enum StartFrom<'a> {
 pub struct ConsoleOutput<'a> {
     /// File for the events of the agent.
     pub events: &'a Path,
-    /// A file for its console, which is appended.
+    /// File to which the console output is appended.
     pub console: &'a Path,
 }
 
@@ -94,7 +95,7 @@ pub fn disks(count: u32) -> Vec<String> {
     letters.map(|letter| format!("/dev/vd{letter}")).collect()
 }
 
-/// A machine with known parts. It has no network.
+/// A machine with a fixed configuration and without network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QemuMachine {
     /// Its memory.
@@ -109,18 +110,19 @@ pub struct QemuMachine {
     pub clock: Clock,
     /// Accelerator that executes instructions; always emulation in virtual time.
     pub accelerator: Accelerator,
-    /// In virtual time an instruction takes two to the power of this in nanoseconds.
+    /// Exponent of the time per instruction in virtual time: an instruction takes 2^`shift`
+    /// nanoseconds.
     pub shift: u32,
-    /// How the host caches what its disks hold.
+    /// Cache mode of the host for the disks.
     pub cache: DiskCache,
-    /// Whether the host reads and writes its disks through io_uring.
+    /// True if the host accesses the disks through io_uring.
     pub io_uring: bool,
     /// QEMU plugin that observes the guest, as an argument of `-plugin` of qemu(1).
     pub plugin: Option<String>,
 }
 
 impl Default for QemuMachine {
-    /// An emulated machine with one processor, on which time passes as outside.
+    /// Returns an emulated machine with one processor and real time.
     fn default() -> Self {
         Self {
             memory: Bytes::mib(1024),
@@ -137,8 +139,9 @@ impl Default for QemuMachine {
 }
 
 impl QemuMachine {
-    /// The command that starts it. Standard input and output are the agent's channel; the console goes
-    /// into a file. It ends when the guest switches itself off, and when the kernel panics.
+    /// Returns the command that starts the machine. Standard input and output are the agent's
+    /// channel; the console goes into a file. QEMU ends when the guest powers off or its kernel
+    /// panics.
     pub fn command(
         &self,
         guest: &Guest,
@@ -190,8 +193,9 @@ impl QemuMachine {
         command
     }
 
-    /// The command that starts it to be saved as soon as its agent is about to look at the card: it stops there, its
-    /// memory is that file, and standard input and output take QEMU's own commands (QMP).
+    /// Returns the command that starts a machine for a snapshot. The machine stops when its agent
+    /// is about to read the card. Its memory is the file `memory`. Standard input and output are
+    /// QEMU's control channel (QMP).
     pub fn command_for_snapshot(
         &self,
         guest: &Guest,
@@ -209,8 +213,8 @@ impl QemuMachine {
         command
     }
 
-    /// The command that starts it for a person: standard input and output are its console, with QEMU's
-    /// own commands behind Ctrl-A.
+    /// Returns the command that starts an interactive machine. Standard input and output are its
+    /// console; Ctrl-A opens QEMU's monitor.
     pub fn shell(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
         let mut command = self.bare(None);
         self.boots(&mut command, guest, first_filesystem, SHELL_WORDS);
@@ -360,14 +364,14 @@ fn speaks(command: &mut Command, channel: &str, console: &Path) {
         .args(["-serial", "chardev:console"]);
 }
 
-/// QEMU's own commands come from standard input, and its answers go to standard output.
+/// Makes standard input and output QEMU's control channel (QMP).
 fn takes_commands(command: &mut Command) {
     command
         .args(["-chardev", "stdio,id=commands,signal=off"])
         .args(["-mon", "chardev=commands,mode=control"]);
 }
 
-/// Memory that is a file of this machine's.
+/// Returns the argument for machine memory that is stored in a file.
 pub(crate) fn memory_backend_args(name: &str, file: &Path, size: &str) -> String {
     let path = escaped(file);
     format!("memory-backend-file,id={name},size={size},share=on,mem-path={path}")

@@ -15,7 +15,7 @@ const SEED: u64 = 1;
 pub struct MemoryDisk {
     /// Model of each disk.
     pub model: DiskModel,
-    /// The size of each, in whole MiB.
+    /// Size of each disk, in whole MiB.
     pub size: Bytes,
     /// Number of disks.
     pub count: u32,
@@ -53,7 +53,7 @@ impl MemoryDisk {
     }
 }
 
-/// Whether the kernel's own driver can stand for a disk.
+/// Returns true if the kernel's own driver can provide a disk of this model.
 pub fn null_blk_suffices(model: &DiskModel) -> bool {
     model.mechanism == Mechanism::Ideal
 }
@@ -87,7 +87,7 @@ impl GuestMemoryLayout {
     const LOW: u64 = 0xb000_0000;
     const LOW_OF_MORE: u64 = 2 << 30;
     const HIGH: u64 = 4 << 30;
-    /// The firmware keeps its tables at the end of the low memory.
+    /// Space at the end of the low memory, where the firmware stores its tables.
     const FIRMWARE: u64 = 16 << 20;
 
     /// Returns the layout for the kernel's memory and additional memory for disks.
@@ -125,7 +125,8 @@ impl GuestMemoryLayout {
         }
     }
 
-    /// The same for the kernel (`memmap=` of Documentation/admin-guide/kernel-parameters.txt).
+    /// Returns the layout as the kernel parameter `memmap=`
+    /// (Documentation/admin-guide/kernel-parameters.txt).
     pub fn memmap_parameter(&self) -> String {
         let words = self.reserved.iter();
         let words = words.filter(|(_, length)| *length > 0);
@@ -160,7 +161,7 @@ mod tests {
         let words = disk().module_parameters(Bytes::mib(512));
         let numbers = words.strip_prefix("parameters=").unwrap();
         let (numbers, rest) = numbers.split_once(' ').unwrap();
-        // A parameter of a module is 1024 characters long at most.
+        // A module parameter has at most 1024 characters.
         assert!(
             numbers.len() < 1000 && numbers.len() % 16 == 0,
             "{}",

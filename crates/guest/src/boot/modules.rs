@@ -20,7 +20,7 @@ const DIRECTORIES: [&str; 3] = ["kernel", "extra", "updates"];
 /// The modules of one kernel.
 #[derive(Clone, Debug)]
 pub struct Modules {
-    /// The kernel's release.
+    /// Kernel release.
     kernel: String,
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
@@ -29,7 +29,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The modules below a directory like `/lib/modules/6.1.0-1-amd64`, which may have a manifest.
+    /// Lists the modules below a directory such as `/lib/modules/6.1.0-1-amd64`, which may have a
+    /// manifest.
     pub fn in_directory(
         directory: &Path,
         manifest: Option<&Arc<Manifest>>,
@@ -73,17 +74,17 @@ impl Modules {
         Ok(())
     }
 
-    /// The kernel's release.
+    /// Returns the kernel release.
     pub fn kernel(&self) -> &str {
         &self.kernel
     }
 
-    /// Whether they are those of a package, which has all that its modules need.
+    /// Returns true if the modules are from a package, which contains all their dependencies.
     pub const fn are_complete(&self) -> bool {
         self.manifest.is_some()
     }
 
-    /// Whether the kernel has it, as a module or built in.
+    /// Returns true if the kernel has this module, built in or loadable.
     pub fn has(&self, name: &str) -> bool {
         let name = canonical(name);
         self.files.contains_key(&name) || self.built_in.contains(&name)
@@ -150,14 +151,15 @@ fn needs(module: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// `fs/ext4/ext4.ko`, also packed as `ext4.ko.xz`, is `ext4`.
+/// Returns the module name of a file: `fs/ext4/ext4.ko` is `ext4`, and so is the compressed
+/// `ext4.ko.xz`.
 fn name_of(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     let (name, packed) = file.split_once(".ko")?;
     (packed.is_empty() || packed.starts_with('.')).then(|| canonical(name))
 }
 
-/// Names are the same whether written with `-` or `_`.
+/// Replaces `-` by `_`. Module names can be written with either.
 fn canonical(name: &str) -> String {
     name.replace('-', "_")
 }

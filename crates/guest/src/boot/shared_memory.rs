@@ -14,10 +14,11 @@ use model::Bytes;
 
 use crate::boot::machine::memory_backend_args;
 
-/// The smallest card, so that most guests have one of the same size, and can be saved once for all.
+/// Minimum size of a card. Most guests then have a card of the same size and can share one
+/// snapshot.
 const MIN_CARD_SIZE: Bytes = Bytes::mib(64);
 
-/// A card: a file, which is as large as the card.
+/// Shared memory (card) that is backed by a file of the same size.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedMemoryFile<'a> {
     file: &'a Path,
@@ -37,10 +38,10 @@ impl<'a> SharedMemoryFile<'a> {
         Ok(Self { file, size })
     }
 
-    /// An empty card of the same size as another, in a file that is made.
+    /// Creates an empty card of the same size as another one, in a new file.
     ///
     /// # Errors
-    /// When that cannot be.
+    /// Returns an error if the file cannot be created.
     pub fn empty(file: &'a Path, like: &SharedMemoryFile<'_>) -> io::Result<Self> {
         let SharedMemoryFile { size, .. } = *like;
         File::create(file)?.set_len(size.0)?;

@@ -22,13 +22,14 @@ use crate::{GuestError, files};
 
 /// Lock file of the cache, which the building process locks. It is never removed.
 const LOCK: &str = "lock";
-/// How the names of places begin.
+/// Prefix of the names of build directories.
 const PARTIAL: &str = "partial-";
 /// Infix of the names used by earlier versions.
 const EARLIER_PARTIAL: &str = ".partial-";
 /// Interval between attempts to acquire a lock that another process holds.
 const PAUSE: Duration = Duration::from_millis(50);
-/// With less room than this, a filesystem is full: programs that fail for it remove what they had begun.
+/// A filesystem with less free space counts as full. The limit is not zero, because a program that
+/// fails on a full disk removes its partial files.
 const DISK_FULL_BELOW: Bytes = Bytes::mib(2);
 
 /// A temporary build directory.
@@ -55,7 +56,7 @@ impl BuildDir<'_> {
         say: &mut dyn FnMut(&str),
         make: impl FnOnce(&BuildDir<'_>, &mut dyn FnMut(&str)) -> Result<T, GuestError>,
     ) -> Result<T, GuestError> {
-        // Looked at while what is being made takes its room.
+        // Explains an error while the partial files still occupy their space.
         let explain = |error| explain(error, cache, need);
         let held = SafeDir::make(cache).map_err(|error| explain(error.into()))?;
         let lock = wait_for_lock(&held, stop, say).map_err(explain)?;
@@ -133,7 +134,7 @@ impl<'a> BuildDir<'a> {
     }
 }
 
-/// Removes what processes have left that were killed, unless one is at work now.
+/// Removes files of killed processes, unless a process is building in this cache.
 pub fn remove_stale(cache: &Path, stop: &AtomicBool) {
     // Without a lock file, no process has built in this cache.
     let file = File::open(cache.join(LOCK));
@@ -148,7 +149,7 @@ pub fn is_partial(name: &str) -> bool {
     name.starts_with(PARTIAL) || name.contains(EARLIER_PARTIAL)
 }
 
-/// Only for who has the lock.
+/// Removes partial builds. The caller must hold the lock.
 fn remove_partial(cache: &Path, stop: &AtomicBool) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let is_partial = is_partial(&entry.file_name().to_string_lossy());

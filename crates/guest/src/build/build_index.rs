@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::build::build_dir::BuildDir;
 use crate::{GuestError, files, hash};
 
-/// How the names of these files begin, and those of guests.
+/// Prefixes of the names of answer files and of guests.
 const ANSWER: &str = "answer-";
 const GUEST: &str = "guest-";
 
-/// The guest of a question.
+/// Guest that answers a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildIndexEntry {
-    /// The directory of the guest, in the cache.
+    /// Name of the guest's directory in the cache.
     pub guest: String,
-    /// The digest of its manifest.
+    /// Digest of the guest's manifest.
     pub manifest: String,
 }
 
@@ -25,7 +25,7 @@ pub fn guest_name(text: &str) -> String {
     format!("{GUEST}{}", hash::name(text.as_bytes()))
 }
 
-/// The file that answers a question.
+/// Returns the path of the file that answers a question.
 pub fn entry_path(question: &str, cache: &Path) -> PathBuf {
     cache.join(format!("{ANSWER}{}", hash::name(question.as_bytes())))
 }
@@ -44,7 +44,7 @@ impl BuildIndexEntry {
         (answer.text(file) == text).then_some(answer)
     }
 
-    /// Writes it, all at once.
+    /// Writes the entry atomically.
     pub fn write(&self, file: &Path, workshop: &BuildDir<'_>) -> Result<(), GuestError> {
         const PARTIAL: &str = "answer";
         files::write(&workshop.place(PARTIAL), self.text(file).as_bytes())?;
@@ -57,7 +57,7 @@ impl BuildIndexEntry {
         answers.find(|answer| answer.guest == guest)
     }
 
-    /// The question, the answer, and the digest of both.
+    /// Returns the text of the file: question, answer, and a digest of both.
     fn text(&self, file: &Path) -> String {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let text = format!("{name}\n{}\n{}\n", self.guest, self.manifest);

@@ -22,7 +22,7 @@ const LINKS: [&str; 2] = ["build", "source"];
 const RELEASE: &str = "include/generated/utsrelease.h";
 /// Files of a build tree that every build against it needs.
 const TOOLS: [&str; 2] = ["Makefile", "scripts/mod/modpost"];
-/// Settings from which follows what is built.
+/// Kernel settings that influence the build.
 const SETTINGS: [&str; 2] = [".config", "Module.symvers"];
 /// File with the digest of the module, in the same directory.
 const DIGEST: &str = "digest";
@@ -120,10 +120,11 @@ impl KernelHeaders {
     }
 }
 
-/// The driver built against these headers: its file in the cache. `kernel` is a name for the kernel and its modules.
+/// Returns the file in the cache of the driver for these headers, and builds the driver if
+/// necessary. `kernel` identifies the kernel and its modules.
 ///
 /// # Errors
-/// When `stop` rises, or the driver cannot be built or kept.
+/// Returns an error if `stop` becomes true, or if the driver cannot be built or stored.
 pub fn obtain(
     headers: &KernelHeaders,
     release: &str,
@@ -147,7 +148,7 @@ pub fn obtain(
     Ok(module)
 }
 
-/// A name for all that goes into the module.
+/// Returns a name that identifies all inputs of the module.
 fn name(headers: &KernelHeaders, kernel: &str) -> String {
     let settings = SETTINGS.map(|file| {
         let content = fs::read(headers.tree.join(file));

@@ -13,8 +13,8 @@ use crate::process_runner::ProcessRunner;
 /// Number of compiled files between two progress messages.
 const STEP: usize = 25;
 
-/// Builds all modules of a package that was unpacked in `tree`, and returns their files. `say` hears how far
-/// it is: it takes five minutes and more.
+/// Builds all modules of a package that was unpacked in `tree`, and returns their files. Reports
+/// progress through `say`, because a build takes five minutes or more.
 pub fn build(
     name: &str,
     tree: &Path,
@@ -85,7 +85,7 @@ fn modules(below: &Path, found: &mut Vec<PathBuf>) -> Result<(), GuestError> {
     for entry in fs::read_dir(below).map_err(GuestError::io("read", below))? {
         let entry = entry.map_err(GuestError::io("read", below))?;
         let path = entry.path();
-        // Links would lead in circles.
+        // Links could form a loop.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             modules(&path, found)?;
         } else if path.extension().is_some_and(|end| end == "ko") {

@@ -1,4 +1,4 @@
-//! The driver of disks in memory, which is built for a guest's kernel out of the crate `disk`.
+//! Driver for simulated disks in memory. It is built for a guest's kernel from the crate `simdisk`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{GuestError, files};
 
 /// Its module.
 pub const DRIVER: &str = "fsarena_disk";
-/// The kernel's own driver of disks in memory, which has no mechanism.
+/// The kernel's own driver for disks in memory, which does not simulate a mechanism.
 pub const NULL_BLK: &str = "null_blk";
 
 /// Disables BTF type information, which would need another program (pahole) and debug information.
@@ -22,7 +22,7 @@ pub fn description() -> String {
         .collect()
 }
 
-/// Builds it against a kernel's headers, in a directory that is made, and returns its file.
+/// Builds the driver against a kernel's headers in a new directory, and returns its file.
 pub fn build(headers: &Path, into: &Path, programs: &ProcessRunner) -> Result<PathBuf, GuestError> {
     files::create_directory(into)?;
     for (name, text) in simdisk::DRIVER_SOURCE {

@@ -1,5 +1,5 @@
-//! Reads programs, libraries and kernels as files (elf(5), 64 bits, little-endian): what they need, what of
-//! them is ever loaded, and whether QEMU can start one as a kernel.
+//! Reads programs, libraries and kernels as ELF files (elf(5), 64 bits, little-endian). Finds their
+//! dependencies, the parts that are loaded, and whether QEMU can start a kernel.
 
 use std::mem::offset_of;
 
@@ -13,9 +13,9 @@ type Segment = ProgramHeader64<LittleEndian>;
 /// Dependencies of a program or library.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ElfDependencies {
-    /// The path of its loader, without the slash it begins with.
+    /// Path of the loader, without the leading slash.
     pub loader: Option<String>,
-    /// Names of libraries.
+    /// Names of required libraries.
     pub libraries: Vec<String>,
 }
 
@@ -76,8 +76,8 @@ pub fn strip(file: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Whether a kernel names the place where QEMU enters it directly: a note of "Xen" of the kind
-/// PHYS32_ENTRY, as include/xen/interface/elfnote.h of the kernel describes it.
+/// Returns true if a kernel has an entry point for direct boot by QEMU. The entry point is a note
+/// of "Xen" of the type PHYS32_ENTRY (include/xen/interface/elfnote.h of the kernel).
 pub fn is_startable(kernel: &[u8]) -> bool {
     const KIND_AND_OWNER: [u8; 8] = *b"\x12\0\0\0Xen\0";
     is_elf(kernel)
@@ -86,7 +86,7 @@ pub fn is_startable(kernel: &[u8]) -> bool {
             .any(|bytes| bytes == KIND_AND_OWNER)
 }
 
-/// Whether it is an ELF file of the kind that is read here.
+/// Returns true for an ELF file with 64 bits, little-endian.
 pub fn is_elf(file: &[u8]) -> bool {
     file.starts_with(b"\x7fELF\x02\x01")
 }
@@ -109,7 +109,7 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
-    /// A program of this machine's that is linked with the library of C, as all but static ones are.
+    /// Returns a program of this machine that is dynamically linked with libc.
     fn program() -> Vec<u8> {
         fs::read("/usr/bin/env").unwrap()
     }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(strip(b"#!/bin/sh\n"), b"#!/bin/sh\n");
     }
 
-    /// This very test has names and line numbers in it, and runs without them.
+    /// This test executable contains symbols and line numbers, and runs without them.
     #[test]
     fn program_runs_without_its_unloaded_parts() {
         let whole = fs::read(std::env::current_exe().unwrap()).unwrap();
@@ -155,7 +155,7 @@ mod tests {
         assert!(listed.contains("a_program_runs_without"), "{listed}");
     }
 
-    /// A table and a segment at the end of all addresses, as a damaged file has them.
+    /// A table and a segment at the end of the address range, as in a damaged file.
     #[test]
     fn places_beyond_all_numbers_are_no_panic() {
         let mut file = b"\x7fELF\x02\x01\x01".to_vec();

@@ -96,7 +96,7 @@ fn taken(
     Guest::open(&directory, recipe, manifest).map(Some)
 }
 
-/// The making of a guest.
+/// A build of a guest.
 struct GuestBuild<'a> {
     recipe: &'a Recipe,
     cache: &'a Path,

@@ -1,7 +1,8 @@
-//! Cuts the kernel proper, an ELF file, out of the image that a boot loader loads. QEMU enters an ELF
-//! kernel directly (PVH), which takes half the time: an emulated processor need not unpack it.
+//! Extracts the kernel, an ELF file, from the image that a boot loader loads. QEMU boots an ELF
+//! kernel directly (PVH). This takes half the time, because the emulated processor does not have to
+//! decompress it.
 //!
-//! The image's header is that of Documentation/x86/boot.rst of the kernel.
+//! The header of the image is described in Documentation/x86/boot.rst of the kernel.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +12,8 @@ use crate::GuestError;
 use crate::build::elf;
 use crate::process_runner::ProcessRunner;
 
-/// Fields of the header: sectors of set-up code, a mark, version, where the packed kernel begins (from
-/// the end of the set-up code) and how long it is.
+/// Fields of the header: number of set-up sectors, magic number, version, offset of the compressed
+/// kernel (from the end of the set-up code) and its length.
 const SETUP_SECTORS: usize = 0x1f1;
 const MARK: (usize, &[u8]) = (0x202, b"HdrS");
 const PAYLOAD_OFFSET: usize = 0x248;
@@ -22,7 +23,7 @@ const SECTOR: usize = 512;
 /// unpacker.
 const LENGTH_FIELD: usize = 4;
 
-/// How packed data begin, the program that unpacks them and its package.
+/// Magic numbers of compressed data, each with the program that decompresses them and its package.
 const PACKERS: [(&[u8], &str, &str); 3] = [
     (b"\xfd7zXZ\0", "xz", "xz-utils"),
     (b"\x28\xb5\x2f\xfd", "zstd", "zstd"),
@@ -50,7 +51,7 @@ pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Gues
     }
 }
 
-/// The unpacked kernel.
+/// Returns the decompressed kernel of an image.
 pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     let wrong = |why| GuestError::Kernel {
@@ -66,7 +67,7 @@ pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Guest
     }
 }
 
-/// Unpacks what one of the packers has packed; `None` for anything else.
+/// Decompresses data. Returns `None` if the format is unknown.
 pub fn unpack(packed: &[u8], programs: &ProcessRunner) -> Result<Option<Vec<u8>>, GuestError> {
     let packer = PACKERS.iter().find(|(mark, ..)| packed.starts_with(mark));
     let Some((_, program, package)) = packer else {
@@ -85,7 +86,7 @@ pub fn payload(image: &[u8]) -> Option<&[u8]> {
         return None;
     }
     let sectors = match image[SETUP_SECTORS] {
-        // So old loaders want it.
+        // For backward compatibility, 0 means 4.
         0 => 4,
         sectors => usize::from(sectors),
     };
@@ -102,7 +103,7 @@ pub fn payload(image: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// A boot image with one sector of set-up code and this payload.
+    /// Returns a boot image with one sector of set-up code and this payload.
     fn image(payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0; 0x400];
         image[SETUP_SECTORS] = 1;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{GuestError, files, hash};
 
-/// The file, in the directory.
+/// Name of the manifest in its directory.
 const MANIFEST: &str = "manifest";
 const DIRECTORY: &str = "directory";
 const FILE: &str = "file";
@@ -22,15 +22,15 @@ const OTHER: &str = "other";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     directory: PathBuf,
-    /// By their paths in the directory.
-    entries: BTreeMap<String, Entry>,
+    /// Entries by path, relative to the directory.
+    entries: BTreeMap<String, ManifestEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct ManifestEntry {
     kind: String,
     size: u64,
-    /// The digest of a file, the target of a symbolic link.
+    /// Digest of a file, or target of a symbolic link.
     content: String,
 }
 
@@ -50,7 +50,7 @@ impl Manifest {
         })
     }
 
-    /// Writes it into its directory and returns its digest.
+    /// Writes the manifest into its directory and returns its digest.
     pub fn write(&self) -> Result<String, GuestError> {
         files::write(&self.directory.join(MANIFEST), self.text().as_bytes())?;
         Ok(self.digest())
@@ -61,10 +61,11 @@ impl Manifest {
         hash::sha256_hex(self.text().as_bytes())
     }
 
-    /// The manifest in a directory that has this digest.
+    /// Reads the manifest of a directory and checks the contents of the directory.
     ///
     /// # Errors
-    /// When it has another, or anything in the directory is not what it says.
+    /// Returns an error if the manifest does not have this digest, or if the contents of the
+    /// directory differ from the manifest.
     pub fn check(directory: &Path, digest: &str) -> Result<Self, GuestError> {
         let manifest = Self::read_listed(directory, digest)?;
         let checked = manifest.check_all();
@@ -78,7 +79,7 @@ impl Manifest {
     /// Returns an error if the manifest has another digest.
     pub fn read_listed(directory: &Path, digest: &str) -> Result<Self, GuestError> {
         let damaged = |what: String| damaged(directory, what);
-        // A link to one could lead anywhere.
+        // A link to a directory could point anywhere.
         if !fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir()) {
             return Err(damaged("it is no directory".to_owned()));
         }
@@ -91,10 +92,10 @@ impl Manifest {
         })
     }
 
-    /// Copies all that is listed, and the list, into a directory that is not there yet.
+    /// Copies all listed files and the manifest into a new directory.
     ///
     /// # Errors
-    /// When a file cannot be read or written, or is no longer what it was.
+    /// Returns an error if a file has changed, or cannot be read or written.
     pub fn copy(&self, to: &Path) -> Result<(), GuestError> {
         files::create_directory(to)?;
         // Each directory precedes its entries.
@@ -139,7 +140,7 @@ impl Manifest {
         entry.is_some_and(|entry| entry.kind == FILE)
     }
 
-    /// The names of files that must be in a directory.
+    /// Returns the names of files that a directory must contain.
     pub fn files_in(&self, directory: &Path) -> impl Iterator<Item = &str> {
         let within = format!("{}/", self.name(directory));
         let files = self.entries.iter().filter(|(_, entry)| entry.kind == FILE);
@@ -147,7 +148,7 @@ impl Manifest {
         names.filter(|name| !name.contains('/'))
     }
 
-    /// The names of directories that must be in a directory.
+    /// Returns the names of subdirectories that a directory must contain.
     pub fn directories_in(&self, directory: &Path) -> Vec<String> {
         let within = format!("{}/", self.name(directory));
         let directories = self
@@ -161,16 +162,16 @@ impl Manifest {
             .collect()
     }
 
-    /// The digest that a file must have.
+    /// Returns the expected digest of a file.
     pub fn digest_of(&self, path: &Path) -> Option<&str> {
         let entry = self.entries.get(&self.name(path))?;
         Some(&entry.content)
     }
 
-    /// Reads a file.
+    /// Reads a file and checks its content.
     ///
     /// # Errors
-    /// When it is not what it must be.
+    /// Returns an error if the file cannot be read or has changed.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, GuestError> {
         let name = self.name(path);
         let damaged = |what| damaged(&self.directory, what);
@@ -187,8 +188,8 @@ impl Manifest {
     }
 
     fn text(&self) -> String {
-        let line = |(name, entry): (&String, &Entry)| {
-            let Entry {
+        let line = |(name, entry): (&String, &ManifestEntry)| {
+            let ManifestEntry {
                 kind,
                 size,
                 content,
@@ -199,7 +200,7 @@ impl Manifest {
     }
 }
 
-impl Entry {
+impl ManifestEntry {
     fn of(path: &Path, metadata: &Metadata) -> io::Result<Self> {
         let kind = metadata.file_type();
         let (kind, size, content) = if kind.is_dir() {
@@ -220,22 +221,22 @@ impl Entry {
         })
     }
 
-    /// Whether it may be the same as one whose content was not looked at yet.
+    /// Returns true if this entry may equal one whose content has not been read yet.
     fn looks_like(&self, other: &Self) -> bool {
         (&self.kind, self.size) == (&other.kind, other.size)
             && (self.kind == FILE || self.content == other.content)
     }
 }
 
-/// Everything in a directory but the manifest; of files not yet their contents.
-fn look(directory: &Path) -> io::Result<BTreeMap<String, Entry>> {
+/// Lists everything in a directory except the manifest, without the digests of files.
+fn look(directory: &Path) -> io::Result<BTreeMap<String, ManifestEntry>> {
     let mut entries = BTreeMap::new();
     let mut left = vec![PathBuf::new()];
     while let Some(below) = left.pop() {
         for found in fs::read_dir(directory.join(&below))? {
             let found = found?;
             let name = below.join(found.file_name());
-            let entry = Entry::of(&found.path(), &found.metadata()?)?;
+            let entry = ManifestEntry::of(&found.path(), &found.metadata()?)?;
             if entry.kind == DIRECTORY {
                 left.push(name.clone());
             }
@@ -246,10 +247,10 @@ fn look(directory: &Path) -> io::Result<BTreeMap<String, Entry>> {
     Ok(entries)
 }
 
-/// The digests that files have now, by their names.
+/// Computes the current digests of the files, by name.
 fn digests(
     directory: &Path,
-    entries: &BTreeMap<String, Entry>,
+    entries: &BTreeMap<String, ManifestEntry>,
 ) -> impl Iterator<Item = (String, io::Result<String>)> + use<> {
     let files = entries.iter().filter(|(_, entry)| entry.kind == FILE);
     let names: Vec<String> = files.map(|(name, _)| name.clone()).collect();
@@ -257,11 +258,11 @@ fn digests(
     names.into_iter().zip(hash::sha256_files(&paths))
 }
 
-fn parse(text: &[u8]) -> Option<BTreeMap<String, Entry>> {
+fn parse(text: &[u8]) -> Option<BTreeMap<String, ManifestEntry>> {
     let lines = str::from_utf8(text).ok()?.lines();
     let entry = |line: &str| {
         let mut fields = line.splitn(4, '\t');
-        let entry = Entry {
+        let entry = ManifestEntry {
             kind: fields.next()?.to_owned(),
             size: fields.next()?.parse().ok()?,
             content: fields.next()?.to_owned(),
@@ -271,7 +272,7 @@ fn parse(text: &[u8]) -> Option<BTreeMap<String, Entry>> {
     lines.map(entry).collect()
 }
 
-/// For `map_err`: what is wrong with something in a directory.
+/// Returns an error about damage in a directory, for `map_err`.
 pub fn damaged(directory: &Path, what: String) -> GuestError {
     GuestError::Damaged {
         directory: directory.to_owned(),
@@ -300,7 +301,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A directory with its manifest, and the digest of that.
+    /// Creates a directory with its manifest, and returns both with the digest of the manifest.
     fn directory() -> (TempDir, String) {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);

@@ -10,14 +10,15 @@ use crate::build::manifest::Manifest;
 use crate::build::packages::{Apt, Release};
 use crate::{GuestError, files};
 
-/// Programs for HFS are in non-free, the source of OpenZFS in contrib.
+/// Components of the Debian archive. Programs for HFS are in non-free, the source of OpenZFS is in
+/// contrib.
 const COMPONENTS: &str = "main contrib non-free";
 /// Debian's keys, used if this machine's apt has no key configured.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Which lists such an apt has.
+/// Kinds of package lists that an apt configuration loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AptListKind {
-    /// Of packages that can be installed.
+    /// Lists of installable packages.
     Packages,
     /// Lists of source packages.
     Sources,
@@ -32,7 +33,7 @@ impl AptListKind {
         }
     }
 
-    /// The type of an entry (sources.list(5)).
+    /// Returns the type of an entry in sources.list(5).
     const fn entry(self) -> &'static str {
         match self {
             Self::Packages => "deb",
@@ -98,7 +99,7 @@ fn settings(directory: &Path) -> Vec<String> {
     ]
 }
 
-/// A line for each release (sources.list(5)).
+/// Returns one line of sources.list(5) for each release.
 fn sources(
     kind: AptListKind,
     releases: &BTreeSet<Release>,
@@ -111,7 +112,8 @@ fn sources(
         format!("{entry} {signed}{uri} {release} {COMPONENTS}\n")
     };
     let Some(mirror) = mirror else {
-        // apt takes the first that has a version: the archive itself has every file, and its updates may have lost some.
+        // apt uses the first release that has a version. The archive itself has every file, but the
+        // updates may have lost some.
         let mut releases: Vec<&Release> = releases.iter().collect();
         releases.sort_by_key(|release| release.name.contains('-'));
         return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());

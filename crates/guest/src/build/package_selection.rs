@@ -11,9 +11,9 @@ use crate::build::rebuild::{self, Rebuild};
 use crate::build::recipe::DkmsPackage;
 use crate::{GuestError, Recipe};
 
-/// Changes when what is made of the same packages changes.
+/// Version of the build process. It changes whenever the same packages result in a different guest.
 const VERSION: u32 = 6;
-/// One static program that is `mount`, `umount`, `sh` and others.
+/// Package with one static program that provides `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
 
 /// Returns the complete request as text. This text and apt's answers determine the guest.
@@ -27,17 +27,17 @@ pub fn request_text(recipe: &Recipe) -> String {
 pub struct PackageSelection<'a> {
     /// The apt that downloads them.
     pub apt: Apt<'a>,
-    /// The package of the kernel.
+    /// Package of the kernel.
     pub kernel: String,
-    /// Packages of its headers.
+    /// Packages of the kernel headers.
     pub headers: Vec<String>,
     /// Package of the kernel source, if it is needed.
     pub source: Option<String>,
-    /// Modules that are built of it.
+    /// Modules to build from the kernel source.
     pub rebuilds: Vec<&'static Rebuild>,
-    /// Packages of programs, with all that they depend on.
+    /// Packages of programs, with all their dependencies.
     pub programs: Vec<String>,
-    /// Drivers that come as source, each with the packages of its programs.
+    /// Drivers distributed as source, each with the packages of its programs.
     pub add_ons: Vec<(DkmsPackage, Vec<String>)>,
     /// All packages, with the versions that apt would download.
     pub packages: Vec<Package>,
@@ -159,7 +159,7 @@ fn choose<'a>(
     }
 }
 
-/// All packages that a recipe names.
+/// Returns the names of all packages in a recipe.
 fn named(recipe: &Recipe) -> impl Iterator<Item = &str> {
     let of_add_ons = recipe.add_ons.iter();
     let of_add_ons = of_add_ons.flat_map(|add_on| add_on.packages.iter().chain([&add_on.source]));
@@ -214,12 +214,13 @@ fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
     Ok(needed.chain([headers.clone()]).collect())
 }
 
-/// `linux-image-6.1.0-1-amd64` is the kernel `6.1.0-1-amd64`.
+/// Returns the release of a kernel package: `linux-image-6.1.0-1-amd64` contains `6.1.0-1-amd64`.
 fn release_of(kernel: &str) -> &str {
     kernel.strip_prefix("linux-image-").unwrap_or(kernel)
 }
 
-/// The source of `linux-image-6.1.0-1-amd64` is `linux-source-6.1`.
+/// Returns the source package of a kernel package: `linux-source-6.1` for
+/// `linux-image-6.1.0-1-amd64`.
 fn source_of(kernel: &str) -> String {
     let numbers: Vec<&str> = release_of(kernel).split('.').take(2).collect();
     format!("linux-source-{}", numbers.join("."))
@@ -231,7 +232,7 @@ mod tests {
     use crate::process_runner::ProcessRunner;
     use std::sync::LazyLock;
 
-    /// Programs that are never run.
+    /// A runner for tests that never run a program.
     static NONE: LazyLock<ProcessRunner> = LazyLock::new(ProcessRunner::default);
 
     fn order(digest: &str) -> PackageSelection<'static> {

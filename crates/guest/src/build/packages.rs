@@ -18,7 +18,7 @@ const FLAVOUR: &str = "-amd64";
 /// A package file that apt can download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// The name of its file, with version and architecture.
+    /// File name of the package, with version and architecture.
     pub file: String,
     /// Expected digest, in apt's notation: `SHA256:…`.
     pub digest: String,
@@ -57,7 +57,7 @@ pub fn complete_packages<'a>(
     )
 }
 
-/// A release on a mirror, as apt's settings name it.
+/// A release on a mirror, as in apt's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// Address of the mirror.
@@ -82,7 +82,7 @@ impl<'a> Apt<'a> {
         }
     }
 
-    /// One with these settings (apt.conf(5)) over those of the machine.
+    /// Creates an apt with these settings (apt.conf(5)), which override those of the machine.
     pub fn with(programs: &'a ProcessRunner, settings: &[String]) -> Self {
         let words = settings
             .iter()
@@ -103,13 +103,13 @@ impl<'a> Apt<'a> {
         self.programs.run(command, "apt")
     }
 
-    /// Asks the mirrors what they have.
+    /// Updates the package lists from the mirrors.
     pub fn update(&self) -> Result<(), GuestError> {
         let mut command = self.call("apt-get");
         self.run(command.args(["update", "--quiet=2"])).map(drop)
     }
 
-    /// The releases of Debian that it is set to.
+    /// Returns the configured releases of Debian.
     pub fn releases(&self) -> Result<BTreeSet<Release>, GuestError> {
         const FORMAT: &str = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)";
         let mut command = self.call("apt-get");
@@ -121,7 +121,8 @@ impl<'a> Apt<'a> {
             .collect())
     }
 
-    /// The package of a kernel of this release (`6.12`, `6.1.0-50`), of several the newest that has headers.
+    /// Returns the package of a kernel of this release (`6.12`, `6.1.0-50`). If several match,
+    /// returns the newest one with headers.
     pub fn kernel(&self, release: &str) -> Result<String, GuestError> {
         let text = self.run(self.call("apt-cache").arg("pkgnames"))?;
         let kernels = with_headers(&text);
@@ -138,7 +139,7 @@ impl<'a> Apt<'a> {
         )))
     }
 
-    /// The package of the newest kernel that the release has.
+    /// Returns the package of the newest kernel in the release.
     pub fn newest_kernel(&self) -> Result<String, GuestError> {
         const NEWEST: &str = "linux-image-amd64";
         let needed = self.depends(NEWEST)?;
@@ -175,7 +176,8 @@ impl<'a> Apt<'a> {
             .collect())
     }
 
-    /// Packages with all that they depend on, as apt would install them on a machine that has nothing.
+    /// Returns these packages and all their dependencies, as apt would install them on an empty
+    /// machine.
     pub fn with_dependencies(&self, names: &[&str]) -> Result<Vec<String>, GuestError> {
         let mut command = self.call("apt-get");
         command
@@ -207,7 +209,7 @@ impl<'a> Apt<'a> {
         }
     }
 
-    /// The files that a source package is made of.
+    /// Returns the files of a source package.
     pub fn files_of_source(&self, name: &str) -> Result<Vec<Package>, GuestError> {
         let mut command = self.call("apt-get");
         command
@@ -217,7 +219,7 @@ impl<'a> Apt<'a> {
         Ok(text.lines().filter_map(parse).collect())
     }
 
-    /// Brings all of them into a directory; apt checks signatures and digests.
+    /// Downloads all files of a source package into a directory. apt checks signatures and digests.
     pub fn download_source(&self, name: &str, into: &Path) -> Result<(), GuestError> {
         let mut command = self.call("apt-get");
         command
@@ -239,7 +241,7 @@ impl<'a> Apt<'a> {
         const STEP: usize = 10;
         let lies_there = |package: &&Package| into.join(&package.file).exists();
         let missing = packages.len() - packages.iter().filter(lies_there).count();
-        // As root, apt would download as a user who cannot write here.
+        // If apt runs as root, it would switch to a user that cannot write here.
         let sandbox = ["-o", "APT::Sandbox::User=root"];
         let mut command = self.call("apt-get");
         command.current_dir(into).args(["download", "--quiet"]);
@@ -270,15 +272,15 @@ fn with_headers(names: &str) -> Vec<&str> {
     let mut kernels: Vec<&str> = names.lines().filter_map(release).collect();
     kernels.retain(|release| {
         let headers = format!("linux-headers-{release}{FLAVOUR}");
-        // A package with two numbers stands for the newest one.
+        // A package with two numbers is a metapackage for the newest kernel.
         is_release(release) && numbers(release).len() > 2 && all.contains(headers.as_str())
     });
     kernels.sort_by_key(|release| numbers(release));
     kernels
 }
 
-/// Whether a text can be the release of one of Debian's kernels, or how one begins: `6.12`, `6.12.117+deb12`,
-/// `6.1.0-50`. Others are builds for clouds or with other schedulers.
+/// Returns true if a text is a release of a Debian kernel, or a prefix of one: `6.12`,
+/// `6.12.117+deb12`, `6.1.0-50`. Other names belong to builds for clouds or with other schedulers.
 pub fn is_release(text: &str) -> bool {
     let plain = text.replacen("+deb", "", 1);
     let is_plain = plain
@@ -287,28 +289,30 @@ pub fn is_release(text: &str) -> bool {
     is_plain && plain.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Looks whether this machine's apt has a kernel of this release, with its headers.
+/// Checks that apt on this machine has a kernel of this release, with its headers.
 ///
 /// # Errors
-/// When it has none; when apt is not there, or `stop` rises.
+/// Returns an error if apt has no such kernel, if apt is missing, or if `stop` becomes true.
 pub fn require_debian_kernel(release: &str, stop: &Arc<AtomicBool>) -> Result<(), GuestError> {
     let programs = ProcessRunner::new(stop)?;
     Apt::system(&programs).kernel(release).map(drop)
 }
 
-/// The numbers of a release, by which releases are ordered.
+/// Returns the numbers in a release, for sorting.
 fn numbers(release: &str) -> Vec<u64> {
     let parts = release.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Whether a kernel is of a release: `6.1.0-50` is of `6.1.0-50` and of `6.1`, `6.12.117` is not.
+/// Returns true if a kernel belongs to a release: `6.1.0-50` belongs to `6.1.0-50` and to `6.1`,
+/// `6.12.117` does not.
 fn is_of(kernel: &str, release: &str) -> bool {
     let rest = kernel.strip_prefix(release);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// `Get:7 http://mirror/debian bookworm/main amd64 makefs amd64 20190105-3 [55.0 kB]`: name and size.
+/// Extracts name and size from a progress line: `Get:7 http://mirror/debian bookworm/main amd64
+/// makefs amd64 20190105-3 [55.0 kB]`.
 fn being_brought(line: &str) -> Option<String> {
     let mut words = line.strip_prefix("Get:")?.split(' ');
     let name = words.nth(4)?;
@@ -316,7 +320,7 @@ fn being_brought(line: &str) -> Option<String> {
     Some(format!("{name} ({})", size.trim_end_matches(']')))
 }
 
-/// `Debian|http://mirror/debian/|bookworm`; other origins are none of Debian's.
+/// Parses `Debian|http://mirror/debian/|bookworm`. Returns `None` for origins other than Debian.
 fn release(line: &str) -> Option<Release> {
     let mut fields = line.split('|');
     let (origin, uri, name) = (fields.next()?, fields.next()?, fields.next()?);
@@ -326,7 +330,7 @@ fn release(line: &str) -> Option<Release> {
     })
 }
 
-/// `'URI' FILE SIZE DIGEST`; where apt lists what it would install, the digest may be missing.
+/// Parses `'URI' FILE SIZE DIGEST`. The digest may be missing if apt lists what it would install.
 fn parse(line: &str) -> Option<Package> {
     let mut words = line.split(' ');
     let uri = words.next()?;
@@ -348,7 +352,7 @@ pub fn unpack(
     let mut open = Command::new("dpkg-deb");
     open.arg("--fsys-tarfile").arg(package);
     let mut take = Command::new("tar");
-    // A directory that another package has made a link to one stays that.
+    // Keeps a link to a directory if another package has replaced the directory by a link.
     take.args(["--extract", "--no-same-owner", "--keep-directory-symlink"])
         .args(left_out.iter().map(|path| format!("--exclude={path}")))
         .arg("--directory")
@@ -362,7 +366,7 @@ pub fn unpack(
     }
 }
 
-/// The one file in a directory whose name begins so.
+/// Returns the only file in a directory whose name has this prefix.
 pub fn single_file(directory: &Path, prefix: &str) -> Result<PathBuf, GuestError> {
     let entries = fs::read_dir(directory).map_err(GuestError::io("read", directory))?;
     let fits = |path: &PathBuf| {

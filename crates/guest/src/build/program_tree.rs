@@ -1,5 +1,5 @@
-//! Programs for a guest: those that a filesystem needs, with the libraries and settings that they need, out
-//! of a tree of unpacked packages.
+//! Programs for a guest, taken from a tree of unpacked packages with the required libraries and
+//! settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,18 +15,18 @@ const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
 const LIBRARIES: [&str; 7] = [
     "lib/x86_64-linux-gnu",
     "usr/lib/x86_64-linux-gnu",
-    // Of Ceph, whose own libraries look there for others (RUNPATH); fio is linked with them.
+    // Directory of Ceph, whose libraries look for others there (RUNPATH). fio is linked with them.
     "usr/lib/x86_64-linux-gnu/ceph",
     "lib64",
     "usr/lib64",
     "lib",
     "usr/lib",
 ];
-/// Where programs have their settings, and how the names of such files end.
+/// Directories of program settings, and the suffixes of such files.
 const SETTINGS: [(&str, &str); 2] = [("etc", ".conf"), ("etc/zfs", "rc")];
-/// The library of C loads it when a thread ends, and no program names it.
+/// Library that libc loads when a thread ends, although no program lists it.
 const DLOPENED_LIBRARY: &str = "libgcc_s.so.1";
-/// More links than any path has.
+/// Maximum number of links in a path.
 const MAX_LINKS: u32 = 16;
 
 /// A missing dependency of a program.
@@ -34,9 +34,9 @@ const MAX_LINKS: u32 = 16;
 pub struct MissingLibrary {
     /// The program.
     pub program: String,
-    /// The loader, by its path, or a library.
+    /// Path of the loader, or name of a library.
     pub path: String,
-    /// The file of the tree that names it: the program, or a library that it needs.
+    /// File of the tree that needs it: the program, or one of its libraries.
     pub needed_by: String,
 }
 
@@ -50,7 +50,7 @@ pub struct ProgramTree {
 }
 
 impl ProgramTree {
-    /// The tree below a directory, which may have a manifest.
+    /// Opens the tree below a directory, which may have a manifest.
     pub fn in_directory(root: &Path, manifest: Option<&Arc<Manifest>>) -> Self {
         Self {
             root: root.to_owned(),
@@ -75,7 +75,7 @@ impl ProgramTree {
         Ok(files)
     }
 
-    /// Adds files by their paths, and the loader and the libraries that they need.
+    /// Adds files by path, with the loader and the libraries that they need.
     fn load(
         &self,
         mut wanted: Vec<String>,
@@ -225,7 +225,7 @@ impl ProgramTree {
         fs::read(&file).map_err(GuestError::io("read", &file))
     }
 
-    /// The path, within the tree, of a file in one of some directories.
+    /// Finds a file in several directories and returns its path in the tree.
     fn find(&self, directories: &[&str], name: &str) -> Option<String> {
         let mut paths = directories.iter().map(|d| format!("{d}/{name}"));
         paths.find(|path| self.is_file(path))
@@ -292,7 +292,7 @@ mod tests {
         );
     }
 
-    /// A program of this machine's that is linked with the library of C, as all but static ones are.
+    /// Returns a program of this machine that is dynamically linked with libc.
     fn program() -> Vec<u8> {
         fs::read("/usr/bin/env").unwrap()
     }
@@ -332,7 +332,8 @@ mod tests {
         assert_eq!(files["lib64/ld-linux-x86-64.so.2"], b"loader");
     }
 
-    /// A tree whose `lib64` is a link of the root, which was not brought, was called ready.
+    /// Regression test: `lib64` was a link in the root directory that was not copied, and the tree
+    /// still counted as complete.
     #[test]
     fn program_that_cannot_start_is_reported_with_its_missing_file() {
         let directory = tempfile::tempdir().unwrap();
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(missing(), of_program("/lib64/ld-linux-x86-64.so.2"));
         symlink("usr/lib64", root.join("lib64")).unwrap();
         assert_eq!(missing(), of_program("libc.so.6"));
-        // A library of this machine's that needs another one, which is not there.
+        // A library of this machine that needs another one, which is missing.
         let library = root.join("usr/lib/x86_64-linux-gnu/libc.so.6");
         fs::copy("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", &library).unwrap();
         let [(program, what, needed_by)] = &missing()[..] else {

@@ -23,9 +23,9 @@ pub struct Rebuild {
     pub source: &'static str,
     /// True if the distribution's module is preferred when it exists.
     pub only_if_missing: bool,
-    /// Settings of the kernel's configuration that differ, for make.
+    /// Changed settings of the kernel configuration, for make.
     settings: &'static [&'static str],
-    /// The same for the compiler, where the source asks for them.
+    /// Changed settings for the compiler, if the source tests for them.
     definitions: &'static [&'static str],
     edits: &'static [SourcePatch],
 }
@@ -42,15 +42,16 @@ struct SourcePatch {
 
 /// All modules that can be rebuilt.
 static REBUILDS: [Rebuild; 3] = [
-    // Debian's has no writing (CONFIG_UFS_FS_WRITE) and mounts read-only without a word.
+    // Debian's module is built without write support (CONFIG_UFS_FS_WRITE) and mounts read-only
+    // without an error.
     Rebuild {
         module: "ufs",
         source: "fs/ufs",
         only_if_missing: false,
         settings: &["CONFIG_UFS_FS=m", "CONFIG_UFS_FS_WRITE=y"],
         definitions: &["CONFIG_UFS_FS_WRITE"],
-        // It looks for the superblock of UFS2 at 65536 only; makefs puts it at 8192 unless blocks are
-        // large. So it looks there, too, before it gives up.
+        // The driver looks for the superblock of UFS2 at 65536 only. makefs writes it at 8192
+        // unless blocks are large, so the patch adds this offset.
         edits: &[SourcePatch {
             file: "super.c",
             stands: "\tif (!silent)\n\t\tpr_err(\"%s(): bad magic number\\n\", __func__);\n",
@@ -95,7 +96,7 @@ static REBUILDS: [Rebuild; 3] = [
     },
 ];
 
-/// Those among some modules.
+/// Returns the rebuilds that some modules need.
 pub fn required_by(modules: &[String]) -> Vec<&'static Rebuild> {
     let rebuilds = REBUILDS.iter();
     rebuilds
@@ -110,7 +111,7 @@ pub fn description(rebuilds: &[&Rebuild]) -> String {
     lines.collect()
 }
 
-/// The compiler, as it calls itself.
+/// Returns the name and version that the compiler reports.
 pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
     programs.run(Command::new("make").arg("--version"), "make")?;
     let text = programs.run(Command::new("gcc").arg("--version"), "gcc")?;
@@ -179,7 +180,7 @@ pub fn build(
     Ok(source.join(format!("{}.ko", rebuild.module)))
 }
 
-/// Builds the modules of a directory against a kernel's headers.
+/// Builds the modules in a directory against a kernel's headers.
 pub fn make_module(
     headers: &Path,
     source: &Path,
@@ -188,7 +189,7 @@ pub fn make_module(
     programs: &ProcessRunner,
 ) -> Result<(), GuestError> {
     let mut flags = vec![
-        // Names for debuggers hold paths, and take most of the time.
+        // Debug information contains paths, and takes most of the build time.
         "-g0".to_owned(),
         format!("-ffile-prefix-map={}=.", source.display()),
     ];
@@ -210,7 +211,7 @@ pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A program with nothing in its environment that could change what it builds.
+/// Returns a command without environment variables that could influence a build.
 pub fn clean_command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -313,7 +314,7 @@ mod tests {
         for link in ["scripts", "tools"] {
             assert!(headers.join(link).is_dir(), "{link}");
         }
-        // Once more changes nothing.
+        // A second run changes nothing.
         fix_header_paths(tree, "6.1.0-1-amd64").unwrap();
         assert_eq!(fs::read_to_string(&makefile).unwrap(), text);
     }

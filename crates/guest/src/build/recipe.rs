@@ -11,10 +11,10 @@ pub struct Recipe {
     pub programs: Vec<String>,
     /// Files of packages that programs of suites read ([`Programs::files`]).
     pub files: Vec<String>,
-    /// Sets of packages, each brought with all that it depends on; those that apt does not know are left
-    /// out.
+    /// Sets of packages, each downloaded with all its dependencies. Packages that apt does not know
+    /// are omitted.
     pub packages: Vec<Vec<String>>,
-    /// Filesystems whose drivers are built of a package of their source.
+    /// Filesystems whose drivers are built from source packages.
     pub add_ons: Vec<DkmsPackage>,
     /// Release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are used unchanged. If
     /// `None`, the newest kernel of the distribution is used.
@@ -29,13 +29,13 @@ pub struct Recipe {
 pub struct DkmsPackage {
     /// The filesystem.
     pub name: String,
-    /// The modules that are built.
+    /// Modules to build.
     pub modules: Vec<String>,
     /// Its programs.
     pub programs: Vec<String>,
-    /// The package with the source.
+    /// Package with the source of the driver.
     pub source: String,
-    /// Packages that bring the programs.
+    /// Packages that contain the programs.
     pub packages: Vec<String>,
 }
 

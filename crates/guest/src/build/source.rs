@@ -55,7 +55,8 @@ mod tests {
     use std::fs;
     use std::process::Stdio;
 
-    /// A package as Debian makes that of the kernel's source, with these files in its archive.
+    /// Creates a package like Debian's package of the kernel source, with these files in its
+    /// archive.
     fn package(directory: &Path, files: &[&str]) -> std::path::PathBuf {
         let tree = directory.join("tree");
         let source = directory.join("linux-source-6.1");

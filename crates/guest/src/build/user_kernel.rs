@@ -20,14 +20,15 @@ use crate::{GuestError, files, hash};
 /// Files that the user supplies, all optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserKernel {
-    /// A kernel: `bzImage`, or an ELF file built with CONFIG_PVH.
+    /// Kernel file: `bzImage`, or an ELF file built with CONFIG_PVH.
     pub kernel: Option<PathBuf>,
     /// Modules of the kernel: a directory such as `/lib/modules/6.12.0`, or the value of
     /// INSTALL_MOD_PATH.
     pub modules: Option<PathBuf>,
-    /// Where the kernel was built, or where packages of its headers were unpacked, if its modules do not lead there.
+    /// Build directory of the kernel or unpacked header packages. Only needed if the modules do not
+    /// link to them.
     pub headers: Option<PathBuf>,
-    /// A directory laid out as a root filesystem, in which programs are looked for first.
+    /// Directory with the layout of a root filesystem. It is searched first for programs.
     pub rootfs: Option<PathBuf>,
 }
 
@@ -47,7 +48,7 @@ impl UserKernel {
         Ok(())
     }
 
-    /// The kernel and the directory of its modules.
+    /// Returns the kernel and the directory of its modules.
     pub(crate) fn kernel(&self) -> Result<Option<(&Path, PathBuf)>, GuestError> {
         match (&self.kernel, &self.modules) {
             (None, None) => Ok(None),
@@ -59,7 +60,8 @@ impl UserKernel {
         }
     }
 
-    /// A name for kernel and modules: the former by its content, the latter by their sizes and times.
+    /// Returns a name that identifies the kernel by its content and the modules by their sizes and
+    /// times.
     pub(crate) fn kernel_name(&self, modules: &Path) -> Result<String, GuestError> {
         let image = self.kernel.as_deref().unwrap_or(Path::new(""));
         let mut content = fs::read(image).map_err(GuestError::io("read", image))?;
@@ -67,7 +69,8 @@ impl UserKernel {
         Ok(hash::name(&content))
     }
 
-    /// A name for programs, by sizes and times of the files in the places where they are looked for.
+    /// Returns a name that identifies the programs by sizes and times of the files in the searched
+    /// directories.
     pub(crate) fn rootfs_name(&self, rootfs: &Path) -> String {
         const PLACES: [&str; 6] = ["bin", "etc", "lib", "sbin", "usr", "lib64"];
         let files = PLACES.iter().map(|place| all_files(&rootfs.join(place)));
@@ -101,7 +104,7 @@ impl UserKernel {
         }
     }
 
-    /// The kernel as a file that QEMU starts, in the cache.
+    /// Returns the kernel as a file in the cache that QEMU can start.
     pub(crate) fn startable(
         image: &Path,
         cache: &Path,
@@ -134,7 +137,8 @@ impl UserKernel {
     }
 }
 
-/// The directory that holds `kernel/`, given it or the one in which modules were installed.
+/// Returns the directory that contains `kernel/`: the given one, or the one below it that `make
+/// modules_install` created.
 fn modules_in(given: &Path) -> Result<PathBuf, GuestError> {
     let given = given
         .canonicalize()
@@ -152,7 +156,7 @@ fn modules_in(given: &Path) -> Result<PathBuf, GuestError> {
     single_file(&installed, "")
 }
 
-/// All files below a directory with sizes and times of change.
+/// Lists all files below a directory with sizes and modification times.
 fn all_files(directory: &Path) -> String {
     let mut text = hash::directory_hash(directory);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

@@ -32,21 +32,21 @@ pub const RESULTS: [(&str, &str, Metric); 12] = [
     ("bonnie-files", "delete-random", Metric::Rate),
 ];
 
-/// How the line of headings begins, from 1.93 on and in 1.03.
+/// First columns of the heading line, from version 1.93 on and in version 1.03.
 const HEADINGS: [[&str; 2]; 2] = [["format_version", "bonnie_version"], ["name", "file_size"]];
 
-/// Where the columns of a version are.
-struct Layout {
+/// Column positions of a version.
+struct BonnieLayout {
     name: usize,
-    /// The first rate of a file.
+    /// The first rate of the tests on one large file.
     file: usize,
-    /// The first rate of many files.
+    /// The first rate of the tests on many files.
     files: usize,
     latency: Option<usize>,
     columns: usize,
 }
 
-const VERSION_1_03: Layout = Layout {
+const VERSION_1_03: BonnieLayout = BonnieLayout {
     name: 0,
     file: 2,
     files: 15,
@@ -54,25 +54,25 @@ const VERSION_1_03: Layout = Layout {
     columns: 27,
 };
 
-fn layout(columns: &[&str]) -> Option<Layout> {
+fn layout(columns: &[&str]) -> Option<BonnieLayout> {
     let version: Option<u32> = columns[0].strip_prefix("1.").and_then(|v| v.parse().ok());
     match version {
-        // Without a file (-s 0), 1.96 leaves a column out.
-        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => Some(Layout {
+        // Without a file (-s 0), version 1.96 omits a column.
+        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => Some(BonnieLayout {
             name: 2,
             file: 6,
             files: 23,
             latency: Some(35),
             columns: 47,
         }),
-        Some(93..=97) => Some(Layout {
+        Some(93..=97) => Some(BonnieLayout {
             name: 2,
             file: 7,
             files: 24,
             latency: Some(36),
             columns: 48,
         }),
-        Some(98..=99) => Some(Layout {
+        Some(98..=99) => Some(BonnieLayout {
             name: 2,
             file: 9,
             files: 26,
@@ -84,12 +84,12 @@ fn layout(columns: &[&str]) -> Option<Layout> {
     }
 }
 
-/// Whether a line is one of these.
+/// Returns true if a line is a result of bonnie++.
 pub fn is_result(line: &str) -> bool {
     let columns: Vec<&str> = line.trim_end().split(',').collect();
     let is_version = |text: &str| text.starts_with("1.9") || text.starts_with("2.");
     match layout(&columns) {
-        Some(Layout { name: 0, .. }) => {
+        Some(BonnieLayout { name: 0, .. }) => {
             columns.len() == VERSION_1_03.columns && is_size(columns[1])
         }
         Some(_) => columns.len() > 30 && is_version(columns[1]),
@@ -115,7 +115,7 @@ fn is_size(column: &str) -> bool {
     digits.parse::<u64>().is_ok()
 }
 
-/// Reads every line of it; others are what bonnie++ shows people.
+/// Reads every CSV line. Other lines are bonnie++'s human-readable output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Bonnie, "bonnie++", naming);
     for (line, text) in lines(bytes)? {
@@ -144,7 +144,7 @@ fn result(
     gathering: &mut CampaignBuilder<'_>,
     line: usize,
     columns: &[&str],
-    layout: &Layout,
+    layout: &BonnieLayout,
 ) -> Result<(), ImportError> {
     if columns.len() != layout.columns {
         let what = format!(
@@ -199,7 +199,7 @@ fn result(
 }
 
 /// Formats the parameters of a test that its line contains.
-fn parameters(test: &str, columns: &[&str], layout: &Layout) -> String {
+fn parameters(test: &str, columns: &[&str], layout: &BonnieLayout) -> String {
     const FILE: [&str; 4] = ["size", "chunk", "seeks", "seekers"];
     const FILES: [&str; 5] = [
         "1024s of files",

@@ -12,13 +12,13 @@ use crate::parse::number::{number, split_unit};
 use crate::parse::text::{lines, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// A line of the table: operation, count, mean and longest latency.
-type Row<'a> = (usize, &'a str, [&'a str; 3]);
+/// A line of the table: operation, count, mean and maximum latency.
+type DbenchRow<'a> = (usize, &'a str, [&'a str; 3]);
 
 /// Reads its summary.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Dbench, "dbench", naming);
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<DbenchRow<'_>> = Vec::new();
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
         let words = split_words(text);

@@ -1,7 +1,9 @@
-//! The summary of filebench: operations per second of each kind and over all.
+//! The summary of filebench: operations per second of each kind and in total.
 //!
-//! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints it, outputs in its issues, and such of 1.4.9,
-//! whose lines begin with the number of a process and whose numbers are apart by commas. Megabytes are of 2^20 bytes. Its workload (`… personality successfully loaded`) is the test.
+//! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints the summary, and outputs
+//! in its issues. In outputs of version 1.4.9, lines start with a process number, and commas
+//! separate the numbers. Megabytes are 2^20 bytes. The test is named after the workload (`…
+//! personality successfully loaded`).
 
 use model::{ImportedResult, Metric};
 
@@ -10,7 +12,7 @@ use crate::parse::number::{optional, split_unit};
 use crate::parse::text::{lines, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// Reads all summaries in it.
+/// Reads all summaries of the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Filebench, "filebench", naming);
     let mut workload = "filebench".to_owned();
@@ -93,7 +95,7 @@ fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
             "mb/s" => bytes = Some(number * 1024.0 * 1024.0),
             "ms/op" => mean = Some(number / 1e3),
             "ms" if words.get(at + 1) == Some(&"latency") => mean = Some(number / 1e3),
-            // Shortest and longest, in this order.
+            // The minimum comes first, then the maximum.
             "ms" => longest = Some(number / 1e3),
             _ => {}
         }

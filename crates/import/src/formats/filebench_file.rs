@@ -35,7 +35,7 @@ const COUNTED: [&str; 18] = [
     "writewholefile",
 ];
 
-/// Words that run another program, or wait for other machines.
+/// Words that run other programs, or wait for other machines.
 const REFUSED: [&str; 3] = ["system", "domultisync", "multi"];
 
 /// Names of the phases for the whole run.
@@ -108,12 +108,12 @@ fn tokens(line: &str) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-/// Whether what follows is the value of an attribute.
+/// Returns true if the next token is the value of this attribute.
 fn is_value_of(tokens: &[String], name: &str) -> bool {
     matches!(tokens, [.., attribute, is] if attribute == name && is == "=")
 }
 
-/// `mean:131072;gamma:1.5`, those of a distribution.
+/// Reads the parameters of a distribution: `mean:131072;gamma:1.5`.
 fn parameters(first: char, rest: &mut Rest<'_>) -> String {
     let more = while_next(rest, |c| c.is_ascii_alphanumeric() || ".:;".contains(c));
     format!("{first}{more}")
@@ -121,7 +121,7 @@ fn parameters(first: char, rest: &mut Rest<'_>) -> String {
 
 type Rest<'a> = Peekable<Chars<'a>>;
 
-/// The letters that follow and are such.
+/// Reads the following letters that satisfy the condition.
 fn while_next(rest: &mut Rest<'_>, is_such: impl Fn(char) -> bool) -> String {
     std::iter::from_fn(|| rest.next_if(|c| is_such(*c))).collect()
 }
@@ -133,12 +133,13 @@ fn place(letter: char) -> String {
     )
 }
 
-/// Filebench removes a set of files through a shell, by its name: a name is letters that mean nothing to one.
+/// Reads a word. Filebench passes names of file sets to a shell, so words may contain only letters
+/// without a meaning in the shell.
 fn word(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
     let more = while_next(rest, |c| c.is_ascii_alphanumeric() || ".-".contains(c));
     let word = format!("{first}{more}");
     match rest.peek() {
-        // Filebench would end a word there, and begin another.
+        // Filebench would end the word here and start another.
         Some(next) if "_:;/".contains(*next) => Err(place(*next)),
         _ if REFUSED.contains(&word.as_str()) => Err(format!(
             "`{word}` is not accepted: workloads cannot start other programs"
@@ -148,7 +149,7 @@ fn word(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
     }
 }
 
-/// `10`, `4k`: nothing may follow without a blank, for filebench would begin a word there.
+/// Reads a number: `10`, `4k`. A blank must follow, because filebench would start a word otherwise.
 fn number(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
     let digits = while_next(rest, |c| c.is_ascii_digit());
     let unit = rest.next_if(|c| "kmg".contains(*c)).map(String::from);
@@ -194,7 +195,7 @@ fn skip_directory(rest: &mut Rest<'_>) {
     }
 }
 
-/// The name of the operation of a line: `flowop read name=read1, …`.
+/// Returns the name of the operation of a line: `flowop read name=read1, …`.
 fn operation<'a>(words: &[&'a str]) -> Option<&'a str> {
     let at = words.iter().position(|word| *word == "flowop")?;
     let (kind, attributes) = words[at + 1..].split_first()?;
@@ -203,7 +204,7 @@ fn operation<'a>(words: &[&'a str]) -> Option<&'a str> {
     COUNTED.contains(kind).then(|| named[2].trim_matches('"'))
 }
 
-/// The operations that the summary will have, in the order of the workload.
+/// Returns the operations of the summary, in the order of the workload.
 pub fn operations(workload: &str) -> Vec<&str> {
     let mut operations = Vec::new();
     for line in workload.lines() {
@@ -293,7 +294,7 @@ run 5
                     let plain = token.trim_matches('"').trim_start_matches('$');
                     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-{}(),=:;".contains(c);
                     proptest::prop_assert!(plain.chars().all(is_plain), "{workload}");
-                    proptest::prop_assert!(!REFUSED.contains(&plain) && !plain.contains(".."), "{workload}");
+                    proptest::prop_assert!(!REFUSED.contains(&token) && !plain.contains(".."), "{workload}");
                 }
             }
         }

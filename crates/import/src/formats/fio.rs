@@ -22,7 +22,7 @@ use crate::parse::text::mount_label;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 #[derive(Deserialize)]
-struct Output {
+struct FioOutput {
     #[serde(rename = "fio version")]
     version: String,
     #[serde(default)]
@@ -30,13 +30,13 @@ struct Output {
     #[serde(default, rename = "global options")]
     global: Options,
     #[serde(default)]
-    jobs: Vec<Job>,
+    jobs: Vec<FioJob>,
 }
 
 type Options = BTreeMap<String, serde_json::Value>;
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     #[serde(rename = "jobname")]
     name: String,
     #[serde(default)]
@@ -46,11 +46,11 @@ struct Job {
     #[serde(default, rename = "job options")]
     options: Options,
     #[serde(default)]
-    read: Side,
+    read: FioDirection,
     #[serde(default)]
-    write: Side,
+    write: FioDirection,
     #[serde(default)]
-    trim: Side,
+    trim: FioDirection,
     #[serde(default)]
     sync: Sync,
     #[serde(default)]
@@ -60,12 +60,12 @@ struct Job {
 }
 
 /// Returns one side of a job: read, write or trim.
-type SideOf = fn(&Job) -> &Side;
+type SideOf = fn(&FioJob) -> &FioDirection;
 
 /// Results of the reads, writes or trims of a job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Side {
+struct FioDirection {
     bw_bytes: Option<f64>,
     bw: f64,
     iops: f64,
@@ -74,22 +74,22 @@ struct Side {
     total_ios: u64,
     /// The only byte count of versions before 2.2.
     io_bytes: f64,
-    clat_ns: Latency,
-    /// As versions before 3 say it, in microseconds.
+    clat_ns: FioLatency,
+    /// Latency in microseconds, as printed by versions before 3.
     clat: Option<serde::de::IgnoredAny>,
 }
 
-impl Side {
+impl FioDirection {
     const fn did_something(&self) -> bool {
         self.total_ios > 0 || self.io_bytes > 0.0
     }
 
-    /// Bytes in a second.
+    /// Returns the bandwidth in bytes per second.
     fn bandwidth(&self) -> f64 {
         self.bw_bytes.unwrap_or(self.bw * 1024.0)
     }
 
-    /// Whether its numbers can be those of a measurement.
+    /// Returns true if all values are finite and not negative.
     fn is_sound(&self) -> bool {
         let all = [self.bandwidth(), self.iops, self.runtime];
         all.iter()
@@ -100,12 +100,12 @@ impl Side {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Sync {
-    lat_ns: Latency,
+    lat_ns: FioLatency,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Latency {
+struct FioLatency {
     max: f64,
     mean: f64,
     #[serde(rename = "N")]
@@ -128,7 +128,7 @@ const SYNCS: [(&str, Metric); 3] = [
     ("99.000000", Metric::SyncP99),
 ];
 
-/// Options that decide what a job does, each in all ways in which it is written.
+/// Options that determine the work of a job, each with all its spellings.
 const PARAMETERS: [&[&str]; 22] = [
     &["rw", "readwrite"],
     &["bs", "blocksize"],
@@ -156,7 +156,7 @@ const PARAMETERS: [&[&str]; 22] = [
 
 /// Reads all jobs.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let output: Output = json::read(bytes)?;
+    let output: FioOutput = json::read(bytes)?;
     let mut gathering = CampaignBuilder::new(InputFormat::Fio, "fio", naming);
     gathering.set_program(&output.version.replacen("fio-", "fio ", 1));
     gathering.set_started(since_1970(output.timestamp));
@@ -186,7 +186,8 @@ pub fn split_jobs<'a, T>(
             known.push(thread);
             continue;
         }
-        // The number of the group would tell files apart in which other jobs run before it.
+        // The group number cannot be used: it would differ between files with different preceding
+        // jobs.
         let before = alike.entry((name, parameters.clone())).or_insert(0);
         *before += 1;
         all.push((format!("{parameters}, time {before}"), vec![thread]));
@@ -203,7 +204,7 @@ pub fn parameters<'a>(option: impl Fn(&str) -> Option<&'a str>) -> String {
     stated.collect::<Vec<_>>().join(", ")
 }
 
-/// A value in one of the ways in which it may be written: `4k` is `4096`.
+/// Normalizes a value with several spellings: `4k` becomes `4096`.
 fn plain(value: &str) -> String {
     let value: String = value.chars().take(100).collect::<String>().to_lowercase();
     let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
@@ -218,8 +219,8 @@ fn plain(value: &str) -> String {
     }
 }
 
-/// An option of a job, its own or of all.
-fn option<'a>(job: &'a Job, global: &'a Options, name: &str) -> Option<&'a str> {
+/// Returns an option of a job, from the job or from the global options.
+fn option<'a>(job: &'a FioJob, global: &'a Options, name: &str) -> Option<&'a str> {
     let value = job.options.get(name).or_else(|| global.get(name));
     value.and_then(serde_json::Value::as_str)
 }
@@ -227,7 +228,7 @@ fn option<'a>(job: &'a Job, global: &'a Options, name: &str) -> Option<&'a str> 
 fn job(
     gathering: &mut CampaignBuilder<'_>,
     global: &Options,
-    threads: &[&Job],
+    threads: &[&FioJob],
     differs_in: &str,
 ) -> Result<(), ImportError> {
     let Some(first) = threads.first() else {
@@ -264,7 +265,7 @@ fn job(
             false => first.name.clone(),
         };
         let phase = gathering.unique_phase_name(&test, &called, differs_in);
-        let sides: Vec<&Side> = threads.iter().map(|job| side(job)).collect();
+        let sides: Vec<&FioDirection> = threads.iter().map(|job| side(job)).collect();
         if !sides.iter().all(|side| side.is_sound()) {
             let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
             return Err(ImportError::in_file(what));
@@ -273,7 +274,7 @@ fn job(
             gathering.skip_with_reason("latencies as fio before version 3 prints them");
         }
         let mut values = speed(&sides, is_random);
-        let latency: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
+        let latency: Vec<&FioLatency> = sides.iter().map(|side| &side.clat_ns).collect();
         let buckets = buckets(&latency);
         let percentiles: &[_] = if buckets.is_empty() {
             &PERCENTILES
@@ -285,7 +286,7 @@ fn job(
         let cpu = threads.iter().map(|job| job.usr_cpu + job.sys_cpu).sum();
         values.extend(finite_non_negative(cpu).map(|share| (Metric::Cpu, share)));
         if name == "write" {
-            let syncs: Vec<&Latency> = threads.iter().map(|job| &job.sync.lat_ns).collect();
+            let syncs: Vec<&FioLatency> = threads.iter().map(|job| &job.sync.lat_ns).collect();
             values.extend(latencies(&syncs, &SYNCS, None, Metric::SyncMax));
         }
         let taken = ImportedResult {
@@ -318,11 +319,13 @@ pub fn group(side: &str, is_random: bool) -> Option<WorkloadCategory> {
     }
 }
 
-/// Rates of the threads together, first that by which the tables rank, and the time of the longest.
-fn speed(threads: &[&Side], is_random: bool) -> Vec<(Metric, f64)> {
-    let sum =
-        |value: fn(&Side) -> f64| finite_non_negative(threads.iter().map(|side| value(side)).sum());
-    let bytes = sum(Side::bandwidth);
+/// Returns the total rates of all threads, the primary metric first, and the time of the slowest
+/// thread.
+fn speed(threads: &[&FioDirection], is_random: bool) -> Vec<(Metric, f64)> {
+    let sum = |value: fn(&FioDirection) -> f64| {
+        finite_non_negative(threads.iter().map(|side| value(side)).sum())
+    };
+    let bytes = sum(FioDirection::bandwidth);
     let bytes = bytes.map(|rate| (Metric::Throughput, rate));
     let requests = sum(|side| side.iops).map(|rate| (Metric::Rate, rate));
     let rates = if is_random {
@@ -335,9 +338,9 @@ fn speed(threads: &[&Side], is_random: bool) -> Vec<(Metric, f64)> {
     rates.into_iter().flatten().chain(time).collect()
 }
 
-/// Stated latencies, in seconds; percentiles of one thread only.
+/// Returns the printed latencies, in seconds. Percentiles are available only for a single thread.
 fn latencies(
-    threads: &[&Latency],
+    threads: &[&FioLatency],
     percentiles: &[(&str, Metric)],
     mean: Option<Metric>,
     max: Metric,
@@ -364,8 +367,8 @@ fn latencies(
         .collect()
 }
 
-/// The bins of all threads, ascending.
-fn buckets(threads: &[&Latency]) -> Vec<LatencyBucket> {
+/// Returns the merged bins of all threads, in ascending order.
+fn buckets(threads: &[&FioLatency]) -> Vec<LatencyBucket> {
     let mut all: BTreeMap<u64, u64> = BTreeMap::new();
     for (time, count) in threads.iter().flat_map(|latency| &latency.bins) {
         if let Ok(time) = time.parse() {

@@ -44,7 +44,8 @@ const ENGINES: [&str; 9] = [
     "io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync",
 ];
 
-/// Values that may have a stroke in them, which elsewhere leads to another directory.
+/// Options whose values may contain a slash. In other options, a slash could lead to another
+/// directory.
 const VALUES_WITH_SLASH: [&str; 2] = ["bssplit", "description"];
 
 /// Returns the arguments that are equivalent to a job file.
@@ -98,7 +99,7 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
     Ok(arguments)
 }
 
-/// Whether a job with this option stays in the filesystem that is measured.
+/// Checks that a job with this option stays in the measured filesystem.
 fn stays(key: &str, value: &str) -> Result<(), String> {
     if !OPTIONS.contains(&key) {
         return Err(format!(

@@ -23,7 +23,7 @@ const VERBOSE: usize = COLUMNS + 6 * 3;
 struct Header {
     threads: String,
     method: String,
-    /// Bytes of one write.
+    /// Bytes per write.
     of_write: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             [first, ..] if first.starts_with('#') => {}
             ["FSUse%", ..] => is_table = true,
             [] => {}
-            // Iterations after which the filesystem was full, and the like.
+            // Iterations after the filesystem was full, and other lines without a result.
             _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
             _ => {
                 let contender = gathering.contender(place_of.as_deref())?;

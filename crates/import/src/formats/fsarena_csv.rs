@@ -29,11 +29,11 @@ const NEEDED: [&str; 8] = [
     "value",
     "status",
 ];
-/// The most columns that a file may have: twice those of today.
+/// Maximum number of columns of a file: twice the current number.
 const MAX_COLUMNS: usize = 64;
 
-/// A record, and the line in which it begins.
-type Record = (usize, Vec<String>);
+/// A record and the line on which it starts.
+type ExportedRecord = (usize, Vec<String>);
 
 /// Reads every record.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
@@ -141,7 +141,7 @@ impl Figures {
     }
 }
 
-/// Refuses a value that its metric cannot have.
+/// Checks a value against the unit, the direction and the range of its metric.
 fn is_of<'a>(
     metric: Metric,
     value: f64,
@@ -211,13 +211,13 @@ fn status(word: &str, line: usize) -> Result<Status, ImportError> {
     })
 }
 
-/// Takes away what keeps spreadsheets from taking a text for a formula.
+/// Removes the apostrophe that prevents spreadsheets from interpreting a text as a formula.
 fn without_apostrophe(text: &str) -> &str {
     text.strip_prefix('\'').unwrap_or(text)
 }
 
-/// Records of RFC 4180: a field may be quoted, and hold ends of lines then.
-fn records(text: &str) -> Result<Vec<Record>, ImportError> {
+/// Splits a text into RFC 4180 records. A quoted field may contain line ends.
+fn records(text: &str) -> Result<Vec<ExportedRecord>, ImportError> {
     let mut records = Vec::new();
     let mut fields = vec![String::new()];
     let mut quoted = false;

@@ -16,12 +16,12 @@ use crate::parse::number::finite_non_negative;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 #[derive(Deserialize)]
-struct Output {
-    results: Vec<Benchmark>,
+struct HyperfineOutput {
+    results: Vec<HyperfineBenchmark>,
 }
 
 #[derive(Deserialize)]
-struct Benchmark {
+struct HyperfineBenchmark {
     command: String,
     mean: Option<f64>,
     #[serde(default)]
@@ -34,7 +34,7 @@ struct Benchmark {
 
 /// Reads all commands.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let output: Output = json::read(bytes)?;
+    let output: HyperfineOutput = json::read(bytes)?;
     let mut gathering = CampaignBuilder::new(InputFormat::Hyperfine, "hyperfine", naming);
     for benchmark in &output.results {
         command(&mut gathering, benchmark)?;
@@ -42,7 +42,10 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     gathering.finish()
 }
 
-fn command(gathering: &mut CampaignBuilder<'_>, benchmark: &Benchmark) -> Result<(), ImportError> {
+fn command(
+    gathering: &mut CampaignBuilder<'_>,
+    benchmark: &HyperfineBenchmark,
+) -> Result<(), ImportError> {
     let (called, phase) = names(benchmark, gathering.is_named());
     let contender = gathering.contender(called.as_deref())?;
     let test = gathering.test("hyperfine");
@@ -78,7 +81,7 @@ fn command(gathering: &mut CampaignBuilder<'_>, benchmark: &Benchmark) -> Result
 }
 
 /// Returns the names of the contender and the phase.
-fn names(benchmark: &Benchmark, is_named: bool) -> (Option<String>, String) {
+fn names(benchmark: &HyperfineBenchmark, is_named: bool) -> (Option<String>, String) {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -12,20 +12,20 @@ use crate::parse::number::{number, parse_ctime};
 use crate::parse::text::{lines, mount_label, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// The most options of a run: IOR 4 prints half as many.
+/// Maximum number of options of a run: twice the number that IOR 4 prints.
 const MAX_OPTIONS: usize = 50;
 
-struct Reader<'a> {
+struct IorReader<'a> {
     gathering: CampaignBuilder<'a>,
     place: Option<String>,
-    /// The options of the run, as they are printed.
+    /// The options of the run, as printed.
     options: Vec<String>,
     columns: Option<Vec<String>>,
 }
 
-/// Reads the results of all runs in it.
+/// Reads the results of all runs of the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let mut reader = Reader {
+    let mut reader = IorReader {
         gathering: CampaignBuilder::new(InputFormat::Ior, "IOR", naming),
         place: None,
         options: Vec::new(),
@@ -37,7 +37,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     reader.gathering.finish()
 }
 
-impl Reader<'_> {
+impl IorReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         if let Some(version) = text.strip_prefix("IOR-") {
             let version = version.split(':').next().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Reader<'_> {
             ["write" | "read" | "remove", _, ..] if self.columns.is_some() => {
                 self.row(line, &words)?;
             }
-            // Behind the rows comes a summary of them.
+            // A summary follows the rows.
             ["Summary", "of", ..] | ["Max", "Write:", ..] => self.columns = None,
             [first, ..] if self.columns.is_none() && !first.starts_with('-') => self.option(text),
             _ => {}
@@ -65,7 +65,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `xfersize            : 1 MiB`, or with `=`, right behind `ordering inter file`.
+    /// Reads an option of the run: `xfersize            : 1 MiB`, or with `=` directly after the
+    /// name, as in `ordering inter file`.
     fn option(&mut self, text: &str) {
         let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
         let Some((key, value)) = apart else {
@@ -76,7 +77,7 @@ impl Reader<'_> {
             "Path" | "test filename" | "Test filename" => {
                 self.place = mount_label(value, true).or(self.place.take());
             }
-            // Repetitions are rounds.
+            // Repetitions become rounds.
             "repetitions" => {}
             "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
             _ if value.is_empty() || self.options.len() == MAX_OPTIONS => {}

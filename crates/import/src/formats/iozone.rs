@@ -35,7 +35,7 @@ pub const PHASES: [(&str, &str, &str); 13] = [
     ("freread", "Re-Fread", "frereaders"),
 ];
 
-/// The most columns that a table has: file size, record size and all operations.
+/// Maximum number of columns of a table: file size, record size and all operations.
 const COLUMNS: usize = 2 + PHASES.len();
 
 /// Default unit of values: kB/s.
@@ -43,7 +43,7 @@ const KILOBYTES: (Metric, f64) = (Metric::Throughput, 1024.0);
 /// Unit of values with `-N`.
 const MICROSECONDS: (Metric, f64) = (Metric::LatencyMean, 1e-6);
 
-/// Where the headings of a table end, in characters.
+/// End positions of the headings of a table, in characters.
 type Ends = Vec<usize>;
 
 /// Letters of options that take a value (`iozone -h` of 3.489).
@@ -87,12 +87,12 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
     Ok((phases, metric))
 }
 
-struct Reader<'a> {
+struct IozoneReader<'a> {
     gathering: CampaignBuilder<'a>,
     contender: Option<String>,
     /// Metric and factor of the values, according to the output.
     unit: (Metric, f64),
-    /// Size of the file and of a record of each process.
+    /// Sizes of file and record of each process.
     of_each: Option<(u64, u64)>,
     table: Option<Ends>,
     /// Whether a table was read. The spreadsheet then repeats its values.
@@ -100,16 +100,16 @@ struct Reader<'a> {
     spreadsheet: Spreadsheet,
 }
 
-/// The block of a spreadsheet that is being read.
+/// The current block of a spreadsheet.
 #[derive(Default)]
 struct Spreadsheet {
     phase: Option<String>,
     records: Vec<u64>,
 }
 
-/// Reads all of it.
+/// Reads the whole output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let mut reader = Reader {
+    let mut reader = IozoneReader {
         gathering: CampaignBuilder::new(InputFormat::Iozone, "IOzone", naming),
         contender: None,
         unit: KILOBYTES,
@@ -132,7 +132,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     reader.gathering.finish()
 }
 
-impl Reader<'_> {
+impl IozoneReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let words = split_words(text);
         match words.as_slice() {
@@ -219,7 +219,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A line of the spreadsheet: the name of an operation, its record sizes, or a file size with its rates.
+    /// Reads a line of the spreadsheet: the name of an operation, its record sizes, or a file size
+    /// with its rates.
     fn sheet(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let (quoted, plain) = quoted(text);
         if let [title] = quoted.as_slice()
@@ -279,7 +280,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `2 initial writers = 1013707.25 kB/sec`, behind how many processes do it together.
+    /// Reads a throughput with the number of processes: `2 initial writers = 1013707.25 kB/sec`.
     fn throughput(&mut self, line: usize, rest: &[&str]) -> Result<(), ImportError> {
         let equals = rest.iter().position(|word| *word == "=");
         let (Some(equals), Some(threads)) = (equals, rest.first()) else {
@@ -357,7 +358,7 @@ fn ends(text: &str) -> Ends {
     words.map(|(_, end)| end).collect()
 }
 
-/// The heading below which a value ends.
+/// Returns the heading whose end is nearest to the end of a value.
 fn nearest(ends: &[usize], end: usize) -> usize {
     let distances = ends.iter().map(|heading| heading.abs_diff(end));
     let nearest = distances.enumerate().min_by_key(|(_, distance)| *distance);

@@ -1,8 +1,9 @@
 //! The summary of mdtest: operations on files and directories per second.
 //!
-//! Source of the format: the output of mdtest 1.9 to 4.1 as its users publish it. It prints maximum, minimum, mean and
-//! standard deviation over its iterations, but not these: the mean is taken, as one round. What is 0 was not run. How
-//! many tasks work on how many files is part of the test's identity.
+//! Source of the format: published outputs of mdtest 1.9 to 4.1. mdtest prints maximum, minimum,
+//! mean and standard deviation over its iterations, but not the iterations themselves. The mean is
+//! imported as one round. Operations with a rate of 0 were not run. The numbers of tasks and files
+//! are part of the test's identity.
 
 use model::Metric;
 
@@ -11,7 +12,7 @@ use crate::parse::number::{number, parse_us_date};
 use crate::parse::text::{flags, lines, mount_label, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
-/// Reads all summaries of rates in it.
+/// Reads all summaries of rates in the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Mdtest, "mdtest", naming);
     let mut place_of = None;
@@ -33,7 +34,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["--", "started", "at", day, time, ..] => {
                 gathering.set_started(parse_us_date(day, time));
             }
-            // `4 tasks, 1000 files/directories`.
+            // Example: `4 tasks, 1000 files/directories`.
             [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
                 parameters = shortened(&words.join(" "));
             }

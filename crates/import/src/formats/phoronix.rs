@@ -16,7 +16,7 @@ use crate::parse::number::optional;
 use crate::parse::text::{as_utf8, shortened};
 use crate::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, ParsedInput};
 
-/// The most elements of a document: all that 200,000 results can have, and less memory than one has.
+/// Maximum number of XML nodes: enough for 200,000 results, and less memory than one result needs.
 const MAX_NODES: u32 = 8 * MAX_RESULTS as u32;
 
 /// Reads all results.
@@ -74,7 +74,7 @@ fn text<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
     text.unwrap_or_default().trim()
 }
 
-/// `Processor: …, Memory: …` and `OS: …, Kernel: …`.
+/// Parses `Processor: …, Memory: …` and `OS: …, Kernel: …`.
 fn environment(system: Node<'_, '_>) -> Environment {
     let part = |list: &str, name: &str| {
         let parts = list.split(", ");
@@ -130,7 +130,7 @@ fn result(
         let phase = gathering.unique_phase_name(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };
         for run in runs.split(':') {
-            // A run that gave none is empty.
+            // A run without a value is empty.
             match optional(run) {
                 Some(run) => {
                     let values = vec![(metric, run * factor)];
@@ -180,7 +180,8 @@ fn of_a_second(scale: &str) -> Option<&str> {
     ends.iter().find_map(|end| scale.strip_suffix(end))
 }
 
-/// Bytes of a scale such as `MB/s`, `MiB/sec` or `Megabytes per second`, and of one in bits. `Mb/s` may be either.
+/// Returns the bytes of a scale such as `MB/s`, `MiB/sec` or `Megabytes per second`, or of a scale
+/// in bits. `Mb/s` may be either.
 fn throughput(scale: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 5] = [
         ("bytes", 1.0),
@@ -252,7 +253,7 @@ fn rate(scale: &str) -> Option<f64> {
     })
 }
 
-/// The factor of the first word of a scale: `Microseconds Per Op`.
+/// Returns the factor of the first word of a scale: `Microseconds Per Op`.
 fn of_first(scale: &str, list: &[(&str, f64)]) -> Option<f64> {
     let first = scale.split(' ').next()?;
     list.iter()

@@ -25,7 +25,7 @@ const TABLES: [(&str, &str); 4] = [
 /// Columns after the identifier.
 const COLUMNS: usize = 10;
 
-/// Reads its four tables.
+/// Reads the four tables.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Tiobench, "tiobench", naming);
     let mut table = None;

@@ -1,11 +1,12 @@
-//! JSON that a program printed, perhaps behind lines of text.
+//! JSON output of a program, optionally after lines of text.
 
 use serde::de::DeserializeOwned;
 
 use crate::ImportError;
 use crate::parse::text::as_utf8;
 
-/// Reads the first value that begins a line with `{`. How deep it nests is limited by `serde_json`.
+/// Reads the first JSON value that starts on a line with `{`. `serde_json` limits the nesting
+/// depth.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
     let text = as_utf8(bytes)?;
     let lines = text.split_inclusive('\n');

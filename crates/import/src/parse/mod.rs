@@ -1,4 +1,4 @@
-//! Text, numbers and JSON of other programs.
+//! Parsers for text, numbers and JSON of other programs.
 
 pub(crate) mod json;
 pub(crate) mod number;

@@ -1,13 +1,13 @@
-//! Numbers as programs print them: what no measurement can be is refused.
+//! Numbers as printed by programs. Values that no measurement can have are rejected.
 
 use model::Nanos;
 
 use crate::ImportError;
 
-/// The largest value of any metric that is taken: more bytes or nanoseconds than there are.
+/// Maximum value of any metric: above every possible number of bytes or nanoseconds.
 const MAX_NUMBER: f64 = 1e24;
 
-/// A number from zero on.
+/// Parses a non-negative number.
 pub fn number(text: &str, line: usize) -> Result<f64, ImportError> {
     optional(text).ok_or_else(|| none(text, "no number from 0 on", line))
 }
@@ -50,7 +50,7 @@ pub fn split_unit(text: &str) -> Option<(f64, &str)> {
     Some((optional(digits)?, unit))
 }
 
-/// Seconds of a time with its unit.
+/// Parses a time with a unit. Returns seconds.
 pub fn seconds(text: &str) -> Option<f64> {
     let (value, unit) = split_unit(text)?;
     let factor = match unit {
@@ -88,7 +88,7 @@ pub fn parse_ctime(words: &[&str]) -> Option<Nanos> {
     )
 }
 
-/// The same as `11/26/2026 00:58:37`.
+/// Parses a US date: `11/26/2026 00:58:37`.
 pub fn parse_us_date(day: &str, time: &str) -> Option<Nanos> {
     let mut parts = day.split('/').map(|part| part.parse().ok());
     let (month, day, year) = (parts.next()??, parts.next()??, parts.next()??);
@@ -102,7 +102,8 @@ fn at(year: u64, month: u64, day: u64, time: &str) -> Option<Nanos> {
     if !is_time || !(1990..=9999).contains(&year) || !(1..=31).contains(&day) {
         return None;
     }
-    // Days of the civil calendar, with years that begin in March, so that a leap day is the last of one.
+    // Days of the civil calendar. Years start in March, so that a leap day is the last day of a
+    // year.
     let (years, months) = match month {
         1 | 2 => (year - 1, month + 9),
         3..=12 => (year, month - 3),

@@ -4,16 +4,16 @@ use std::path::{Component, Path};
 
 use crate::ImportError;
 
-/// Lines with their numbers, from 1.
+/// Returns the lines with their numbers, from 1.
 ///
 /// # Errors
-/// When a line is not UTF-8.
+/// Returns an error if a line is not UTF-8.
 pub fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, ImportError> {
     let text = as_utf8(bytes)?;
     Ok((1..).zip(text.lines()).collect())
 }
 
-/// The text, without a byte order mark.
+/// Returns the text without a byte order mark.
 pub fn as_utf8(bytes: &[u8]) -> Result<&str, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
@@ -32,12 +32,12 @@ pub fn is_ended(bytes: &[u8]) -> bool {
     bytes.ends_with(b"\n")
 }
 
-/// The beginning of a text that is kept for each of many results: a line may be as long as the file.
+/// Shortens a text that is stored for many results, because a line may be as long as the file.
 pub fn shortened(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// Words of a line.
+/// Splits a line into words.
 pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -54,7 +54,7 @@ pub fn mount_label(path: &str, is_file: bool) -> Option<String> {
     }
 }
 
-/// The word behind an option of a command line: `-d DIR` or `-dDIR`.
+/// Returns the value of an option of a command line: `-d DIR` or `-dDIR`.
 pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
     let at = words.iter().position(|word| word.starts_with(option))?;
     match words[at].strip_prefix(option) {

@@ -1,23 +1,24 @@
 //! Contents of the records of an empty HPFS volume.
 
 use super::checksum;
-use super::layout::{HOTFIX_MAP, HOTFIXES, LIST, Layout, NODE, SPARE_NODES};
+use super::layout::{HOTFIX_MAP, HOTFIXES, HpfsLayout, LIST, NODE, SPARE_NODES};
 use crate::BLOCK;
 use crate::sector::SectorBuilder;
 
 const ENTRY_HEADER: usize = 31;
 const NODE_HEADER: usize = 20;
-/// Volumes beyond 4 GiB are for drivers that know version 3.
+/// Volumes of 4 GiB or more need a driver that supports version 3.
 const VERSION_3_FROM: u32 = 1 << 23;
 
 fn sector() -> SectorBuilder {
     SectorBuilder::new(BLOCK.as_usize())
 }
 
-/// The boot block is like that of FAT, but with 28h as its mark. Its program stops the machine.
-pub fn boot_block(layout: &Layout, serial: u32, label: &[u8; 11]) -> SectorBuilder {
+/// Returns the boot block, which is like that of FAT but has the signature 28h. Its program stops
+/// the machine.
+pub fn boot_block(layout: &HpfsLayout, serial: u32, label: &[u8; 11]) -> SectorBuilder {
     const JUMP: [u8; 3] = [0xeb, 0x3c, 0x90];
-    /// cli; hlt; and again.
+    /// Machine code: cli; hlt; jump back.
     const STOP: [u8; 4] = [0xfa, 0xf4, 0xeb, 0xfd];
     let mut boot = sector();
     boot.put(0, &JUMP).put(3, b"FSARENA ");
@@ -31,7 +32,7 @@ pub fn boot_block(layout: &Layout, serial: u32, label: &[u8; 11]) -> SectorBuild
 }
 
 /// Sector 16: locations of all structures that never move.
-pub fn superblock(layout: &Layout) -> SectorBuilder {
+pub fn superblock(layout: &HpfsLayout) -> SectorBuilder {
     let mut block = sector();
     block.le32(0, 0xf995_e849).le32(4, 0xfa53_e9c5);
     let oldest_driver = if layout.sectors > VERSION_3_FROM {
@@ -52,9 +53,10 @@ pub fn superblock(layout: &Layout) -> SectorBuilder {
     block
 }
 
-/// Sector 17: what is set aside for bad times. Its flags say that the surface was not tested. Linux and the
-/// driver of OS/2 do not look at the two checksums; that of HPFS386 and checkers do.
-pub fn spare_block(layout: &Layout, superblock: u32) -> SectorBuilder {
+/// Returns the spare block, sector 17, with the reserves for errors. Its flags show that the
+/// surface was not tested. Linux and the driver of OS/2 ignore the two checksums; HPFS386 and
+/// checkers verify them.
+pub fn spare_block(layout: &HpfsLayout, superblock: u32) -> SectorBuilder {
     const FAST_FORMAT: u8 = 0x20;
     let mut block = sector();
     block.le32(0, 0xf991_1849).le32(4, 0xfa52_29c5);
@@ -72,8 +74,9 @@ pub fn spare_block(layout: &Layout, superblock: u32) -> SectorBuilder {
     block
 }
 
-/// Numbers of bad sectors (none), of their replacements, and of the files they belong to (none).
-pub fn hotfix_map(layout: &Layout) -> SectorBuilder {
+/// Returns the hotfix map: numbers of bad sectors (none), of their replacements, and of the
+/// affected files (none).
+pub fn hotfix_map(layout: &HpfsLayout) -> SectorBuilder {
     let mut map = SectorBuilder::new(BLOCK.as_usize() * LIST as usize);
     for index in 0..HOTFIXES {
         let place = 4 * (HOTFIXES + index) as usize;
@@ -82,8 +85,8 @@ pub fn hotfix_map(layout: &Layout) -> SectorBuilder {
     map
 }
 
-/// Where the bitmaps of the bands are.
-pub fn bitmap_list(layout: &Layout) -> SectorBuilder {
+/// Returns the list of the bands' bitmap locations.
+pub fn bitmap_list(layout: &HpfsLayout) -> SectorBuilder {
     let mut list = SectorBuilder::new(BLOCK.as_usize() * layout.bitmap_list_length() as usize);
     for band in 0..layout.bands() {
         list.le32(4 * band as usize, layout.bitmap_of_band(band));
@@ -91,23 +94,25 @@ pub fn bitmap_list(layout: &Layout) -> SectorBuilder {
     list
 }
 
-/// The file node of the root directory: its only extent is the root of its tree of nodes. It is its own
-/// parent.
-pub fn root_fnode(layout: &Layout) -> SectorBuilder {
+/// Returns the file node of the root directory. Its only extent is the root of its directory tree.
+/// The node is its own parent.
+pub fn root_fnode(layout: &HpfsLayout) -> SectorBuilder {
     const DIRECTORY: u8 = 1;
     const ATTRIBUTES: u16 = 0xc4;
     let mut fnode = sector();
     fnode.le32(0, 0xf7e4_0aae).le32(28, layout.root);
     fnode.byte(55, DIRECTORY);
-    // Of eight extents one is in use; the next free one is the second of those that follow.
+    // The header of the extent list: seven extents are free, one is in use, and the next free one
+    // is at offset 8 + 12.
     fnode.byte(60, 7).byte(61, 1).le16(62, 8 + 12);
     fnode.le32(72, layout.root_node()).le32(76, u32::MAX);
     fnode.le16(184, ATTRIBUTES);
     fnode
 }
 
-/// The only node of the root directory, with the entry for itself and the one that ends every node.
-pub fn root_node(layout: &Layout, created: u32) -> SectorBuilder {
+/// Returns the only node of the root directory. It contains the entry for the directory itself and
+/// the end entry.
+pub fn root_node(layout: &HpfsLayout, created: u32) -> SectorBuilder {
     const ROOT: u32 = 1;
     const ITSELF: (u8, &[u8]) = (1, b"\x01\x01");
     const END: (u8, &[u8]) = (8, b"\xff");
@@ -128,7 +133,7 @@ pub fn root_node(layout: &Layout, created: u32) -> SectorBuilder {
     node
 }
 
-/// Length, flags and name of an entry; gives its length, a multiple of four.
+/// Writes length, flags and name of an entry. Returns the length, a multiple of four.
 fn entry(node: &mut SectorBuilder, at: usize, (flags, name): (u8, &[u8])) -> usize {
     let length = (ENTRY_HEADER + name.len()).next_multiple_of(4);
     node.le16(at, length as u16).byte(at + 2, flags);

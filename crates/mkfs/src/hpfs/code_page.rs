@@ -7,7 +7,7 @@ use crate::sector::SectorBuilder;
 
 const COUNTRY: u16 = 1;
 const CODE_PAGE: u16 = 850;
-/// Where the one entry of a data sector begins, and how long it is.
+/// Offset and length of the only entry in a data sector.
 const ENTRY: usize = 26;
 const ENTRY_LENGTH: usize = 136;
 
@@ -15,7 +15,7 @@ const ENTRY_LENGTH: usize = 136;
 const CHARACTERS: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐\
                           └┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
 
-/// The sector that lists the code pages; the one there is stands in sector `data`.
+/// Returns the sector that lists the code pages. The only code page is in sector `data`.
 pub fn directory(data: u32) -> SectorBuilder {
     let mut sector = SectorBuilder::new(BLOCK.as_usize());
     sector.le32(0, 0x4945_21f7).le32(4, 1);
@@ -24,7 +24,7 @@ pub fn directory(data: u32) -> SectorBuilder {
     sector
 }
 
-/// The sector that holds the code page.
+/// Returns the sector with the code page.
 pub fn data() -> SectorBuilder {
     let mut sector = SectorBuilder::new(BLOCK.as_usize());
     sector.le32(0, 0x8945_21f7).le16(4, 1);
@@ -33,7 +33,7 @@ pub fn data() -> SectorBuilder {
     sector
 }
 
-/// Country, code page, number of ranges of double bytes (none), capitals.
+/// Returns an entry: country, code page, number of double-byte ranges (none), uppercase table.
 fn entry() -> Vec<u8> {
     let mut entry = SectorBuilder::new(ENTRY_LENGTH);
     entry.le16(0, COUNTRY).le16(2, CODE_PAGE);
@@ -41,7 +41,7 @@ fn entry() -> Vec<u8> {
     entry.bytes().to_vec()
 }
 
-/// For each byte from 128 on its capital, or itself where the code page has none.
+/// Returns the uppercase of each byte from 128, or the byte itself if the code page has none.
 fn capitals() -> [u8; 128] {
     let characters: Vec<char> = CHARACTERS.chars().collect();
     let code = |c: char| characters.iter().position(|other| *other == c);
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn letters_with_accents_have_the_capitals_of_code_page_850() {
         let capitals = capitals();
-        // é, ä, å, ø, ñ, ð, ý; ÿ, ß and ░ have none.
+        // é, ä, å, ø, ñ, ð and ý have an uppercase letter; ÿ, ß and ░ have none.
         let pairs = [
             (0x82, 0x90),
             (0x84, 0x8e),

@@ -6,63 +6,64 @@ use model::Bytes;
 
 use crate::{BLOCK, FormatError};
 
-/// Sectors of a band.
+/// Sectors per band.
 const BAND: u32 = 0x4000;
-/// Sectors of a band's bitmap, of the list of bad sectors and of the hotfix map.
+/// Sectors of a band's bitmap, of the bad sector list and of the hotfix map.
 pub const LIST: u32 = 4;
-/// Sectors of a directory node.
+/// Sectors per directory node.
 pub const NODE: u32 = 4;
-/// Sectors that stand in for ones that go bad, as many as OS/2 sets aside.
+/// Number of replacement sectors for bad ones, as in OS/2.
 pub const HOTFIXES: u32 = 100;
-/// Directory nodes for the moment when a directory must grow on a full volume, as in OS/2.
+/// Number of directory nodes reserved for directories that grow on a full volume, as in OS/2.
 pub const SPARE_NODES: u32 = 20;
-/// Sectors of the table of user numbers.
+/// Sectors of the user ID table.
 pub const USERS: u32 = 8;
-/// The first of four sectors; what comes before has fixed places.
+/// First of four sectors of the hotfix map. The structures before it have fixed locations.
 pub const HOTFIX_MAP: u32 = 20;
 const FIRST_BITMAP: u32 = 24;
 const BAD_SECTORS: u32 = 28;
 const BITMAP_LIST: u32 = 32;
-/// Places in a sector that is a list.
+/// Entries in a sector of a list.
 const IN_SECTOR: u32 = 128;
-/// The directory band is a hundredth of the volume, within these bounds. Linux takes no larger one.
+/// Limits of the directory band, which is one hundredth of the volume. Linux does not accept a
+/// larger band.
 const MIN_DIRECTORY_BAND: u32 = 64;
 const MAX_DIRECTORY_BAND: u32 = 0x4000;
 const MIN_LAYOUT_SIZE: Bytes = Bytes::kib(512);
-/// Linux counts sectors in 31 bits.
+/// Maximum size of a volume. Linux counts sectors in 31 bits.
 const MAX_LAYOUT_SIZE: Bytes = Bytes(0x7fff_fffc * BLOCK.0);
 
 /// Sector numbers.
 #[derive(Clone, Debug)]
-pub struct Layout {
-    /// Sectors of the volume, a multiple of four.
+pub struct HpfsLayout {
+    /// Number of sectors of the volume, a multiple of four.
     pub sectors: u32,
-    /// The list of bad sectors.
+    /// Location of the bad sector list.
     pub bad_sectors: u32,
-    /// The list of the bands' bitmaps.
+    /// Location of the list of bitmaps.
     pub bitmap_list: u32,
-    /// The first of the sectors that stand in for bad ones.
+    /// First of the replacement sectors.
     pub hotfixes: u32,
-    /// The directory of code pages.
+    /// Location of the code page directory.
     pub code_page_directory: u32,
-    /// The one code page.
+    /// Location of the only code page.
     pub code_page: u32,
-    /// The bitmap of the directory band.
+    /// Location of the bitmap of the directory band.
     pub directory_bitmap: u32,
-    /// The directory band.
+    /// Start of the directory band.
     pub directory_band: u32,
-    /// Sectors of the directory band.
+    /// Length of the directory band, in sectors.
     pub directory_band_length: u32,
-    /// The first of the spare directory nodes.
+    /// First of the spare directory nodes.
     pub spare_nodes: u32,
-    /// The table of user numbers.
+    /// Location of the user ID table.
     pub users: u32,
-    /// The file node of the root directory.
+    /// Location of the file node of the root directory.
     pub root: u32,
 }
 
-impl Layout {
-    /// The layout of a volume of this size.
+impl HpfsLayout {
+    /// Computes the layout of a volume of this size.
     pub fn for_size(size: Bytes) -> Result<Self, FormatError> {
         if size < MIN_LAYOUT_SIZE {
             let smallest = MIN_LAYOUT_SIZE;
@@ -78,7 +79,7 @@ impl Layout {
 
     fn of_sectors(sectors: u32) -> Self {
         let bands = sectors.div_ceil(BAND);
-        // A list in units of four sectors, as bitmaps and nodes are.
+        // The list is allocated in units of four sectors, like bitmaps and nodes.
         let list = bands.div_ceil(IN_SECTOR * LIST) * LIST;
         let hotfixes = BITMAP_LIST + list;
         let code_page_directory = hotfixes + HOTFIXES;
@@ -109,22 +110,23 @@ impl Layout {
         self.sectors.div_ceil(BAND)
     }
 
-    /// Sectors of the list of bitmaps.
+    /// Returns the length of the bitmap list, in sectors.
     pub const fn bitmap_list_length(&self) -> u32 {
         self.hotfixes - self.bitmap_list
     }
 
-    /// The first of four sectors with the bitmap of a band.
+    /// Returns the first of the four bitmap sectors of a band.
     pub fn bitmap_of_band(&self, band: u32) -> u32 {
         bitmap_of_band(self.sectors, band)
     }
 
-    /// The first node of the directory band is that of the root directory.
+    /// Returns the node of the root directory, which is the first one in the directory band.
     pub const fn root_node(&self) -> u32 {
         self.directory_band
     }
 
-    /// A band's bitmap: bits of sectors in use, and beyond the end of the volume, are zero.
+    /// Returns the bitmap of a band. Bits are zero for sectors in use and beyond the end of the
+    /// volume.
     pub fn band_bitmap(&self, band: u32) -> Vec<u8> {
         let first = band * BAND;
         let own = self.bitmap_of_band(band);
@@ -143,7 +145,7 @@ impl Layout {
         bits
     }
 
-    /// A bit for each node of the directory band; all but the first are free.
+    /// Returns a bit for each node of the directory band. All but the first are free.
     pub fn directory_bits(&self) -> Vec<u8> {
         let mut bits = vec![u8::MAX; BAND as usize / 8];
         clear(&mut bits, 0, 1);
@@ -152,8 +154,8 @@ impl Layout {
     }
 }
 
-/// Even bands have their bitmap at the beginning, odd ones at the end; the first makes room for the
-/// superblock, the last may be short.
+/// Returns the bitmap location of a band. Even bands have their bitmap at the start, odd bands at
+/// the end. In the first band it follows the superblock; the last band may be shorter.
 fn bitmap_of_band(sectors: u32, band: u32) -> u32 {
     match band {
         0 => FIRST_BITMAP,

@@ -36,7 +36,7 @@ impl Disk {
         (block..block + count).flat_map(|n| *one(n)).collect()
     }
 
-    /// Whether both disks hold the same.
+    /// Returns true if both disks have the same content.
     pub fn is_same(&self, other: &Self) -> bool {
         self.size == other.size && self.blocks == other.blocks
     }

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The place of a cell in its campaign's plan; also its key in the store.
+/// Position of a cell in the plan of its campaign, and its key in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub u32);
 
-/// Contender × test × round, with the seed from which its random choices come.
+/// Contender × test × round, with the seed of its random choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
-    /// Place in the plan, from 0.
+    /// Position in the plan, from 0.
     pub id: CellId,
     /// Name of the contender.
     pub contender: String,
@@ -22,7 +22,7 @@ pub struct Cell {
     pub test: String,
     /// The round, from 1.
     pub round: u32,
-    /// The same for all contenders of a round, so that they get the same names, sizes and order.
+    /// Equal for all contenders of a round, so that names, sizes and order are equal.
     pub seed: u64,
 }
 

@@ -1,10 +1,10 @@
-//! A filesystem with its options, as it enters a campaign.
+//! A filesystem with its options, as part of a campaign.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ContenderOverrides, Filesystem};
 
-/// A contender: a filesystem of the catalog with the options, and in the setting, under which it competes.
+/// A filesystem of the catalog with its options and settings in a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {

@@ -1,8 +1,8 @@
-//! A group of contenders that a user has named: `journaling=ext4,xfs`.
+//! A group of contenders named by the user: `journaling=ext4,xfs`.
 
 use serde::{Deserialize, Serialize};
 
-/// Contenders that are looked at together. One may be in several groups.
+/// Contenders that are evaluated together. A contender may be in several groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderGroup {

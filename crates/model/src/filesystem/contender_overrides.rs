@@ -8,16 +8,16 @@ use crate::{AgeingSpec, Bytes, DiskModel};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderOverrides {
-    /// Memory that its cells may use, the page cache among it; of a guest all that it has.
+    /// Memory limit of its cells, including the page cache; for a guest, all its memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// The model of its guests' disks.
+    /// The disk model of its guests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskModel>,
     /// Number of disks of its guests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disks: Option<u32>,
-    /// How its filesystem is aged before a test; it is fresh where absent.
+    /// Ageing of its filesystem before a test; not aged if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeingSpec>,
 }

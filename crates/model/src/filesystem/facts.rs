@@ -22,7 +22,7 @@ pub enum OperatingSystem {
     NetBsd,
     /// OpenBSD.
     OpenBsd,
-    /// illumos, and Solaris before it.
+    /// illumos, and its predecessor Solaris.
     Illumos,
     /// Haiku.
     Haiku,
@@ -38,7 +38,7 @@ pub enum OperatingSystem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemOrigin {
-    /// The system or the standard that had it first.
+    /// The system or standard in which it first appeared.
     pub system: String,
     /// The year of its first version, if the source contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,13 +47,13 @@ pub struct FilesystemOrigin {
     pub source: String,
 }
 
-/// A system that reads a filesystem as it comes, without programs from elsewhere.
+/// A system that reads a filesystem without additional programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NativeReader {
     /// The system.
     pub system: OperatingSystem,
-    /// Whether it also writes.
+    /// Whether the system can also write.
     pub writes: bool,
     /// The source of the fact.
     pub source: String,
@@ -69,7 +69,7 @@ pub struct BootLoader {
     pub source: String,
 }
 
-/// The largest file or volume of a format.
+/// Maximum size of a file or volume of a format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormatLimit {
@@ -92,10 +92,10 @@ pub struct FilesystemFacts {
     /// Boot loaders that load from it; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub booted_by: Vec<BootLoader>,
-    /// The largest file.
+    /// Maximum size of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_file: Option<FormatLimit>,
-    /// The largest volume.
+    /// Maximum size of a volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_volume: Option<FormatLimit>,
 }
@@ -116,7 +116,7 @@ impl OperatingSystem {
         Self::Minix,
     ];
 
-    /// The word in data files.
+    /// Returns the name in data files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linux => "linux",
@@ -134,7 +134,7 @@ impl OperatingSystem {
     }
 }
 
-/// As people write it.
+/// Formats the usual name of the system.
 impl fmt::Display for OperatingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -153,7 +153,7 @@ impl fmt::Display for OperatingSystem {
     }
 }
 
-/// `OS/2 Warp Server for e-business (1999)`
+/// Example: `OS/2 Warp Server for e-business (1999)`.
 impl fmt::Display for FilesystemOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.year {
@@ -163,7 +163,7 @@ impl fmt::Display for FilesystemOrigin {
     }
 }
 
-/// `NetBSD (read only)`
+/// Example: `NetBSD (read only)`.
 impl fmt::Display for NativeReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.writes {

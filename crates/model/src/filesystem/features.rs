@@ -19,7 +19,7 @@ pub enum PosixClass {
     PartialPosix,
     /// At least one of these features was not probed, and none is known to be missing.
     NotProbed,
-    /// A baseline to compare with, which keeps nothing on a disk (tmpfs).
+    /// A baseline (tmpfs), which stores no data on a disk.
     Baseline,
 }
 
@@ -32,11 +32,11 @@ pub enum Feature {
     HardLinks,
     /// Symbolic links.
     Symlinks,
-    /// Permission bits that stay as set.
+    /// Permission bits that are stored.
     Permissions,
-    /// An owner that stays as set.
+    /// Owners that are stored.
     Ownership,
-    /// Named pipes, which stand for all special files: to make them needs no privilege.
+    /// Named pipes. They represent all special files, because creating them needs no privilege.
     SpecialFiles,
     /// Extended attributes of users.
     Xattrs,
@@ -46,7 +46,7 @@ pub enum Feature {
     CaseSensitive,
     /// Names of 255 bytes.
     LongNames,
-    /// Reads and writes past the page cache.
+    /// Reads and writes that bypass the page cache.
     DirectIo,
     /// Shared writable memory mappings.
     SharedMmap,
@@ -74,7 +74,7 @@ impl Feature {
         Self::LargestFile,
     ];
 
-    /// The word in data files and results.
+    /// Returns the name in data files and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HardLinks => "hard-links",
@@ -107,7 +107,7 @@ impl fmt::Display for Feature {
 pub enum ProbeResult {
     /// It works.
     Yes,
-    /// It works up to this size, and no further.
+    /// The feature works up to this size.
     UpTo(Bytes),
     /// It does not work. The reason is the name of an errno, or the observed behaviour.
     No(String),

@@ -1,4 +1,4 @@
-//! Which mount a path leads to: another one can be mounted in its place.
+//! The mount that a path leads to. Another filesystem can be mounted in its place.
 
 use serde::{Deserialize, Serialize};
 

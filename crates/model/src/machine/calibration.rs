@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, HostNoise, Nanos};
 
-/// A result that was taken several times.
+/// A value that was measured several times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatedValue {
-    /// The middle one of the values, or the mean of the two middle ones.
+    /// The median: the middle value, or the mean of the two middle values.
     pub median: f64,
     /// The smallest.
     #[serde(rename = "least")]
@@ -48,11 +48,11 @@ pub struct HarnessOverhead {
     /// Nanoseconds per operation without the system call: the request is chosen, no data is read,
     /// and the operation is timed and counted.
     pub operation: RepeatedValue,
-    /// Of these, nanoseconds for one reading of the clock.
+    /// Part of `operation`: nanoseconds for one reading of the clock.
     pub clock: RepeatedValue,
-    /// Of these, nanoseconds to enter one latency into the histogram.
+    /// Part of `operation`: nanoseconds to record one latency in the histogram.
     pub histogram: RepeatedValue,
-    /// Bytes per second that one processor marks as belonging to their place before they are written.
+    /// Bytes per second that one processor can mark with their position before writing.
     pub marking: RepeatedValue,
     /// Bytes per second that one processor verifies.
     pub verification: RepeatedValue,
@@ -62,18 +62,22 @@ pub struct HarnessOverhead {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RawDevicePerformance {
-    /// Bytes per second, front to back, in requests of [`RawDevicePerformance::SEQUENTIAL_BLOCK`].
+    /// Sequential reads, in bytes per second, with requests of
+    /// [`RawDevicePerformance::SEQUENTIAL_BLOCK`].
     pub sequential_read: Option<RepeatedValue>,
-    /// The same for writes; the device is flushed at the end.
+    /// Sequential writes, in bytes per second. The device is flushed at the end.
     pub sequential_write: Option<RepeatedValue>,
-    /// Operations per second at random offsets, in requests of [`RawDevicePerformance::RANDOM_BLOCK`], one at a
-    /// time.
+    /// Reads at random offsets, in operations per second, with requests of
+    /// [`RawDevicePerformance::RANDOM_BLOCK`], one at a time.
     pub random_read: Option<RepeatedValue>,
-    /// The same for writes; the device is flushed at the end.
+    /// Writes at random offsets, in operations per second, one at a time. The device is flushed at
+    /// the end.
     pub random_write: Option<RepeatedValue>,
-    /// Operations per second as for `random_read`, but [`RawDevicePerformance::DEPTH`] requests at a time.
+    /// Reads at random offsets, in operations per second, with [`RawDevicePerformance::DEPTH`]
+    /// requests at a time.
     pub queued_read: Option<RepeatedValue>,
-    /// The same for writes; the device is flushed at the end.
+    /// Writes at random offsets, in operations per second, with [`RawDevicePerformance::DEPTH`]
+    /// requests at a time. The device is flushed at the end.
     pub queued_write: Option<RepeatedValue>,
 }
 
@@ -82,7 +86,7 @@ impl RawDevicePerformance {
     pub const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
     /// Bytes of a random request.
     pub const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
-    /// Requests in flight at a time in the queued results.
+    /// Number of concurrent requests in the queued results.
     pub const DEPTH: u32 = 32;
 }
 
@@ -90,7 +94,7 @@ impl RawDevicePerformance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
-    /// When it was taken, nanoseconds since 1970.
+    /// Time of the calibration, in nanoseconds since 1970.
     pub taken: Nanos,
     /// Duration of the calibration.
     pub elapsed: Nanos,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DeviceCounters};
 
-/// Which disk, or which part of one, a device node leads to.
+/// The disk, or the part of one, that a device node refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskIdentity {
@@ -14,12 +14,12 @@ pub struct DiskIdentity {
     pub start: Bytes,
     /// Its size.
     pub size: Bytes,
-    /// The kernel's number of this attachment of the disk (`diskseq`), which no other attachment gets while
-    /// the machine is up; absent before Linux 5.15.
+    /// The kernel's number of this attachment of the disk (`diskseq`), unique until reboot. Absent
+    /// before Linux 5.15.
     pub sequence: Option<u64>,
-    /// The serial number, where the disk has one.
+    /// The serial number, if the disk has one.
     pub serial: Option<String>,
-    /// The worldwide identifier (WWN, EUI-64, NGUID), where the disk has one.
+    /// The worldwide identifier (WWN, EUI-64, NGUID), if the disk has one.
     pub wwid: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Disk models: parameters that describe a disk. The crate `disk` computes times from them.
+//! Disk models: parameters that describe a disk. The crate `simdisk` computes times from them.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use crate::{Bytes, Nanos};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskModel {
-    /// The word that names it: `hdd-2003-7200`.
+    /// Name of the model: `hdd-2003-7200`.
     pub name: String,
-    /// The name people write.
+    /// Title in reports.
     pub title: String,
-    /// The product that it stands for.
+    /// The modelled product.
     pub product: String,
     /// Overhead of each command in the disk and its controller, in addition to the work itself.
     pub command: Nanos,
-    /// Bytes a second between it and the host at most; any number where absent.
+    /// Maximum rate between disk and host, in bytes per second; unlimited if absent.
     pub link: Option<Bytes>,
-    /// Commands among which it chooses itself.
+    /// Maximum number of commands that the disk can reorder.
     pub queue: u32,
     /// Size of the write cache; zero if it has none.
     pub cache: Bytes,
@@ -38,25 +38,25 @@ pub struct DiskModel {
 pub enum Mechanism {
     /// Ideal storage: data is available immediately.
     Ideal,
-    /// An arm over platters.
+    /// A rotating disk.
     Rotating(Rotating),
     /// Flash with a translation table in units of 4 KiB.
     Flash(Flash),
 }
 
-/// An arm over platters.
+/// A rotating disk: an arm over platters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rotating {
     /// One revolution.
     pub turn: Nanos,
-    /// A seek to the next cylinder.
+    /// Seek time to the next cylinder.
     pub seek_next: Nanos,
-    /// A seek over a third of all cylinders, the average of random ones.
+    /// Seek time over a third of all cylinders, the average of random seeks.
     pub seek_average: Nanos,
-    /// A seek over all of them.
+    /// Seek time over all cylinders.
     pub seek_full: Nanos,
-    /// From one head to another of the same cylinder.
+    /// Time to switch between heads of a cylinder.
     pub head_switch: Nanos,
     /// Additional seek time before a write.
     pub write_settle: Nanos,
@@ -64,8 +64,9 @@ pub struct Rotating {
     pub heads: u32,
     /// Amount that it reads ahead into its buffer.
     pub read_ahead: Bytes,
-    /// Thousandths of the time that a request has waited, by which its positioning counts as shorter when the disk
-    /// chooses the next; 0 is shortest positioning time first.
+    /// Weight of the waiting time, in thousandths. When the disk chooses the next request, it
+    /// subtracts the weighted waiting time from the positioning time. 0 means shortest positioning
+    /// time first.
     #[serde(default)]
     pub age_weight: u32,
     /// The zones, starting with the outermost, which has the lowest addresses.
@@ -86,31 +87,31 @@ pub struct Zone {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flash {
-    /// To read a page.
+    /// Time to read a page.
     pub read: Nanos,
-    /// To program a page.
+    /// Time to program a page.
     pub program: Nanos,
-    /// To erase a block.
+    /// Time to erase a block.
     pub erase: Nanos,
     /// A discard.
     pub unmap: Nanos,
-    /// That part of each command's overhead which the controller spends on one command at a time: it serves no more
-    /// commands in a second.
+    /// Part of each command's overhead during which the controller serves no other command. It
+    /// limits the number of commands per second.
     #[serde(default)]
     pub controller: Nanos,
-    /// Bytes a second over the bus of one channel.
+    /// Rate of the bus of one channel, in bytes per second.
     pub channel: Bytes,
     /// Channels.
     pub channels: u32,
-    /// Dies of each channel.
+    /// Dies per channel.
     pub dies: u32,
     /// Unit of programming.
     pub page: Bytes,
-    /// Pages that are erased at once.
+    /// Number of pages per erase block.
     pub block: u32,
-    /// Thousandths of flash beyond what the host sees.
+    /// Spare flash that the host cannot see, in thousandths.
     pub spare: u32,
-    /// Whether its cache survives a loss of power, so that a flush waits for nothing.
+    /// Whether its cache survives a power loss, so that flushes need no time.
     pub protected: bool,
     /// Preconditioning before the first request.
     pub state: FlashState,
@@ -132,14 +133,14 @@ pub enum FlashState {
 }
 
 impl FlashState {
-    /// Every state, with its word.
+    /// Every state with its name.
     pub const ALL: [(&'static str, Self); 3] = [
         ("fresh", Self::Fresh),
         ("half", Self::Half),
         ("steady", Self::Steady),
     ];
 
-    /// Per cent of the disk that were written: 100 is each sector once.
+    /// Returns the percentage of the disk that was written; 100 means each sector once.
     pub const fn percent_written(self) -> u32 {
         match self {
             Self::Fresh => 0,
@@ -150,7 +151,7 @@ impl FlashState {
 }
 
 impl DiskModel {
-    /// A disk that takes no time at all.
+    /// Returns a disk without any delay.
     pub fn ideal() -> Self {
         Self {
             name: "ideal".to_owned(),

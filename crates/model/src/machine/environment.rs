@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DiskIdentity};
 
-/// The machine and the tools, as found when a session of a campaign began.
+/// The machine and the tools at the start of a session of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
@@ -18,11 +18,12 @@ pub struct Environment {
     pub distribution: String,
     /// Model of the processor.
     pub cpu: String,
-    /// Processors that may be used.
+    /// Number of usable processors.
     pub cpus: u32,
     /// Main memory.
     pub memory: Bytes,
-    /// Whether what is free of it goes back to the host of a virtual machine, and must be fetched again.
+    /// Whether free memory is returned to the host of a virtual machine and must be requested
+    /// again.
     #[serde(default)]
     pub memory_goes_back: bool,
     /// Caches of the first processor, nearest first; empty if not recorded.
@@ -39,7 +40,7 @@ pub struct Environment {
     /// recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<HostSetting>,
-    /// The clock that times are in: `real time`.
+    /// The clock of the measured times: `real time`.
     pub clock: String,
     /// Versions of the filesystems' tools.
     pub tools: Vec<ToolVersion>,
@@ -52,21 +53,22 @@ pub struct Environment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributedPlan {
-    /// The directory in which it is.
+    /// Directory of the plan.
     pub directory: PathBuf,
     /// The command that continues the plan.
     pub command: String,
 }
 
 impl Environment {
-    /// The largest of the processor's caches that holds data: what fits it need not come from memory.
+    /// Returns the size of the largest processor cache for data. Data that fits into it may be
+    /// served without reading memory.
     pub fn cpu_cache(&self) -> Option<Bytes> {
         let holds_data = |cache: &&CpuCache| cache.kind != "instruction";
         self.caches.iter().filter(holds_data).map(|c| c.size).max()
     }
 }
 
-/// A setting or circumstance of the machine that decides about speed.
+/// A setting or circumstance of the machine that affects performance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSetting {
@@ -91,7 +93,7 @@ impl HostSetting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCache {
-    /// 1 is nearest to the processor.
+    /// Level of the cache; 1 is nearest to the processor.
     pub level: u32,
     /// The contents: `data`, `instruction` or `unified`.
     pub kind: String,

@@ -10,16 +10,17 @@ use crate::Nanos;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostNoise {
-    /// Processors of the machine.
+    /// Number of processors of the machine.
     pub processors: u32,
     /// Duration of the observation.
     pub elapsed: Nanos,
-    /// Processor time in user mode of processes that were not the cell's, all processors together; in steps of 10 ms.
+    /// User time of processes that do not belong to the cell, summed over all processors;
+    /// resolution 10 ms.
     #[serde(rename = "others")]
     pub other_cpu_time: Nanos,
     /// Time in which the host of a virtual machine gave its processors to other guests.
     pub stolen: Nanos,
-    /// Time in which some task waited, of the cell's or not; absent where the kernel does not tell.
+    /// Time in which some task waited, of the cell or not; absent if the kernel does not report it.
     pub pressure: Option<Pressure>,
 }
 
@@ -37,24 +38,24 @@ pub struct Pressure {
 }
 
 impl HostNoise {
-    /// Share of the processors that other processes may have, in percent.
+    /// Maximum share of the processors used by other processes, in percent.
     pub const OTHER_CPU_LIMIT_PERCENT: f64 = 10.0;
-    /// Share of the processors that the host may take, in percent.
+    /// Maximum share of the processors taken by the host, in percent.
     pub const STEAL_LIMIT_PERCENT: f64 = 5.0;
-    /// Less than this is within what counting in steps of 10 ms gets wrong.
+    /// Minimum time that counts; shorter times are within the error of the 10 ms resolution.
     const COUNTABLE: Nanos = Nanos(100_000_000);
 
-    /// The share of other processes, in percent of all processors.
+    /// Returns the share of other processes, in percent of all processors.
     pub fn other_processes_percent(&self) -> f64 {
         self.share(self.other_cpu_time)
     }
 
-    /// The share that was stolen, in percent of all processors.
+    /// Returns the stolen share, in percent of all processors.
     pub fn steal_percent(&self) -> f64 {
         self.share(self.stolen)
     }
 
-    /// Whether it was so much that the cell's times say less.
+    /// Returns true if the disturbance makes the cell's times less reliable.
     pub fn is_significant(&self) -> bool {
         let above = |time: Nanos, limit| time >= Self::COUNTABLE && self.share(time) > limit;
         above(self.other_cpu_time, Self::OTHER_CPU_LIMIT_PERCENT)

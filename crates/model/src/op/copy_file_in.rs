@@ -1,4 +1,4 @@
-//! A file copied in from another disk.
+//! Copies a file from another disk.
 
 use super::keys::{block, keyed, name, size, op_name};
 use super::{FILE_SYNC_MODES, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};

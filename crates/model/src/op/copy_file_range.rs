@@ -5,13 +5,14 @@ use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor
 use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {
-    /// Copy a file within the filesystem by `copy_file_range`: the kernel copies it, or lets both share its space.
+    /// Copy a file within the filesystem by `copy_file_range`: the kernel copies the data or shares
+    /// the space.
     pub struct CopyFileRange {
         /// The file to copy.
         from: String = name,
         /// Name of the copy.
         to: String = name,
-        /// Bytes per call; a filesystem may take fewer.
+        /// Bytes per call; a filesystem may copy fewer.
         block: Bytes = size,
     }
 }

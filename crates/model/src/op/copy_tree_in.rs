@@ -1,4 +1,4 @@
-//! A tree copied in from another disk.
+//! Copies a tree from another disk.
 
 use serde::{Deserialize, Serialize};
 

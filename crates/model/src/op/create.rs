@@ -1,4 +1,4 @@
-//! Many files or directories made.
+//! Creates many files or directories.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,32 +20,32 @@ pub enum EntryKind {
     Directory,
 }
 
-/// How the sizes of files differ around their mean.
+/// Distribution of file sizes around their mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeDistribution {
-    /// All are alike.
+    /// All sizes are equal.
     #[default]
     Fixed,
     /// A gamma distribution of shape 1.5, the default of filebench (`gamma=1500`).
     Gamma,
-    /// A log-normal distribution of σ = 1: more small files, and a few large ones.
+    /// A log-normal distribution with σ = 1: more small files, and a few large ones.
     LogNormal,
 }
 
 impl SizeDistribution {
-    /// Whether all are alike.
+    /// Returns true if all sizes are equal.
     pub const fn is_fixed(&self) -> bool {
         matches!(self, Self::Fixed)
     }
 }
 
-/// Many files or directories to be made.
+/// Create many files or directories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Create {
-    /// Name of the set, by which later phases find the entries.
+    /// Name of the set, by which later phases refer to the entries.
     pub set: String,
     /// Kind of the entries.
     #[serde(default)]
@@ -55,22 +55,22 @@ pub struct Create {
     /// Number of directories that contain the entries. With a directory for each thread, the number
     /// for each thread.
     pub directories: u64,
-    /// Directories inside each other, from the top of the set to the entries.
+    /// Number of nested directories from the top of the set to the entries.
     #[serde(default = "Create::flat")]
     pub depth: u32,
     /// Size of each file, or the mean size if sizes vary.
     pub size: Bytes,
-    /// How sizes differ.
+    /// Distribution of the sizes.
     #[serde(default, skip_serializing_if = "SizeDistribution::is_fixed")]
     pub spread: SizeDistribution,
-    /// Whether names are made in order or at random.
+    /// Whether names are created in order or at random.
     pub order: TraversalOrder,
     /// Whether each file is fsynced before the next.
     pub fsync: bool,
     /// Whether the directory of each file is fsynced after the file, like `-b` of Bonnie++.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fsync_directory: bool,
-    /// Threads, each with its share of the entries.
+    /// Number of threads. Each creates its share of the entries.
     pub threads: u32,
     /// Whether threads share the directories.
     pub sharing: FileSharing,
@@ -88,7 +88,7 @@ const SPREADS: [(&str, SizeDistribution); 3] = [
     ("log-normal", SizeDistribution::LogNormal),
 ];
 
-/// Reads what files and directories share.
+/// Reads the common keys of files and directories.
 fn read(keys: &dyn KeySource, kind: EntryKind, entries: &'static str) -> Result<Create, KeyError> {
     Ok(Create {
         set: name(keys, "set")?,

@@ -5,10 +5,11 @@ use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName
 use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory};
 
 keyed! {
-    /// Run a command with the directory of the filesystem as its current directory. An exit code other than 0 is a
+    /// Run a command in the root directory of the filesystem. An exit code other than 0 is a
     /// failure.
     pub struct Exec {
-        /// The program and its arguments, apart by blanks; `'…'` and `"…"` hold blanks together. No shell reads it.
+        /// The program and its arguments, separated by blanks; `'…'` and `"…"` quote blanks. No
+        /// shell is involved.
         command: String = |keys: &dyn KeySource, key| keys.text(key),
         /// Estimate of the bytes that it writes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ keyed! {
 pub const ARCHIVES: &str = "ARCHIVES";
 
 impl Exec {
-    /// The archives that the command names, as `$ARCHIVES/NAME`.
+    /// Returns the archives used by the command, as `$ARCHIVES/NAME`.
     pub fn archives(&self) -> impl Iterator<Item = &str> {
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
         let names = self.command.split("$ARCHIVES/").skip(1);

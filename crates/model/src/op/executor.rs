@@ -11,7 +11,7 @@ use crate::Bytes;
 pub enum FileContent<'a> {
     /// A new file with this many zero bytes.
     Zeros(Bytes),
-    /// A new file that holds what this one does.
+    /// A new file with the contents of this file.
     CopyOf(&'a str),
     /// The previous contents, with zeros in this range.
     Zeroed(Range<u64>),
@@ -27,20 +27,20 @@ pub enum FileContent<'a> {
 pub trait OpExecutor {
     /// The error type.
     type Error;
-    /// A file that is open.
+    /// An open file.
     type File;
 
     /// Returns the error for an operation that is not supported here.
     fn unsupported(&self, reason: &str) -> Self::Error;
-    /// Brings everything to the device.
+    /// Writes all data to the device.
     fn sync(&mut self) -> Result<(), Self::Error>;
 
     /// Runs a command.
     fn run(&mut self, exec: &Exec) -> Result<(), Self::Error>;
-    /// Does again what a trace holds.
+    /// Replays a trace.
     fn replay(&mut self, replay: &Replay) -> Result<(), Self::Error>;
 
-    /// Requests on one file, or on one for each thread.
+    /// Performs requests on one file, or on one file per thread.
     fn job(&mut self, job: &Io) -> Result<(), Self::Error>;
     /// Writes a new file through a user-space buffer.
     fn write_stream(
@@ -57,13 +57,13 @@ pub trait OpExecutor {
     fn copy_file_in(&mut self, file: &str, size: Bytes, block: Bytes) -> Result<(), Self::Error>;
     /// Removes a file.
     fn remove_file(&mut self, file: &str) -> Result<(), Self::Error>;
-    /// Makes many files or directories.
+    /// Creates many files or directories.
     fn create(&mut self, create: &Create) -> Result<(), Self::Error>;
-    /// Does something with each entry of a set.
+    /// Performs a metadata operation on each entry of a set.
     fn visit(&mut self, metadata: &Metadata) -> Result<(), Self::Error>;
-    /// Lets roles work side by side.
+    /// Runs roles concurrently.
     fn mix(&mut self, mix: &Mix) -> Result<(), Self::Error>;
-    /// Writes a tree whose content is made in memory.
+    /// Writes a tree with generated content.
     fn generate_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), Self::Error>;
     /// Copies the campaign's source. Without a source, writes a tree of this specification.
     fn copy_tree_in(
@@ -76,29 +76,29 @@ pub trait OpExecutor {
     fn copy_tree(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), Self::Error>;
     /// Lists a tree with the attributes of every entry.
     fn list_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
-    /// Looks for a name in a tree.
+    /// Searches for a name in a tree.
     fn find_in_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
     /// Verifies every file of a tree.
     fn verify_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
-    /// Finds all files below a directory that a command has made, and reads them in random order.
+    /// Finds all files below a directory created by a command, and reads them in random order.
     fn read_files(&mut self, directory: &str) -> Result<(), Self::Error>;
     /// Removes a tree.
     fn remove_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
 
-    /// The size of a file that an earlier operation made.
+    /// Returns the size of a file created by an earlier operation.
     fn size_of(&self, file: &str) -> Result<Bytes, Self::Error>;
     /// Returns the size of a file to be copied. If creating that file is unsupported, its copy is
     /// marked as unsupported, too.
     fn size_to_copy(&mut self, from: &str, to: &str) -> Result<Bytes, Self::Error>;
     /// Starts the timed part with this number of operations.
     fn start_timing(&mut self, operations: u64);
-    /// Opens a file that an earlier operation made.
+    /// Opens a file created by an earlier operation.
     fn open_file(&mut self, file: &str) -> Result<Self::File, Self::Error>;
-    /// Makes a file and opens it.
+    /// Creates a file and opens it.
     fn create_file(&mut self, file: &str) -> Result<Self::File, Self::Error>;
-    /// Sets the size of a file; an operation, as each of the calls below.
+    /// Sets the size of a file. Counts as one operation, like each of the following calls.
     fn set_size(&mut self, file: &Self::File, size: Bytes) -> Result<(), Self::Error>;
-    /// Changes the space of a file.
+    /// Changes the allocated space of a file.
     fn fallocate(
         &mut self,
         file: &Self::File,
@@ -106,7 +106,7 @@ pub trait OpExecutor {
         offset: u64,
         length: u64,
     ) -> Result<(), Self::Error>;
-    /// Lets a file share all space of another.
+    /// Makes a file share all space of another.
     fn clone_file(&mut self, from: &Self::File, to: &Self::File) -> Result<(), Self::Error>;
     /// Copies a range of a file to the same offset of another and returns the number of bytes
     /// copied.

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::{OpUnit, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
-/// Something that was not done by fsarena: no suite can ask for it.
+/// An operation performed by another program. No suite can contain it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct External {
-    /// The number by which its results are ranked.
+    /// The metric that ranks its results.
     pub metric: Metric,
     /// Workload category, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<WorkloadCategory>,
-    /// Whether its time is that of the other phases of its test together.
+    /// Whether its time is the total of the other phases of its test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub total: bool,
 }

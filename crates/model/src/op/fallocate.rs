@@ -9,7 +9,8 @@ use super::{
 use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {
-    /// Change the space of a file (`fallocate`), front to back. Older campaigns call it `preallocate`.
+    /// Change the allocated space of a file (`fallocate`), front to back. Older campaigns call it
+    /// `preallocate`.
     pub struct Fallocate {
         /// Name of the file.
         file: String = name,
@@ -19,7 +20,7 @@ keyed! {
         /// Length of the range [default: the whole existing file].
         #[serde(default)]
         size: Option<Bytes> = |keys, key| optional(keys, key, size),
-        /// Bytes per call; one call for all where absent.
+        /// Bytes per call; a single call if absent.
         #[serde(default)]
         block: Option<Bytes> = |keys, key| optional(keys, key, size),
     }
@@ -35,16 +36,16 @@ pub enum FallocateMode {
     Allocate,
     /// Allocates space beyond the end of a new file, which remains empty (`FALLOC_FL_KEEP_SIZE`).
     KeepSize,
-    /// Gives it back: a hole (`FALLOC_FL_PUNCH_HOLE`).
+    /// Deallocates the space and leaves a hole (`FALLOC_FL_PUNCH_HOLE`).
     PunchHole,
-    /// Keeps it and makes it read as zeros (`FALLOC_FL_ZERO_RANGE`).
+    /// Keeps the space and makes it read as zeros (`FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
     /// Removes a range and moves the following data up (`FALLOC_FL_COLLAPSE_RANGE`).
     CollapseRange,
 }
 
 impl FallocateMode {
-    /// Every mode, with its word in data files.
+    /// Every mode with its name in data files.
     const ALL: [(&'static str, Self); 5] = [
         ("allocate", Self::Allocate),
         ("keep-size", Self::KeepSize),
@@ -66,7 +67,7 @@ fn mode(keys: &dyn KeySource, key: &'static str) -> Result<FallocateMode, KeyErr
 }
 
 impl Fallocate {
-    /// Sets the space of a new file aside, in one call.
+    /// Returns the operation that preallocates a new file in one call.
     pub fn preallocate(file: &str, size: Bytes) -> Self {
         Self {
             file: file.to_owned(),

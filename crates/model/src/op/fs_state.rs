@@ -10,9 +10,9 @@ use crate::Bytes;
 /// Kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// A file, or one for each thread.
+    /// A file, or one file per thread.
     File,
-    /// Many files or directories alike.
+    /// Many similar files or directories.
     Set,
     /// Directories and files below one directory.
     Tree,
@@ -31,24 +31,24 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// A thing on the filesystem.
+/// An object of the filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FsObject {
     kind: ObjectKind,
-    /// Names in it.
+    /// Number of names in the object.
     pub entries: u64,
-    /// Bytes in all of it.
+    /// Total number of bytes in the object.
     pub bytes: u64,
 }
 
 /// A change to an object that may have to be undone before the operation is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FsChange {
-    /// It was made.
+    /// An object was created.
     Made(ObjectKind, String),
-    /// It was removed.
+    /// An object was removed.
     Removed(ObjectKind, String),
-    /// A file became longer.
+    /// A file was extended.
     Grown(String),
     /// The entries of a set have other names, and other directories if `across` is set.
     Renamed {
@@ -57,7 +57,7 @@ pub enum FsChange {
         /// Whether they are in other directories.
         across: bool,
     },
-    /// The files of a set have another size.
+    /// The size of the files of a set has changed.
     Resized {
         /// The set.
         set: String,
@@ -72,7 +72,7 @@ pub enum FsChange {
     Overwritten(ObjectKind, String),
 }
 
-/// Whether there is a filesystem, and whether it is mounted.
+/// State of the filesystem: whether it exists and whether it is mounted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum MountState {
     /// Before the first phase.
@@ -94,7 +94,7 @@ pub struct FsState {
     nameless: u64,
     /// Changes by the last operation.
     changes: Vec<FsChange>,
-    /// Whether the last operation looked for something.
+    /// Whether the last operation used an object.
     uses: bool,
     complaint: Option<String>,
 }
@@ -110,7 +110,7 @@ impl FsState {
             None if self.state == MountState::Unmounted => {
                 self.reject("the filesystem is not mounted here".into());
             }
-            // A test that makes no filesystem itself finds one made and mounted.
+            // A test without mkfs starts with a mounted filesystem.
             None => self.state = MountState::Mounted,
         }
         op.info().apply(self)
@@ -161,7 +161,7 @@ impl FsState {
         self.there.get(file).map(|thing| Bytes(thing.bytes))
     }
 
-    /// The operation makes no sense here, for this reason.
+    /// Records that the operation is invalid here, with the reason.
     pub fn reject(&mut self, complaint: String) {
         self.complaint.get_or_insert(complaint);
     }
@@ -201,7 +201,7 @@ impl FsState {
         })
     }
 
-    /// A set as a mix finds it, which another mix may have changed.
+    /// Returns a set for a mix, even if another mix has changed it.
     pub(super) fn find_dynamic(&mut self, set: &str) -> FsObject {
         self.uses = true;
         match self.mixed.get(set) {
@@ -220,13 +220,13 @@ impl FsState {
         })
     }
 
-    /// A mix leaves a set like this.
+    /// Records the state of a set after a mix.
     pub(super) fn set_mixed(&mut self, set: &str, left: FsObject) {
         self.there.remove(set);
         self.mixed.insert(set.to_owned(), left);
     }
 
-    /// The operation removes a thing.
+    /// Records that the operation removes an object, and returns it.
     pub fn remove(&mut self, kind: ObjectKind, name: &str) -> FsObject {
         let thing = self.find(kind, name);
         self.there.remove(name);
@@ -234,7 +234,7 @@ impl FsState {
         thing
     }
 
-    /// The operation makes a thing like another.
+    /// Records that the operation copies an object, and returns the original.
     pub fn copy(&mut self, kind: ObjectKind, from: &str, to: &str) -> FsObject {
         let thing = self.find(kind, from);
         self.add(kind, to, thing.entries, thing.bytes);
@@ -250,7 +250,7 @@ impl FsState {
         self.changes.push(FsChange::Grown(file.to_owned()));
     }
 
-    /// The operation changes the space of a file, which has this many bytes then.
+    /// Records that the operation changes the space of a file, and the new size of the file.
     pub fn change_allocation(&mut self, file: &str, bytes: u64) {
         let there = self.find(ObjectKind::File, file);
         self.there

@@ -1,4 +1,4 @@
-//! A tree of directories and files whose content is made in memory.
+//! Generates a tree of directories and files in memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ keyed! {
         files: u64 = count,
         /// Number of directories.
         directories: u64 = count,
-        /// Bytes in all files together.
+        /// Total size of all files.
         bytes: Bytes = size,
         /// Size of the smallest file.
         smallest: Bytes = size,
@@ -23,7 +23,7 @@ keyed! {
     }
 }
 
-/// Write a tree of directories and files whose content is made in memory.
+/// Write a tree of directories and files with content generated in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GenerateTree {
@@ -59,7 +59,7 @@ impl TreeSpec {
         }
     }
 
-    /// Follows a tree that is made like this.
+    /// Records the creation of the tree and returns its work.
     pub(super) fn apply_to(&self, tree: &str, things: &mut FsState) -> WorkEstimate {
         let entries = self.files.saturating_add(self.directories);
         things.add(ObjectKind::Tree, tree, entries, self.bytes.0);

@@ -1,4 +1,4 @@
-//! Data operations: what a job of fio would say, in fio's words where fio has one.
+//! Data operations: like a job of fio, with fio's terms if fio has one.
 
 use std::fmt;
 
@@ -10,31 +10,31 @@ use super::{
 };
 use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
-/// Requests on one file, or on one file for each thread.
+/// Requests on one file, or on one file per thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Io {
-    /// Name of the file; with a file for each thread, the beginning of their names.
+    /// Name of the file, or the prefix of the names if each thread has its own file.
     pub file: String,
-    /// Which requests, in which order.
+    /// Kind and order of the requests.
     pub access: AccessPattern,
     /// Bytes per request (`bs`).
     pub block: Bytes,
-    /// Offsets are multiples of it (`blockalign`); the block itself where absent.
+    /// Alignment of offsets (`blockalign`) [default: the block size].
     #[serde(default)]
     pub align: Option<Bytes>,
-    /// Size of each file to write or, in a file that exists, the part of it to work on, from its
-    /// beginning (`size`); the whole file where absent.
+    /// Size of each file to write or, in an existing file, of the range at its start (`size`)
+    /// [default: the whole file].
     #[serde(default)]
     pub size: Option<Bytes>,
     /// Requests over all threads (`number_ios`), with independent random offsets. If absent, the
     /// number that the size contains, with each block used once in random access (`randommap`).
     #[serde(default)]
     pub operations: Option<u64>,
-    /// The way to the file (`ioengine`).
+    /// Interface to the file (`ioengine`).
     #[serde(default)]
     pub engine: IoEngine,
-    /// Requests that each thread keeps in flight (`iodepth`); more than one with `io_uring` only.
+    /// Concurrent requests per thread (`iodepth`); more than one requires `io_uring`.
     #[serde(default = "one")]
     pub depth: u32,
     /// Threads (`numjobs`).
@@ -46,21 +46,21 @@ pub struct Io {
     /// Number of writes of a thread between two fsyncs (`fsync`); 0 for never.
     #[serde(default)]
     pub fsync: u64,
-    /// Arrivals per second over all threads (`rate_iops`): the open loop. As fast as the filesystem
-    /// answers where absent: the closed loop.
+    /// Arrivals per second over all threads (`rate_iops`): the open loop. If absent, requests start
+    /// as fast as the filesystem completes them: the closed loop.
     #[serde(default)]
     pub rate: Option<u64>,
     /// Whether the data that was read is verified.
     #[serde(default)]
     pub verify: bool,
-    /// Whether opening and closing the file belong to the time of the phase; of one thread only. They are timed
-    /// by themselves either way.
+    /// Whether the time of the phase includes opening and closing the file; for one thread only.
+    /// Both are timed separately in either case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_open_close: bool,
 }
 
 impl Io {
-    /// The plainest job: one thread, one request at a time, through `pread` and `pwrite`.
+    /// Returns the simplest job: one thread, one request at a time, with `pread` and `pwrite`.
     pub fn new(file: &str, access: AccessPattern, block: Bytes) -> Self {
         Self {
             file: file.to_owned(),
@@ -85,40 +85,41 @@ const fn one() -> u32 {
     1
 }
 
-/// Which requests a data operation makes, and in which order.
+/// Kind and order of the requests of a data operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessPattern {
-    /// A new file, front to back.
+    /// Writes a new file, front to back.
     Write,
     /// Sequentially over existing data: IOzone's "rewrite".
     Overwrite,
-    /// Each block read, changed, written back in place: Bonnie++'s "rewrite".
+    /// Reads each block, changes it and writes it back in place: Bonnie++'s "rewrite".
     Rewrite,
-    /// At the end of a file that exists (`O_APPEND`).
+    /// Appends to an existing file (`O_APPEND`).
     Append,
-    /// Front to back.
+    /// Reads front to back.
     Read,
-    /// Back to front: IOzone's "backward read".
+    /// Reads back to front: IOzone's "backward read".
     ReadBackward,
-    /// A block, then a gap, to the end, then the blocks in the gaps: IOzone's "stride read".
+    /// Reads blocks at a fixed distance to the end, and then the blocks between them: IOzone's
+    /// "stride read".
     ReadStride {
-        /// From the beginning of one request to that of the next.
+        /// Distance between the starts of consecutive requests.
         stride: Bytes,
     },
-    /// At random offsets.
+    /// Reads at random offsets.
     RandomRead,
-    /// At random offsets.
+    /// Writes at random offsets.
     RandomWrite,
-    /// At random offsets, reads and writes mixed.
+    /// Mixed reads and writes at random offsets.
     RandomMix {
         /// Share of the requests that are reads, 0 … 1.
         read_share: f64,
     },
     /// Writes the same block repeatedly: IOzone's "record rewrite".
     RecordRewrite,
-    /// Reads at random offsets, some of them changed and written back: Bonnie++'s "seeks".
+    /// Reads at random offsets and writes some of the blocks back with changes: Bonnie++'s "seeks".
     Seek {
         /// Share of the blocks that are written back, 0 … 1.
         write_share: f64,
@@ -126,7 +127,7 @@ pub enum AccessPattern {
 }
 
 impl AccessPattern {
-    /// Whether any request writes.
+    /// Returns true if any request writes.
     pub const fn writes(self) -> bool {
         !matches!(
             self,
@@ -134,7 +135,7 @@ impl AccessPattern {
         )
     }
 
-    /// Whether any request reads.
+    /// Returns true if any request reads.
     pub const fn reads(self) -> bool {
         !matches!(
             self,
@@ -142,7 +143,7 @@ impl AccessPattern {
         )
     }
 
-    /// Whether offsets are drawn at random.
+    /// Returns true if offsets are random.
     pub const fn is_random(self) -> bool {
         matches!(
             self,
@@ -150,7 +151,7 @@ impl AccessPattern {
         )
     }
 
-    /// The word in data files.
+    /// Returns the name in data files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -169,8 +170,8 @@ impl AccessPattern {
     }
 }
 
-/// The way from the program to the file. Whether the page cache is passed by (`O_DIRECT`) is the
-/// phase's cache state.
+/// Interface of the program to the file. The cache state of the phase determines whether the page
+/// cache is bypassed (`O_DIRECT`).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -185,7 +186,7 @@ pub enum IoEngine {
     /// Linux' submission and completion rings, with registered buffers.
     #[serde(rename = "io_uring")]
     IoUring,
-    /// Does nothing: shows what fsarena itself costs.
+    /// Performs no I/O: measures the overhead of fsarena itself.
     Null,
 }
 
@@ -193,7 +194,7 @@ impl IoEngine {
     /// Every engine.
     pub const ALL: [Self; 4] = [Self::Psync, Self::Mmap, Self::IoUring, Self::Null];
 
-    /// The word in data files, fio's.
+    /// Returns the name in data files, as in fio.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Psync => "psync",
@@ -210,7 +211,7 @@ impl fmt::Display for IoEngine {
     }
 }
 
-/// Whether threads work on the same thing or each on its own.
+/// Whether threads share an object or have separate ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -218,7 +219,7 @@ pub enum FileSharing {
     /// One file, or one directory, for all threads.
     #[default]
     Shared,
-    /// One for each thread.
+    /// One file or directory per thread.
     Own,
 }
 
@@ -368,7 +369,8 @@ impl OpInfo for Io {
         }
     }
 
-    /// Random I/O has its throughput: operations of several request sizes are no common measure.
+    /// Random I/O reports its throughput in addition, because operations of different request sizes
+    /// are not comparable.
     fn secondary_metrics(&self) -> Option<Metric> {
         self.access.is_random().then_some(Metric::Throughput)
     }
@@ -456,7 +458,7 @@ impl Io {
         size
     }
 
-    /// Whether it steps from one request to a next that its file does not hold.
+    /// Returns true if the stride exceeds the file.
     pub fn exceeds_file(&self, things: &FsState) -> bool {
         let AccessPattern::ReadStride { stride } = self.access else {
             return false;

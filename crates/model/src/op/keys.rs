@@ -1,11 +1,11 @@
-//! The keys of operations in a suite's file: which there are, and how values are read from them.
+//! The keys of operations in a suite file, and how their values are read.
 
 use std::ops::Range;
 
 use super::Op;
 use crate::Bytes;
 
-/// A word that a phase may have for `op`.
+/// A value of the key `op` of a phase.
 #[derive(Debug)]
 pub struct OpName {
     /// The word.
@@ -31,19 +31,19 @@ pub struct KeyError {
 pub trait KeySource {
     /// Returns true if the key exists.
     fn has(&self, key: &'static str) -> bool;
-    /// A name as [`crate::check_name`] allows it.
+    /// Reads a valid name (see [`crate::check_name`]).
     fn name(&self, key: &'static str) -> Result<String, KeyError>;
     /// Reads a non-empty text.
     fn text(&self, key: &'static str) -> Result<String, KeyError>;
-    /// A size that may not be below this many bytes.
+    /// Reads a size of at least `least` bytes.
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError>;
-    /// A whole number within bounds.
+    /// Reads a whole number in the given range.
     fn count(&self, key: &'static str, allowed: Range<u64>) -> Result<u64, KeyError>;
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     fn share(&self, key: &'static str) -> Result<f64, KeyError>;
-    /// A number above 0 and at most 1000.
+    /// Reads a number above 0 and at most 1000.
     fn factor(&self, key: &'static str) -> Result<f64, KeyError>;
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
     /// Reads one of the given words and returns its index.
     fn word(&self, key: &'static str, words: &[&str]) -> Result<usize, KeyError>;
@@ -53,32 +53,32 @@ pub trait KeySource {
         key: &'static str,
         read: &mut dyn FnMut(&str) -> Result<(), String>,
     ) -> Result<(), KeyError>;
-    /// Hands over each table of a list, which may hold these keys.
+    /// Passes each table of a list to a function. The tables may contain only these keys.
     fn tables(
         &self,
         key: &'static str,
         keys: &[&'static str],
         read: &mut dyn FnMut(&dyn KeySource) -> Result<(), KeyError>,
     ) -> Result<(), KeyError>;
-    /// The error that a key's value is not what was expected.
+    /// Returns the error for a value that differs from the expected kind.
     fn wrong(&self, key: &'static str, expected: &str) -> KeyError;
 }
 
-/// The largest count a data file may ask for: far above all use, far below an overflow.
+/// Maximum count in a data file: far above all uses, far below an overflow.
 pub(super) const MAX_COUNT: u64 = 1 << 32;
 
-/// The largest number of bytes per request: one buffer of it is held for each thread.
+/// Maximum size of a request: each thread allocates a buffer of this size.
 pub(super) const MAX_BLOCK: Bytes = Bytes::mib(1024);
 
-/// An operation that is read from keys which are its fields.
+/// An operation whose fields are read from keys of the same names.
 pub(super) trait FromKeys: Sized {
     /// The names of the fields.
     const KEYS: &'static [&'static str];
-    /// Reads each of them.
+    /// Reads all fields.
     fn read(keys: &dyn KeySource) -> Result<Self, KeyError>;
 }
 
-/// The word of an operation whose keys are its fields.
+/// Returns the name of an operation whose keys are its fields.
 pub(super) const fn op_name<O: FromKeys + Into<Op>>(name: &'static str) -> OpName {
     OpName {
         name,
@@ -116,17 +116,17 @@ pub(super) fn name(keys: &dyn KeySource, key: &'static str) -> Result<String, Ke
     keys.name(key)
 }
 
-/// A size above zero.
+/// Reads a size above zero.
 pub(super) fn size(keys: &dyn KeySource, key: &'static str) -> Result<Bytes, KeyError> {
     keys.size_from(key, 1)
 }
 
-/// A count above zero.
+/// Reads a count above zero.
 pub(super) fn count(keys: &dyn KeySource, key: &'static str) -> Result<u64, KeyError> {
     keys.count(key, 1..MAX_COUNT)
 }
 
-/// Bytes per request.
+/// Reads the bytes per request.
 pub(super) fn block(keys: &dyn KeySource, key: &'static str) -> Result<Bytes, KeyError> {
     let block = size(keys, key)?;
     match block > MAX_BLOCK {

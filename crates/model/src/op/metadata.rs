@@ -1,4 +1,4 @@
-//! Something done with each entry of a set.
+//! Metadata operations on each entry of a set.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::{Bytes, WorkloadCategory, Metric};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TraversalOrder {
-    /// As they were made.
+    /// In the order of creation.
     Sequential,
-    /// Shuffled by the cell's seed.
+    /// Shuffled with the cell's seed.
     Random,
 }
 
@@ -22,26 +22,26 @@ pub enum TraversalOrder {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum MetadataAction {
-    /// Open it for reading and close it.
+    /// Open the entry for reading and close it.
     Open,
-    /// Ask for its attributes.
+    /// Read its attributes.
     Stat {
         /// Whether it is also read if it has content, like Bonnie++ does.
         read: bool,
     },
     /// List each directory of the set once. Each name found counts as an operation.
     Readdir,
-    /// Give it another name.
+    /// Rename it.
     Rename {
         /// Whether the new name is in another directory.
         across: bool,
     },
-    /// Make a hard link to it; the links are a new set.
+    /// Create a hard link to it; the links are a new set.
     Link {
         /// Name of the new set.
         to: String,
     },
-    /// Make a symbolic link to it; the links are a new set.
+    /// Create a symbolic link to it; the links are a new set.
     Symlink {
         /// Name of the new set.
         to: String,
@@ -53,12 +53,12 @@ pub enum MetadataAction {
         /// Size of the attribute's value.
         size: Bytes,
     },
-    /// Set its size.
+    /// Truncate or extend it to a size.
     Truncate {
         /// The new size.
         size: Bytes,
     },
-    /// Remove it: `unlink`, or `rmdir` where the set is one of directories.
+    /// Remove it: `unlink`, or `rmdir` for a set of directories.
     Remove {
         /// Whether its directory is fsynced afterwards, like `-b` of Bonnie++.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,7 +66,7 @@ pub enum MetadataAction {
     },
 }
 
-/// Do something with each entry of a set.
+/// Perform a metadata operation on each entry of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
@@ -77,7 +77,7 @@ pub struct Metadata {
     pub action: MetadataAction,
     /// The order.
     pub order: TraversalOrder,
-    /// Threads, each with its share of the entries.
+    /// Number of threads. Each processes its share of the entries.
     pub threads: u32,
 }
 
@@ -95,7 +95,7 @@ fn read(keys: &dyn KeySource, action: MetadataAction) -> Result<Op, KeyError> {
     }))
 }
 
-/// In order or at random.
+/// Reads an order: sequential or random.
 pub(super) fn order(keys: &dyn KeySource, key: &'static str) -> Result<TraversalOrder, KeyError> {
     let words = [("sequential", TraversalOrder::Sequential), ("random", TraversalOrder::Random)];
     choice(keys, key, &words)

@@ -1,5 +1,5 @@
-//! Several roles that work side by side, as FFSB and filebench describe servers: threads that repeat a cycle of steps,
-//! as fast as they can or at a rate.
+//! Several concurrent roles, as FFSB and filebench describe servers. The threads of a role repeat a
+//! cycle of steps, as fast as possible or at a rate.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use super::mix_step::MixStep;
 use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{CacheState, WorkloadCategory, Metric};
 
-/// Threads over all roles, at most.
+/// Maximum number of threads of all roles.
 const MAX_THREADS: u32 = 1024;
 
-/// Roles that work side by side.
+/// Concurrent roles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mix {
@@ -26,7 +26,7 @@ pub struct Mix {
     pub verify: bool,
 }
 
-/// Threads that do the same.
+/// Threads with the same cycle of steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Role {
@@ -34,16 +34,17 @@ pub struct Role {
     pub name: String,
     /// Its threads.
     pub threads: u32,
-    /// Cycles over all its threads.
+    /// Number of cycles of all its threads.
     pub cycles: u64,
-    /// Cycles that should begin in a second over all its threads (the open loop: latency counts from the intended
-    /// start); each begins when the one before has ended where absent (the closed loop).
+    /// Intended cycles per second over all its threads. With a rate (the open loop), latency counts
+    /// from the intended start. If absent (the closed loop), each cycle starts after the previous
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// The set whose files it works on.
+    /// The set of files that the role uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
-    /// The file whose blocks it works on.
+    /// The file whose blocks the role uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Steps of a cycle, in order.
@@ -69,7 +70,7 @@ impl Mix {
     pub const ROLE_KEYS: [&'static str; 7] =
         ["name", "threads", "cycles", "rate", "set", "file", "steps"];
 
-    /// A role by its name.
+    /// Returns a role by name.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)
     }
@@ -84,7 +85,8 @@ impl Mix {
         }
     }
 
-    /// Whether a role ends with another one, not after its own cycles.
+    /// Returns true if a role runs until another role ends, instead of running its number of
+    /// cycles.
     pub fn runs_until_others_end(&self, role: &Role) -> bool {
         self.until.as_ref().is_some_and(|until| *until != role.name)
     }
@@ -95,7 +97,7 @@ impl Mix {
         self.roles_of_set(set).any(Role::changes_files)
     }
 
-    /// The roles that work on a set.
+    /// Returns the roles that use a set.
     pub fn roles_of_set<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Role> {
         let roles = self.roles.iter();
         roles.filter(move |role| role.set.as_deref() == Some(set))
@@ -130,7 +132,7 @@ impl Mix {
         }
     }
 
-    /// Leaves a set as the roles leave it.
+    /// Records the state of a set after the roles have changed it.
     fn change_set(&self, set: &str, things: &mut FsState) {
         let mut left = things.mixed(set);
         let mean = left.bytes.checked_div(left.entries).unwrap_or(0);
@@ -156,7 +158,7 @@ impl Mix {
 }
 
 impl Role {
-    /// The work of all its cycles.
+    /// Returns the work of all its cycles.
     fn work(&self, things: &FsState) -> WorkEstimate {
         let set = self.set.as_deref().map(|set| things.mixed(set));
         let mean = set.map_or(0, |set| set.bytes.checked_div(set.entries).unwrap_or(0));
@@ -165,12 +167,12 @@ impl Role {
         cycle * self.cycles
     }
 
-    /// Whether it writes anything.
+    /// Returns true if any step writes.
     pub fn writes(&self) -> bool {
         self.steps.iter().any(MixStep::writes)
     }
 
-    /// Whether it makes, removes or changes files of its set.
+    /// Returns true if any step creates, removes or modifies files of its set.
     pub fn changes_files(&self) -> bool {
         self.steps.iter().any(MixStep::changes_files)
     }
@@ -185,7 +187,7 @@ impl Role {
         self.steps.iter().any(|step| matches!(step, MixStep::Log(_)))
     }
 
-    /// Whether it reads on in its file, which the page cache is not to serve.
+    /// Returns true if a step reads its file sequentially from the device.
     pub fn reads_sequentially(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| matches!(step, MixStep::Stream(_)))
@@ -224,7 +226,8 @@ impl Role {
         self.steps.iter().map(MixStep::net_files).sum()
     }
 
-    /// Files of its set that one of its threads must have in the beginning, so that none of its steps finds none.
+    /// Returns the minimum number of files per thread at the start, so that every step finds a file
+    /// in the set.
     fn files_needed(&self) -> u64 {
         let mut there = 0;
         let mut needed = 0;
@@ -245,12 +248,12 @@ impl Role {
         self.bytes_of(|step| matches!(step, MixStep::Append(_)))
     }
 
-    /// Bytes by which its log grows.
+    /// Returns the bytes appended to its log.
     fn logged(&self) -> u64 {
         self.bytes_of(|step| matches!(step, MixStep::Log(_)))
     }
 
-    /// Bytes of some of its requests, over all cycles.
+    /// Returns the bytes of the selected steps, over all cycles.
     fn bytes_of(&self, wanted: impl Fn(&MixStep) -> bool) -> u64 {
         let sizes = self.steps.iter().filter(|step| wanted(step));
         let sizes = sizes.filter_map(MixStep::size).map(|size| size.0);
@@ -258,9 +261,9 @@ impl Role {
         self.cycles.saturating_mul(cycle)
     }
 
-    /// Whether its steps can follow each other.
+    /// Checks that its steps are valid in their order.
     fn check(&self) -> Result<(), String> {
-        let mut state = State::default();
+        let mut state = CycleState::default();
         let (set, file) = (self.set.is_some(), self.file.is_some());
         for step in &self.steps {
             state
@@ -301,19 +304,19 @@ impl Role {
     }
 }
 
-/// Which steps can come next in a cycle.
+/// State within a cycle, which determines the possible next steps.
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct CycleState {
     open: bool,
     /// Whether the open file is new and empty.
     empty: bool,
-    /// Whether a file was worked on that can be synced.
+    /// Whether a file was used that can be synced.
     worked: bool,
     uses_set: bool,
     uses_file: bool,
 }
 
-impl State {
+impl CycleState {
     fn admit(&mut self, step: &MixStep, set: bool, file: bool) -> Result<(), &'static str> {
         use MixStep::{
             Append, Close, Create, Delete, Fdatasync, Fsync, Log, Open, RandomRead, RandomWrite,
@@ -421,7 +424,7 @@ impl OpInfo for Mix {
         stage.mix(self)
     }
 
-    /// It asks for several things at once.
+    /// A mix belongs to several workload categories.
     fn group(&self) -> Option<WorkloadCategory> {
         None
     }

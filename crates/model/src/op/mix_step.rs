@@ -1,4 +1,4 @@
-//! One step of a role's cycle, and how a suite writes it: `create`, `append 16 KiB`, `think 2 ms`.
+//! One step of a role's cycle, and its syntax in a suite: `create`, `append 16 KiB`, `think 2 ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,9 +14,9 @@ use crate::{Bytes, Nanos};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MixStep {
-    /// Make a new file of the set and keep it open.
+    /// Create a file in the set and keep it open.
     Create,
-    /// Write all of the new file; its size is one of the set's.
+    /// Write the whole new file, with a size from the set.
     Write,
     /// Write this many bytes at the end of the open file.
     Append(Bytes),
@@ -26,22 +26,22 @@ pub enum MixStep {
     Read,
     /// Close it.
     Close,
-    /// Ask for the attributes of a file of the set.
+    /// Read the attributes of a file of the set.
     Stat,
     /// Remove a file of the set.
     Delete,
-    /// `fsync` the file that was worked on last.
+    /// `fsync` the file that was used last.
     Fsync,
     /// `fdatasync` it.
     Fdatasync,
     /// Read this many bytes at a random, aligned offset of the file.
     RandomRead(Bytes),
-    /// Write them there.
+    /// Write this many bytes at a random, aligned offset of the file.
     RandomWrite(Bytes),
-    /// Read on in the file, front to back and again from the front, from the device: the page cache gives up what was
-    /// read. Each thread has a part of it.
+    /// Read the next bytes of the file from the device, front to back and again from the front. The
+    /// data is dropped from the page cache. Each thread has its own part of the file.
     Stream(Bytes),
-    /// Append to the role's log, which its threads share (`O_APPEND`).
+    /// Append to the log of the role, which its threads share (`O_APPEND`).
     Log(Bytes),
     /// Wait.
     #[serde(rename = "think")]
@@ -49,7 +49,7 @@ pub enum MixStep {
 }
 
 impl MixStep {
-    /// The words of suites, as the documentation has them.
+    /// The names of the steps in suites, in the order of the documentation.
     pub const WORDS: [&'static str; 15] = [
         "create",
         "write",
@@ -68,7 +68,7 @@ impl MixStep {
         "think",
     ];
 
-    /// The word of suites.
+    /// Returns the name in suites.
     pub const fn name(&self) -> &'static str {
         Self::WORDS[match self {
             Self::Create => 0,
@@ -101,12 +101,12 @@ impl MixStep {
         }
     }
 
-    /// Whether it changes what is on the filesystem.
+    /// Returns true if the step changes the filesystem.
     pub const fn writes(&self) -> bool {
         self.changes_files() || matches!(self, Self::RandomWrite(_) | Self::Log(_))
     }
 
-    /// Whether it makes, removes or changes a file of the set.
+    /// Returns true if the step creates, removes or modifies a file of the set.
     pub const fn changes_files(&self) -> bool {
         matches!(
             self,
@@ -114,7 +114,7 @@ impl MixStep {
         )
     }
 
-    /// Whether it waits until a file is on the device.
+    /// Returns true if the step waits until a file is on the device.
     pub const fn syncs(&self) -> bool {
         matches!(self, Self::Fsync | Self::Fdatasync)
     }

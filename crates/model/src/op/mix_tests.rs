@@ -29,7 +29,7 @@ fn mix(roles: &[Role]) -> Mix {
     }
 }
 
-/// A set of forty files of 4 KiB and a file of 1 MiB.
+/// Returns the state with a set of forty files of 4 KiB and a file of 1 MiB.
 fn made() -> FsState {
     let mut things = FsState::default();
     things.apply(&Op::Create(Create {

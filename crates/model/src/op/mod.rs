@@ -1,8 +1,9 @@
-//! The operations of phases: one file for each, or for a family that shares everything, and one line for it below.
+//! The operations of phases. Each operation, or family of similar operations, has one file and one
+//! line below.
 //!
-//! A file holds all that is particular to an operation: its name and keys, what it needs and changes, how it is
-//! performed, how often its result is worth repeating, which group that belongs to, which cache states and ends make
-//! sense. `docs/adding-an-operation.md` shows how one is added.
+//! The file defines everything specific to an operation: name and keys, requirements and changes,
+//! and execution. It also defines rules for repetition, workload category, and valid cache states
+//! and ends. `docs/adding-an-operation.md` describes how to add an operation.
 
 mod executor;
 mod fs_state;
@@ -41,7 +42,7 @@ macro_rules! operations {
         operations! { @op $($(#[$meta])* $($(#[$own])* $operation,)+)* }
     };
     (@op $($(#[$meta:meta])* $operation:ident,)*) => {
-        /// An operation of a phase. Words are fio's where fio has one.
+        /// An operation of a phase. The terms are fio's if fio has one.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "op", rename_all = "kebab-case")]
@@ -67,7 +68,7 @@ macro_rules! operations {
                 match self { $(Self::$operation(operation) => operation.perform(stage),)* }
             }
 
-            /// Every word that a phase may have for `op`, with its keys.
+            /// Returns every value of the key `op` of a phase, with its keys.
             pub fn words() -> impl Iterator<Item = &'static OpName> {
                 [$($operation::op_names(),)*].into_iter().flatten()
             }
@@ -114,7 +115,7 @@ operations! {
 
 /// The properties of an operation. Defaults are the values of most operations.
 pub trait OpInfo {
-    /// The words of suites for it, each with its keys.
+    /// Returns the names of the operation in suites, each with its keys.
     fn op_names() -> &'static [OpName]
     where
         Self: Sized;
@@ -135,7 +136,7 @@ pub trait OpInfo {
     /// Returns the workload category, or `None` if it only probes a feature or does no work.
     fn group(&self) -> Option<WorkloadCategory>;
 
-    /// The primary metric: tables rank by it.
+    /// Returns the primary metric, which determines the rank in tables.
     fn primary_metric(&self) -> Metric {
         Metric::Elapsed
     }
@@ -178,7 +179,7 @@ pub trait OpInfo {
         Ok(())
     }
 
-    /// Threads that work side by side.
+    /// Returns the number of concurrent threads.
     fn threads(&self) -> u32 {
         1
     }
@@ -188,7 +189,7 @@ pub trait OpInfo {
         false
     }
 
-    /// The step of the filesystem itself that it is, done by programs of the catalog.
+    /// Returns the step of the filesystem that programs of the catalog perform, if it is one.
     fn step(&self) -> Option<VolumeStep> {
         None
     }
@@ -198,7 +199,7 @@ pub trait OpInfo {
 const FILE_SYNC_MODES: &[SyncAtEnd] = &[SyncAtEnd::Call, SyncAtEnd::Fsync, SyncAtEnd::Syncfs];
 
 impl Op {
-    /// The archives that its command names.
+    /// Returns the archives used by its command.
     pub fn archives(&self) -> impl Iterator<Item = &str> {
         let exec = match self {
             Self::Exec(exec) => Some(exec),
@@ -207,7 +208,7 @@ impl Op {
         exec.into_iter().flat_map(Exec::archives)
     }
 
-    /// The primary metric of this operation: tables rank by it.
+    /// Returns the primary metric, which determines the rank in tables.
     pub fn primary_metric(&self) -> Metric {
         self.info().primary_metric()
     }
@@ -224,7 +225,7 @@ impl Op {
         things.changes().to_vec()
     }
 
-    /// Whether files or names are other ones after the operation.
+    /// Returns true if the operation changes files or names.
     pub fn modifies_files(&self) -> bool {
         !self.changes().is_empty()
     }
@@ -254,7 +255,8 @@ impl Op {
         self.info().copies_in()
     }
 
-    /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
+    /// Returns true if a program of the catalog performs the operation, such as creating, mounting
+    /// or checking.
     pub fn is_command(&self) -> bool {
         self.info().step().is_some()
     }
@@ -264,7 +266,7 @@ impl Op {
 mod tests {
     use super::*;
 
-    /// As campaigns have stored them since the first version.
+    /// Operations as stored in campaigns since the first version.
     const STORED: &str = r#"
 {"op":"mkfs"}
 {"op":"capacity"}

@@ -1,11 +1,11 @@
-//! Whether a filesystem has a feature.
+//! Probes a filesystem for a feature.
 
 use super::keys::{choice, keyed, op_name};
 use super::{OpUnit, KeyError, KeySource, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, Feature, WorkloadCategory, Metric};
 
 keyed! {
-    /// Try a feature. The agent does it, and keeps what it found.
+    /// Probe a feature. The agent does this and stores the result.
     pub struct ProbeFeature {
         /// The feature to try.
         feature: Feature = feature,

@@ -1,11 +1,12 @@
-//! Files that commands have made, read in random order.
+//! Reads files created by commands, in random order.
 
 use super::keys::{keyed, name, op_name};
 use super::{CacheState, OpUnit, SyncAtEnd, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::WorkloadCategory;
 
 keyed! {
-    /// Find all files below a directory that a command has made, and read each whole, in an order drawn from the seed.
+    /// Find all files below a directory created by a command, and read each whole, in an order
+    /// derived from the seed.
     pub struct ReadFiles {
         /// The directory.
         directory: String = name,

@@ -5,7 +5,7 @@ use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor
 use crate::{SyncAtEnd, WorkloadCategory};
 
 keyed! {
-    /// Clone a file (`FICLONE`, as `cp --reflink=always` does).
+    /// Clone a file (`FICLONE`, like `cp --reflink=always`).
     pub struct Reflink {
         /// The file to clone.
         from: String = name,

@@ -5,7 +5,7 @@ use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::WorkloadCategory;
 
 keyed! {
-    /// Remove one file, or those that threads made for themselves under its name.
+    /// Remove one file, or the files of all threads with this name.
     pub struct RemoveFile {
         /// Name of the file.
         file: String = name,
@@ -26,8 +26,7 @@ impl OpInfo for RemoveFile {
         stage.remove_file(&self.file)
     }
 
-    /// A single removal belongs to no workload category.
     fn group(&self) -> Option<WorkloadCategory> {
-        None
+        Some(WorkloadCategory::ManyFiles)
     }
 }

@@ -5,7 +5,7 @@ use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::WorkloadCategory;
 
 keyed! {
-    /// Remove a tree, as `rm -r` does.
+    /// Remove a tree, like `rm -r`.
     pub struct RemoveTree {
         /// The tree.
         tree: String = name,

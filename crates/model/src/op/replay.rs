@@ -6,15 +6,15 @@ use super::keys::{choice, name, optional};
 use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
 
-/// Do again what a trace holds.
+/// Replay a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replay {
     /// Name of the trace.
     pub trace: String,
-    /// Name of the directory in which it is replayed, which is made for it.
+    /// Name of the directory in which the trace is replayed. It is created.
     pub into: String,
-    /// When operations begin.
+    /// Start times of the operations.
     #[serde(default)]
     pub pace: ReplaySpeed,
     /// Speed relative to the recording, if the pace is scaled.
@@ -31,15 +31,15 @@ pub struct Replay {
     pub data: Option<String>,
 }
 
-/// When the operations of a replay begin.
+/// Start times of the operations of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplaySpeed {
-    /// Each as soon as those have ended that it has to come after.
+    /// Each operation starts as soon as the operations that must precede it have ended.
     #[default]
     Closed,
-    /// Not before the time that had gone by when it was recorded.
+    /// Each operation starts no earlier than at its recorded time.
     Recorded,
     /// Scaled by the speed.
     Scaled,
@@ -53,13 +53,13 @@ pub struct TraceStats {
     pub sha256: String,
     /// Operations.
     pub operations: u64,
-    /// Of these, those that wait for a device.
+    /// Number of operations that wait for a device.
     pub syncs: u64,
-    /// Bytes that they read.
+    /// Bytes read by the operations.
     pub read: Bytes,
     /// Bytes written, including files that exist before the start.
     pub written: Bytes,
-    /// Bytes of all files, before or afterwards, whichever is more.
+    /// Total size of all files before or after the replay, whichever is larger.
     pub space: Bytes,
 }
 

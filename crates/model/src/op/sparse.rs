@@ -1,11 +1,11 @@
-//! A file that is one hole.
+//! A file that consists of one hole.
 
 use super::keys::{keyed, name, size, op_name};
 use super::{FileContent, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
 use crate::{Bytes, WorkloadCategory};
 
 keyed! {
-    /// Make a file that is one hole (`ftruncate`).
+    /// Create a file that consists of one hole (`ftruncate`).
     pub struct Sparse {
         /// Name of the file.
         file: String = name,

@@ -1,4 +1,4 @@
-//! A file written or read through a user-space buffer, as the C library's streams do.
+//! Writes or reads a file through a user-space buffer, like the streams of the C library.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamUnit {
-    /// A byte, as `putc` and `getc` do.
+    /// A byte, like `putc` and `getc`.
     Char,
-    /// A line, as `fputs` and `fgets` do.
+    /// A line, like `fputs` and `fgets`.
     Line,
     /// This many bytes, as `fwrite` and `fread` do.
     Record(Bytes),
 }
 
-/// Write a new file through a user-space buffer, as the C library's streams do.
+/// Write a new file through a user-space buffer, like the streams of the C library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteStream {

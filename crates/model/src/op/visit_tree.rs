@@ -36,9 +36,9 @@ macro_rules! visits {
 }
 
 visits! {
-    /// List a tree with the attributes of every entry, as `ls -lR` does.
+    /// List a tree with the attributes of every entry, like `ls -lR`.
     ListTree "list-tree" list_tree reads false,
-    /// Look for a name in a tree, as `find -name` does.
+    /// Search for a name in a tree, like `find -name`.
     FindInTree "find-in-tree" find_in_tree reads false,
     /// Read and verify every file of a tree.
     VerifyTree "verify-tree" verify_tree reads true,

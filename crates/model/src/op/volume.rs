@@ -1,5 +1,5 @@
-//! Steps of the filesystem itself: making, mounting, unmounting and checking it. The agent does them by the programs
-//! that the catalog names.
+//! Steps of the filesystem itself: creating, mounting, unmounting and checking it. The agent runs
+//! the programs that the catalog names.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 /// Kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeStep {
-    /// Makes the filesystem.
+    /// Creates the filesystem.
     Mkfs,
     /// Mounts it.
     Mount,
@@ -64,12 +64,12 @@ macro_rules! steps {
 }
 
 steps! {
-    /// Make the filesystem.
+    /// Create the filesystem.
     Mkfs "mkfs",
     /// Mount it.
     Mount "mount",
     /// Unmount it.
     Unmount "unmount",
-    /// Check it with its own checker, read-only, unmounted.
+    /// Check the unmounted filesystem with its own checker, read-only.
     Fsck "fsck",
 }

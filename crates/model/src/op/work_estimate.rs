@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
-/// Bytes between program and filesystem, and operations.
+/// Number of operations, and of bytes transferred between program and filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkEstimate {
     /// Bytes read.
@@ -58,7 +58,7 @@ impl WorkEstimate {
         Self { read, ..self }
     }
 
-    /// Bytes either way.
+    /// Returns the bytes in both directions.
     pub const fn total_bytes(self) -> Bytes {
         Bytes(self.read.0.saturating_add(self.written.0))
     }

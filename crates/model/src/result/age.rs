@@ -22,14 +22,14 @@ impl PerMille {
         Self(u32::try_from(share.unwrap_or(0)).unwrap_or(u32::MAX))
     }
 
-    /// So much of a quantity, rounded down.
+    /// Returns this share of a quantity, rounded down.
     pub fn apply_to(self, whole: u64) -> u64 {
         let part = u128::from(whole) * u128::from(self.0) / 1000;
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 }
 
-/// In per cent: `80%`, `79.6%`.
+/// Formats the share in percent: `80%`, `79.6%`.
 impl fmt::Display for PerMille {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0 / 10, self.0 % 10) {
@@ -56,7 +56,7 @@ impl FromStr for PerMille {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Churn {
-    /// Deletes it; another file is made in another directory.
+    /// Deletes the file and creates another in another directory.
     #[serde(rename = "turn-over")]
     DeleteAndCreate,
     /// Writes the file again under another name and renames it over the old one, like programs with
@@ -65,7 +65,7 @@ pub enum Churn {
 }
 
 impl Churn {
-    /// Both, each with its word.
+    /// Both kinds, each with its name.
     pub const ALL: [(&str, Self); 2] = [
         ("turn-over", Self::DeleteAndCreate),
         ("rewrite", Self::Rewrite),
@@ -76,7 +76,7 @@ impl Churn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeBin {
-    /// The largest; the smallest is one byte above the bin before.
+    /// Maximum size. The minimum is one byte above the previous bin.
     pub up_to: Bytes,
     /// Number of files, relative to the other bins.
     pub weight: u32,
@@ -96,19 +96,19 @@ pub struct AgeBin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthBin {
-    /// Directories above a file.
+    /// Number of directories above a file.
     pub depth: u32,
-    /// Directories that there are at this depth.
+    /// Number of directories at this depth.
     pub directories: u32,
     /// Number of files at this depth, relative to the other bins.
     pub weight: u32,
 }
 
-/// How the files of an aged filesystem are distributed, and how they came and went.
+/// Distribution of the files of an aged filesystem, and how files were created and removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeProfile {
-    /// The word that names it: `agrawal`.
+    /// Name of the profile: `agrawal`.
     pub name: String,
     /// A title in one line.
     pub title: String,
@@ -121,15 +121,15 @@ pub struct AgeProfile {
     pub turnover: u32,
     /// Operations between two syncs of the filesystem.
     pub batch: u32,
-    /// Sizes of files, in rising order.
+    /// Sizes of files, in ascending order.
     pub sizes: Vec<SizeBin>,
-    /// Ages of files, in rising order.
+    /// Ages of files, in ascending order.
     pub ages: Vec<AgeBin>,
-    /// Depths of files, in rising order.
+    /// Depths of files, in ascending order.
     pub depths: Vec<DepthBin>,
 }
 
-/// How a filesystem is aged before a test.
+/// Parameters for ageing a filesystem before a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeingSpec {
@@ -148,7 +148,7 @@ pub struct AgeingSpec {
 impl AgeingSpec {
     /// Default fill of an aged filesystem.
     pub const FILL: PerMille = PerMille(800);
-    /// Least fill: below it there are too few files to be like any distribution.
+    /// Minimum fill: below it, there are too few files for any distribution.
     pub const MIN_FILL: PerMille = PerMille(50);
     /// Maximum fill: above it, most filesystems lack space for their metadata.
     pub const MAX_FILL: PerMille = PerMille(950);
@@ -181,7 +181,7 @@ impl AgeingSpec {
         Bytes::mib(size.div_ceil(Bytes::mib(1).0))
     }
 
-    /// About what ageing writes to a device of this size.
+    /// Estimates the bytes that ageing writes to a device of this size.
     pub fn write_estimate(&self, size: Bytes) -> Bytes {
         let fill = self.fill.apply_to(size.0);
         let times = match self.operations {
@@ -211,7 +211,7 @@ impl fmt::Display for AgeingSpec {
 }
 
 impl AgeProfile {
-    /// Mean size of a file, half-way through each bin.
+    /// Returns the mean size of a file, assuming the middle of each bin.
     pub fn mean_size(&self) -> Bytes {
         let (mut before, mut sum, mut files) = (0, 0u128, 0u128);
         for bin in &self.sizes {
@@ -223,15 +223,15 @@ impl AgeProfile {
     }
 }
 
-/// Why ageing ended.
+/// Reason why ageing ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeingStopReason {
-    /// All operations were done.
+    /// All operations were completed.
     #[serde(rename = "operations")]
     OperationLimit,
-    /// The layout score that was wanted was reached.
+    /// The wanted layout score was reached.
     #[serde(rename = "layout")]
     LayoutConverged,
     /// Removing files did not free space.
@@ -254,26 +254,27 @@ pub struct AgeingResult {
     pub files: u64,
     /// Number of directories.
     pub directories: u64,
-    /// Bytes in these files.
+    /// Total size of these files.
     pub bytes: Bytes,
-    /// Files made and removed in all.
+    /// Total number of files created and removed.
     pub operations: u64,
-    /// Bytes written in all.
+    /// Total number of bytes written.
     pub written: Bytes,
     /// Number of files for which space ran out and others were removed.
     pub no_space: u64,
     /// Share of the files whose age differs from the profile; more operations would reduce it.
     pub ages_apart: PerMille,
-    /// The layout score after the fill, before any file was removed; absent where the filesystem does not say where files
-    /// lie.
+    /// Layout score after the fill, before any file was removed. Absent if the filesystem does not
+    /// report file locations.
     pub layout_filled: Option<PerMille>,
-    /// The layout score in the end.
+    /// Final layout score.
     pub layout_aged: Option<PerMille>,
-    /// Why it ended.
+    /// Reason why ageing ended.
     pub stopped: AgeingStopReason,
     /// Duration of the ageing.
     pub elapsed: Nanos,
-    /// The hash of the kept image that the state was taken from; absent where the cell itself was aged.
+    /// Hash of the kept image from which the state was restored; absent if the cell itself was
+    /// aged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "kept")]
     pub image_hash: Option<String>,

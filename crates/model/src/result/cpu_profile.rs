@@ -1,4 +1,5 @@
-//! Where the processor of a guest was during a phase: stacks of functions, sampled at a fixed period of the guest's time.
+//! Processor profile of a guest during a phase: stacks of functions, sampled at a fixed period of
+//! the guest's time.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub const USER: &str = "[user]";
 const SAMPLE_OF_PROGRAM: Nanos = Nanos(2_300);
 const SAMPLE_OF_KERNEL: Nanos = Nanos(5_000);
 
-/// How the processor of a guest is sampled.
+/// Parameters for sampling the processor of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampling {
     /// Time between two samples.
@@ -27,24 +28,24 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Whether a phase is sampled.
+    /// Returns true if a phase is sampled.
     pub fn covers(&self, phase: &str) -> bool {
         self.phase.as_ref().is_none_or(|name| name == phase)
     }
 }
 
-/// Samples of the processor in the timed parts of a phase, as a tree of calls. Times of idleness are in none.
+/// Samples of the processor in the timed parts of a phase, as a call tree. Idle time is excluded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuProfile {
     /// Time between two samples.
     pub period: Nanos,
-    /// Samples in which a program was at work.
+    /// Samples in user mode.
     pub user: u64,
-    /// Samples in which the kernel was.
+    /// Samples in the kernel.
     pub kernel: u64,
-    /// Samples for which there was no room.
+    /// Samples that did not fit into the buffer.
     pub lost: u64,
-    /// Names of functions; those of modules as `name [module]`, as perf(1) writes them.
+    /// Names of functions; functions of modules are formatted as `name [module]`, like in perf(1).
     functions: Vec<String>,
     calls: Vec<CallNode>,
 }
@@ -119,16 +120,17 @@ impl CpuProfile {
             .filter(|(_, samples)| *samples > 0)
     }
 
-    /// A line for each stack: functions from the outermost to the innermost with `;` between, a space, the number of
-    /// samples. The form that flame graphs are drawn from (`stackcollapse-perf.pl`).
+    /// Formats each stack as a line: functions from the outermost to the innermost, separated by
+    /// `;`, then a space and the number of samples. Flame graphs use this format
+    /// (`stackcollapse-perf.pl`).
     pub fn to_folded(&self) -> String {
         self.stacks()
             .map(|(stack, samples)| format!("{} {samples}\n", stack.join(";")))
             .collect()
     }
 
-    /// Each stack with its part of a time that all of them divide, in nanoseconds. A sample stands for its period without
-    /// what it took itself.
+    /// Returns each stack with its share of a total time, in nanoseconds. A sample represents its
+    /// period minus the time to take the sample.
     pub fn split_time(&self, time: Nanos) -> impl Iterator<Item = (Vec<&str>, f64)> {
         let weight = |took: Nanos| self.period.0.saturating_sub(took.0).max(1) as f64;
         let (program, kernel) = (weight(SAMPLE_OF_PROGRAM), weight(SAMPLE_OF_KERNEL));
@@ -144,7 +146,7 @@ impl CpuProfile {
     }
 }
 
-/// Whether a program was at work, and not the kernel for it.
+/// Returns true if a program was running in user mode, rather than the kernel for it.
 pub fn is_user_time<T: AsRef<str>>(stack: &[T]) -> bool {
     stack
         .last()

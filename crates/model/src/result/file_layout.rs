@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct FragmentationStats {
     /// Files whose extents the kernel reported completely.
     pub files: u64,
-    /// Pieces of all of them.
+    /// Number of pieces of all files.
     pub pieces: u64,
     /// Number of 4 KiB blocks in all files, without the first block of each.
     pub blocks: u64,

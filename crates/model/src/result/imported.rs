@@ -18,7 +18,7 @@ use crate::{
 pub struct ExternalSource {
     /// The program, with its version if known, or the authors: `bonnie++ 1.98`.
     pub program: String,
-    /// Where the figures come from: a file's name, a publication.
+    /// Source of the results: a file name or a publication.
     pub source: String,
 }
 
@@ -27,18 +27,18 @@ pub struct ExternalSource {
 pub struct ImportedCampaign {
     /// Name of the campaign.
     pub name: String,
-    /// The program or the people who measured: `bonnie++ 1.98`.
+    /// The program or authors that measured: `bonnie++ 1.98`.
     pub program: String,
-    /// Where the figures come from: a file's name, a publication.
+    /// Source of the results: a file name or a publication.
     pub source: String,
-    /// When it was measured, nanoseconds since 1970.
+    /// Time of the measurement, in nanoseconds since 1970.
     pub started: Option<Nanos>,
     /// The known properties of the machine.
     pub environment: Environment,
     /// The contenders, in the order of the tables. Contenders of figures that are not listed here
     /// follow them.
     pub contenders: Vec<ImportedContender>,
-    /// The figures, in the order of the tables.
+    /// The results, in the order of the tables.
     pub figures: Vec<ImportedResult>,
 }
 
@@ -64,9 +64,10 @@ pub struct ImportedResult {
     pub round: u32,
     /// Workload category of the phase, if known.
     pub group: Option<WorkloadCategory>,
-    /// Whether it is a total over the other phases of its test, which is not to be added to them.
+    /// Whether it is a total over the other phases of its test, which must not be added to them.
     pub total: bool,
-    /// Whether it ended too soon to be timed: it is as good as any number, and has none.
+    /// Whether the phase ended too soon to be timed. It then has no number, but ranks like the best
+    /// result.
     pub too_fast: bool,
     /// Status of the phase.
     pub status: Status,
@@ -80,7 +81,7 @@ pub struct ImportedResult {
 }
 
 impl ImportedResult {
-    /// One number of a phase that went well, in the first round.
+    /// Creates a result with one number, status `ok` and round 1.
     pub fn single_value(
         contender: &str,
         test: &str,
@@ -212,7 +213,7 @@ impl ImportedCampaign {
         all.into_iter().map(ImportedContender::contender).collect()
     }
 
-    /// Every test with its phases, as they first appear.
+    /// Returns every test with its phases, in the order of their first appearance.
     fn tests(&self, suite: &str) -> Vec<Test> {
         let mut tests: Vec<Test> = Vec::new();
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();

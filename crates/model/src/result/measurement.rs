@@ -1,4 +1,5 @@
-//! From a phase's raw counts to measurements: one number each, with unit and direction.
+//! Computes the measurements of a phase from its raw counts. Each is one number with unit and
+//! direction.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::{CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Stat
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
 
-/// One number of a phase.
+/// One metric of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
@@ -57,7 +58,7 @@ impl PhaseResult {
         self.pieces(numbers);
     }
 
-    /// The number by which the tables judge the phase.
+    /// Returns the value of the primary metric, if any.
     pub fn primary_value(&self) -> Option<f64> {
         let wanted = self.primary_metric;
         self.measurements()
@@ -66,7 +67,7 @@ impl PhaseResult {
             .map(|m| m.value)
     }
 
-    /// Passes that the counts are sums over.
+    /// Returns the number of passes over which the counts are summed.
     pub fn iterations_counted(&self) -> f64 {
         self.passes.len().max(1) as f64
     }
@@ -91,8 +92,8 @@ impl PhaseResult {
             }
             _ => {}
         }
-        // Totals are those of one pass, or a phase that was repeated more often would look slower. The time of a role
-        // is that of its mix.
+        // Totals are per pass; otherwise, a phase with more passes would seem slower. The time of a
+        // role equals the time of its mix.
         if self.role_of.is_none() {
             numbers.push((Metric::Elapsed, seconds / self.iterations_counted()));
         }
@@ -116,7 +117,7 @@ impl PhaseResult {
             share(Nanos(self.cpu.user.0.saturating_add(self.cpu.system.0))),
         ));
         numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
-        // Counted in steps of 10 ms: of a shorter phase it would say nothing.
+        // The counter has a resolution of 10 ms, which is too coarse for shorter phases.
         if self.elapsed >= SHORTEST_FOR_TICKS {
             numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
         }
@@ -206,7 +207,7 @@ impl PhaseResult {
             numbers.push((Metric::DeviceRead, of_a_pass(device.read_bytes.0)));
             numbers.push((Metric::DeviceWritten, of_a_pass(device.write_bytes.0)));
             numbers.push((Metric::DeviceFlushes, of_a_pass(device.flushes)));
-            // Where the phase ends before the data is on the device, the rest is written after it.
+            // If the phase ends before the data is on the device, the rest is written later.
             if self.bytes_written.0 > 0 && self.ends != SyncAtEnd::Call {
                 let factor = device.write_bytes.0 as f64 / self.bytes_written.0 as f64;
                 numbers.push((Metric::WriteAmplification, factor));
@@ -221,7 +222,8 @@ impl PhaseResult {
     }
 }
 
-/// Operations in all of some buckets. A report that comes from outside may hold any counts.
+/// Returns the number of operations in some buckets. The sum saturates, because imported reports
+/// may contain any counts.
 fn counted<'a>(buckets: impl Iterator<Item = &'a LatencyBucket>) -> u64 {
     buckets.map(|bucket| bucket.1).fold(0, u64::saturating_add)
 }
@@ -240,17 +242,17 @@ fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
     buckets.last().map_or(Nanos(0), |b| b.0)
 }
 
-/// The mean of a histogram in seconds, each operation counted at its bucket's upper end.
+/// Returns the mean of a histogram in seconds, with each operation at the upper end of its bucket.
 ///
-/// It is above the true mean by at most the width of a bucket, one part in a thousand.
+/// The result exceeds the true mean by at most the width of a bucket, one part in a thousand.
 fn mean_of(buckets: &[LatencyBucket]) -> f64 {
     let total = counted(buckets.iter());
     let sum: f64 = buckets.iter().map(|b| b.0.as_secs_f64() * b.1 as f64).sum();
     sum / total.max(1) as f64
 }
 
-/// The percentage of all operations whose bucket ends above the limit; one whose latency is within a
-/// bucket's width of the limit, one part in a thousand, may be counted on either side.
+/// Returns the percentage of operations whose bucket ends above the limit. The error is at most the
+/// width of a bucket, one part in a thousand of the limit.
 fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
     let total = counted(buckets.iter());
     let above = counted(buckets.iter().filter(|b| b.0 > limit));

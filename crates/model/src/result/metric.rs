@@ -22,11 +22,11 @@ pub enum Unit {
     Bytes,
     /// A plain number.
     Count,
-    /// A ratio of two quantities of one kind.
+    /// A ratio of two quantities of the same kind.
     Ratio,
 }
 
-/// Which way is better.
+/// Better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -35,12 +35,12 @@ pub enum Direction {
     Higher,
     /// Less is better.
     Lower,
-    /// Neither: a number that explains others.
+    /// Neither direction is better: the metric explains others.
     Neutral,
 }
 
-/// A line for each metric, in the order of the reports: its word in results and on the command line, the unit in which its
-/// values are kept, and which way is better.
+/// Defines one metric per line, in the order of the reports. Each line contains the name in results
+/// and on the command line, the unit of the values, and the better direction.
 macro_rules! metrics {
     ($($(#[$doc:meta])* $metric:ident = $name:literal, $unit:ident, $direction:ident;)*) => {
         /// Meaning of a number.
@@ -54,21 +54,21 @@ macro_rules! metrics {
             /// Every metric, in the order of the reports.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$metric),*];
 
-            /// The word in results and on the command line.
+            /// Returns the name in results and on the command line.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$metric => $name,)*
                 }
             }
 
-            /// The unit in which its values are kept.
+            /// Returns the unit of its values.
             pub const fn unit(self) -> Unit {
                 match self {
                     $(Self::$metric => Unit::$unit,)*
                 }
             }
 
-            /// Which way is better.
+            /// Returns the better direction.
             pub const fn direction(self) -> Direction {
                 match self {
                     $(Self::$metric => Direction::$direction,)*
@@ -83,7 +83,7 @@ metrics! {
     Throughput = "throughput", BytesPerSecond, Higher;
     /// Operations per second.
     Rate = "rate", PerSecond, Higher;
-    /// Seconds from begin to end.
+    /// Seconds from start to end.
     Elapsed = "elapsed", Seconds, Lower;
     /// Share of the device that files may fill.
     Capacity = "capacity", Percent, Higher;
@@ -115,7 +115,7 @@ metrics! {
     LatencyP9999 = "latency-p9999", Seconds, Lower;
     /// Worst latency of an operation.
     LatencyMax = "latency-max", Seconds, Lower;
-    /// Mean latency of the operations that were timed one by one.
+    /// Mean latency of the operations that were timed individually.
     LatencyMean = "latency-mean", Seconds, Lower;
     /// Share of the operations that took longer than 2 s, as tiobench prints it.
     LatencyAbove2s = "latency-above-2s", Percent, Lower;
@@ -123,19 +123,19 @@ metrics! {
     LatencyAbove10s = "latency-above-10s", Percent, Lower;
     /// Median time of a sync (`fsync`, `fdatasync`) within the operations of a mix.
     SyncP50 = "sync-p50", Seconds, Lower;
-    /// 95th percentile of it.
+    /// 95th percentile of the sync time within the operations of a mix.
     SyncP95 = "sync-p95", Seconds, Lower;
-    /// 99th percentile of it.
+    /// 99th percentile of the sync time within the operations of a mix.
     SyncP99 = "sync-p99", Seconds, Lower;
-    /// The longest of them.
+    /// Longest sync within the operations of a mix.
     SyncMax = "sync-max", Seconds, Lower;
-    /// Mean latency of opening a file that requests went to.
+    /// Mean latency of opening a file for requests.
     OpenMean = "open-mean", Seconds, Lower;
-    /// Worst latency of opening a file that requests went to.
+    /// Worst latency of opening a file for requests.
     OpenMax = "open-max", Seconds, Lower;
-    /// Mean latency of closing a file that requests went to.
+    /// Mean latency of closing a file after requests.
     CloseMean = "close-mean", Seconds, Lower;
-    /// Worst latency of closing a file that requests went to.
+    /// Worst latency of closing a file after requests.
     CloseMax = "close-max", Seconds, Lower;
     /// Bytes read from the device.
     DeviceRead = "device-read", Bytes, Neutral;
@@ -143,13 +143,13 @@ metrics! {
     DeviceWritten = "device-written", Bytes, Neutral;
     /// Flush requests to the device.
     DeviceFlushes = "device-flushes", Count, Neutral;
-    /// Bytes written to the device for each byte the program wrote.
+    /// Bytes written to the device per byte written by the program.
     WriteAmplification = "write-amplification", Ratio, Lower;
-    /// Bytes that became used on the filesystem.
+    /// Increase of the used space on the filesystem, in bytes.
     SpaceTaken = "space-taken", Bytes, Neutral;
-    /// Bytes that the kernel's caches of objects hold for the filesystem at the end.
+    /// Bytes in the kernel's object caches for the filesystem at the end.
     MemoryKernel = "memory-kernel", Bytes, Neutral;
-    /// Bytes that the filesystem's own processes have for themselves at the end.
+    /// Bytes of private memory of the filesystem's own processes at the end.
     MemoryDriver = "memory-driver", Bytes, Neutral;
     /// Average number of extents per file, for the files that exist after the phase.
     ExtentsPerFile = "extents-per-file", Ratio, Neutral;
@@ -179,7 +179,7 @@ impl fmt::Display for Metric {
 }
 
 impl Direction {
-    /// The word in exports.
+    /// Returns the name in exports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Higher => "higher",
@@ -190,7 +190,7 @@ impl Direction {
 }
 
 impl Unit {
-    /// The word in exports.
+    /// Returns the name in exports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PerSecond => "1/s",

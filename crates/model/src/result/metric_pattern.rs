@@ -1,4 +1,4 @@
-//! Names of results, as users and scripts write them: `bonnie-block/write`, `tree/*:cpu`.
+//! Patterns for results, as written by users and scripts: `bonnie-block/write`, `tree/*:cpu`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Metric, Phase, Test};
 
-/// Names results: `TEST/PHASE`, or `TEST/PHASE:METRIC`; `*` stands for any characters.
+/// Pattern for results: `TEST/PHASE` or `TEST/PHASE:METRIC`; `*` matches any characters.
 ///
-/// The points of a sweep go by the sweep's name as well as by their own. Without a metric the result
-/// that judges the phase is meant.
+/// A sweep point matches both the name of the sweep and its own name. Without a metric, the pattern
+/// matches the primary metric of the phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResultSelector {
@@ -20,14 +20,14 @@ pub struct ResultSelector {
 }
 
 impl ResultSelector {
-    /// Whether a phase of a test is named.
+    /// Returns true if a phase of a test matches.
     pub fn matches(&self, test: &Test, phase: &Phase) -> bool {
         let sweep = test.sweep.as_ref().map(|point| point.sweep.as_str());
         self.matches_phase(&test.name, sweep, &phase.name)
     }
 
-    /// Whether a phase is named, by the names of its test, of the sweep that this is a point of, and
-    /// its own.
+    /// Returns true if a phase matches. The test part is compared with the names of the test and of
+    /// its sweep, if any.
     pub fn matches_phase(&self, test: &str, sweep: Option<&str>, phase: &str) -> bool {
         let of_test = matches(&self.test, test) || sweep.is_some_and(|s| matches(&self.test, s));
         of_test && matches(&self.phase, phase)
@@ -38,7 +38,8 @@ impl ResultSelector {
         self.metric
     }
 
-    /// Whether a metric is meant, whether it is the phase's primary one or not.
+    /// Returns true if a metric matches. `primary_metric` specifies whether it is the primary
+    /// metric of the phase.
     pub fn matches_metric(&self, metric: Metric, primary_metric: bool) -> bool {
         match self.metric {
             Some(named) => named == metric,
@@ -96,7 +97,7 @@ impl From<ResultSelector> for String {
     }
 }
 
-/// Whether a name is one that the pattern stands for; `*` takes any characters, or none.
+/// Returns true if the pattern matches a name; `*` matches any characters, or none.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -173,7 +174,7 @@ mod tests {
         );
     }
 
-    /// By trying every length that a `*` may take.
+    /// Matches by trying every length of each `*`.
     fn by_trying(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern, name) {
             ([], []) => true,

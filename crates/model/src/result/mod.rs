@@ -1,4 +1,4 @@
-//! Results of cells and campaigns: outcomes, measurements and their evidence.
+//! Results of cells and campaigns: outcomes, measurements and supporting data.
 
 pub(crate) mod age;
 pub(crate) mod cpu_profile;

@@ -18,22 +18,22 @@ use crate::{
 pub enum Status {
     /// Completed with a valid result.
     Ok,
-    /// The filesystem cannot do this.
+    /// The filesystem does not support the operation.
     Unsupported,
-    /// An error number, a wrong byte, a program that ended with an error.
+    /// A system call or a program returned an error, or data was wrong.
     Failed,
-    /// An oops, a panic, a FUSE process or an agent that died.
+    /// A kernel oops or panic, or the death of a FUSE process or an agent.
     Crashed,
-    /// No progress in time.
+    /// No progress within the time limit.
     Hung,
-    /// An earlier step died.
+    /// Not run, because an earlier step failed.
     Skipped,
-    /// A total over a step that failed.
+    /// A total that includes a failed step.
     Invalid,
 }
 
 impl Status {
-    /// The word as it is shown and stored.
+    /// Returns the name in reports and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -69,7 +69,7 @@ pub struct SyscallError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// The step or phase that died.
+    /// The step or phase that failed.
     pub step: String,
     /// One readable line: the operation, its object and the result.
     pub reason: String,
@@ -79,7 +79,7 @@ pub struct Failure {
     pub stacks: Vec<String>,
 }
 
-/// A program that was run for a cell: mkfs, mount, umount, fsck.
+/// A program that ran for a cell: mkfs, mount, umount, fsck.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandRecord {
@@ -89,7 +89,7 @@ pub struct CommandRecord {
     pub command: Vec<String>,
     /// Exit code; `None` if a signal ended it or it did not end.
     pub exit: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that terminated the program.
     pub signal: Option<i32>,
     /// Duration of the run.
     pub elapsed: Nanos,
@@ -101,17 +101,17 @@ pub struct CommandRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTime {
-    /// User time of the agent and of the programs it ran.
+    /// User time of the agent and its programs.
     pub user: Nanos,
-    /// System time of the agent and of the programs it ran.
+    /// System time of the agent and its programs.
     pub system: Nanos,
     /// Time of the filesystem's own processes (a FUSE driver).
     pub driver: Nanos,
-    /// Busy time of the whole machine, all processors together; resolution 10 ms.
+    /// Busy time of the whole machine, summed over all processors; resolution 10 ms.
     pub machine: Nanos,
 }
 
-/// Page faults of the agent and of the programs it ran.
+/// Page faults of the agent and its programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFaults {
@@ -145,15 +145,15 @@ pub struct DeviceCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpaceUsage {
-    /// Size that the filesystem states.
+    /// Size as reported by the filesystem.
     pub total: Bytes,
-    /// Bytes not in use.
+    /// Unused bytes.
     pub free: Bytes,
-    /// Bytes that an ordinary user may still fill.
+    /// Bytes available to an unprivileged user.
     pub available: Bytes,
-    /// Inodes, 0 where the filesystem makes them as needed.
+    /// Number of inodes; 0 if the filesystem creates them as needed.
     pub inodes: u64,
-    /// Inodes not in use.
+    /// Number of unused inodes.
     pub inodes_free: u64,
 }
 
@@ -172,10 +172,10 @@ pub struct PhaseResult {
     pub status: Status,
     /// Reason of a status that is not `ok`.
     pub failure: Option<Failure>,
-    /// The primary metric: tables rank by it.
+    /// The primary metric, which determines the rank in tables.
     #[serde(alias = "headline")]
     pub primary_metric: Metric,
-    /// The cache state that it really began with.
+    /// The actual cache state at the start.
     pub cache: CacheState,
     /// End of the timed part.
     pub ends: SyncAtEnd,
@@ -187,12 +187,13 @@ pub struct PhaseResult {
     /// Bytes transferred between program and filesystem in both directions. Data that is read and
     /// written back counts once.
     pub bytes: Bytes,
-    /// Of these, bytes handed to the filesystem.
+    /// Part of `bytes` that was written to the filesystem.
     pub bytes_written: Bytes,
-    /// Whether the time limit of the phase ended it before all operations were done.
+    /// Whether the time limit ended the phase before all operations were completed.
     #[serde(rename = "cut_short")]
     pub time_limited: bool,
-    /// Whether it ended too soon for the program that measured it to time it, and so has no number.
+    /// Whether the phase ended too soon for the measuring program to time it, so that it has no
+    /// number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_fast: bool,
     /// Processor time.
@@ -220,13 +221,13 @@ pub struct PhaseResult {
     pub space_before: Option<SpaceUsage>,
     /// Space after.
     pub space_after: Option<SpaceUsage>,
-    /// Size of the device, for shares of it.
+    /// Size of the device, for relative metrics.
     pub device_size: Option<Bytes>,
     /// Memory of the filesystem at the end; absent if it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<KernelMemoryUse>,
-    /// Latency of single operations, ascending; empty where operations were not timed one by one.
-    /// In an open loop it counts from the intended start.
+    /// Latency of single operations, ascending; empty if operations were not timed individually. In
+    /// an open loop, latency counts from the intended start.
     pub latency: Vec<LatencyBucket>,
     /// Time of each sync (`fsync`, `fdatasync`) within the operations of a mix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -235,10 +236,10 @@ pub struct PhaseResult {
     /// includes opening and closing ([`crate::Io::include_open_close`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<LatencyBucket>,
-    /// Latency of closing each file that requests went to.
+    /// Latency of closing each file after requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub close: Vec<LatencyBucket>,
-    /// Arrivals per second that an open loop intended.
+    /// Intended arrivals per second of an open loop.
     #[serde(default)]
     pub offered_rate: Option<u64>,
     /// Bytes read and verified.
@@ -248,7 +249,7 @@ pub struct PhaseResult {
     /// processors, device and filesystem for all its roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_of: Option<String>,
-    /// The numbers themselves, the primary one first, where another program measured the phase and printed no counts.
+    /// Values reported by another program without counts, the primary metric first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<ReportedValue>,
     /// Passes of a repeated phase, in order; empty if it ran once. The counts above are sums over
@@ -257,7 +258,7 @@ pub struct PhaseResult {
     pub passes: Vec<Iteration>,
 }
 
-/// A number that another program printed, or that was published.
+/// A value reported by another program or publication.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReportedValue {
@@ -267,7 +268,7 @@ pub struct ReportedValue {
     pub value: f64,
 }
 
-/// One pass of a phase that is repeated until it can be timed.
+/// One pass of a phase that is repeated until its timing is reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Iteration {
@@ -357,7 +358,7 @@ impl PhaseResult {
     }
 }
 
-/// A cell as it is stored.
+/// A cell as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellResult {
@@ -367,7 +368,7 @@ pub struct CellResult {
     pub failure: Option<Failure>,
     /// The phases. Every planned phase occurs exactly once.
     pub phases: Vec<PhaseResult>,
-    /// Programs that were run for it.
+    /// Programs that ran for the cell.
     pub steps: Vec<CommandRecord>,
     /// Memory of the filesystem directly after the first mount. Absent if a phase mounts it, or if
     /// it could not be measured.
@@ -385,13 +386,14 @@ pub struct CellResult {
     /// Kernel messages during the cell, without unrelated ones. Older databases contain lines.
     #[serde(deserialize_with = "kernel_log::read")]
     pub kernel_log: Vec<KernelEvent>,
-    /// Whether the kernel log could be read at all.
+    /// Whether the kernel log was readable.
     pub kernel_log_readable: bool,
-    /// When it began, nanoseconds since 1970.
+    /// Start time, in nanoseconds since 1970.
     pub started: Nanos,
     /// Duration of the cell, including preparation.
     pub elapsed: Nanos,
-    /// Whether it was not run but is the result of an equal cell that was; the times are that one's.
+    /// Whether the result was copied from an equal cell instead of running this one. The times are
+    /// those of the other cell.
     #[serde(default)]
     pub from_cache: bool,
     /// Notes on the execution, one line each, such as a guest that was started twice.
@@ -406,7 +408,7 @@ pub struct CellResult {
 }
 
 impl CellResult {
-    /// The lines of the kernel log, each as `<level> text`.
+    /// Returns the lines of the kernel log, each as `<level> text`.
     pub fn kernel_lines(&self) -> impl Iterator<Item = &String> {
         self.kernel_log.iter().flat_map(|event| &event.lines)
     }

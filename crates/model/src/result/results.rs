@@ -14,13 +14,13 @@ pub struct CellRecord {
     pub result: Option<CellResult>,
 }
 
-/// Everything the store knows of one campaign.
+/// All stored data of one campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CampaignResults {
     /// Number of the campaign in its store.
     pub id: i64,
-    /// When it was begun, nanoseconds since 1970.
+    /// Start time, in nanoseconds since 1970.
     pub started: crate::Nanos,
     /// The plan.
     pub campaign: Campaign,
@@ -43,7 +43,7 @@ impl CampaignResults {
         Nanos(elapsed.fold(0, u64::saturating_add))
     }
 
-    /// Checks the number of rounds before memory is allocated for each of them.
+    /// Checks the number of rounds before memory is allocated for them.
     ///
     /// # Errors
     /// Returns an error if the campaign has more than [`Campaign::MAX_ROUNDS`] rounds.

@@ -9,45 +9,45 @@ use crate::{Bytes, Nanos};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SimulatedDiskStats {
-    /// Requests that were done.
+    /// Number of completed requests.
     pub requests: u64,
     /// Number of these requests for which the arm moved.
     pub seeks: u64,
     /// Bytes flagged as metadata by the filesystem. Includes its journal only if the location of
     /// the journal is unknown.
     pub metadata: Bytes,
-    /// Requests that the filesystem flagged as metadata, those of its journal and outside of timed parts among them; absent in
-    /// older campaigns.
+    /// Number of requests that the filesystem flagged as metadata, including requests to its
+    /// journal and requests outside of timed parts. Absent in older campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flagged: Option<u64>,
     /// Bytes read and written in the filesystem's journal; absent if its location is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<Bytes>,
-    /// Bytes read and written, metadata or not.
+    /// Bytes read and written, including metadata.
     pub bytes: Bytes,
-    /// Requests that were in the disk when one came, with that one, added up over all.
+    /// Sum of the queue depths at the arrival of each request, including that request.
     pub depths: u64,
-    /// No request was in the disk: programs and filesystem worked.
+    /// Time without a request in the disk, in which programs and the filesystem worked.
     pub outside: Nanos,
     /// The disk received a command.
     pub command: Nanos,
-    /// The arm moved.
+    /// Time in which the arm moved.
     pub seek: Nanos,
-    /// The sector came round.
+    /// Time in which the disk waited for the sector to rotate to the head.
     pub rotation: Nanos,
     /// Bytes moved.
     pub transfer: Nanos,
-    /// Flash was read or programmed.
+    /// Time in which flash was read or programmed.
     pub flash: Nanos,
-    /// Flash was made free.
+    /// Time of garbage collection.
     pub collection: Nanos,
-    /// A flush waited for the cache.
+    /// Time in which a flush waited for the cache.
     pub flush: Nanos,
     /// The disk was busy with other work: it emptied its cache, or programmed flash.
     pub waiting: Nanos,
-    /// 4 KiB that were written to flash for the host.
+    /// Number of 4 KiB units written to flash for the host.
     pub slots_written: u64,
-    /// 4 KiB that flash was programmed with.
+    /// Number of 4 KiB units programmed in flash.
     pub slots_programmed: u64,
     /// Processor time of copying and of the simulation, which a real disk would not need.
     pub own: Nanos,
@@ -56,7 +56,7 @@ pub struct SimulatedDiskStats {
 }
 
 impl SimulatedDiskStats {
-    /// Each kind of time with its word, in the order in which they come.
+    /// Returns each time component with its name, in order of occurrence.
     pub const fn times(&self) -> [(&'static str, Nanos); 9] {
         [
             ("outside the disk", self.outside),
@@ -84,14 +84,14 @@ impl SimulatedDiskStats {
     }
 }
 
-/// The requests of a simulated disk between two moments, packed.
+/// The packed requests of a simulated disk between two points in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestLogChunk {
-    /// The phase; what was done before the first, and between two, has none.
+    /// The phase; absent for requests before the first phase and between phases.
     pub phase: Option<String>,
-    /// The requests, in base64; the crate `disk` unpacks them.
+    /// The requests, in base64; the crate `simdisk` decodes them.
     pub packed: String,
-    /// When the timed parts of the phase began and ended, on the clock of the requests.
+    /// Start and end of the timed parts of the phase, on the clock of the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timed: Vec<(Nanos, Nanos)>,
 }

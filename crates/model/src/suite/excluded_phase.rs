@@ -2,10 +2,10 @@
 
 use crate::{Phase, ResultSelector, Test};
 
-/// A phase whose order of contenders in virtual time is not that in real time.
+/// A phase in which the contenders rank differently in virtual time and in real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcludedPhase {
-    /// Which: TEST/PHASE, where `*` matches anything.
+    /// Pattern of the phase: TEST/PHASE, in which `*` matches anything.
     pub phase: ResultSelector,
     /// The reason, as text after “because” in a report.
     pub reason: String,
@@ -17,7 +17,7 @@ pub struct ExcludedPhase {
 }
 
 impl ExcludedPhase {
-    /// Whether it is this phase.
+    /// Returns true if it applies to this phase.
     pub fn matches(&self, test: &Test, phase: &Phase) -> bool {
         self.phase.matches(test, phase)
     }

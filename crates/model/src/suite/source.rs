@@ -19,7 +19,7 @@ pub enum CopySource {
         /// Its contents.
         contents: SourceInventory,
     },
-    /// A filesystem of the user's on a block device, or in an image file.
+    /// A user's filesystem on a block device, or in an image file.
     Device {
         /// The device or file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub struct SourceInventory {
     pub files: u64,
     /// Directories below its top.
     pub directories: u64,
-    /// Bytes in all files together.
+    /// Total size of all files.
     pub bytes: Bytes,
     /// Size of the largest file.
     pub largest: Bytes,
@@ -59,7 +59,7 @@ pub struct SourceInventory {
 const OF_AN_ENTRY: u64 = 8 << 10;
 
 impl CopySource {
-    /// The second image of a source that fsarena makes.
+    /// Value of the source option that selects a second image, created by fsarena.
     pub const IMAGE: &'static str = "image";
 
     /// Returns the contents of a user source.
@@ -80,7 +80,8 @@ impl CopySource {
 }
 
 impl SourceInventory {
-    /// Makes the phases of a test that copy in copy this, and the test ask for as much more space as that takes.
+    /// Changes the copy phases of a test to this source, and scales the required space of the test
+    /// accordingly.
     pub fn resolve_in(&self, test: &mut Test) {
         let before = weight(test);
         for phase in &mut test.phases {
@@ -101,13 +102,13 @@ impl SourceInventory {
         let after = weight(test);
         if before > 0 && before != after {
             let space = test.space.0 as f64 * (after as f64 / before as f64);
-            // A filesystem takes some for itself, however little is copied.
+            // A filesystem needs some space for itself, even for little data.
             test.space = Bytes(space as u64).max(test.space.min(MIN_SPACE));
         }
     }
 }
 
-/// Space that a test needs that copies next to nothing.
+/// Minimum space of a test that copies very little.
 const MIN_SPACE: Bytes = Bytes::mib(16);
 
 /// Estimates the space on a filesystem for the copy phases of a test.

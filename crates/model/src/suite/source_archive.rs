@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
-/// An archive in one of Debian's packages, which commands find as `$ARCHIVES/NAME`.
+/// An archive in a Debian package, available to commands as `$ARCHIVES/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceArchive {
-    /// The word that commands have for it.
+    /// Name of the archive in commands.
     pub name: String,
     /// The package.
     pub package: String,
     /// Whether it is a source package, whose files apt downloads unchanged. Otherwise the archive
     /// is located in a binary package.
     pub is_source: bool,
-    /// The archive's name among the files of a source package, or its path in a binary one; `*` stands for a version.
+    /// File name in a source package, or path in a binary package; `*` matches a version.
     pub file: String,
     /// SHA-256 of the contents in hexadecimal, if only one version is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct SourceArchive {
 }
 
 impl SourceArchive {
-    /// Whether a file has the name that the archive has.
+    /// Returns true if a file name matches the name of the archive.
     pub fn is_called(&self, file: &str) -> bool {
         match self.file.split_once('*') {
             Some((begins, ends)) => {
@@ -36,13 +36,13 @@ impl SourceArchive {
     }
 }
 
-/// An archive that was brought.
+/// A downloaded archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CachedArchive {
-    /// The word that commands have for it.
+    /// Name of the archive in commands.
     pub name: String,
-    /// Package and version that it comes from: `sed 4.9-1`.
+    /// Package and version that contain the archive: `sed 4.9-1`.
     pub version: String,
     /// SHA-256 of the contents (hexadecimal).
     pub sha256: String,

@@ -1,4 +1,4 @@
-//! Sweeps: one test at many sizes, so that the borders of caches and the limits of concurrency show.
+//! Sweeps: one test at many sizes, to show the limits of caches and of concurrency.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,18 +12,18 @@ use crate::Bytes;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SweepAxis {
-    /// Size of the file, bytes.
+    /// File size in bytes.
     Size,
-    /// Size of a request, bytes.
+    /// Request size in bytes.
     Block,
-    /// From the beginning of one request to that of the next, bytes.
+    /// Distance between the starts of consecutive requests, in bytes.
     Stride,
-    /// Requests that a thread keeps in flight.
+    /// Concurrent requests per thread.
     #[serde(rename = "iodepth")]
     Depth,
     /// Threads.
     Threads,
-    /// Files or directories.
+    /// Number of files or directories.
     Files,
     /// Arrivals per second.
     Rate,
@@ -33,7 +33,7 @@ pub enum SweepAxis {
 }
 
 impl SweepAxis {
-    /// Every axis, in the order in which a test's name gives them.
+    /// Every axis, in the order used in test names.
     pub const ALL: [Self; 8] = [
         Self::Size,
         Self::Block,
@@ -45,7 +45,7 @@ impl SweepAxis {
         Self::Disks,
     ];
 
-    /// The word in data files and reports, which is also the parameter it sets.
+    /// Returns the name in data files and reports, which is also the name of the parameter.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -59,7 +59,7 @@ impl SweepAxis {
         }
     }
 
-    /// Whether its values are bytes.
+    /// Returns true if its values are bytes.
     pub const fn is_bytes(self) -> bool {
         matches!(self, Self::Size | Self::Block | Self::Stride)
     }
@@ -76,7 +76,7 @@ impl SweepAxis {
         }
     }
 
-    /// A value of it as part of a name: `8k`, `16t`.
+    /// Formats a value for a name: `8k`, `16t`.
     pub fn format_short(self, value: u64) -> String {
         const UNITS: [(&str, u64); 4] = [
             ("t", 1 << 40),

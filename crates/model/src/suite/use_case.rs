@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Feature, OperatingSystem, WorkloadCategory};
 
-/// A use, as a data file describes it.
+/// A use case from a data file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UseCase {
-    /// The word on the command line.
+    /// Name on the command line.
     pub name: String,
     /// A title in one line.
     pub title: String,
-    /// How common it is: 1 comes first; those that do not say come last.
+    /// Rank by frequency: 1 is the most common. Use cases without a rank come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
     /// Source of the weights.
@@ -42,7 +42,7 @@ pub struct RequiredReaders {
     pub rationale: String,
 }
 
-/// A feature that a use cannot do without.
+/// A feature required by a use case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequiredFeature {
     /// The feature.
@@ -65,13 +65,13 @@ pub struct CategoryWeight {
 }
 
 impl UseCase {
-    /// The weight of a group; 0 where the use does not name it.
+    /// Returns the weight of a workload category; 0 if the use case does not list it.
     pub fn weight(&self, group: WorkloadCategory) -> f64 {
         let of_group = self.weights.iter().find(|w| w.group == group);
         of_group.map_or(0.0, |w| w.weight)
     }
 
-    /// The sum of all weights.
+    /// Returns the sum of all weights.
     pub fn total_weight(&self) -> f64 {
         self.weights.iter().map(|w| w.weight).sum()
     }

@@ -11,31 +11,31 @@ use crate::Phase;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadCategory {
-    /// Large files written front to back, appended to, rewritten or copied.
+    /// Writing large files front to back, appending to, rewriting or copying them.
     StreamWrite,
-    /// Large files read front to back, back to front or with strides.
+    /// Reading large files front to back, back to front or with strides.
     StreamRead,
-    /// Requests at random places of a file that read.
+    /// Reads at random offsets of a file.
     RandomRead,
-    /// Requests at random places of a file, or at one place again and again, that write.
+    /// Writes at random offsets of a file, or repeatedly at one offset.
     RandomWrite,
     /// Writes and file creations that are made durable one by one or in small batches.
     Durable,
-    /// Many files and directories made, linked and removed.
+    /// Creating, linking and removing many files and directories.
     ManyFiles,
-    /// Names and attributes looked up, listed and changed.
+    /// Looking up, listing and changing names and attributes.
     Names,
-    /// Trees of files of mixed sizes written, copied, read and removed.
+    /// Writing, copying, reading and removing trees of files of mixed sizes.
     Trees,
-    /// The filesystem made, mounted, unmounted and checked. Older reports call it `upkeep`.
+    /// Creating, mounting, unmounting and checking the filesystem. Older reports call it `upkeep`.
     #[serde(alias = "upkeep")]
     Maintenance,
-    /// Space left to files.
+    /// Space available to files.
     Space,
 }
 
 impl WorkloadCategory {
-    /// Every group, in the order of the reports.
+    /// Every workload category, in the order of the reports.
     pub const ALL: [Self; 10] = [
         Self::StreamWrite,
         Self::StreamRead,
@@ -49,7 +49,7 @@ impl WorkloadCategory {
         Self::Space,
     ];
 
-    /// Each group by its word.
+    /// Each workload category with its name.
     pub const WORDS: [(&'static str, Self); 10] = {
         let mut words = [("", Self::Space); 10];
         let mut at = 0;
@@ -60,7 +60,7 @@ impl WorkloadCategory {
         words
     };
 
-    /// The word in data files and exports.
+    /// Returns the name in data files and exports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::StreamWrite => "stream-write",

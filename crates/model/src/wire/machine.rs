@@ -1,10 +1,11 @@
 //! Messages between the orchestrator and the agent of a machine.
 //!
-//! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh, and writes
-//! [`Request`]s, a line of JSON each; the agent writes [`Answer`]s. When its standard input closes,
-//! the agent removes all files it has created and ends. A network connection may break silently, so
-//! the orchestrator sends a heartbeat every [`HEARTBEAT_INTERVAL`], and the agent answers each one. After
-//! [`MAX_MISSED_HEARTBEATS`] missing heartbeats the connection is considered lost.
+//! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh. It writes
+//! [`HostRequest`]s, one line of JSON each; the agent writes [`HostReply`]s. When its standard
+//! input closes, the agent removes all files it has created and exits. A network connection may
+//! break silently, so the orchestrator sends a heartbeat every [`HEARTBEAT_INTERVAL`]. The agent
+//! answers each one. After [`MAX_MISSED_HEARTBEATS`] missing heartbeats, the connection is
+//! considered lost.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,15 +24,15 @@ pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// Number of heartbeats that may be missing in a row before the connection is lost.
 pub const MAX_MISSED_HEARTBEATS: u32 = 10;
 
-/// Request to the agent of a machine. Requests run one at a time, except cells, [`Request::Stop`]
-/// and [`Request::Heartbeat`].
+/// Request to the agent of a machine. Requests run one at a time, except cells,
+/// [`HostRequest::Stop`] and [`HostRequest::Heartbeat`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", content = "with", rename_all = "kebab-case")]
 pub enum HostRequest {
-    /// Say what this machine has.
+    /// Report the capabilities of this machine.
     #[serde(rename = "look")]
     Inspect {
-        /// The programs that matter.
+        /// The programs to look for.
         programs: BTreeSet<String>,
         /// A path that may be a block device.
         device: Option<PathBuf>,
@@ -41,18 +42,18 @@ pub enum HostRequest {
     /// Survey a user's source. Changes nothing.
     #[serde(rename = "survey")]
     ScanSource(SourceScan),
-    /// Bring archives of sources that are not in the cache.
+    /// Download source archives that are not in the cache.
     #[serde(rename = "bring-archives")]
     FetchArchives(Vec<SourceArchive>),
     /// Measure the harness overhead, and optionally a device.
     Measure(CalibrationSubject),
-    /// Find what killed campaigns have left.
+    /// Find stale directories of killed campaigns.
     #[serde(rename = "find-left")]
     FindStale {
-        /// The directories that they worked in.
+        /// The work directories of the campaigns.
         places: Vec<PathBuf>,
     },
-    /// Remove what a killed process has left.
+    /// Remove the stale directory of a killed process.
     #[serde(rename = "remove-left")]
     RemoveStale {
         /// The directory to remove.
@@ -65,7 +66,7 @@ pub enum HostRequest {
     Acquire {
         /// The campaign.
         campaign: Box<Campaign>,
-        /// The device that the user has named a second time, to say that what it holds may be lost.
+        /// The device that the user has repeated to confirm that its contents may be erased.
         erase: Option<PathBuf>,
         /// Whether the campaign has run before, so that its image may exist.
         again: bool,
@@ -73,7 +74,7 @@ pub enum HostRequest {
     /// Confirm the erasure that the agent has asked about.
     #[serde(rename = "allow-erasing")]
     ConfirmErase,
-    /// Make ready what its cells need.
+    /// Prepare the resources of the cells.
     Prepare {
         /// Number of the campaign.
         id: CampaignId,
@@ -87,7 +88,7 @@ pub enum HostRequest {
         /// Its test.
         test: Box<Test>,
     },
-    /// End what runs.
+    /// Start a cell.
     Stop,
     /// Remove all files created for the campaign.
     #[serde(rename = "clear")]
@@ -104,7 +105,7 @@ pub struct SourceScan {
     pub source: PathBuf,
     /// The backend that copies from it.
     pub backend: BackendKind,
-    /// The device that is used instead of an image.
+    /// The device to use instead of an image.
     pub device: Option<PathBuf>,
     /// Directories in which cells work. They must not overlap the source.
     pub in_use: Vec<PathBuf>,
@@ -120,14 +121,14 @@ pub enum CalibrationSubject {
     Device {
         /// Path of the device or file.
         path: PathBuf,
-        /// The device that the user has named a second time, to say that what it holds may be lost.
+        /// The device that the user has repeated to confirm that its contents may be erased.
         erase: Option<PathBuf>,
     },
-    /// An image, made for this and removed afterwards.
+    /// A temporary image, which is removed afterwards.
     Image {
         /// Its size.
         size: Bytes,
-        /// The directory to make it in.
+        /// Directory for the image.
         work_dir: PathBuf,
     },
 }
@@ -157,15 +158,15 @@ pub struct MountedDirectory {
 /// Properties of a machine that decide which contenders can run there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCapabilities {
-    /// Whether the agent may mount.
+    /// Whether the agent has root privileges, which mounting requires.
     pub root: bool,
     /// Release of the kernel.
     pub kernel: String,
     /// Names in `/proc/filesystems`.
     pub filesystems: BTreeSet<String>,
-    /// Modules that could be loaded.
+    /// Loadable kernel modules.
     pub modules: BTreeSet<String>,
-    /// Whether the kernel loads a filesystem's module when it is mounted.
+    /// Whether the kernel automatically loads the module of a filesystem on mount.
     pub loads_modules: bool,
     /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
@@ -186,7 +187,7 @@ pub struct HostCapabilities {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", content = "with", rename_all = "kebab-case")]
 pub enum HostReply {
-    /// The first word.
+    /// First message of the agent.
     Hello {
         /// [`crate::wire::VERSION`] of the agent.
         version: u32,
@@ -196,7 +197,7 @@ pub enum HostReply {
     Inspected(Box<HostCapabilities>),
     /// Archives now in the cache.
     Archives(Vec<CachedArchive>),
-    /// Something for the user.
+    /// A message for the user.
     Note(String),
     /// Progress of writing an image.
     Preparing {
@@ -205,7 +206,7 @@ pub enum HostReply {
         /// Total number of bytes.
         total: u64,
     },
-    /// A device is about to be erased that holds something; [`Request::ConfirmErase`] lets it.
+    /// A device with contents is about to be erased; [`HostRequest::ConfirmErase`] allows it.
     #[serde(rename = "may-erase")]
     ConfirmErase {
         /// The device.
@@ -227,21 +228,21 @@ pub enum HostReply {
     Prepared(Box<Environment>),
     /// Result of a calibration. `None` if the user asked to stop.
     Calibrated(Option<Box<Calibration>>),
-    /// Something happens in a cell.
+    /// An event of a cell.
     Event {
         /// The cell.
         cell: CellId,
         /// What.
         event: CellEvent,
     },
-    /// A cell has its result.
+    /// A cell has finished with a result.
     Ended {
         /// The cell.
         cell: CellId,
         /// Its result.
         result: Box<CellResult>,
     },
-    /// A cell has none.
+    /// A cell was aborted without a result.
     Stopped {
         /// The cell.
         cell: CellId,
@@ -254,7 +255,7 @@ pub enum HostReply {
     /// Stale directories of killed processes.
     #[serde(rename = "left")]
     StaleDirectories(Vec<StaleDirectory>),
-    /// Everything is removed.
+    /// All files of the campaign are removed.
     Cleared,
     /// The request has failed.
     Failed {
@@ -272,10 +273,10 @@ pub enum HostReply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The user said something wrong.
+    /// Usage error.
     #[serde(rename = "bad-input")]
     Usage,
-    /// The machine is not as it must be.
+    /// The machine does not meet the requirements.
     #[serde(rename = "refused")]
     Environment,
     /// The user asked to stop.
@@ -285,14 +286,14 @@ pub enum FailureKind {
 }
 
 impl HostRequest {
-    /// The request as a line, with its end of line.
+    /// Formats the request as a line, including the line end.
     pub fn to_line(&self) -> String {
         line(self)
     }
 }
 
 impl HostReply {
-    /// The answer as a line, with its end of line.
+    /// Formats the answer as a line, including the line end.
     pub fn to_line(&self) -> String {
         line(self)
     }

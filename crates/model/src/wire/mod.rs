@@ -18,7 +18,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Version of these messages; an agent refuses a job of any other.
+/// Version of these messages. An agent rejects jobs of other versions.
 pub const VERSION: u32 = 2;
 
 /// First line that an agent writes on the console of its guest. Earlier lines are about the
@@ -28,7 +28,7 @@ pub const CONSOLE_MARK: &str = "fsarena: the cell begins";
 /// Start marker of the stacks that an agent without progress prints on the console of its guest:
 /// first those of the agent's threads, then those of kernel threads.
 pub const STACKS_BEGIN: &str = "fsarena: nothing moves; everything is here";
-/// The end of that.
+/// End marker of the stacks.
 pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
 
 /// Job of an agent: one test on one new filesystem.
@@ -36,9 +36,9 @@ pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
 pub struct CellJob {
     /// [`VERSION`] of the writer.
     pub version: u32,
-    /// The cell it belongs to.
+    /// The cell of the job.
     pub cell: CellId,
-    /// Where to work.
+    /// Storage of the filesystem.
     pub target: WorkTarget,
     /// Source of the files that the test copies, if the campaign has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,29 +48,29 @@ pub struct CellJob {
     pub archives: Option<PathBuf>,
     /// Test to run.
     pub test: Test,
-    /// How the filesystem is aged before the first phase; it is fresh where absent.
+    /// Ageing of the filesystem before the first phase; not aged if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeingParams>,
     /// Use of an aged state by the job, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<AgedImageAction>,
-    /// From which every random choice comes.
+    /// Seed of every random choice.
     pub seed: u64,
     /// Time without an event after which the agent prints all stacks on the console. Absent if the
     /// watcher can read the stacks itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_after: Option<Nanos>,
-    /// How the processor is sampled; it is not where absent.
+    /// Sampling of the processor; not sampled if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
 }
 
-/// How an agent ages a filesystem.
+/// Parameters for ageing a filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgeingParams {
     /// Distributions and target fill.
     pub age: AgeingSpec,
-    /// From which sizes, directories and order come: the same for all tests and contenders of a round.
+    /// Seed of sizes, directories and order. Equal for all tests and contenders of a round.
     pub seed: u64,
 }
 
@@ -90,10 +90,10 @@ impl AgeingParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgedImageAction {
-    /// Make and age the filesystem, unmount and check it; no phase of the test is done.
+    /// Create and age the filesystem, unmount and check it; do not run the phases of the test.
     #[serde(rename = "make")]
     Create,
-    /// The device holds it: mount it and go straight to the test.
+    /// The device contains the aged filesystem: mount it and start the test.
     #[serde(rename = "use")]
     Restore(Box<AgedImageInfo>),
 }
@@ -111,9 +111,9 @@ pub struct AgedImageInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkTarget {
-    /// A device on which the agent makes and mounts the filesystem.
+    /// A device on which the agent creates and mounts the filesystem.
     Volume(Box<Volume>),
-    /// An empty directory of a filesystem that is mounted already.
+    /// An empty directory of a mounted filesystem.
     Directory {
         /// The directory; the agent never leaves it.
         path: PathBuf,
@@ -124,7 +124,7 @@ pub enum WorkTarget {
     },
 }
 
-/// A device and how to turn it into a mounted filesystem.
+/// A device and the commands to create and mount a filesystem on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Volume {
     /// The block device; absent for filesystems without one (tmpfs).
@@ -138,7 +138,7 @@ pub struct Volume {
     pub states: Vec<DiskWriteState>,
     /// Total size of the devices.
     pub size: Bytes,
-    /// An existing directory to mount on.
+    /// An existing directory used as mount point.
     pub mountpoint: PathBuf,
     /// Driver of the filesystem.
     pub driver: DriverKind,
@@ -169,36 +169,37 @@ pub enum SourceLocation {
         path: PathBuf,
         /// Mountpoint for a bind mount, if the agent has private mounts.
         at: Option<PathBuf>,
-        /// Which directory it has to be.
+        /// Expected identity of the directory.
         identity: MountId,
     },
-    /// A block device that takes no writes.
+    /// A read-only block device.
     Device {
         /// The device.
         device: PathBuf,
         /// Major and minor number.
         number: (u64, u64),
-        /// An existing directory to mount on.
+        /// An existing directory used as mount point.
         at: PathBuf,
     },
-    /// A disk of a guest, which the agent fills first.
+    /// A disk of a guest that the agent fills first.
     #[serde(rename = "made")]
     Generated(Box<GeneratedSource>),
 }
 
-/// A disk of a guest that the agent makes a source of.
+/// A disk of a guest that the agent fills as a source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratedSource {
     /// The disk and its filesystem.
     pub volume: Volume,
     /// Kernel name of the filesystem.
     pub kind: String,
-    /// From which its content comes: the same in all rounds.
+    /// Seed of its content. Equal in all rounds.
     pub seed: u64,
 }
 
-/// How what an operation copies in is put into a source that fsarena fills: a tree, of one file where the operation
-/// copies a file. Nothing for all others.
+/// Returns the operation that generates the input of a copy operation in a source filled by
+/// fsarena. The result is a tree, with a single file if the operation copies a file. Returns `None`
+/// for all other operations.
 pub fn generated_tree(op: &Op, prefix: &str) -> Option<Op> {
     let (name, spec) = match op {
         Op::CopyTreeIn(CopyTreeIn { tree, spec, .. }) => (tree, *spec),
@@ -224,11 +225,11 @@ pub fn source_prefix(test: &Test) -> String {
     format!("{}.", test.name)
 }
 
-/// Several devices below one filesystem.
+/// Several devices of one filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MultiDevice {
-    /// The filesystem takes them all; the volume's device is the first.
+    /// The filesystem manages all devices; the device of the volume is the first.
     Pool(Vec<PathBuf>),
     /// Stripe assembled into the volume's device before the job: by the agent in a guest, or on a
     /// host by the process that starts the agent.
@@ -236,7 +237,7 @@ pub enum MultiDevice {
 }
 
 impl MultiDevice {
-    /// The devices, in their order.
+    /// Returns the devices in order.
     pub fn members(&self) -> &[PathBuf] {
         match self {
             Self::Pool(members) | Self::Stripe(members) => members,
@@ -275,34 +276,35 @@ impl Volume {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum CellEvent {
-    /// The first event: the agent is up.
+    /// The first event: the agent has started.
     Hello {
         /// [`VERSION`] of the agent.
         version: u32,
     },
-    /// A step or phase begins.
+    /// A step or phase has started.
     Begin {
         /// Its name.
         step: String,
     },
-    /// Something moved since the last event: operations were done or the device worked.
+    /// Progress since the last event: operations were completed or the device was active.
     Progress {
-        /// The step or phase that runs.
+        /// The current step or phase.
         step: String,
         /// Operations done so far.
         done: u64,
         /// Number of planned operations, if known.
         total: Option<u64>,
     },
-    /// A program of the filesystem has ended.
+    /// A program of the filesystem has exited.
     Step(CommandRecord),
-    /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
+    /// The filesystem was mounted for the first time, outside of the phases. Contains its memory
+    /// use.
     Mounted(KernelMemoryUse),
     /// The filesystem was aged.
     Aged(AgeingResult),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
-    /// Every request of simulated disks since the last such event.
+    /// All requests of simulated disks since the last event of this kind.
     Journal(RequestLogChunk),
     /// Fragmentation of the files that exist after a phase.
     Layout {
@@ -315,7 +317,7 @@ pub enum CellEvent {
     Features(Features),
     /// A step other than a phase has failed; later steps were skipped.
     Failed {
-        /// Whether the filesystem or its driver died, rather than said no.
+        /// Whether the filesystem or its driver crashed, instead of returning an error.
         crashed: bool,
         /// What happened.
         failure: crate::Failure,
@@ -325,22 +327,22 @@ pub enum CellEvent {
     /// result.
     #[serde(rename = "withdrawn")]
     EnvironmentFault {
-        /// Why, in one line.
+        /// The reason in one line.
         reason: String,
     },
-    /// The agent has cleaned up and is about to end.
+    /// The agent has cleaned up and is about to exit.
     Done,
 }
 
 impl CellEvent {
-    /// The event as a line, with its end of line.
+    /// Formats the event as a line, including the line end.
     pub fn to_line(&self) -> String {
         line(self)
     }
 }
 
 impl CellJob {
-    /// The job as a line, with its end of line.
+    /// Formats the job as a line, including the line end.
     pub fn to_line(&self) -> String {
         line(self)
     }
@@ -352,7 +354,8 @@ impl CellJob {
 pub enum AbortReason {
     /// The user asked to stop.
     Interrupted,
-    /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
+    /// The cell could not run, or its result is meaningless, for a reason other than the
+    /// filesystem.
     #[serde(rename = "withdrawn")]
     EnvironmentFault(String),
     /// This host runs the same cell and will share its result. The cell is requested again after

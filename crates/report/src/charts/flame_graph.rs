@@ -1,20 +1,22 @@
-//! Two profiles of the processor as one difference flame graph: callers below, what they call above; as wide as both
-//! together, and coloured by which of the two takes more there.
+//! Draws two processor profiles as one difference flame graph, with callers below the functions
+//! that they call. Each box is as wide as the time of both together; its colour shows which of the
+//! two takes more.
 //!
-//! Source of the form: Brendan Gregg, "Differential Flame Graphs" (2014) and "The Flame Graph" (CACM 59(6), 2016).
+//! Source of the form: Brendan Gregg, "Differential Flame Graphs" (2014) and "The Flame Graph"
+//! (CACM 59(6), 2016).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::{CpuProfile, Nanos};
 
-use crate::text::text::escape_invisible;
+use crate::text::sanitize::escape_invisible;
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
-/// A row of functions.
+/// Height of a row of functions.
 const ROW: f64 = 17.0;
-/// Above the topmost row: title and legend.
+/// Height of the title and legend above the topmost row.
 const HEAD: f64 = 64.0;
 /// Width below which a box, and all boxes above it, are not drawn.
 const NARROWEST: f64 = 0.4;
@@ -25,12 +27,12 @@ const SHORTEST: usize = 3;
 
 /// A function with its callees; nanoseconds of the first and of the second profile.
 #[derive(Default)]
-struct Node<'a> {
+struct FlameNode<'a> {
     times: [f64; 2],
-    callees: BTreeMap<&'a str, Node<'a>>,
+    callees: BTreeMap<&'a str, FlameNode<'a>>,
 }
 
-impl Node<'_> {
+impl FlameNode<'_> {
     fn both(&self) -> f64 {
         self.times[0] + self.times[1]
     }
@@ -42,7 +44,7 @@ impl Node<'_> {
     }
 }
 
-fn is_drawn(node: &Node<'_>, scale: f64) -> bool {
+fn is_drawn(node: &FlameNode<'_>, scale: f64) -> bool {
     node.both() * scale >= NARROWEST
 }
 
@@ -53,7 +55,7 @@ pub fn difference_flame_graph(
     names: [&str; 2],
     profiles: [(&CpuProfile, Nanos); 2],
 ) -> String {
-    let mut root = Node::default();
+    let mut root = FlameNode::default();
     for (side, (profile, all)) in profiles.iter().enumerate() {
         for (stack, time) in profile.split_time(*all) {
             let mut node = &mut root;
@@ -115,7 +117,7 @@ impl Picture<'_> {
         );
     }
 
-    fn draw(&mut self, name: &str, node: &Node<'_>, left: f64, depth: usize) {
+    fn draw(&mut self, name: &str, node: &FlameNode<'_>, left: f64, depth: usize) {
         let width = node.both() * self.scale;
         let top = self.bottom - (depth + 1) as f64 * ROW;
         let [first, second] = node.times.map(|time| Nanos(time.round() as u64));
@@ -149,7 +151,7 @@ impl Picture<'_> {
     }
 }
 
-/// As much of a name as a box holds.
+/// Shortens a name to fit a box. Returns `None` if the box is too narrow.
 fn fitting(name: &str, width: f64) -> Option<String> {
     let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
     let length = name.chars().count();
@@ -163,7 +165,8 @@ fn fitting(name: &str, width: f64) -> Option<String> {
     }
 }
 
-/// Blue where the first takes it all, orange where the second does, and paler the more alike they are.
+/// Returns blue if the first takes all the time, orange if the second does, and paler colours the
+/// more equal they are.
 fn colour(times: [f64; 2]) -> String {
     const FIRST: [f64; 3] = [86.0, 164.0, 225.0];
     const SECOND: [f64; 3] = [240.0, 148.0, 60.0];
@@ -203,7 +206,7 @@ mod tests {
         )
     }
 
-    /// The colour of the box of a function.
+    /// Returns the colour of the box of a function.
     fn colour_of(picture: &str, function: &str) -> String {
         let marked = picture
             .split(&format!("<title>{function}: "))
@@ -226,7 +229,7 @@ mod tests {
             picture.contains("<title>write: a 3.00 µs, b 4.00 µs</title>"),
             "{picture}"
         );
-        // The title, the legend, `all`, and each function once.
+        // One each for the title, the legend, `all` and every function.
         assert_eq!(picture.matches("<title>").count(), 6);
         assert_eq!(picture, self::picture());
     }

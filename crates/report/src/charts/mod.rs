@@ -22,9 +22,9 @@ use crate::page::script::{PICTURES, chart_style};
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ChartFile {
-    /// A name for its file, without an ending; unique among the charts of a report.
+    /// File name without an extension, unique among the charts of a report.
     pub name: String,
-    /// The picture: SVG 1.1, XML 1.0.
+    /// Picture as SVG 1.1, XML 1.0.
     pub svg: String,
 }
 
@@ -35,7 +35,8 @@ svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif
 .caption { font-size: 13px; fill: #1c2026; }
 "#;
 
-/// Every chart of a report, in the order of the suites; `analysis` is that of the same `results`.
+/// Draws every chart of a report, in the order of the suites. `analysis` must be the analysis of
+/// `results`.
 pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> {
     let (campaign, _) = data::block(results, analysis, &DiskMaps::default());
     let drawn = run(|context| {
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn every_metric_of_every_phase_and_every_slice_has_a_picture() {
         let results = fixture::plain();
-        // And the heat map, and percentiles and processor of two phases.
+        // The heat map, one chart per row, and percentiles and processor of two phases.
         let rows = analyse(&results).rows.len();
         assert_eq!(of(&results).len(), 1 + rows + 2 + 2);
         let results = fixture::swept();
@@ -130,7 +131,7 @@ mod tests {
         }
     }
 
-    /// An axis that ends at 1000 and means thousands has to say so.
+    /// The axis of values in thousands, which ends at 1000, must show the unit.
     #[test]
     fn curves_over_thousands_of_operations_name_that_unit() {
         let all = of(&fixture::swept());
@@ -144,14 +145,14 @@ mod tests {
             unit_of("threads-random-read-by-threads"),
             Some("thousands/s")
         );
-        // And the same in bytes.
+        // Likewise for bytes.
         assert_eq!(
             unit_of("threads-random-read-throughput-by-threads"),
             Some("MB/s")
         );
     }
 
-    /// Numbers that the page computes itself (costs, totals) are rounded there.
+    /// The script rounds the numbers that the page itself computes (costs, totals).
     #[test]
     fn the_script_rounds_as_the_tables_do() {
         const DATA: &str = include_str!("../../../../web/script/data.js");
@@ -178,7 +179,8 @@ mod tests {
         let [one, other] = surfaces.collect::<Vec<_>>()[..] else {
             panic!("one for each contender");
         };
-        // 4 GB/s from the processor's cache, 100 MB/s from the device; half of it is the other's least.
+        // The first reaches 4 GB/s from the processor's cache. Its lowest rate, 100 MB/s from the
+        // device, is twice the other's.
         for (surface, best) in [(one, true), (other, false)] {
             assert_eq!(surface.svg.contains("class=\"h0\""), best);
             assert!(surface.svg.contains("class=\"h6\""));

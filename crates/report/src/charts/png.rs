@@ -12,11 +12,10 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::Source;
 use resvg::usvg::{Options, Tree};
 
-/// Dots for each unit of the SVG: sharp on the screens of today, and in print at a third of the width
-/// of a page.
+/// Pixels per SVG unit: sharp on current screens, and in print at a third of the width of a page.
 const SCALE: f32 = 2.0;
 
-/// Draws charts; made once, since reading the font takes longer than drawing.
+/// A renderer of charts. Create it once, since reading the font takes longer than drawing.
 pub struct Rasterizer {
     options: Options<'static>,
 }
@@ -28,7 +27,7 @@ impl Default for Rasterizer {
 }
 
 impl Rasterizer {
-    /// With the font read.
+    /// Creates a renderer, and reads the font.
     pub fn new() -> Self {
         let mut options = Options {
             font_family: "DejaVu Sans".to_owned(),
@@ -40,10 +39,10 @@ impl Rasterizer {
         Self { options }
     }
 
-    /// The picture as PNG.
+    /// Renders the picture as PNG.
     ///
     /// # Errors
-    /// When the text is no SVG, or of no size, with the reason in one line.
+    /// Returns an error with a one-line reason if the text is not SVG or has no size.
     pub fn png(&self, svg: &str) -> Result<Vec<u8>, String> {
         let tree = Tree::from_str(svg, &self.options).map_err(|e| e.to_string())?;
         let size = tree.size().to_int_size();
@@ -67,7 +66,7 @@ mod tests {
         charts(results, &analyse(results))
     }
 
-    /// Colours that occur, without those between two others at an edge: the opaque ones most dots have.
+    /// Counts the pixels of exactly this colour. Blended pixels at edges do not count.
     fn shares(png: &[u8], wanted: [u8; 3]) -> usize {
         let pixels = Pixmap::decode_png(png).unwrap();
         let is =

@@ -12,14 +12,14 @@ use crate::text::conclusions::{
 };
 use crate::text::exclusions::reasons;
 use crate::text::labels::pluralize;
+use crate::text::sanitize::{sanitize_line, wrap};
 use crate::text::scale::three_digits;
 use crate::text::summary;
-use crate::text::text::{sanitize_line, wrap};
 
 /// Maximum number of results listed as not counted.
 const MAX_LEFT_OUT: usize = 8;
 
-/// The advice as text.
+/// Renders the advice as text.
 pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
     let scores = &advice.scores;
     let mut out = format!(
@@ -43,7 +43,7 @@ pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResul
     out
 }
 
-/// The answer for each use, a sentence each.
+/// Renders one sentence for each use case.
 pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
     let mut out = format!("{}\n\n", summary::one_line(results));
     for (disk, part) in split_by_disk(analysis) {
@@ -75,7 +75,7 @@ fn ranking(advice: &Advice) -> String {
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return String::new();
     }
-    let mut table = Table::new(&["contender", ">times the lowest", "beside the best"]);
+    let mut table = Table::new(&["contender", ">times the lowest", "ratio to best"]);
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
         table.push(vec![

@@ -7,10 +7,10 @@ use crate::documents::compare::{SideLabels, TextStyle};
 use crate::tables::table::Table;
 use crate::text::conclusions::listed;
 use crate::text::labels::{percent, pluralize};
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
-use crate::text::text::sanitize_line;
 
-/// The most pairs that are named.
+/// Maximum number of pairs that are named.
 const MAX_PAIRS: usize = 25;
 /// Text of an unknown value.
 const NONE: &str = "–";
@@ -150,10 +150,10 @@ fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> S
     let ratio = |side: &str| format!(">{}", sanitize_line(side));
     let mut table = Table::new(&[
         "phase",
-        "worse beside better",
+        "worse vs better",
         &ratio(sides.before),
         &ratio(sides.after),
-        "what is not alike",
+        "differences",
     ]);
     for one in &all[..shown] {
         table.push(vec![
@@ -164,7 +164,7 @@ fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> S
                 if one.counts { "" } else { " (not counted)" }
             ),
             format!(
-                "{} beside {}",
+                "{} vs {}",
                 sanitize_line(&one.worse),
                 sanitize_line(&one.better)
             ),
@@ -253,7 +253,7 @@ mod tests {
     use model::{Clock, ExcludedPhase};
     use stats::{AnalysedCampaign, Margin, agreement, analyse, analyse_with_margin, fixture};
 
-    /// Two campaigns that agree on who reads and not on who writes.
+    /// Renders two campaigns that agree on the best reader but not on the best writer.
     fn text(withheld: &[ExcludedPhase], form: TextStyle) -> String {
         let real = fixture::plain();
         let mut other = fixture::plain();

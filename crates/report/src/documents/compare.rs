@@ -10,14 +10,14 @@ use crate::documents::{advice::wrapped, markdown};
 use crate::tables::table::{Table, ratio};
 use crate::text::conclusions::{bound_prefix, describe, format_excess, listed};
 use crate::text::labels::{arrow, percent, pluralize};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Maximum number of undecided differences shown.
 const MAX_OPEN: usize = 10;
 /// Regression below which the smallest detectable regression is given as a number.
 const MAX_DETECTABLE: f64 = 1.0;
 
-/// The head of ratios with their intervals.
+/// Heading of ratios with their intervals.
 const RATIO: &str = "cost (95 %)";
 
 /// Names of the compared sides.
@@ -29,7 +29,7 @@ pub struct SideLabels<'a> {
     pub after: &'a str,
 }
 
-/// How a comparison is written.
+/// Output style of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextStyle {
     /// Text for a terminal of the given width, or for a file, with lines of any length.
@@ -37,7 +37,7 @@ pub enum TextStyle {
         /// The columns.
         columns: Option<usize>,
     },
-    /// For a wiki or a merge request.
+    /// Markdown for a wiki or a merge request.
     Markdown,
 }
 
@@ -88,13 +88,13 @@ impl TextStyle {
 pub(crate) enum ComparisonPart {
     /// Differences in the setting.
     Setting,
-    /// Contenders over all their results.
+    /// Total costs of contenders over all their results.
     Overall,
     /// Failures in the later side only.
     Failures,
-    /// Results that are worse.
+    /// Worse results.
     Worse,
-    /// Results that are better.
+    /// Better results.
     Better,
     /// Results that are not decided.
     Open,
@@ -112,7 +112,7 @@ pub(crate) struct Section {
     pub title: String,
     /// A table.
     pub table: Option<Table>,
-    /// Lines below it.
+    /// Text lines below the table.
     pub lines: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ pub fn compare_text(found: &CampaignComparison, sides: SideLabels<'_>, form: Tex
     out
 }
 
-/// The parts of a comparison that have something to say, in the order of the text.
+/// Returns the non-empty sections of a comparison, in the order of the text.
 pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
     let of = |wanted: ChangeKind| {
         let changes = found.changes.iter();
@@ -326,7 +326,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     text + " Numbers below are geometric means over rounds (`report` has medians). The cost is their ratio, followed by the 95 % interval of that single result in brackets; the verdict accounts for all results."
 }
 
-/// The sides as the end of a sentence: `before`, or `with ext4`.
+/// Returns each side as the end of a sentence: `before`, or `with ext4`.
 fn on_each_side(found: &CampaignComparison) -> [String; 2] {
     names(found).map(|name| match found.within {
         Some(_) => format!("with {}", sanitize_line(name)),
@@ -438,7 +438,7 @@ fn changes<'a>(
     found: &CampaignComparison,
 ) -> Option<Section> {
     let mut changes: Vec<&ResultChange> = changes.collect();
-    // The largest first, whichever way.
+    // Sort by size, in either direction.
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
     (!changes.is_empty()).then(|| Section {
         part,
@@ -452,7 +452,8 @@ fn size(change: &ResultChange) -> f64 {
     change.compared.ratio.ln().abs()
 }
 
-/// A row for each change, without columns that would say the same in each: who it is of two contenders, and that it is open.
+/// Returns a table with a row for each change. A column with equal values in every row is omitted:
+/// the contender if two are compared, and the verdict if all are open.
 fn table(changes: &[&ResultChange], found: &CampaignComparison) -> Table {
     let unit = unit(found);
     let open = format!("not enough {unit}");
@@ -617,7 +618,8 @@ mod tests {
         assert!(said(&after));
     }
 
-    /// All cells of a campaign were once counted on both sides, which were called before and after.
+    /// Regression test: all cells of a campaign were once counted on both sides, which were named
+    /// before and after.
     #[test]
     fn compared_contenders_have_their_names_and_cells() {
         let (_, after) = sides(3);

@@ -6,27 +6,27 @@ use model::{Nanos, USER, Unit};
 use stats::{DiskCounter, ElapsedComponent, Explanation};
 
 use crate::tables::table::Table;
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::UnitScale;
-use crate::text::text::sanitize_line;
 
-/// A part is named in the sentence if it is so much of all that differs.
+/// Minimum share of all differences for a part to be named in the sentence.
 const NAMED_FROM: f64 = 0.1;
 /// Maximum number of named parts.
 const NAMED: usize = 4;
-/// Below this ratio two take as good as the same time.
+/// Ratio below which two times count as equal.
 const ALIKE: f64 = 1.02;
 /// Ratio from which a difference is shown as a ratio; smaller ones are shown in per cent.
 const RATIO_FROM: f64 = 1.1;
-/// Rows of a table at the most.
+/// Maximum number of table rows.
 const ROWS: usize = 12;
-/// A row is shown if it makes so much of the slower one's time.
+/// Minimum share of the slower contender's time for a row to be shown.
 const SHOWN_FROM: f64 = 0.01;
-/// Names that fit above a column together.
+/// Maximum length of names that fit above a column together.
 const SHORT: usize = 20;
 /// Ratio of two counts from which both are mentioned.
 const MIN_REPORTED_RATIO: f64 = 1.3;
 
-/// The whole explanation.
+/// Renders the whole explanation.
 pub fn explanation_text(explanation: &Explanation) -> String {
     let sides = Sides::of(explanation);
     format!("{}\n{}", sides.sentences(), sides.tables())
@@ -44,7 +44,7 @@ pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
         .collect()
 }
 
-/// An explanation, and who of the two is slower.
+/// An explanation, and which of the two contenders is slower.
 struct Sides<'a> {
     explanation: &'a Explanation,
     names: [String; 2],
@@ -101,7 +101,7 @@ impl<'a> Sides<'a> {
         text
     }
 
-    /// The parts that differ most, the largest first.
+    /// Returns the parts that differ most, largest first.
     fn reasons(&self) -> Vec<String> {
         let mut parts = self.explanation.parts.clone();
         parts.sort_by_key(|(_, times)| std::cmp::Reverse(times[0].0.abs_diff(times[1].0)));
@@ -120,7 +120,8 @@ impl<'a> Sides<'a> {
             .collect()
     }
 
-    /// The functions of the kernel in which the slower one spends more, the most first.
+    /// Returns the kernel functions in which the slower contender spends more time, largest
+    /// difference first.
     fn functions(&self) -> Option<String> {
         let (slow, fast) = (self.slow, self.fast);
         let least = SHOWN_FROM * self.explanation.elapsed[slow].0 as f64;
@@ -274,7 +275,7 @@ fn seconds(times: [Nanos; 2]) -> [f64; 2] {
     times.map(Nanos::as_secs_f64)
 }
 
-/// A part of the time as the subject of a sentence.
+/// Returns the name of a time component as the subject of a sentence.
 const fn word(part: ElapsedComponent) -> &'static str {
     match part {
         ElapsedComponent::Programs => "CPU of programs",

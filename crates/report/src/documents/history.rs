@@ -1,4 +1,4 @@
-//! The history of a result as text: a line of little bars, and a table with the changes of level.
+//! Renders the history of a result as text: a sparkline, and a table with the level changes.
 
 use stats::{History, HistoryPoint, Series};
 
@@ -6,17 +6,17 @@ use crate::UnitScale;
 use crate::tables::table::Table;
 use crate::text::date::moment;
 use crate::text::labels::{self, arrow, percent};
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
-use crate::text::text::sanitize_line;
 
-/// Eight heights (Unicode, block elements).
+/// Bars of eight heights (Unicode, block elements).
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Marks a campaign without a value.
 const NOTHING: char = '·';
-/// Stands where the level changes.
+/// Mark of a level change.
 const CHANGE: char = '│';
 
-/// The history as text.
+/// Renders the history as text.
 pub fn history_text(history: &History) -> String {
     let mut out = String::new();
     for series in &history.series {
@@ -87,7 +87,8 @@ fn of_series(series: &Series) -> String {
     out
 }
 
-/// A bar for each campaign, from the smallest value to the largest, with a line at each change.
+/// Returns one bar for each campaign, scaled from the smallest to the largest value, with a mark at
+/// each level change.
 pub(crate) fn sparkline(series: &Series) -> String {
     let medians = || {
         series

@@ -1,4 +1,4 @@
-//! The report as Markdown, with tables as GitHub and most wikis draw them.
+//! Renders the report as Markdown, with tables supported by GitHub and most wikis.
 
 use model::{CampaignResults, FACT_TITLES, Feature};
 use stats::{Analysis, ContenderFeatures};
@@ -18,10 +18,10 @@ use crate::text::conclusions::{
 };
 use crate::text::failures::failure_lines;
 use crate::text::kernel_warnings::complaint_lines;
-use crate::text::text::{sanitize_line, sanitize_paragraph, short_names};
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::{labels, summary};
 
-/// The widest a contender's name may be in a table.
+/// Maximum width of a contender's name in a table.
 const WIDEST_NAME: usize = 40;
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -112,7 +112,7 @@ fn standing(analysis: &Analysis) -> String {
     out
 }
 
-/// The answers: for each use and each group of tests, and how far the results can be trusted.
+/// Returns the answers for each use case and category, and how reliable the results are.
 fn answers(analysis: &Analysis) -> String {
     let line = |sentence: &ConclusionText| {
         let (question, answer) = (escape(&sentence.question), escape(&sentence.answer));
@@ -167,7 +167,7 @@ fn test(block: &TestBlock<'_>, names: &[String]) -> String {
     out
 }
 
-/// The line with the contenders' names, and the one that aligns the columns.
+/// Returns the line with the contenders' names, and the line that aligns the columns.
 fn heading(names: &[String]) -> String {
     let mut header = vec!["phase".to_owned(), "unit".to_owned()];
     header.extend(names.iter().cloned());
@@ -219,7 +219,7 @@ fn above_baseline(results: &CampaignResults, analysis: &Analysis, names: &[Strin
     head + &in_one_table(&blocks, names) + &sentences
 }
 
-/// The time of whole tests, and of each attempt at them.
+/// Returns the times of whole tests and of each attempt.
 fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
     let blocks = totals::blocks(results, analysis, totals::AttemptFilter::All);
     if blocks.is_empty() {

@@ -1,4 +1,5 @@
-//! Reports as text: the terminal, Markdown, comparison, first worse version, agreement, history, advice.
+//! Reports as text: terminal, Markdown, comparison, search for the first worse version, agreement,
+//! history, advice.
 
 pub(crate) mod advice;
 pub(crate) mod agreement;

@@ -15,7 +15,7 @@ use crate::documents::{explanation, markdown};
 use crate::tables::table::Table;
 use crate::text::conclusions::{format_excess, listed};
 use crate::text::labels::{percent, pluralize};
-use crate::text::text::{sanitize_line, wrap};
+use crate::text::sanitize::{sanitize_line, wrap};
 
 /// Width of text that is not written to a terminal, in columns.
 const COLUMNS: usize = 80;
@@ -69,7 +69,7 @@ impl Report<'_> {
         self.found.versions.len().saturating_sub(1)
     }
 
-    /// The first line.
+    /// Returns the first line of the text.
     fn answer(&self) -> String {
         let found = self.found;
         let runs = format!("{} of {} versions run", found.runs(), found.versions.len());
@@ -100,7 +100,8 @@ impl Report<'_> {
         }
     }
 
-    /// `tree/delete takes 31 % longer (1.20 s → 1.57 s) than`.
+    /// Returns the beginning of a sentence such as `tree/delete takes 31 % longer (1.20 s → 1.57 s)
+    /// than`.
     fn what(&self, target: &RegressionCriterion) -> String {
         let name = result(target);
         let failures = &mut self.found.step.new_failures.iter();
@@ -161,7 +162,7 @@ impl Report<'_> {
         notes
     }
 
-    /// The result that comes nearest to being worse.
+    /// Returns the result with the largest increase in cost.
     fn most_of_all(&self) -> Option<String> {
         let changes = self.found.step.changes.iter();
         let costs =
@@ -205,7 +206,7 @@ impl Report<'_> {
         })
     }
 
-    /// Where other results became worse.
+    /// Returns a table of the other results that became worse.
     fn others(&self) -> String {
         let mut table = Table::new(&["result", "first worse", "the last costs"]);
         for other in &self.found.other_regressions {
@@ -245,7 +246,7 @@ impl Report<'_> {
         self.form.heading("Versions that were run") + &self.table(&table)
     }
 
-    /// The command that shows all of it.
+    /// Returns the command that shows all results.
     fn every_result(&self) -> String {
         let campaign = |at: usize| self.found.versions.get(at)?.campaign;
         let [before, after] = self.found.version_bounds.map(campaign);
@@ -312,7 +313,7 @@ fn changed(step: &CampaignComparison) -> Vec<String> {
     told.into_iter().map(in_words).collect()
 }
 
-/// `mount option sync added`, `kernel 6.1.0 → 6.12.1`.
+/// Returns a setting change as text, such as `mount option sync added`, `kernel 6.1.0 → 6.12.1`.
 fn in_words(setting: &SettingChange) -> String {
     let what = sanitize_line(&setting.setting);
     let words = |text: &str| -> Vec<String> {

@@ -22,13 +22,13 @@ use crate::text::conclusions::{
     ConclusionText, category_conclusions, confidence_text, is_single, split_by_disk,
     use_case_conclusions,
 };
-use crate::text::text::{sanitize_line, short_names, width, wrap};
+use crate::text::sanitize::{sanitize_line, short_names, width, wrap};
 use crate::text::{failures::failure_lines, kernel_warnings::complaint_lines, labels, summary};
 
 /// Layout options of a human-readable report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentOptions {
-    /// Columns of the terminal; wider tables are split into blocks.
+    /// Width of the terminal in columns. Wider tables are split into blocks.
     pub width: usize,
     /// Whether the terminal shows colours.
     pub colour: bool,
@@ -43,9 +43,9 @@ impl Default for DocumentOptions {
     }
 }
 
-/// The widest a contender's name may make its column.
+/// Maximum width of a contender's name as the heading of a column.
 const WIDEST_NAME: usize = 17;
-/// Columns between two columns of the table.
+/// Spaces between two columns of the table.
 const GAP: usize = 2;
 
 pub(crate) fn render(
@@ -127,12 +127,12 @@ pub(crate) fn render(
     out
 }
 
-/// Puts colour on text, or does not.
+/// Adds colour to text, if enabled.
 #[derive(Clone, Copy)]
 struct Colors(bool);
 
 impl Colors {
-    /// The text with an SGR code of ECMA-48 around it.
+    /// Returns the text enclosed in an SGR code of ECMA-48.
     fn with(self, code: &str, text: &str) -> String {
         if self.0 && !text.trim().is_empty() {
             format!("\x1b[{code}m{text}\x1b[0m")
@@ -194,13 +194,13 @@ fn in_short(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
 
 /// The column of a contender: its index, the width of its numbers and the width of the signs after
 /// them.
-struct Column {
+struct TerminalColumn {
     index: usize,
     number: usize,
     signs: usize,
 }
 
-impl Column {
+impl TerminalColumn {
     fn of(index: usize, name: &str, blocks: &[TestBlock<'_>]) -> Self {
         let entries = || {
             blocks
@@ -209,7 +209,7 @@ impl Column {
                 .map(|line| &line.entries[index])
         };
         let signs = entries().map(|e| width(&e.signs)).max().unwrap_or(0);
-        // A word has no signs and may use their room.
+        // A word has no signs and can use their space.
         let number = entries()
             .map(|e| match e.tone {
                 CellStyle::Failed | CellStyle::Missing => width(&e.text).saturating_sub(signs),
@@ -243,12 +243,12 @@ impl Column {
 }
 
 /// Splits the columns into blocks that fit next to the labels, with at least one column per block.
-fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec<Column>> {
+fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec<TerminalColumn>> {
     let labels = labels_width(blocks);
-    let mut split: Vec<Vec<Column>> = Vec::new();
+    let mut split: Vec<Vec<TerminalColumn>> = Vec::new();
     let mut used = usize::MAX;
     for (index, name) in names.iter().enumerate() {
-        let column = Column::of(index, name, blocks);
+        let column = TerminalColumn::of(index, name, blocks);
         let wide = column.width() + GAP;
         if used.saturating_add(wide) <= terminal {
             used += wide;
@@ -261,7 +261,7 @@ fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec
     split
 }
 
-/// Width of the names of phases and tests' indentation, and of the units.
+/// Returns the width of the phase names with indentation, and of the units.
 fn label_widths(blocks: &[TestBlock<'_>]) -> (usize, usize) {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
     let phase = lines().map(|line| width(&line.label)).max();
@@ -278,7 +278,7 @@ fn table(
     out: &mut String,
     blocks: &[TestBlock<'_>],
     names: &[String],
-    columns: &[Column],
+    columns: &[TerminalColumn],
     paint: Colors,
 ) {
     let (phase, unit) = label_widths(blocks);
@@ -458,7 +458,7 @@ fn above_baseline(
     out
 }
 
-/// The groups of contenders that the campaign names.
+/// Returns the table of the contender groups defined by the campaign.
 fn contender_groups(analysis: &Analysis, paint: Colors) -> String {
     let Some(table) = scores::contender_groups(analysis) else {
         return String::new();
@@ -472,7 +472,7 @@ fn contender_groups(analysis: &Analysis, paint: Colors) -> String {
     format!("\n{}\n{}", paint.bold(&title), table.text("  "))
 }
 
-/// The most results of an aged contender on a terminal.
+/// Maximum number of results of an aged contender on a terminal.
 const MAX_AGED: usize = 5;
 
 /// Returns the cost of ageing for each contender that is measured both fresh and aged.
@@ -615,7 +615,7 @@ mod tests {
         insta::assert_snapshot!(shown(&fixture::hostile(), 120, false));
     }
 
-    /// Names above a table of nothing say nothing.
+    /// A table without values is omitted, with its heading.
     #[test]
     fn no_table_of_groups_without_known_groups() {
         let numbers = ["ext4", "xfs"].map(|name| {

@@ -1,10 +1,13 @@
-//! The lines that bonnie++ 2.00 writes, so that its own `bon_csv2html` and `bon_csv2txt` show ours.
+//! Writes the CSV lines of bonnie++ 2.00, so that `bon_csv2html` and `bon_csv2txt` can show results
+//! of fsarena.
 //!
-//! One line for each contender, with the medians over its rounds: bon_csv2html colours each column
-//! by comparing lines, and lines of rounds would be compared with each other. Format: version 1.98,
-//! fifty columns, as in bon_csv2html(1) and in the source of bonnie++ 2.00 (`bon_csv2html.cpp`,
-//! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok; what ended too soon to be timed is `+++++`. The
-//! readers know no quoting and do not escape, so names lose what would break them.
+//! One line for each contender, with the medians over its rounds. bon_csv2html colours each column
+//! by comparing lines, so that lines of rounds would be compared with each other. Format: version
+//! 1.98, fifty columns, as in bon_csv2html(1) and in the source of bonnie++ 2.00
+//! (`bon_csv2html.cpp`, `bon_csv2txt.in`). bonnie++ leaves fields of omitted phases empty, and so
+//! does this module for a phase that is not ok. A phase that ended too soon to be timed is `+++++`.
+//! The readers know no quoting and do not escape, so characters that would break them are removed
+//! from names.
 
 use model::{
     AccessPattern, CampaignResults, Metadata, MetadataAction, Metric, Op, Phase, ReadStream,
@@ -12,23 +15,23 @@ use model::{
 };
 use stats::{Analysis, MetricResult, RoundOutcome};
 
-use crate::text::text::escape_formula;
+use crate::text::sanitize::escape_formula;
 
-/// The value that both readers insist on in the first column.
+/// Value that both readers require in the first column.
 const FORMAT_VERSION: &str = "1.98";
-/// The version whose format this is.
+/// Version of bonnie++ that uses this format.
 const BONNIE_VERSION: &str = "2.00";
-/// The tests that do what bonnie++ does.
+/// Tests with the same operations as bonnie++.
 const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
-/// The longest name: the readers take lines of at most 1023 bytes.
+/// Maximum length of a name. The readers accept lines of at most 1023 bytes.
 const MAX_NAME: usize = 60;
 
 /// A pair of columns: the operation and the metric that it reports, and the phase name used if the
 /// operation is unknown (results of another program).
-type Column = (fn(&Op) -> bool, Metric, &'static str);
+type BonnieColumn = (fn(&Op) -> bool, Metric, &'static str);
 
-/// Reads and writes of one large file, in bonnie++'s order.
-const INPUT_OUTPUT: [Column; 6] = [
+/// Columns for reads and writes of one large file, in bonnie++'s order.
+const INPUT_OUTPUT: [BonnieColumn; 6] = [
     (
         |op| {
             matches!(
@@ -77,8 +80,8 @@ const INPUT_OUTPUT: [Column; 6] = [
     ),
 ];
 
-/// Work on many files, in bonnie++'s order.
-const FILES: [Column; 6] = [
+/// Columns for operations on many files, in bonnie++'s order.
+const FILES: [BonnieColumn; 6] = [
     (
         |op| creates(op, TraversalOrder::Sequential),
         Metric::Rate,
@@ -137,7 +140,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 }
 
 fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
-    let measured = Measured {
+    let measured = BonnieValue {
         results,
         analysis,
         contender,
@@ -162,7 +165,7 @@ fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> Str
     format!("{}\n", fields.join(","))
 }
 
-/// File size, chunk size, number of seeks and seeking processes.
+/// Returns the file size, chunk size, number of seeks and number of seeking processes.
 fn file_shape(results: &CampaignResults) -> [String; 4] {
     let [mut size, mut chunk, mut seeks, mut processes] = <[String; 4]>::default();
     if let Some(Op::Io(write)) = op(results, INPUT_OUTPUT[1]) {
@@ -176,7 +179,8 @@ fn file_shape(results: &CampaignResults) -> [String; 4] {
     [size, chunk, seeks, processes]
 }
 
-/// Number of files in units of 1024, largest and smallest size, directories, chunk size.
+/// Returns the number of files in units of 1024, largest and smallest size, directories, chunk
+/// size.
 fn set_shape(results: &CampaignResults) -> [String; 5] {
     let Some(Op::Create(create)) = op(results, FILES[0]) else {
         return Default::default();
@@ -205,8 +209,8 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
     ]
 }
 
-/// The test and phase that a column reports: the first of that operation in bonnie's own tests.
-fn find(results: &CampaignResults, (is_it, _, name): Column) -> Option<(&Test, &Phase)> {
+/// Finds the test and phase of a column: the first phase with that operation in the bonnie tests.
+fn find(results: &CampaignResults, (is_it, _, name): BonnieColumn) -> Option<(&Test, &Phase)> {
     let is_it = |phase: &&Phase| match &phase.op {
         Op::External(_) => phase.name == name,
         op => is_it(op),
@@ -220,19 +224,19 @@ fn find(results: &CampaignResults, (is_it, _, name): Column) -> Option<(&Test, &
         .find_map(|test| Some((test, test.phases.iter().find(is_it)?)))
 }
 
-fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
+fn op(results: &CampaignResults, column: BonnieColumn) -> Option<&Op> {
     find(results, column).map(|(_, phase)| &phase.op)
 }
 
 /// The results of one contender.
-struct Measured<'a> {
+struct BonnieValue<'a> {
     results: &'a CampaignResults,
     analysis: &'a Analysis,
     contender: usize,
 }
 
-impl Measured<'_> {
-    fn result(&self, column: Column, metric: Metric) -> Option<&MetricResult> {
+impl BonnieValue<'_> {
+    fn result(&self, column: BonnieColumn, metric: Metric) -> Option<&MetricResult> {
         let (test, phase) = find(self.results, column)?;
         let row = self
             .analysis
@@ -242,12 +246,12 @@ impl Measured<'_> {
         row.results.get(self.contender)
     }
 
-    fn median(&self, column: Column, metric: Metric) -> Option<f64> {
+    fn median(&self, column: BonnieColumn, metric: Metric) -> Option<f64> {
         Some(self.result(column, metric)?.estimate?.median)
     }
 
-    /// Whether it ended too soon to be timed in every round.
-    fn is_too_fast(&self, column: Column) -> bool {
+    /// Returns true if the phase always ended too soon to be timed.
+    fn is_too_fast(&self, column: BonnieColumn) -> bool {
         let result = self.result(column, column.1);
         result.is_some_and(|result| {
             result.estimate.is_none()
@@ -258,8 +262,8 @@ impl Measured<'_> {
         })
     }
 
-    /// KiB or operations per second, and the processor's share.
-    fn speed(&self, column: Column) -> [String; 2] {
+    /// Returns the rate in KiB or operations per second, and the processor use.
+    fn speed(&self, column: BonnieColumn) -> [String; 2] {
         let Some(speed) = self.median(column, column.1) else {
             return match self.is_too_fast(column) {
                 true => ["+++++", "+++"].map(str::to_owned),
@@ -275,8 +279,8 @@ impl Measured<'_> {
         [shown, share.map_or_else(String::new, |s| format!("{s:.0}"))]
     }
 
-    /// The slowest operation, in the unit that bonnie++ would choose.
-    fn latency(&self, column: Column) -> String {
+    /// Returns the maximum latency, in the unit that bonnie++ would choose.
+    fn latency(&self, column: BonnieColumn) -> String {
         let Some(seconds) = self.median(column, Metric::LatencyMax) else {
             return String::new();
         };

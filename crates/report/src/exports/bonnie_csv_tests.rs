@@ -1,4 +1,4 @@
-//! bonnie++'s own programs read what we write, and show the results that we know.
+//! bonnie++'s programs read the exported lines and show the expected results.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -33,7 +33,7 @@ fn read_by(program: &str, csv: &str) -> (String, String) {
     )
 }
 
-/// The cells of the row that begins with a name, without their tags.
+/// Returns the cells of the HTML row of a name, without tags.
 fn html_row(html: &str, name: &str) -> Vec<String> {
     html.lines()
         .find(|line| line.contains(&format!(">{name}</td>")))
@@ -74,7 +74,8 @@ fn bon_csv2html_shows_the_medians() {
         row.results[2].estimate.unwrap().median
     };
     let row = html_row(&html, "ext4");
-    // Name, size, chunk size, then pairs of speed and processor; files and directories between.
+    // Columns: name, size, chunk size, then pairs of rate and processor use, with files and
+    // directories in between.
     let mebibytes = median("bonnie-block", "write") / 1_048_576.0;
     let shown: f64 = row[5].parse().unwrap();
     assert!(
@@ -114,7 +115,7 @@ fn character_phases_fill_their_columns() {
     }
     let csv = shown(&results);
     let slow: Vec<&str> = csv.lines().nth(2).unwrap().split(',').collect();
-    // 100 MB in 4 s and in 1 s, in KiB/s.
+    // 100 MB in 4 s and in 1 s, as KiB/s.
     assert_eq!((slow[9], slow[11], slow[15]), ("24414", "", "97656"));
 }
 

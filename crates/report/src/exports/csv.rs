@@ -12,7 +12,7 @@ use stats::{
     Analysis, CellFailure, MetricResult, PhaseFailure, ResultRow, RoundOutcome, RoundValue,
 };
 
-use crate::text::text::{escape_formula, escape_invisible};
+use crate::text::sanitize::{escape_formula, escape_invisible};
 
 const HEADER: [&str; 16] = [
     "campaign",
@@ -33,7 +33,7 @@ const HEADER: [&str; 16] = [
     "overhead_share",
 ];
 
-/// Fields that hold text from outside; the others are numbers and fixed words.
+/// Fields with text from outside. The others are numbers and fixed words.
 const FROM_OUTSIDE: [&str; 7] = [
     "campaign_name",
     "contender",
@@ -66,8 +66,8 @@ fn points(results: &CampaignResults) -> Points<'_> {
         .collect()
 }
 
-/// Failures by suite, test, contender and round: of a large campaign with many there is no looking through
-/// all of them for each line.
+/// Failures by suite, test, contender and round. Searching a list of all failures for each line
+/// would be too slow in a large campaign.
 type Failures<'a> = BTreeMap<(&'a str, &'a str, &'a str, u32), &'a CellFailure>;
 
 fn failures(analysis: &Analysis) -> Failures<'_> {
@@ -201,7 +201,7 @@ fn number(value: Option<f64>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-/// Why there is no value: the phase's own reason, else that of its cell.
+/// Returns the reason for a missing value: the phase's reason, or else the cell's.
 fn reason(
     failures: &Failures<'_>,
     row: &ResultRow,
@@ -258,7 +258,7 @@ mod tests {
     use model::{Failure, Status};
     use stats::{analyse, fixture};
 
-    /// A reader of RFC 4180 for the tests.
+    /// Parses CSV (RFC 4180) for the tests.
     fn parse(text: &str) -> Vec<Vec<String>> {
         let mut records = vec![vec![String::new()]];
         let mut quoted = false;

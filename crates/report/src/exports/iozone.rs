@@ -14,7 +14,7 @@ use std::fmt::Write;
 use model::{CampaignResults, Metric, SweepAxis};
 use stats::{Analysis, Sweep, SweptPhase};
 
-use crate::text::text::{escape_formula, sanitize_line};
+use crate::text::sanitize::{escape_formula, sanitize_line};
 
 /// IOzone's name for each operation, by the phase names of suite `iozone`.
 const REPORTS: [(&str, &str); 11] = [
@@ -45,7 +45,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
                 quotable(&sweep.name),
                 results.id
             );
-            // IOzone knows throughput only, of random I/O as well.
+            // IOzone reports only throughput, also for random I/O.
             let phases = sweep.phases.iter();
             for phase in phases.filter(|phase| phase.metric == Metric::Throughput) {
                 out += &report(phase, index, analysis);
@@ -96,7 +96,7 @@ fn kilobytes(bytes: u64) -> String {
     (bytes as f64 / 1024.0).to_string()
 }
 
-/// The median at a point, in bytes per second.
+/// Returns the median at a point, in bytes per second.
 fn throughput(
     phase: &SweptPhase,
     contender: usize,
@@ -117,10 +117,10 @@ mod tests {
     use super::*;
     use stats::{analyse, fixture};
 
-    /// Title, record sizes, and of each file size its rates, as a spreadsheet takes them in.
+    /// Title, record sizes, and the rates for each file size, as a spreadsheet imports them.
     type Block = (String, Vec<f64>, Vec<(f64, Vec<f64>)>);
 
-    /// A reader of the form.
+    /// Parses the format.
     fn parse(text: &str) -> Vec<Block> {
         let numbers = |line: &str| -> Vec<f64> {
             let words = line.split_whitespace().map(|w| w.trim_matches('"'));

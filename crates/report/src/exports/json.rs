@@ -4,10 +4,10 @@ use model::CampaignResults;
 use serde::{Deserialize, Serialize};
 use stats::Analysis;
 
-/// Names the shape of the document; it changes when that does.
+/// Identifier of the document format. It changes when the format changes.
 pub const SCHEMA: &str = "fsarena-report/1";
 
-/// The JSON schema of the document (draft 2020-12), with the meaning of every field.
+/// JSON schema of the document (draft 2020-12), with a description of every field.
 pub const JSON_SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
 
 /// The output of `fsarena report --format json`: the facts of a campaign as they are stored, and
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use stats::{analyse, fixture};
 
-    /// The reports of the fixtures, one of them with a use.
+    /// Creates the reports of the fixtures, one of them with a use case.
     fn reports() -> Vec<serde_json::Value> {
         let campaigns = [
             fixture::plain(),
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(read, analysis);
     }
 
-    /// Of billions of rounds the analysis would take all memory.
+    /// The analysis of billions of rounds would use all memory.
     #[test]
     fn a_report_with_more_rounds_than_a_campaign_can_have_is_refused() {
         let mut results = fixture::plain();

@@ -1,7 +1,8 @@
 //! Tables as Apache Parquet files: the records of a CSV, with types.
 //!
-//! Format: Apache Parquet, version 1 pages, one row group, not compressed; written by the crate of the
-//! Apache project without its Arrow half. Every column is optional: what is empty in the CSV is null here.
+//! Format: Apache Parquet, version 1 pages, one row group, not compressed; written with the
+//! `parquet` crate of the Apache project, without Arrow. Every column is optional: an empty CSV
+//! field is null.
 
 use std::sync::Arc;
 
@@ -15,24 +16,24 @@ use stats::Analysis;
 
 use crate::exports::csv;
 
-/// Columns that hold whole numbers.
+/// Columns with integers.
 const WHOLE: [&str; 3] = ["campaign", "round", "passes"];
-/// Columns that hold numbers.
+/// Columns with numbers.
 const NUMBERS: [&str; 3] = ["value", "raw_device_share", "overhead_share"];
 
 /// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParquetKind {
-    /// Whole numbers of 64 bits.
+    /// 64-bit integers.
     Whole,
-    /// Floating-point numbers of 64 bits.
+    /// 64-bit floating-point numbers.
     Number,
-    /// Text in UTF-8.
+    /// UTF-8 text.
     Text,
 }
 
-/// A column with its values; `None` is null.
-enum Column {
+/// The values of a column; `None` is null.
+enum ParquetColumn {
     Whole(Vec<Option<i64>>),
     Number(Vec<Option<f64>>),
     Text(Vec<Option<ByteArray>>),
@@ -49,7 +50,7 @@ fn kind(name: &str) -> ParquetKind {
     }
 }
 
-impl Column {
+impl ParquetColumn {
     const fn new(kind: ParquetKind) -> Self {
         match kind {
             ParquetKind::Whole => Self::Whole(Vec::new()),
@@ -99,32 +100,32 @@ fn write<T: DataType>(
     Ok(())
 }
 
-/// A table of any columns.
+/// A table with any columns.
 pub struct ParquetTable {
-    columns: Vec<(String, Column)>,
+    columns: Vec<(String, ParquetColumn)>,
 }
 
 impl ParquetTable {
-    /// An empty one with these columns.
+    /// Creates an empty table with these columns.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, ParquetKind)>) -> Self {
         let columns = columns.into_iter();
-        let columns = columns.map(|(name, kind)| (name.to_owned(), Column::new(kind)));
+        let columns = columns.map(|(name, kind)| (name.to_owned(), ParquetColumn::new(kind)));
         Self {
             columns: columns.collect(),
         }
     }
 
-    /// Adds a record, a field for each column as a CSV writes it; what is empty is null.
+    /// Adds a record with one field for each column, formatted as in CSV. An empty field is null.
     pub fn push(&mut self, fields: &[String]) {
         for ((_, column), field) in self.columns.iter_mut().zip(fields) {
             column.push(field);
         }
     }
 
-    /// The table as a Parquet file.
+    /// Returns the table as a Parquet file.
     ///
     /// # Errors
-    /// When the library refuses, with its reason.
+    /// Returns an error with the library's reason if the library fails.
     pub fn file(self) -> Result<Vec<u8>, String> {
         self.bytes().map_err(|error| error.to_string())
     }
@@ -145,10 +146,10 @@ impl ParquetTable {
     }
 }
 
-/// The table of rounds as a Parquet file.
+/// Returns the table of rounds as a Parquet file.
 ///
 /// # Errors
-/// When the library refuses, with its reason.
+/// Returns an error with the library's reason if the library fails.
 pub fn parquet(results: &CampaignResults, analysis: &Analysis) -> Result<Vec<u8>, String> {
     let names = csv::header();
     let columns = names.iter().map(|name| (name.as_ref(), kind(name)));
@@ -167,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// A field as the CSV writes it.
+    /// Formats a field as in the CSV.
     fn shown(field: &Field) -> String {
         match field {
             Field::Null => String::new(),

@@ -1,5 +1,5 @@
-//! The JSON schema of a report, derived from the types that it is made of: the source of
-//! docs/report.schema.json, and no part of the program.
+//! JSON schema of a report, derived from its types. It is the source of docs/report.schema.json,
+//! and not used by the program.
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::exports::json::JsonReport;
 
-/// The schema as text, with the documentation of the types as the meaning of every field.
+/// Returns the schema as text, with the doc comments of the types as the descriptions of the
+/// fields.
 pub fn json_schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings
@@ -20,8 +21,8 @@ pub fn json_schema() -> String {
     text
 }
 
-/// Turns documentation for readers of the code into prose for readers of a report: lines that were broken
-/// are one, and links to other items are words.
+/// Converts doc comments into prose for readers of a report: joins broken lines, and turns links to
+/// items into words.
 struct Prose;
 
 impl Transform for Prose {

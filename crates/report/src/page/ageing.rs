@@ -1,4 +1,4 @@
-//! The price of age on the page.
+//! The cost of ageing, as shown on the page.
 
 use stats::Analysis;
 
@@ -16,7 +16,7 @@ pub(super) struct AgeingView {
 /// A table and its caption.
 pub(super) struct TableView {
     pub caption: &'static str,
-    /// The names of the columns, each with whether it is put to the right.
+    /// Column names, each with whether the column is aligned to the right.
     pub heading: Vec<(String, bool)>,
     pub rows: Vec<Vec<String>>,
 }

@@ -1,5 +1,6 @@
-//! The campaign as the page's script holds it: one block of JSON, kept short, because a page of twenty
-//! contenders holds a hundred thousand rounds. Numbers are rounded here, as in every other format.
+//! Data of the campaign for the page's script, as one block of JSON. It is kept short, because a
+//! page with twenty contenders contains a hundred thousand rounds. Numbers are rounded here, as in
+//! every other format.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,11 +19,11 @@ use crate::text::command::rerun_command;
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::date::moment;
 use crate::text::labels;
+use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, short_names};
 use crate::text::title::headline;
 
-/// The longest name that fits the margin of a chart, in columns of text.
+/// Maximum length of a name in the margin of a chart, in columns of text.
 const LABEL_COLUMNS: usize = 16;
 
 /// The data for the script.
@@ -30,11 +31,11 @@ const LABEL_COLUMNS: usize = 16;
 pub(super) struct PageData<'a> {
     /// Description of the campaign in one line.
     title: String,
-    /// When it was begun.
+    /// Start date of the campaign.
     date: String,
     /// Number of the campaign in its store.
     number: i64,
-    /// The command that repeats it.
+    /// Command that repeats the campaign.
     command: &'a str,
     /// Texts for answers that leave nothing open, and for answers that more rounds may not settle.
     settled: [String; 2],
@@ -47,7 +48,7 @@ pub(super) struct PageData<'a> {
     phases: Vec<PhaseData<'a>>,
     sweeps: Vec<sweeps::SweepData<'a>>,
     uses: Vec<uses::UseData>,
-    /// Whether contenders are on several disks, and groups are of each disk.
+    /// Whether contenders use several disks, with separate groups for each disk.
     #[serde(rename = "byDisk", skip_serializing_if = "std::ops::Not::not")]
     by_disk: bool,
     /// The use case shown initially: the first that has an answer.
@@ -58,7 +59,7 @@ pub(super) struct PageData<'a> {
     confidence: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     simulation: Option<disk::SimulationData>,
-    /// Where the steps of the colour scale end: as many times the best, at most.
+    /// Upper ends of the steps of the colour scale, as ratios to the best.
     steps: [f64; 6],
 }
 
@@ -69,7 +70,7 @@ struct ContenderData {
     said: String,
     /// For tables.
     label: String,
-    /// For margins of charts.
+    /// Short name for the margins of charts.
     short: String,
 }
 
@@ -111,22 +112,22 @@ struct PhaseData<'a> {
     disk: Vec<Option<disk::DiskData>>,
 }
 
-/// A row; names are of one letter, since there are thousands.
+/// A row. Field names have one letter, since there are thousands of rows.
 #[derive(Serialize)]
 pub(super) struct RowData<'a> {
-    /// The place of its metric.
+    /// Index of the row's metric.
     m: usize,
     /// Index of the row in the inference, if contenders are ranked by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     i: Option<usize>,
-    /// The unit of all its numbers.
+    /// Unit of all numbers of the row.
     u: &'static str,
     /// Label of an axis, if it is more than the unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     axis: Option<&'static str>,
-    /// 1 where more is better, −1 where less is, 0 where neither.
+    /// 1 if more is better, −1 if less is better, 0 if neither.
     d: i8,
-    /// Whether whole numbers are shown as such.
+    /// Whether whole numbers are shown without decimals.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
     /// Whether the row is drawn next to the primary metric of the phase.
@@ -143,7 +144,7 @@ pub(super) struct RowData<'a> {
     /// For each contender of a primary metric, the ratio of the best result to its result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<Option<ShortNumber>>,
-    /// A result for each contender.
+    /// One result for each contender.
     f: Vec<ResultData<'a>>,
 }
 
@@ -160,7 +161,7 @@ struct ResultData<'a> {
 /// Index of each phase in [`Data::phases`], by the indices of its test and of the phase within it.
 pub(crate) type PhaseNumbers = BTreeMap<(usize, usize), usize>;
 
-/// The metrics that occur, in the order of the reports, and the numbers of rows in the inference.
+/// Metrics that occur, in the order of the reports, and the indices of rows in the inference.
 pub(super) struct Metrics {
     all: Vec<Metric>,
     ranked: BTreeMap<*const ResultRow, usize>,
@@ -239,7 +240,7 @@ impl<'a> RowData<'a> {
         self
     }
 
-    /// A row of a sweep, whose caption is that of all its points.
+    /// Creates the data of a row at a sweep point. All points of the sweep share one caption.
     pub(super) fn for_sweep_point(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics) -> Self {
         let mut data = Self::new(row, scale, metrics);
         data.n.truncate(1);
@@ -248,7 +249,7 @@ impl<'a> RowData<'a> {
     }
 }
 
-/// The block of JSON, safe inside a script element, and the numbers of its phases.
+/// Returns the JSON block, safe inside a script element, and the indices of its phases.
 pub(crate) fn block(
     results: &CampaignResults,
     analysis: &Analysis,
@@ -287,7 +288,8 @@ pub(crate) fn block(
         metrics: metrics.all.iter().map(|m| metric(*m)).collect(),
     };
     let json = serde_json::to_string(&data).expect("numbers and text have a form in JSON");
-    // `<` occurs in strings only; so written, nothing in them can end the element (HTML, §4.12.1.3).
+    // `<` occurs only in strings. In this escaped form, no text in them can end the element (HTML,
+    // §4.12.1.3).
     (json.replace('<', "\\u003c"), numbers)
 }
 
@@ -299,7 +301,8 @@ fn metric(metric: Metric) -> MetricData {
     }
 }
 
-/// Filesystems of Linux, those of other systems, and those driven by FUSE; and the groups that the campaign names.
+/// Returns the groups: filesystems of Linux, of other systems and of FUSE, and the groups defined
+/// by the campaign.
 fn groups(analysis: &Analysis) -> Vec<GroupData> {
     let of_kind = |title: &'static str| {
         let features = analysis.features.iter().enumerate();
@@ -480,7 +483,7 @@ fn middle(rounds: &[RoundData]) -> Option<f64> {
     median(&values.collect::<Option<Vec<f64>>>()?)
 }
 
-/// Whether the interval goes from the smallest round to the largest.
+/// Returns true if the interval covers exactly the smallest to the largest round.
 fn is_range(result: &MetricResult) -> bool {
     let values = || result.rounds.iter().filter_map(|r| r.value);
     let (low, high) = (
@@ -499,7 +502,7 @@ enum RoundData {
     Word(&'static str),
 }
 
-/// A number as the tables show it, without digits that say nothing.
+/// A number as shown in the tables, without insignificant digits.
 #[derive(Clone, Copy)]
 struct ShortNumber(f64);
 
@@ -520,7 +523,7 @@ impl ShortNumber {
 
 impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Up to 2⁵³ a float holds every whole number.
+        // Up to 2⁵³, a float represents every whole number exactly.
         if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
             serializer.serialize_i64(self.0 as i64)
         } else {

@@ -47,7 +47,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ),
 ];
 
-/// The place of the share of metadata in [`COLUMNS`].
+/// Index of the share of metadata in [`COLUMNS`].
 const METADATA: usize = 6;
 
 /// Text of a missing value.
@@ -56,7 +56,7 @@ const NONE: &str = "–";
 /// Data about simulated disks for the script.
 #[derive(Serialize)]
 pub(super) struct SimulationData {
-    /// Number of the campaign, for command lines.
+    /// Number of the campaign, for commands.
     campaign: i64,
     kinds: [&'static str; 8],
     columns: [(&'static str, &'static str); 8],
@@ -75,17 +75,17 @@ impl SimulationData {
 /// Activity of the disk of one contender in one phase, all rounds together.
 #[derive(Serialize)]
 pub(super) struct DiskData {
-    /// The cell that a map is of.
+    /// Cell that the map shows.
     cell: u32,
-    /// For each kind of time its share, in tenths of a per cent.
+    /// Share of each kind of time, in tenths of a per cent.
     t: [u64; 8],
-    /// A text for each of [`COLUMNS`].
+    /// Text for each of [`COLUMNS`].
     v: [String; 8],
     #[serde(skip_serializing_if = "Option::is_none")]
     map: Option<PhaseMap>,
 }
 
-/// Place over time, of one phase of one cell, small enough for a page.
+/// A map of disk position over time for one phase of one cell, small enough for a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseMap {
     /// Duration of the phase, from the first to the last timed moment.
@@ -95,11 +95,11 @@ pub struct PhaseMap {
     /// Size of the disk.
     #[serde(serialize_with = "as_text")]
     pub size: Bytes,
-    /// Bins along the time, and along the disk.
+    /// Numbers of bins along the time and along the disk.
     pub bins: [usize; 2],
-    /// The bins and the flushes, packed as the crate `disk` does.
+    /// Bins and flushes, in the packed format of the crate `simdisk`.
     pub cells: String,
-    /// Flushes in each column.
+    /// Number of flushes in each column, in the same format.
     pub flushes: String,
     /// For each region of the disk, from its first sector: shares, in tenths of a per cent, of all
     /// bytes read, written, discarded, of all metadata and journal bytes, and of the time that the
@@ -115,13 +115,13 @@ fn as_text<S: serde::Serializer>(
 }
 
 impl PhaseMap {
-    /// Bytes of a page that it takes, about.
+    /// Estimates the bytes that the map takes on a page.
     pub fn room(&self) -> usize {
         self.cells.len() + self.flushes.len() + self.regions.len() * 20 + 100
     }
 }
 
-/// The maps that a page shows, each of one phase of one cell.
+/// Maps shown on a page, each of one phase of one cell.
 #[derive(Default)]
 pub struct DiskMaps {
     maps: BTreeMap<(CellId, String), PhaseMap>,
@@ -150,7 +150,8 @@ impl DiskMaps {
     }
 }
 
-/// The cells whose maps a page shows: of each contender and test the first that has a simulated disk.
+/// Returns the cells whose maps are shown: for each contender and test, the first with a simulated
+/// disk.
 pub fn mapped_cells(results: &CampaignResults) -> Vec<&CellRecord> {
     let mut seen = BTreeSet::new();
     let mut cells: Vec<&CellRecord> = results.cells.iter().filter(|c| has_disk(c)).collect();
@@ -164,12 +165,12 @@ fn has_disk(stored: &CellRecord) -> bool {
     { phases }.any(|phase| phase.disk.is_some())
 }
 
-/// By contender, suite, test and phase.
-type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+/// Contender, suite, test and phase.
+type DiskKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// Activity of all simulated disks of a campaign.
 pub(super) struct DiskStatsByContender<'a> {
-    phases: BTreeMap<Key<'a>, Vec<&'a PhaseResult>>,
+    phases: BTreeMap<DiskKey<'a>, Vec<&'a PhaseResult>>,
     cells: BTreeMap<(&'a str, &'a str, &'a str), CellId>,
     /// Contenders that flag their metadata.
     flagging: BTreeSet<&'a str>,
@@ -178,7 +179,7 @@ pub(super) struct DiskStatsByContender<'a> {
 
 impl<'a> DiskStatsByContender<'a> {
     pub(super) fn from_results(results: &'a CampaignResults, maps: &'a DiskMaps) -> Self {
-        let mut phases: BTreeMap<Key<'a>, Vec<&PhaseResult>> = BTreeMap::new();
+        let mut phases: BTreeMap<DiskKey<'a>, Vec<&PhaseResult>> = BTreeMap::new();
         for CellRecord { cell, result } in &results.cells {
             for phase in result.iter().flat_map(|result| &result.phases) {
                 if phase.disk.is_some() {
@@ -247,10 +248,10 @@ fn data(cell: CellId, rounds: &[&PhaseResult], map: Option<PhaseMap>) -> DiskDat
     }
 }
 
-/// A sum over the rounds.
-type Sum<'a> = &'a dyn Fn(&dyn Fn(&SimulatedDiskStats) -> u64) -> u64;
+/// Sums a counter over the rounds.
+type RequestSum<'a> = &'a dyn Fn(&dyn Fn(&SimulatedDiskStats) -> u64) -> u64;
 
-fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
+fn texts(rounds: &[&PhaseResult], sum: RequestSum<'_>) -> [String; 8] {
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
     let number = |value: Option<f64>| value.map_or(NONE.to_owned(), three_digits);
     let percent =

@@ -7,7 +7,7 @@ use crate::text::command::quote_words;
 use crate::text::failures::{FailureLine, failure_lines, with_error};
 use crate::text::kernel_warnings::{ComplaintLine, complaint_lines};
 use crate::text::labels;
-use crate::text::text::{clean_lines, sanitize_line};
+use crate::text::sanitize::{clean_lines, sanitize_line};
 
 /// A row of the feature table.
 pub(super) struct FeatureView {
@@ -33,9 +33,9 @@ pub(super) struct FactCell {
     pub source: String,
 }
 
-/// Rounds that ended in the same way.
+/// Rounds that ended with the same failure.
 pub(super) struct FailureView {
-    /// The place of the contender.
+    /// Index of the contender.
     pub number: usize,
     pub contender: String,
     pub place: String,

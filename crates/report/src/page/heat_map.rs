@@ -48,13 +48,13 @@ pub(super) fn ratios(row: &ResultRow) -> Vec<Option<f64>> {
     medians().map(|median| median.map(ratio)).collect()
 }
 
-/// The class of a ratio.
+/// Returns the class of a ratio.
 pub(super) fn class(ratio: f64) -> String {
     let step = STEPS.iter().position(|end| ratio <= *end);
     format!("h{}", step.unwrap_or(STEPS.len()))
 }
 
-/// A ratio as the page's script reads it.
+/// Formats a ratio for the page's script.
 pub(super) fn attribute(ratio: f64) -> String {
     three_digits(ratio)
 }

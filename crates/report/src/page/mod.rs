@@ -36,20 +36,20 @@ use crate::text::conclusions::{
     use_case_conclusions,
 };
 use crate::text::labels::pluralize;
-use crate::text::text::{sanitize_line, short_names};
+use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::title::headline;
 use crate::text::{labels, summary};
 use data::PhaseNumbers;
 
-/// The widest a contender's name may be above a column.
+/// Maximum width of a contender's name above a column.
 const WIDEST_NAME: usize = 24;
 
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Page {
-    /// The published comparison whose figures these are.
+struct ReportPage {
+    /// Published comparison that contains the figures, if any.
     study: Option<StudyView>,
-    /// The file of the site's index, where the page is one of a site.
+    /// File of the site's index, if the page belongs to a site.
     index: Option<&'static str>,
     policy: String,
     style: &'static str,
@@ -59,7 +59,7 @@ struct Page {
     title: String,
     /// Name of the campaign.
     name: String,
-    /// The command that repeats it.
+    /// Command that repeats the campaign.
     command: String,
     program: String,
     number: i64,
@@ -68,9 +68,9 @@ struct Page {
     unfinished: Option<String>,
     /// Note on results in virtual time, if there are any.
     virtual_time: Option<String>,
-    /// The answer for each use, or each disk.
+    /// Answer for each use case or disk.
     answers: Vec<ConclusionText>,
-    /// How sure an answer is.
+    /// Confidence of the answers.
     sure: String,
     how_sure: String,
     /// Notes on how reliable the results are.
@@ -79,18 +79,18 @@ struct Page {
     counts: Vec<WinCounts>,
     /// Resource limits and use of each contender.
     resources: Option<setup::ResourcesView>,
-    /// Names above columns, in the parts between which a line may break.
+    /// Names above columns, split at possible line breaks.
     columns: Vec<Vec<String>>,
     blocks: Vec<BlockView>,
     legend: Vec<(char, &'static str)>,
-    /// Classes and words of the colour scale.
+    /// Classes and labels of the colour scale.
     scale: Vec<(String, String)>,
-    groups: Vec<overall::GroupView>,
+    groups: Vec<overall::OverallGroupView>,
     /// Whether contenders are on several disks and compared only with others on the same disk.
     is_by_disk: bool,
     /// Results by test category.
     by_group: Vec<ConclusionText>,
-    /// Above the means of groups of contenders.
+    /// Headings above the means of contender groups.
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
     /// The cost of ageing, if a contender is measured both fresh and aged.
@@ -105,7 +105,7 @@ struct Page {
     capacity: Option<String>,
     sweeps: Vec<sweeps::SweepView>,
     features: Vec<evidence::FeatureView>,
-    /// Whether features were tried.
+    /// Whether features were probed.
     has_tried: bool,
     /// Whether the results were measured by other programs, with other methods.
     elsewhere: bool,
@@ -122,12 +122,12 @@ struct Page {
     method: Method,
 }
 
-/// A published comparison: what stands in place of answers.
+/// A published comparison, shown in place of answers.
 struct StudyView {
     /// Summary of the study: its description and the verdicts on its claims.
     sentences: Vec<String>,
     source: String,
-    /// Claims that its figures do not bear out: the verdict, and the claim.
+    /// Claims that the study's figures do not support: the verdict and the claim.
     not_as_said: Vec<(&'static str, String)>,
     claims: Vec<ClaimView>,
     /// The results that claims are judged by.
@@ -137,7 +137,7 @@ struct StudyView {
     command: String,
 }
 
-/// Cells with one outcome.
+/// Number of cells with one outcome.
 struct Count {
     word: &'static str,
     count: u32,
@@ -175,7 +175,7 @@ struct TotalView {
     lines: Vec<TotalLineView>,
 }
 
-/// A total, or one attempt.
+/// A total or a single attempt.
 struct TotalLineView {
     phase: String,
     unit: String,
@@ -189,7 +189,7 @@ struct LineView {
     number: Option<usize>,
     /// Index of the row in its phase, if it is not of the primary metric.
     beside: Option<usize>,
-    /// Whether it follows from other rows.
+    /// Whether the line is derived from other rows.
     derived: bool,
     phase: String,
     rule: Option<String>,
@@ -197,7 +197,7 @@ struct LineView {
     entries: Vec<EntryView>,
 }
 
-/// A phase with its contenders' shares of the raw device.
+/// Shares of the raw device of all contenders in a phase.
 struct ShareView {
     test: String,
     phase: String,
@@ -254,7 +254,7 @@ fn rendered(
     let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
     let command = rerun_command(results);
-    let page = Page {
+    let page = ReportPage {
         index,
         policy: script::content_security_policy(),
         style: script::STYLE,
@@ -465,7 +465,7 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &PhaseNumbers) -> 
         .collect()
 }
 
-/// Whether two rows are of one phase.
+/// Returns true if two rows belong to one phase.
 fn is_of_phase(one: &ResultRow, other: &ResultRow) -> bool {
     (&one.suite, &one.test, &one.phase) == (&other.suite, &other.test, &other.phase)
 }
@@ -511,7 +511,7 @@ fn readable(line: &PhaseLine<'_>, place: usize, entry: &TableCell) -> Option<Str
     })
 }
 
-/// Where the sweep of this name is shown in full.
+/// Returns the anchor of the full view of a sweep.
 fn sweep_id(name: &str, analysis: &Analysis) -> String {
     let place = analysis
         .sweeps
@@ -611,7 +611,8 @@ const fn tone_class(tone: CellStyle) -> &'static str {
     }
 }
 
-/// Anchors are numbers: a name from outside is never part of one.
+/// Returns the anchor of a test. Anchors are numbers, so that they never contain names from
+/// outside.
 fn test_id(test: usize) -> String {
     format!("test-{}", test + 1)
 }

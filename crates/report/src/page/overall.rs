@@ -1,4 +1,4 @@
-//! The overall view of the page: scores over groups of tests and over all of them.
+//! Overall view of the page: scores over categories and over all tests.
 
 use stats::{Analysis, CategoryScore, GroupMean, WinCounts};
 
@@ -6,14 +6,14 @@ use super::heat_map;
 use crate::tables::scores;
 use crate::text::conclusions::{ConclusionText, category_conclusions_by_disk, describe_rank};
 use crate::text::labels::{self, pluralize};
+use crate::text::sanitize::{sanitize_line, shorten};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, shorten};
 
-/// The widest a contender's name may be in a sentence.
+/// Maximum width of a contender's name in a sentence.
 const NAME_COLUMNS: usize = 40;
 
-/// A group, or all of them.
-pub(super) struct GroupView {
+/// A category, or all categories together.
+pub(super) struct OverallGroupView {
     pub title: String,
     /// Number of results in the mean.
     pub results: usize,
@@ -37,7 +37,7 @@ pub(super) fn sentences(analysis: &Analysis) -> Vec<ConclusionText> {
         .collect()
 }
 
-/// In how many phases each contender is the best, or may be, of those on its disk.
+/// Counts the phases in which each contender is, or may be, the best on its disk.
 pub(super) fn counts(analysis: &Analysis) -> Vec<WinCounts> {
     let of = |(contender, whole): (usize, &WinCounts)| match analysis.for_disk_of(contender) {
         Some((part, place)) => WinCounts {
@@ -49,7 +49,7 @@ pub(super) fn counts(analysis: &Analysis) -> Vec<WinCounts> {
     analysis.phase_counts.iter().enumerate().map(of).collect()
 }
 
-/// The score of each contender among those on its disk.
+/// Returns the score of each contender among those on its disk.
 fn scores<'a>(
     analysis: &'a Analysis,
     of: impl Fn(&'a Analysis) -> Option<&'a [CategoryScore]>,
@@ -64,13 +64,13 @@ fn scores<'a>(
     (0..analysis.contenders.len()).map(view).collect()
 }
 
-/// The groups, and below them all together.
-pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
+/// Returns the categories, followed by all of them together.
+pub(super) fn groups(analysis: &Analysis) -> Vec<OverallGroupView> {
     let overall = &analysis.overall;
-    let mut views: Vec<GroupView> = overall
+    let mut views: Vec<OverallGroupView> = overall
         .groups
         .iter()
-        .map(|group| GroupView {
+        .map(|group| OverallGroupView {
             title: group.group.title().to_owned(),
             results: group.shares.len(),
             scores: scores(analysis, |part| {
@@ -81,7 +81,7 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
         })
         .collect();
     if views.len() > 1 {
-        views.push(GroupView {
+        views.push(OverallGroupView {
             title: "all groups, each weighing the same".to_owned(),
             results: overall.groups.iter().map(|g| g.shares.len()).sum(),
             scores: scores(analysis, |part| Some(&part.overall.total[..])),
@@ -90,7 +90,7 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
     views
 }
 
-/// A group of contenders that the campaign names.
+/// A contender group defined by the campaign.
 pub(super) struct ContenderGroupView {
     pub name: String,
     pub members: Vec<String>,
@@ -106,7 +106,7 @@ pub(super) fn titles(analysis: &Analysis) -> Vec<&'static str> {
         .collect()
 }
 
-/// The groups of contenders with their means.
+/// Returns the contender groups with their means.
 pub(super) fn contender_groups(analysis: &Analysis) -> Vec<ContenderGroupView> {
     let groups = analysis.contender_groups.iter().map(|group| {
         let members = group.members.iter();

@@ -8,7 +8,7 @@ fn page_of(results: &CampaignResults) -> String {
     page(results, &analyse(results), &Default::default(), None)
 }
 
-/// The page of a study that is built in.
+/// Renders the page of a built-in study.
 fn page_of_study(name: &str) -> (Study, String) {
     let catalog = config::Catalog::builtin().unwrap();
     let study = Study::read(&catalog.study(name).unwrap()).unwrap().unwrap();
@@ -56,7 +56,7 @@ fn page_of_a_study_does_not_describe_fsarenas_method() {
     let html = without_scripts(&page_of_study("debian-file-server-2006").1);
     for not in [
         "as catalogued",
-        "told not to discard",
+        "no discard",
         "Lazy initialisation",
         "found by trying",
         "not tried",
@@ -296,7 +296,7 @@ fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
     assert_eq!(rows.count(), analysis.rows.len());
 }
 
-/// As the script writes a number.
+/// Formats a number like the script.
 fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
     if let (Some(digits), Some(value)) = (row["digits"].as_u64(), number.as_f64()) {
         return format!("{value:.0$}", digits as usize);
@@ -442,7 +442,7 @@ fn unfinished_and_empty_campaigns_are_marked() {
     let html = page_of(&results);
     assert!(html.contains("9 of 9 cells have not run yet"));
     assert!(html.contains("not run yet: 3 of 3 rounds"));
-    assert!(html.contains("nothing has run yet"));
+    assert!(html.contains("No environment was recorded: no cell has run yet."));
     tags(&html);
 }
 

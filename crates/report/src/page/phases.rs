@@ -1,5 +1,5 @@
-//! The tests of the page: for each phase the table of its primary metric. The script draws the
-//! chart before it, and every other metric, from the same numbers.
+//! Tests of the page: for each phase, the table of its primary metric. The script draws the chart
+//! above it, and all other metrics, from the same numbers.
 
 use model::{CacheState, CampaignResults, Direction, Test};
 use stats::{Analysis, MetricResult, ResultRow};
@@ -10,8 +10,8 @@ use crate::UnitScale;
 use crate::tables::overview::{entry, row_scale, status_counts};
 use crate::text::conclusions::describe_rank;
 use crate::text::labels;
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph, shorten};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, sanitize_paragraph, shorten};
 
 /// Maximum width of a contender's name in the table of a chart.
 const NAME_COLUMNS: usize = 40;
@@ -42,7 +42,7 @@ pub(super) struct PhaseView {
 
 /// A line of the table of a chart.
 pub(super) struct ResultView {
-    /// The place of the contender.
+    /// Index of the contender.
     pub number: usize,
     pub contender: String,
     pub class: &'static str,
@@ -62,7 +62,7 @@ pub(super) fn tests(
     let rows = rows_by_phase(analysis);
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
-    // The points of a sweep are shown together.
+    // All points of a sweep are shown together.
     let tests = tests
         .enumerate()
         .filter(|(_, (_, test))| test.sweep.is_none());

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// The texts of files in `web`, one after the other.
+/// Concatenates files in `web`.
 macro_rules! texts {
     ($($path:literal)*) => { concat!($(include_str!(concat!("../../../../web/", $path))),*) };
 }
@@ -43,7 +43,7 @@ pub(crate) const PICTURES: &str = concat!(
     "return JSON.stringify(pictures());\n})();\n",
 );
 
-/// The style sheet; what comes later wins.
+/// Style sheet. Later rules override earlier ones.
 pub(crate) const STYLE: &str = texts!(
     "style/base.css" "style/layout.css" "style/table.css" "style/chart.css" "style/print.css"
 );
@@ -72,7 +72,7 @@ pub(super) fn content_security_policy() -> String {
     )
 }
 
-/// How a policy names a text.
+/// Returns the hash of a text in the format of a content security policy.
 pub(crate) fn csp_hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
@@ -81,7 +81,7 @@ pub(crate) fn csp_hash(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// FIPS 180-4's example: the hash of `abc`.
+    /// Example of FIPS 180-4: the hash of `abc`.
     #[test]
     fn a_source_is_named_by_its_hash() {
         assert_eq!(

@@ -6,7 +6,7 @@ use stats::Analysis;
 use super::evidence::failed_cells;
 use crate::tables::resources;
 use crate::text::command::quote_words;
-use crate::text::text::{sanitize_line, sanitize_paragraph};
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 use crate::text::{labels, summary};
 
 /// A contender with its options.
@@ -18,7 +18,7 @@ pub(super) struct ContenderView {
     /// Text shown if there are no options.
     pub without_options: &'static str,
     pub quirks: Vec<String>,
-    /// Cells that are not ok.
+    /// Number of cells that are not ok.
     pub unsuccessful: usize,
 }
 
@@ -81,9 +81,9 @@ fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> Contender
 pub(super) struct ResourcesView {
     pub title: &'static str,
     pub note: &'static str,
-    /// The names of the columns, each with whether it is put to the right.
+    /// Column names, each with whether the column is aligned to the right.
     pub heading: Vec<(String, bool)>,
-    /// A row for each contender, in the campaign's order.
+    /// One row for each contender, in the campaign's order.
     pub rows: Vec<Vec<String>>,
 }
 

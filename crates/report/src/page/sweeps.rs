@@ -1,4 +1,4 @@
-//! The sweeps of the page: for each phase the table of all its points, and the numbers from which the
+//! Sweeps of the page: for each phase, the table of all its points, and the numbers from which the
 //! script draws curves and surfaces.
 
 use model::{CampaignResults, SweepAxis, Test};
@@ -10,8 +10,8 @@ use super::{EntryView, entry, sweep_id};
 use crate::tables::overview::line;
 use crate::tables::sweeps::{first_point, title};
 use crate::text::labels;
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 use crate::text::scale::UnitScale;
-use crate::text::text::{sanitize_line, sanitize_paragraph};
 
 /// A sweep with all its phases.
 pub(super) struct SweepView {
@@ -26,11 +26,11 @@ pub(super) struct SweepView {
     pub borders: String,
     /// Headings of the columns that locate a point.
     pub axes: Vec<&'static str>,
-    pub phases: Vec<PhaseView>,
+    pub phases: Vec<SweepPhaseView>,
 }
 
 /// A phase of a sweep.
-pub(super) struct PhaseView {
+pub(super) struct SweepPhaseView {
     pub name: String,
     pub unit: String,
     pub points: Vec<PointView>,
@@ -42,11 +42,11 @@ pub(super) struct PointView {
     pub entries: Vec<EntryView>,
 }
 
-/// A sweep as the script knows it.
+/// Data of a sweep for the script.
 #[derive(Serialize)]
 pub(super) struct SweepData<'a> {
     name: String,
-    /// The tests that are its points.
+    /// Indices of the tests that are points of the sweep.
     tests: Vec<usize>,
     axes: Vec<AxisData>,
     /// For each axis, the points at which the other axes are held initially; `None` for the axis
@@ -56,7 +56,7 @@ pub(super) struct SweepData<'a> {
     phases: Vec<SweptData<'a>>,
 }
 
-/// An axis with its values, in rising order, and how they are shown.
+/// An axis with its values in ascending order, and their labels.
 #[derive(Serialize)]
 struct AxisData {
     name: &'static str,
@@ -64,28 +64,28 @@ struct AxisData {
     shown: Vec<String>,
 }
 
-/// A size up to which files fit something.
+/// A file size limit up to which files fit a cache or memory.
 #[derive(Serialize)]
 struct BoundaryData {
     words: &'static str,
     size: u64,
 }
 
-/// A phase at all its points.
+/// A phase at all points of a sweep.
 #[derive(Serialize)]
 struct SweptData<'a> {
     name: String,
     points: Vec<PointData<'a>>,
 }
 
-/// A point: on each axis the place of its value.
+/// A point, with the index of its value on each axis.
 #[derive(Serialize)]
 struct PointData<'a> {
     at: Vec<usize>,
     row: RowData<'a>,
 }
 
-/// Every sweep, as the script draws it.
+/// Returns the data of all sweeps for the script.
 pub(super) fn data<'a>(
     results: &CampaignResults,
     analysis: &'a Analysis,
@@ -142,7 +142,7 @@ pub(super) fn data<'a>(
     analysis.sweeps.iter().map(of_sweep).collect()
 }
 
-/// The place of a value on an axis.
+/// Returns the index of a value on an axis.
 fn place(sweep: &Sweep, axis: SweepAxis, value: u64) -> Option<usize> {
     sweep.axes.get(&axis)?.binary_search(&value).ok()
 }
@@ -178,7 +178,7 @@ fn swept<'a>(
     }
 }
 
-/// One scale for all points of a phase, so that they can be compared.
+/// Returns one scale for all points of a phase, so that they can be compared.
 fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<UnitScale> {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
     let results = rows().flat_map(|row: &ResultRow| &row.results);
@@ -226,7 +226,8 @@ fn view(
     }
 }
 
-/// Where the caches end, where the sweep is one of sizes.
+/// Describes the sizes up to which files fit the caches. Returns an empty text if the sweep has no
+/// axis of sizes.
 fn borders(sweep: &Sweep) -> String {
     if !sweep.axes.contains_key(&SweepAxis::Size) {
         return String::new();
@@ -240,7 +241,7 @@ fn borders(sweep: &Sweep) -> String {
     format!("At most, {cache}, and {memory}.")
 }
 
-fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
+fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> SweepPhaseView {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
     let scale = scale(phase, analysis);
     let points = phase.points.iter().zip(rows()).filter_map(|(point, row)| {
@@ -252,7 +253,7 @@ fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
         })
     });
     let direction = rows().next().map(|row| row.direction);
-    PhaseView {
+    SweepPhaseView {
         name: sanitize_line(&phase.phase),
         unit: direction
             .zip(scale.as_ref())

@@ -16,28 +16,28 @@ use stats::{
 
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::exclusions::{describe, reasons};
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, sanitize_paragraph, short_names};
 
 /// A use case with its results.
 pub(super) struct UseView {
     pub title: String,
-    /// The answer with the weights as documented.
+    /// Answer with the documented weights.
     pub answer: String,
     /// Advice on how to settle open questions.
     pub settled_by: String,
     pub rationale: String,
     pub source: String,
-    pub groups: Vec<GroupView>,
+    pub groups: Vec<UseGroupView>,
     pub order: Vec<OrderView>,
-    /// Place and name of each contender that is ruled out, and why.
+    /// Index and name of each excluded contender, and the reason.
     pub ruled_out: Vec<(usize, String, String)>,
     /// Groups without weight and the reason; empty if every group counts.
     pub untested: String,
 }
 
 /// A group of tests with its weight.
-pub(super) struct GroupView {
+pub(super) struct UseGroupView {
     pub title: &'static str,
     pub weight: f64,
     pub rationale: String,
@@ -48,7 +48,7 @@ pub(super) struct GroupView {
 pub(super) struct OrderView {
     pub number: usize,
     pub contender: String,
-    /// As a multiple of the first's.
+    /// Cost as a multiple of the first contender's.
     pub cost: String,
     /// Interval of the cost.
     pub interval: String,
@@ -56,23 +56,24 @@ pub(super) struct OrderView {
     pub place: String,
 }
 
-/// A use as the script knows it.
+/// Data of a use case for the script.
 #[derive(Serialize)]
 pub(super) struct UseData {
     name: String,
     title: String,
-    groups: Vec<GroupData>,
+    groups: Vec<UseGroupData>,
     /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
     /// Features that the use case needs but that were not tried, for each contender.
     untried: Vec<Vec<String>>,
     /// Margin of relevance: smaller differences are ignored.
     margin: f64,
-    /// The chance of a false claim about it.
+    /// Maximum probability of a false claim about the use case.
     limit: f64,
 }
 
-/// A reason against a contender, and while which rows count it holds: in any case where these are absent.
+/// A reason to exclude a contender. It holds if one of `rows` counts, or always if `rows` is
+/// `None`.
 #[derive(Serialize)]
 struct ExclusionData {
     w: String,
@@ -87,11 +88,11 @@ struct ExclusionData {
 /// weights.
 #[derive(Serialize)]
 pub(super) struct InferenceData {
-    /// The test of each result, for the noise that the results of one have in common.
+    /// Index of the test of each result. Results of one test share noise.
     tests: Vec<usize>,
     /// Number of rounds of each result.
     rounds: Vec<usize>,
-    /// Whether more of its metric is better.
+    /// Whether higher values of each result's metric are better.
     higher: Vec<u8>,
     /// Logarithm of the cost of each result and contender, by round; `None` if it is not
     /// comparable.
@@ -99,7 +100,7 @@ pub(super) struct InferenceData {
     /// For each result and pair: the mean difference of log costs, the variance of that mean if
     /// known, and the index of the quantiles for its degrees of freedom.
     pairs: Vec<Vec<Option<PairData>>>,
-    /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
+    /// Degrees of freedom of the quantiles.
     quantiles: Vec<Vec<RoundedNumber>>,
     /// These numbers.
     freedoms: Vec<f64>,
@@ -116,14 +117,14 @@ pub(super) struct InferenceData {
     #[serde(rename = "falseLimit")]
     false_limit: f64,
     margin: f64,
-    /// The suites that ran.
+    /// Suites that ran.
     suites: Vec<String>,
     /// Time budget of the suites, if it was limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<String>,
-    /// The title of the group that is about space.
+    /// Title of the category for space.
     space: &'static str,
-    /// The groups of tests: the title and the results of each, as a use has them.
+    /// Categories: the title and the weighted results of each, as in a use case.
     groups: Vec<(&'static str, Vec<(usize, f64)>)>,
 }
 
@@ -136,7 +137,7 @@ enum PairData {
     All(RoundedNumber, Option<RoundedEstimate>, usize),
 }
 
-/// A number with as many digits as make no difference to an answer.
+/// A number rounded to digits that do not affect an answer.
 #[derive(Clone, Copy)]
 struct RoundedNumber(f64);
 
@@ -164,18 +165,18 @@ impl Serialize for RoundedEstimate {
 }
 
 #[derive(Serialize)]
-struct GroupData {
+struct UseGroupData {
     title: &'static str,
     why: String,
     weight: f64,
     tested: bool,
-    /// The suite that tests it.
+    /// Suite that tests the category.
     suite: Option<String>,
-    /// The number of each of its results among those of the inference, and its weight in the group.
+    /// Index of each result in the inference, and its weight in the group.
     results: Vec<(usize, f64)>,
 }
 
-/// The uses; `command` repeats the campaign.
+/// Returns the use cases. `command` repeats the campaign.
 pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
     if analysis.uses.is_empty() {
         return Vec::new();
@@ -221,7 +222,7 @@ fn intervals(
         .collect()
 }
 
-/// The first use with an answer, or the first.
+/// Returns the index of the first use case with an answer, or else of the first use case.
 pub(super) fn first_answered(analysis: &Analysis) -> usize {
     let is_answered = |one: &UseCaseScores| {
         let none = [Recommendation::NoAdvice, Recommendation::NoneQualifies];
@@ -230,7 +231,7 @@ pub(super) fn first_answered(analysis: &Analysis) -> usize {
     analysis.uses.iter().position(is_answered).unwrap_or(0)
 }
 
-/// The rows of the inference, by the numbers of those of the analysis.
+/// Indices of rows in the inference, by their indices in the analysis.
 pub(super) type InferenceRows = BTreeMap<usize, usize>;
 
 /// Returns the use cases and the data for their answers.
@@ -338,7 +339,7 @@ fn costs(row: &LogCosts) -> Vec<Option<Vec<Option<RoundedNumber>>>> {
     row.logs.iter().map(of_contender).collect()
 }
 
-/// The results of a group by the numbers of the inference.
+/// Returns the results of a group, as indices in the inference with weights.
 fn results(shares: &[RowWeight], numbers: &InferenceRows) -> Vec<(usize, f64)> {
     let number = |share: &RowWeight| Some((*numbers.get(&share.row)?, share.weight));
     shares.iter().filter_map(number).collect()
@@ -355,10 +356,10 @@ fn of_use(
         let of_group = groups.find(|of| of.group == group.group);
         of_group.map_or_else(Vec::new, |of| results(&of.shares, numbers))
     };
-    let groups: Vec<GroupData> = one
+    let groups: Vec<UseGroupData> = one
         .groups
         .iter()
-        .map(|group| GroupData {
+        .map(|group| UseGroupData {
             title: group.group.title(),
             why: sanitize_paragraph(&group.rationale),
             weight: group.weight,
@@ -467,7 +468,7 @@ fn view(
         groups: one
             .groups
             .iter()
-            .map(|group| GroupView {
+            .map(|group| UseGroupView {
                 title: group.group.title(),
                 weight: group.weight,
                 rationale: sanitize_paragraph(&group.rationale),
@@ -483,7 +484,7 @@ fn view(
     }
 }
 
-/// Those who are ranked, the cheapest first.
+/// Returns the ranked contenders, cheapest first.
 fn order(one: &UseCaseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
     let places = one.places.iter().enumerate();
     let mut ranked: Vec<_> = places

@@ -1,10 +1,11 @@
-//! The page over several campaigns: what changed from the first to the last, and every result over all of them.
+//! The page over several campaigns: changes from the first to the last, and the history of every
+//! result.
 
 use askama::Template;
 use stats::{CampaignComparison, History};
 
 use crate::documents::compare::{ComparisonPart, Section, sections, verdict};
-use crate::site::history::{ResultView, excluded_campaigns, views};
+use crate::site::history::{HistoryResultView, excluded_campaigns, views};
 use crate::site::{CampaignHead, Frame};
 use crate::tables::table::Table;
 
@@ -15,7 +16,7 @@ pub struct HistoryOverview<'a> {
     pub campaigns: &'a [CampaignHead],
     /// What changed.
     pub differences: &'a CampaignComparison,
-    /// Every result over all of them.
+    /// History of every result over all campaigns.
     pub history: &'a History,
 }
 
@@ -30,7 +31,7 @@ struct PartView {
 
 #[derive(Template)]
 #[template(path = "changes.html")]
-struct Page<'a> {
+struct ChangesPage<'a> {
     frame: Frame,
     campaigns: &'a [CampaignHead],
     verdict: String,
@@ -38,11 +39,11 @@ struct Page<'a> {
     parts: Vec<PartView>,
     /// Possible explanations: the setting, and results that were not compared.
     circumstances: Vec<PartView>,
-    results: Vec<ResultView>,
+    results: Vec<HistoryResultView>,
     left_out: Vec<String>,
 }
 
-/// The page over several campaigns.
+/// Renders the page over several campaigns.
 pub fn changes_page(over: HistoryOverview<'_>) -> String {
     let ids = [over.campaigns.first(), over.campaigns.last()];
     let [first, last] = ids.map(|head| head.map_or(0, |head| head.id));
@@ -56,7 +57,7 @@ pub fn changes_page(over: HistoryOverview<'_>) -> String {
         sections(over.differences).into_iter().partition(explains);
     parts.sort_by_key(|section| order(section.part));
     let view = |sections: Vec<Section>| sections.into_iter().map(part).collect();
-    let page = Page {
+    let page = ChangesPage {
         frame: Frame::new(
             &format!("Changes from campaign {first} to campaign {last}"),
             None,

@@ -7,7 +7,7 @@ use model::Direction;
 use stats::Series;
 
 use crate::UnitScale;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 150.0;
@@ -54,7 +54,7 @@ impl Range {
     }
 }
 
-/// The chart as SVG, which takes its colours from the page.
+/// Renders the chart as SVG. Its colours come from the page.
 pub(super) fn svg(series: &Series, scale: &UnitScale) -> String {
     let range = Range::of(series);
     let count = series.points.len();
@@ -98,7 +98,7 @@ pub(super) fn svg(series: &Series, scale: &UnitScale) -> String {
     out + "</svg>"
 }
 
-/// Three lines across with their values.
+/// Draws three horizontal lines with their values.
 fn levels(out: &mut String, range: &Range, scale: &UnitScale) {
     for share in [0.0, 0.5, 1.0] {
         let value = range.low + (range.high - range.low) * share;

@@ -8,30 +8,30 @@ use crate::documents::history::{change, release};
 use crate::site::{CampaignHead, Frame, Site, campaign_file, chart};
 use crate::text::date::moment;
 use crate::text::labels::{self, arrow};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// One result over the campaigns, for each contender that has several.
-pub(super) struct ResultView {
+/// History of one result, for each contender with several values.
+pub(super) struct HistoryResultView {
     pub(super) title: String,
-    pub(super) lines: Vec<LineView>,
+    pub(super) lines: Vec<HistoryLineView>,
 }
 
 /// One result of one contender.
-pub(super) struct LineView {
+pub(super) struct HistoryLineView {
     pub(super) contender: String,
-    /// The unit, and which way is better.
+    /// Unit, and which direction is better.
     pub(super) unit: String,
     /// SVG.
     pub(super) chart: String,
     /// The last change, if there is any.
     pub(super) changed: Option<String>,
-    pub(super) points: Vec<PointView>,
+    pub(super) points: Vec<HistoryPointView>,
 }
 
 /// A campaign's value.
-pub(super) struct PointView {
+pub(super) struct HistoryPointView {
     pub(super) campaign: i64,
-    /// The campaign's page, in a site.
+    /// File of the campaign's page, if the history is part of a site.
     pub(super) file: Option<String>,
     pub(super) begun: String,
     pub(super) value: String,
@@ -40,9 +40,10 @@ pub(super) struct PointView {
     pub(super) kernel: String,
 }
 
-/// The results of a history that have at least two values, in its order; with links to pages of campaigns in a site.
-pub(super) fn views(history: &History, in_site: bool) -> Vec<ResultView> {
-    let mut views: Vec<ResultView> = Vec::new();
+/// Returns the results of a history with at least two values, in the same order. In a site they
+/// link to pages of campaigns.
+pub(super) fn views(history: &History, in_site: bool) -> Vec<HistoryResultView> {
+    let mut views: Vec<HistoryResultView> = Vec::new();
     let values = |series: &Series| {
         let values = series
             .points
@@ -64,7 +65,7 @@ pub(super) fn views(history: &History, in_site: bool) -> Vec<ResultView> {
         let line = line(one, &scale, in_site);
         match views.iter_mut().find(|view| view.title == title) {
             Some(view) => view.lines.push(line),
-            None => views.push(ResultView {
+            None => views.push(HistoryResultView {
                 title,
                 lines: vec![line],
             }),
@@ -73,12 +74,12 @@ pub(super) fn views(history: &History, in_site: bool) -> Vec<ResultView> {
     views
 }
 
-fn line(series: &Series, scale: &UnitScale, in_site: bool) -> LineView {
+fn line(series: &Series, scale: &UnitScale, in_site: bool) -> HistoryLineView {
     let changes = series.changes.iter();
     let last = changes.max_by_key(|change| change.at);
     let points = series.points.iter().enumerate().map(|(place, point)| {
         let estimate = point.estimate.filter(|estimate| estimate.rounds > 1);
-        PointView {
+        HistoryPointView {
             campaign: point.campaign,
             file: in_site.then(|| campaign_file(point.campaign)),
             begun: moment(point.started),
@@ -91,7 +92,7 @@ fn line(series: &Series, scale: &UnitScale, in_site: bool) -> LineView {
             kernel: release(&point.kernel),
         }
     });
-    LineView {
+    HistoryLineView {
         contender: sanitize_line(&series.contender),
         unit: format!("{} {}", scale.symbol(), arrow(series.direction)),
         chart: chart::svg(series, scale),
@@ -105,14 +106,14 @@ fn line(series: &Series, scale: &UnitScale, in_site: bool) -> LineView {
 
 #[derive(Template)]
 #[template(path = "site_history.html")]
-struct Page<'a> {
+struct HistoryPage<'a> {
     frame: Frame,
     campaigns: &'a [CampaignHead],
-    results: Vec<ResultView>,
+    results: Vec<HistoryResultView>,
     left_out: Vec<String>,
 }
 
-/// Campaigns that are not comparable, with the reason.
+/// Returns the campaigns that are not comparable, with the reasons.
 pub(super) fn excluded_campaigns(history: &History) -> Vec<String> {
     let left_out = history.excluded.iter();
     let left_out =
@@ -120,9 +121,9 @@ pub(super) fn excluded_campaigns(history: &History) -> Vec<String> {
     left_out.collect()
 }
 
-/// The page of a site with every result over its campaigns.
+/// Renders the page of a site with the history of every result.
 pub fn history_page(campaigns: &[CampaignHead], history: &History, site: Site) -> String {
-    let page = Page {
+    let page = HistoryPage {
         frame: Frame::new("History", Some(site)),
         campaigns,
         results: views(history, true),

@@ -1,4 +1,4 @@
-//! The first page of a site, a line for each campaign, and the page of studies.
+//! The first page of a site with a line for each campaign, and the page of studies.
 
 use askama::Template;
 use model::CampaignResults;
@@ -14,7 +14,7 @@ use crate::text::replication;
 pub struct IndexEntry {
     head: CampaignHead,
     verdict: String,
-    /// The file of its page.
+    /// File of the campaign's page.
     file: String,
 }
 
@@ -34,7 +34,7 @@ impl IndexEntry {
     }
 }
 
-/// A published comparison that campaigns of the database ran again.
+/// A published comparison that campaigns of the database repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyEntry {
     title: String,
@@ -42,7 +42,7 @@ pub struct StudyEntry {
     source: String,
     /// Explains how closely fsarena reproduces the study.
     rationale: String,
-    /// How its claims fared, by its own figures and by the latest campaign.
+    /// Summary of the verdicts on the claims, by the study's figures and by the latest campaign.
     fared: Vec<String>,
     claims: Vec<ClaimView>,
     /// The results that claims are judged by.
@@ -65,7 +65,7 @@ impl StudyEntry {
         }
     }
 
-    /// With what the study claims, judged by its own figures and by the latest campaign.
+    /// Adds the claims of the study, evaluated by the study's figures and by the latest campaign.
     #[must_use]
     pub fn with_claims(mut self, study: &Study, latest: &Replication) -> Self {
         self.fared = vec![claims::summary(study)];
@@ -95,7 +95,7 @@ struct Studies<'a> {
     studies: &'a [StudyEntry],
 }
 
-/// The first page of a site: its campaigns, the latest first.
+/// Renders the first page of a site, with the latest campaigns first.
 pub fn index_page(entries: &[IndexEntry], site: Site) -> String {
     let mut entries: Vec<&IndexEntry> = entries.iter().collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.head.id));
@@ -107,7 +107,7 @@ pub fn index_page(entries: &[IndexEntry], site: Site) -> String {
     page.render().expect("writing to a string does not fail")
 }
 
-/// The page of studies of a site.
+/// Renders the page of studies of a site.
 pub fn studies_page(studies: &[StudyEntry], site: Site) -> String {
     let page = Studies {
         frame: Frame::new("Studies", Some(site)),

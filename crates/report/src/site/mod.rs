@@ -17,8 +17,8 @@ use crate::documents::history::release;
 use crate::page::script;
 use crate::text::conclusions::category_conclusions_by_disk;
 use crate::text::date::moment;
+use crate::text::sanitize::sanitize_line;
 use crate::text::summary::heading;
-use crate::text::text::sanitize_line;
 use crate::text::{labels, summary};
 
 pub use changes::{HistoryOverview, changes_page};
@@ -61,22 +61,22 @@ impl Frame {
     }
 }
 
-/// The files of a site.
+/// File of the first page of a site.
 pub const INDEX: &str = "index.html";
-/// The page of the history of all results.
+/// File of the page with the history of all results.
 pub const HISTORY: &str = "history.html";
-/// The page of published comparisons that were run again.
+/// File of the page with repeated published comparisons.
 pub const STUDIES: &str = "studies.html";
 
-/// The file of a campaign's page in a site.
+/// Returns the file of a campaign's page in a site.
 pub fn campaign_file(id: i64) -> String {
     format!("campaign-{id}.html")
 }
 
-/// Which pages a site has.
+/// Optional pages of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Whether it has a page of studies.
+    /// Whether the site has a page of studies.
     pub studies: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The page of a study that was run again: then and now, figure by figure and claim by claim.
+//! The page of a repeated study: a comparison then and now, figure by figure and claim by claim.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use studies::{ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replicatio
 use crate::site::Frame;
 use crate::text::claims::ClaimView;
 use crate::text::replication::{ahead, summary, times};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// The chart of ranks.
+/// Dimensions of the chart of ranks.
 const WIDTH: f64 = 460.0;
 const TOP: f64 = 32.0;
 const STEP: f64 = 20.0;
@@ -19,7 +19,7 @@ const RIGHT: f64 = 310.0;
 
 #[derive(Template)]
 #[template(path = "then_and_now.html")]
-struct Page<'a> {
+struct ReplicationPage<'a> {
     frame: Frame,
     study: &'a Study,
     campaign: String,
@@ -39,7 +39,7 @@ struct FigureView {
 
 /// Renders the page of a study and the campaign that replicates it, described by `campaign`.
 pub fn replication_page(study: &Study, campaign: &str, twice: &Replication) -> String {
-    let page = Page {
+    let page = ReplicationPage {
         frame: Frame::new(
             &format!("{}: then and now", sanitize_line(&study.title)),
             None,
@@ -68,7 +68,7 @@ fn figure(figure: &ReplicatedFigure) -> FigureView {
     }
 }
 
-/// How alike the orders are, and who was or is ahead of all that are ranked.
+/// Returns the rank correlation of both orders, and the contender ahead of all others on each side.
 fn agreement(figure: &ReplicatedFigure) -> String {
     let tau = match figure.tau_b {
         Some(tau) => format!("rank correlation {tau:.2}"),
@@ -78,7 +78,7 @@ fn agreement(figure: &ReplicatedFigure) -> String {
     sanitize_line(&all.join("; "))
 }
 
-/// A multiple and a rank.
+/// Returns a ratio and a rank as text.
 fn shown(side: &ReplicatedValue) -> (String, String) {
     match side {
         ReplicatedValue::Ratio { times: by, rank } => (times(*by), rank.to_string()),

@@ -6,8 +6,8 @@ use crate::UnitScale;
 use crate::tables::table::{Table, ratio};
 use crate::text::conclusions::describe;
 use crate::text::labels::{percent, pluralize};
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
-use crate::text::text::sanitize_line;
 
 /// Title of the tables.
 pub(crate) const TITLE: &str = "The price of age";

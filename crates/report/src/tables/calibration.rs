@@ -5,7 +5,7 @@ use stats::{Analysis, RawDeviceRange, ResultRow};
 
 use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// One result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct CalibrationLine {
     pub quantity: String,
     /// The median with its unit, or a note that it is missing.
     pub median: String,
-    /// The smallest and the largest value, in the same unit.
+    /// Smallest and largest value, in the same unit.
     pub range: String,
 }
 
@@ -86,7 +86,7 @@ fn line(what: String, unit: Unit, spread: Option<RepeatedValue>) -> CalibrationL
     }
 }
 
-/// A calibration as pairs of a word and its value, for a list of facts.
+/// Returns a calibration as pairs of a name and a value, for a list of facts.
 pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
     let Some(calibration) = &results.calibration else {
         return Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn shares<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
-    // A sweep has hundreds of points; theirs are in CSV and JSON.
+    // A sweep has hundreds of points. CSV and JSON contain them.
     let mut blocks = test_blocks(results, analysis, share_line);
     blocks.retain(|block| !block.lines.is_empty());
     blocks

@@ -7,7 +7,7 @@ use stats::{Analysis, ResultRow};
 
 use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table, which explains its cells.
 pub(crate) const TITLE: &str = "% of one processor (+ driver), page faults (major+minor)";
@@ -18,7 +18,8 @@ const UNIT: &str = "%CPU faults";
 /// Processor use of a driver below which it is omitted, in percent.
 const DRIVER_FROM: f64 = 0.5;
 
-/// The phases that took processor time, test by test. A sweep has hundreds of points; theirs are in CSV and JSON.
+/// Returns the phases that used processor time, by test. The hundreds of points of a sweep are only
+/// in CSV and JSON.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -29,7 +30,7 @@ pub(crate) fn blocks<'a>(
     blocks
 }
 
-/// The rows of a campaign by test, phase and metric.
+/// Rows of a campaign by test, phase and metric.
 struct Rows<'a>(BTreeMap<(&'a str, &'a str, Metric), &'a ResultRow>);
 
 impl<'a> Rows<'a> {
@@ -38,7 +39,7 @@ impl<'a> Rows<'a> {
         Self(analysis.rows.iter().map(|row| (key(row), row)).collect())
     }
 
-    /// The line of a phase, at its row of processor time.
+    /// Returns the line of a phase if the row contains processor time.
     fn line(&self, row: &'a ResultRow) -> Option<PhaseLine<'a>> {
         (row.metric == Metric::Cpu).then(|| PhaseLine {
             row: None,
@@ -79,7 +80,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whole per cent, and below ten a digit more.
+/// Formats whole per cents, with one more digit below ten.
 fn percent(share: f64) -> String {
     match share {
         0.0 => "0".to_owned(),

@@ -6,7 +6,7 @@ use model::{CampaignResults, Metric, SimulatedDiskStats};
 use stats::{Analysis, ResultRow};
 
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table, which explains its cells.
 pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: waiting for other requests; `fsarena journal` has every part)";
@@ -14,9 +14,9 @@ pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no
 /// Unit of each phase.
 const UNIT: &str = "%";
 
-/// Parts of the time that are named: the largest.
+/// Maximum number of time components named; the largest are named.
 const NAMED: usize = 2;
-/// Smaller parts, in per cent, are not.
+/// Minimum share of a time component to be named, in per cent.
 const NAMED_FROM: f64 = 5.0;
 
 /// Returns the phases of contenders on simulated disks, test by test; empty without simulated
@@ -98,7 +98,7 @@ fn entry(works: Option<&Vec<SimulatedDiskStats>>) -> TableCell {
     }
 }
 
-/// The largest parts of the time of all rounds together.
+/// Returns the largest time components over all rounds.
 fn parts(works: &[SimulatedDiskStats]) -> String {
     let mut sums: Vec<(&str, u64)> = Vec::new();
     for work in works {

@@ -7,8 +7,8 @@ use stats::{Analysis, Interference, InterferenceValues};
 use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
 use crate::text::labels;
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
-use crate::text::text::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Roles alone and combined";
@@ -67,7 +67,7 @@ fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
             number(pair.alone)
         }),
         line(
-            format!("{name}, beside {}", others.join(" and ")),
+            format!("{name}, with {}", others.join(" and ")),
             unit,
             &|pair| number(pair.mixed),
         ),
@@ -113,10 +113,10 @@ mod tests {
             texts.collect::<Vec<_>>(),
             [
                 "deliver sync-p99, alone [ms ↓] 2.00 3.00 4.00",
-                "deliver sync-p99, beside backup [ms ↓] 20.0 30.0 none",
+                "deliver sync-p99, with backup [ms ↓] 20.0 30.0 none",
                 "deliver sync-p99, times worse [× ↓] 10.0 10.0 none",
                 "backup throughput, alone [MB/s ↑] 105 69.9 52.4",
-                "backup throughput, beside deliver [MB/s ↑] 52.4 35.0 none",
+                "backup throughput, with deliver [MB/s ↑] 52.4 35.0 none",
                 "backup throughput, times worse [× ↓] 2.00 2.00 none",
             ]
         );

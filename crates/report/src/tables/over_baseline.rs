@@ -7,7 +7,7 @@ use stats::{Analysis, ContenderTotal, RobustEstimate, RoundOutcome, StepTime, To
 use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
 use crate::text::labels::percent;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "How much is the filesystem";
@@ -40,7 +40,7 @@ const BASELINE_DOMINATED_SHARE: f64 = 0.9;
 /// other steps.
 const MAX_ABOVE_BASELINE: f64 = 0.5;
 
-/// A block for each test that was run on a baseline as well.
+/// Returns one block for each test that was also run on a baseline.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -97,12 +97,12 @@ fn lines<'a>(total: &Total, test: &model::Test, baseline: usize) -> Vec<PhaseLin
             }
         },
     );
-    // The total of one step is that step.
+    // A total over one step would repeat that step.
     let sums = (total.steps.len() > 1).then_some(sums);
     steps.chain(sums).collect()
 }
 
-/// The name of a step, and whether it begins cold.
+/// Returns the name of a step, marked if it begins with cold caches.
 fn label(step: &str, test: &model::Test) -> String {
     let mut phases = test.phases.iter().filter(|phase| phase.step() == step);
     match phases.any(|phase| phase.cache == CacheState::Cold) {
@@ -111,7 +111,7 @@ fn label(step: &str, test: &model::Test) -> String {
     }
 }
 
-/// A line whose unit fits these times.
+/// Creates a line with a unit that fits these times.
 fn line<'a>(
     label: &str,
     times: impl Iterator<Item = RobustEstimate>,
@@ -177,7 +177,8 @@ fn absent(word: &str) -> TableCell {
     }
 }
 
-/// Which steps are the work itself and hardly the filesystem's, and which is most of the total, for each test.
+/// Describes for each test which steps take almost only the baseline's time, and which step takes
+/// most of the total.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let totals = analysis.totals.iter();
     let sentences = totals.filter_map(|total| {
@@ -187,7 +188,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences.flatten().flatten().collect()
 }
 
-/// The step that takes most of the baseline's total.
+/// Names the step that takes most of the baseline's total.
 fn most(total: &Total, baseline: usize) -> Option<String> {
     let of = &total.contenders[baseline];
     let whole = of.estimate?.median;

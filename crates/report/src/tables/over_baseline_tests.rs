@@ -5,8 +5,8 @@ use stats::{analyse, fixture};
 
 use super::*;
 
-/// Two contenders and a baseline, which takes 10 s for `compile` and 1 s for `unpack`; `slow` takes 0.2 s and 3 s more,
-/// and some rounds a little longer.
+/// Creates two contenders and a baseline, which takes 10 s for `compile` and 1 s for `unpack`.
+/// `slow` takes 0.2 s and 3 s more, and a little longer in some rounds.
 fn campaign() -> CampaignResults {
     let step = |name: &str| {
         let op = Op::ListTree(ListTree { tree: name.into() });
@@ -102,7 +102,7 @@ fn a_campaign_without_a_baseline_has_no_such_table() {
     assert!(blocks(&results, &analyse(&results)).is_empty());
 }
 
-/// The baseline has no disk to read from.
+/// The baseline cannot start with cold caches, since it has no disk.
 #[test]
 fn a_step_that_begins_cold_is_marked() {
     let mut results = campaign();

@@ -1,4 +1,4 @@
-//! The overall view as a table: a row for each group of tests, and the mean over all of them.
+//! The overall view as a table: a row for each category, and the mean over all categories.
 
 use model::{CampaignResults, Unit};
 use stats::{Analysis, CategoryScore, RobustEstimate};
@@ -7,7 +7,7 @@ use crate::UnitScale;
 use crate::tables::overview::{CellStyle, LACKING, PhaseLine, TableCell, TestBlock, rank_symbol};
 use crate::text::conclusions::is_single;
 use crate::text::labels;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Returns the overall view: a row for each test category, and the mean over all of them with its
 /// interval. Returns `None` without other contenders to compare. If there are several disks, it
@@ -58,7 +58,7 @@ pub(crate) fn overall<'a>(
     })
 }
 
-/// The ends of the intervals of the last row, without signs.
+/// Returns lines with the interval bounds of the last row, without signs.
 fn interval_lines(scores: &[CategoryScore]) -> Vec<PhaseLine<'static>> {
     let confidences = scores
         .iter()

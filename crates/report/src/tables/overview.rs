@@ -1,5 +1,6 @@
-//! The table of all phases by the primary metric of each, random I/O also by its throughput: the same for terminal, Markdown and HTML.
-//! Sweeps are condensed to slices, which [`crate::tables::sweeps`] puts below the tests.
+//! The table of all phases for terminal, Markdown and HTML, with the primary metric of each phase,
+//! and throughput for random I/O. Sweeps are condensed to slices, which [`crate::tables::sweeps`]
+//! appends after the tests.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +10,16 @@ use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcom
 use crate::UnitScale;
 use crate::tables::sweeps;
 use crate::text::labels;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// How a cell of the table is meant to look.
+/// Style of a cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellStyle {
     /// A number.
     Plain,
-    /// A number of the best.
+    /// A number of the best contender.
     Best,
-    /// A number of the worst.
+    /// A number of the worst contender.
     Worst,
     /// A status in place of a number, after a failure.
     Failed,
@@ -29,11 +30,11 @@ pub(crate) enum CellStyle {
 /// A cell of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableCell {
-    /// A number, or a word in place of one.
+    /// A number, or a word that replaces it.
     pub text: String,
     /// Signs after the text; see [`LEGEND`].
     pub signs: String,
-    /// How it is meant to look.
+    /// Style of the cell.
     pub tone: CellStyle,
 }
 
@@ -41,19 +42,19 @@ pub(crate) struct TableCell {
 pub(crate) struct PhaseLine<'a> {
     /// The row of the analysis shown here, or `None` if the line follows from several rows.
     pub row: Option<&'a ResultRow>,
-    /// The phase, at a point of a sweep with the point.
+    /// Name of the phase, with the point in a sweep.
     pub label: String,
     /// Limit crossed between the row above and this one, shown as a line across the table.
     pub rule: Option<String>,
-    /// The unit, and which way is better.
+    /// Unit, and which direction is better.
     pub unit: String,
-    /// An entry for each contender, in the campaign's order.
+    /// One entry for each contender, in the campaign's order.
     pub entries: Vec<TableCell>,
 }
 
 /// The rows of one test, or of one slice of a sweep.
 pub(crate) struct TestBlock<'a> {
-    /// The test; of a sweep, its first point.
+    /// The test, or the first point of a sweep.
     pub test: &'a Test,
     /// Index among all tests of the campaign, or `None` for a sweep.
     pub number: Option<usize>,
@@ -75,7 +76,7 @@ pub(crate) const WAITING: char = '…';
 pub(crate) const LOWER_BOUND: char = '≥';
 pub(crate) const OVERHEAD: char = '†';
 
-/// Behind an overall result that rests on fewer results than those of others.
+/// Marks an overall result based on fewer results than those of other contenders.
 pub(crate) const LACKING: char = '*';
 
 /// Marks a result that is not durable, although durability was requested.
@@ -118,7 +119,7 @@ pub(crate) const fn legend_text(sign: char, meaning: &'static str, single: bool)
     }
 }
 
-/// The whole table: the tests, then the sweeps.
+/// Returns the whole table: the tests, then the sweeps.
 pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -168,7 +169,7 @@ fn phase_line(row: &ResultRow) -> PhaseLine<'_> {
     line(row, label, &row_scale(row))
 }
 
-/// A row under a label, in a scale.
+/// Creates the line of a row with a label and a scale.
 pub(crate) fn line<'a>(row: &'a ResultRow, label: String, scale: &UnitScale) -> PhaseLine<'a> {
     PhaseLine {
         row: Some(row),
@@ -183,7 +184,8 @@ pub(crate) fn line<'a>(row: &'a ResultRow, label: String, scale: &UnitScale) -> 
     }
 }
 
-/// The sign and the look of a place; who is worse than the best and better than the worst has no sign.
+/// Returns the style and the sign of a rank. A contender between the best and the worst has no
+/// sign.
 pub(crate) fn rank_symbol(place: Option<&Rank>) -> (CellStyle, Option<char>) {
     match place {
         Some(place) if place.best => (CellStyle::Best, Some(BEST)),
@@ -194,7 +196,7 @@ pub(crate) fn rank_symbol(place: Option<&Rank>) -> (CellStyle, Option<char>) {
     }
 }
 
-/// The scale of a row: it suits the middle one of its medians.
+/// Returns the scale of a row, based on the middle one of its medians.
 pub(crate) fn row_scale(row: &ResultRow) -> UnitScale {
     let medians = row.results.iter().filter_map(|f| Some(f.estimate?.median));
     UnitScale::for_metric(row.metric, medians)
@@ -268,7 +270,7 @@ pub(crate) fn status_summary(result: &MetricResult) -> String {
     }
 }
 
-/// The words with how many rounds had each: `failed in 2 of 3 rounds`.
+/// Returns the statuses with the numbers of rounds: `failed in 2 of 3 rounds`.
 pub(crate) fn status_counts(result: &MetricResult) -> String {
     let rounds = result.planned_rounds();
     let counts: Vec<String> = result
@@ -285,7 +287,7 @@ pub(crate) fn status_counts(result: &MetricResult) -> String {
     }
 }
 
-/// The legend's entries for the signs that occur in the table.
+/// Returns the legend of the signs that occur in the table.
 pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
     let occurs = |sign: char| {
@@ -339,7 +341,7 @@ mod tests {
     #[test]
     fn contender_equal_to_the_best_is_marked_as_equal() {
         let mut results = fixture::plain();
-        // `middle` becomes as fast as `fast`; `slow` stays behind.
+        // Make `middle` as fast as `fast`, with `slow` unchanged.
         let fast: Vec<_> = results
             .cells
             .iter()

@@ -6,7 +6,7 @@ use stats::{Analysis, Resources, RobustEstimate};
 
 use crate::tables::table::Table;
 use crate::text::asymmetries::{ALL, FRESH, unlike};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Memory and disks";
@@ -14,9 +14,9 @@ pub(crate) const TITLE: &str = "Memory and disks";
 pub(crate) const NOTE: &str = "“May use” includes the page cache; in a guest it is the memory of the guest. “Kernel” is the growth of the kernel's object caches (inodes, directory entries, buffer heads, extents) since before the filesystem was created, whether in use or kept for later. It is measured only in guests, which use the kernel exclusively. It does not include kmalloc, whole pages, the driver's code and the page cache. “Driver” is the private memory of the processes of a FUSE driver. “Mounted” is right after the mount; “most” is the maximum at the end of a phase. Both are medians over rounds.";
 
 /// A column: its heading, and its value for a contender.
-type Column = (&'static str, fn(&Resources) -> Option<String>);
+type ResourceColumn = (&'static str, fn(&Resources) -> Option<String>);
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [ResourceColumn; 8] = [
     ("age", |r| r.age.as_deref().map(sanitize_line)),
     (">may use", |r| Some(r.memory?.to_string())),
     ("disk", |r| r.disk.as_deref().map(sanitize_line)),
@@ -39,8 +39,8 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     if !resources.iter().any(is_measured) && unlike(analysis).is_empty() {
         return None;
     }
-    let is_known = |(_, of): &&Column| resources.iter().any(|r| of(r).is_some());
-    let columns: Vec<&Column> = COLUMNS.iter().filter(is_known).collect();
+    let is_known = |(_, of): &&ResourceColumn| resources.iter().any(|r| of(r).is_some());
+    let columns: Vec<&ResourceColumn> = COLUMNS.iter().filter(is_known).collect();
     let heading: Vec<&str> = ["contender"]
         .into_iter()
         .chain(columns.iter().map(|(name, _)| *name))

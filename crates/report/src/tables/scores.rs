@@ -5,10 +5,10 @@ use stats::{Analysis, CategoryScore, GroupMean};
 
 use crate::tables::overview::rank_symbol;
 use crate::tables::table::Table;
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
-use crate::text::text::sanitize_line;
 
-/// For each contender in how many phases it is the best, may be the best, and is not ok.
+/// Counts for each contender the phases in which it is the best, may be the best, or is not ok.
 pub(crate) fn counts(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         "contender",
@@ -60,7 +60,8 @@ pub(crate) fn groups(analysis: &Analysis) -> Option<Table> {
     Some(table)
 }
 
-/// `1.17`: the cost with the sign of its place; of who lacks results, how many.
+/// Formats the cost with the sign of its rank, such as `1.17`, or with the number of missing
+/// results.
 fn cell(score: &CategoryScore) -> String {
     let Some(ratio) = &score.ratio else {
         return "none".to_owned();
@@ -102,7 +103,7 @@ pub(crate) fn contender_groups(analysis: &Analysis) -> Option<Table> {
     Some(table)
 }
 
-/// `1.41`, or `1.41 (of 2)` where others of the group lack results.
+/// Formats a mean as `1.41`, or as `1.41 (of 2)` if other contenders of the group lack results.
 pub(crate) fn mean(mean: &GroupMean) -> String {
     match &mean.ratio {
         None => "none".to_owned(),

@@ -8,10 +8,10 @@ use stats::{Analysis, ENOUGH, Knee, Sweep, SweepSlice, SweptPhase};
 
 use crate::UnitScale;
 use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, line};
+use crate::text::sanitize::{sanitize_line, width};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, width};
 
-/// The blocks of all sweeps: one for each axis that varies.
+/// Returns the blocks of all sweeps, one for each axis that varies.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -23,7 +23,7 @@ pub(crate) fn blocks<'a>(
         .collect()
 }
 
-/// The test that is the first point of a sweep.
+/// Returns the test that is the first point of a sweep.
 pub(crate) fn first_point<'a>(results: &'a CampaignResults, sweep: &Sweep) -> Option<&'a Test> {
     let mut tests = results
         .campaign
@@ -106,7 +106,8 @@ fn lines<'a>(
     };
     let results = rows().flat_map(|row| &row.results);
     let medians = results.filter_map(|result| Some(result.estimate?.median));
-    // One scale for the whole curve, so that numbers below each other can be compared.
+    // All points of the curve have the same scale, so that numbers below each other can be
+    // compared.
     let Some(metric) = rows().next().map(|row| row.metric) else {
         return Vec::new();
     };

@@ -1,16 +1,16 @@
-//! Small tables as plain text and as Markdown, and the numbers that stand in them: ratios with their intervals.
+//! Small tables as plain text and as Markdown, with ratios and their intervals.
 
 use stats::inference::ComparisonResult;
 
+use crate::text::sanitize::{width, wrap};
 use crate::text::scale::three_digits;
-use crate::text::text::{width, wrap};
 
-/// Blanks between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// Cells are not broken into less.
+/// Minimum width of a wrapped cell.
 const MIN_CELL: usize = 12;
 
-/// A table with a heading; columns from the second on may be put to the right.
+/// A table with a heading. Columns from the second on can be aligned to the right.
 pub(crate) struct Table {
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -18,7 +18,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without rows; a name that begins with `>` is that of a column put to the right.
+    /// Creates a table without rows. A name that begins with `>` is a column aligned to the right.
     pub fn new(heading: &[&str]) -> Self {
         let name = |text: &&str| text.trim_start_matches('>').to_owned();
         Self {
@@ -28,12 +28,12 @@ impl Table {
         }
     }
 
-    /// Adds a row; what it holds is clean already.
+    /// Adds a row. Its text must already be sanitized.
     pub fn push(&mut self, row: Vec<String>) {
         self.rows.push(row);
     }
 
-    /// The names of the columns, each with whether it is put to the right.
+    /// Returns the column names, each with whether the column is aligned to the right.
     pub fn heading(&self) -> impl Iterator<Item = (&str, bool)> {
         let names = self.heading.iter().map(String::as_str);
         names.zip(self.right.iter().copied())
@@ -141,7 +141,7 @@ fn widest_cell(widths: &[usize], room: usize) -> usize {
     }
 }
 
-/// A ratio with its 95 % interval: `1.12 (1.08 … 1.15)`.
+/// Formats a ratio with its 95 % interval: `1.12 (1.08 … 1.15)`.
 pub(crate) fn ratio(compared: &ComparisonResult) -> String {
     let ComparisonResult {
         ratio, low, high, ..
@@ -153,7 +153,7 @@ pub(crate) fn ratio(compared: &ComparisonResult) -> String {
     format!("{ratio} ({low} … {high})")
 }
 
-/// A share in whole per cent.
+/// Formats a share in whole per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
 }

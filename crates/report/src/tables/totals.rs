@@ -1,4 +1,5 @@
-//! Totals over the steps of tests, as a table like the overview's: what counts, and every attempt below it.
+//! Totals over the steps of tests, as a table like the overview's: the counted value, and every
+//! attempt below it.
 
 use model::{CampaignResults, Unit};
 use stats::{Analysis, Attempt, RoundOutcome, Total};
@@ -7,14 +8,14 @@ use crate::UnitScale;
 use crate::tables::overview::{
     CellStyle, LOWER_BOUND, NOT_DURABLE, PhaseLine, TableCell, TestBlock,
 };
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Total over all steps";
 /// Explanation of the table.
 pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
-/// Attempts that are shown; of more, JSON has the others.
+/// Maximum number of attempts shown. JSON contains all of them.
 const MAX_ATTEMPTS: u32 = 10;
 
 /// The attempts that are listed below a total.
@@ -22,12 +23,12 @@ const MAX_ATTEMPTS: u32 = 10;
 pub(crate) enum AttemptFilter {
     /// Every one.
     All,
-    /// Every one of a test in which one is invalid or does not count, and none of any other: on a terminal the median
-    /// and its sum of steps are enough.
+    /// All attempts of tests with an attempt that is invalid or does not count, and no attempts of
+    /// other tests. On a terminal, the median and its sum of steps are enough.
     OfBroken,
 }
 
-/// A block for each test of several steps: its total, and attempts at it.
+/// Returns one block for each test with several steps: its total and its attempts.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -35,7 +36,7 @@ pub(crate) fn blocks<'a>(
 ) -> Vec<TestBlock<'a>> {
     let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
     let totals = analysis.totals.iter();
-    // The total of one step is that step.
+    // A total over one step would repeat that step.
     let totals = totals.filter(|total| total.steps.len() > 1);
     let blocks = totals.filter_map(|total| {
         let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
@@ -149,7 +150,7 @@ mod tests {
         line.entries[place.unwrap()].clone()
     }
 
-    /// The second round of ZFS on FUSE crashed in the fourth step.
+    /// In the second round, ZFS on FUSE crashed in the fourth step.
     #[test]
     fn total_over_a_failed_step_is_invalid_with_attempts_below() {
         let results = fixture::realistic();

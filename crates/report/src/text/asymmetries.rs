@@ -2,7 +2,7 @@
 
 use stats::{Analysis, Resources};
 
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Text for a contender without a limit.
 pub(crate) const ALL: &str = "all there is";

@@ -10,13 +10,13 @@ use stats::{
 use crate::text::asymmetries::unlike;
 use crate::text::conclusions::{listed, split_by_disk};
 use crate::text::labels::{self, pluralize};
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// A crossover that takes more of the weight than this is no news.
+/// Maximum share of the weight at which a crossover is reported.
 const MAX_SHARE: f64 = 0.9;
-/// The most contenders that a sentence names.
+/// Maximum number of contenders named in a sentence.
 const MAX_NAMES: usize = 3;
-/// Sentences about single rows, of one kind, at most.
+/// Maximum number of sentences of one kind about single rows.
 const EXAMPLES: usize = 5;
 
 /// Note on several simulated disks that are images on one physical disk.
@@ -71,7 +71,7 @@ fn what_rounds_are(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// Phases that have no part in scores, with the reasons.
+/// Lists the phases without scores, with the reasons.
 pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     let primary = analysis.rows.iter().filter(|row| row.primary);
@@ -113,7 +113,7 @@ fn too_fast(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Where the order depends on the weights, in one sentence; where contenders are on several disks, in one for each.
+/// Describes how the order depends on the weights, in one sentence, or in one for each disk.
 fn crossovers(analysis: &Analysis) -> impl Iterator<Item = String> {
     let parts = split_by_disk(analysis).into_iter();
     parts.filter_map(|(disk, part)| crossover(disk, part))
@@ -234,7 +234,7 @@ fn drift(drift: &Drift, name: &impl Fn(usize) -> String) -> String {
     )
 }
 
-/// Outliers among the results of primary metrics.
+/// Lists outliers among the results of primary metrics.
 fn outliers(analysis: &Analysis) -> Option<String> {
     let mut found = Vec::new();
     for row in analysis.rows.iter().filter(|row| row.primary) {
@@ -277,7 +277,7 @@ fn unflushed(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Results that say less of the page cache than their name.
+/// Lists results that measure the page cache less than their name suggests.
 fn warm_reads(analysis: &Analysis) -> Option<String> {
     let found = analysis.warm_reads.iter().map(|read| {
         format!(
@@ -298,7 +298,7 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Cells that were not aged themselves.
+/// Counts the cells that started with a stored aged state.
 fn kept(states: ReusedImages) -> String {
     format!(
         "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all cells with the same image, including those of other campaigns.",
@@ -307,7 +307,7 @@ fn kept(states: ReusedImages) -> String {
     )
 }
 
-/// Cells whose times say less because the machine did something else.
+/// Lists cells whose times are less reliable because the machine was busy with other work.
 fn disturbed(analysis: &Analysis) -> Option<String> {
     let cells = &analysis.disturbed;
     let again = cells.iter().filter(|cell| cell.first.is_some()).count();
@@ -427,7 +427,7 @@ fn stop(stop: &StopDecision, analysis: &Analysis) -> String {
     text
 }
 
-/// The first of them, and how many more there are.
+/// Returns the first entries, and the number of further ones.
 fn some_of(all: &[String]) -> String {
     let shown = all[..all.len().min(EXAMPLES)].join("; ");
     match all.len().saturating_sub(EXAMPLES) {

@@ -27,7 +27,7 @@ fn a_small_campaign() {
     insta::assert_snapshot!(shown(&fixture::plain()));
 }
 
-/// Contenders on two disks are set against those on the same one, in every table and sentence over all tests.
+/// A campaign without results reports that no cell has run, and does not report that none failed.
 #[test]
 fn no_cell_is_reported_as_passed_before_a_run() {
     let mut results = fixture::plain();

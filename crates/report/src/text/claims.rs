@@ -4,7 +4,7 @@
 use studies::{Claim, ClaimVerdict, ReplicatedClaim, Study, Verdict, abbreviate};
 
 use crate::text::conclusions::listed;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Maximum number of failed claims shown at the top; the table has all.
 const MAX_LISTED_CLAIMS: usize = 3;
@@ -38,14 +38,14 @@ impl ClaimView {
         }
     }
 
-    /// Every claim of a study, judged by its own figures.
+    /// Returns every claim of a study, evaluated by the study's figures.
     pub fn of_study(study: &Study) -> Vec<Self> {
         let judged = study.evaluate_claims();
         let views = judged.iter().map(|(claim, how)| Self::of(claim, &[how]));
         views.collect()
     }
 
-    /// Claims that were judged twice.
+    /// Returns claims evaluated by the published and by the measured figures.
     pub fn twice(claims: &[ReplicatedClaim]) -> Vec<Self> {
         let views = claims.iter();
         let views = views.map(|one| Self::of(&one.claim, &[&one.by_published, &one.by_measured]));
@@ -75,7 +75,8 @@ fn verdict(judgement: &ClaimVerdict) -> VerdictView {
     }
 }
 
-/// `22 claims, judged by its own figures: 12 supported, 5 partly, 1 contradicted and 4 undecidable.`
+/// Returns a summary such as `22 claims, judged by its own figures: 12 supported, 5 partly, 1
+/// contradicted and 4 undecidable.`
 pub(crate) fn summary(study: &Study) -> String {
     let judged = study.evaluate_claims();
     let count = |verdict: Verdict| {

@@ -2,7 +2,7 @@
 
 use model::{BackendKind, Bytes, CampaignResults, Contender, CopySource, GuestDisk};
 
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
 /// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
@@ -68,7 +68,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     quote_words(&words)
 }
 
-/// A contender as the command line names it.
+/// Returns a contender in the syntax of the command line.
 fn spec(contender: &Contender) -> String {
     let filesystem = &contender.filesystem.name;
     let rest = contender.name.strip_prefix(filesystem.as_str());
@@ -85,7 +85,7 @@ fn spec(contender: &Contender) -> String {
     }
 }
 
-/// A size without the blank before its unit; in bytes where people would round it.
+/// Formats a size without the space before its unit, in bytes if the usual form is rounded.
 fn typed(size: Bytes) -> String {
     let shown = size.to_string();
     match shown.parse() == Ok(size) {

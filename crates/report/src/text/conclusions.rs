@@ -1,6 +1,6 @@
 //! Answers as text: the suitable contenders for each use case, and the result of each test
 //! category. Every report uses the same text; all decisions are made by the analysis
-//! ([`analyse::Conclusion`], [`analyse::advise`]).
+//! ([`stats::Conclusion`], [`stats::advise`]).
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use stats::{
 
 use crate::text::exclusions::reasons;
 use crate::text::labels::percent;
+use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
-use crate::text::text::{sanitize_line, short_names};
 
-/// The widest a contender's name may be in a sentence.
+/// Maximum width of a contender's name in a sentence.
 const NAME_COLUMNS: usize = 40;
-/// The most contenders that a sentence names.
+/// Maximum number of contenders named in a sentence.
 const MAX_NAMES: usize = 5;
 
 /// Cost ratio to the first, above which a contender is on a shortlist only because of too few
@@ -104,7 +104,7 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     distinct
 }
 
-/// The first of some words, and how many more there are.
+/// Returns the first words, and the number of further ones.
 fn some_of(words: &[String]) -> String {
     match words.len().saturating_sub(MAX_NAMES) {
         0 | 1 => listed(words, "and"),
@@ -112,7 +112,7 @@ fn some_of(words: &[String]) -> String {
     }
 }
 
-/// The answer for each group of tests, and for all of them together.
+/// Returns the answer for each category, and for all of them together.
 pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
     let sentence = |conclusion: &Conclusion| ConclusionText {
         question: match conclusion.group {
@@ -224,7 +224,7 @@ pub(crate) fn confidence_line(analysis: &Analysis) -> String {
     }
 }
 
-/// Whether there is no second round that could differ.
+/// Returns true if the campaign ran in virtual time with only one round.
 fn is_one_seed(analysis: &Analysis) -> bool {
     analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
 }
@@ -247,7 +247,7 @@ pub(crate) struct CampaignScope<'a> {
     pub suites: BTreeSet<&'a str>,
     /// Time budget of the campaign, if it was limited.
     pub budget: Option<Nanos>,
-    /// Whether another program measured it.
+    /// Whether another program measured the results.
     pub elsewhere: bool,
     /// Whether other programs measured the results and gave one number each.
     pub single: bool,
@@ -332,7 +332,7 @@ fn with_rounds(command: &str, rounds: u32) -> String {
     }
 }
 
-/// Why each contender is ruled out, those for the same reason together.
+/// Lists the excluded contenders, grouped by the reason.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {
     let mut why: Vec<(String, Vec<String>)> = Vec::new();
     for candidate in &advice.ruled_out {
@@ -366,7 +366,11 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
     }
     if !advice.untried.is_empty() {
         let features: Vec<String> = advice.untried.iter().map(|(f, _)| f.to_string()).collect();
-        why.push(format!("nobody tried {}", listed(&features, "and")));
+        why.push(format!(
+            "{} {} not tested",
+            listed(&features, "and"),
+            if features.len() == 1 { "was" } else { "were" }
+        ));
     }
     if why.is_empty() {
         why.push("no contender has every result that counts".to_owned());
@@ -375,8 +379,8 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
     format!("no advice, since {}{run}.", why.join("; "))
 }
 
-/// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again. Tests of its
-/// own suites that have no result did not fit into its budget.
+/// Names the suites to run. Results of another campaign do not affect this answer, so the whole set
+/// runs again. A test of the campaign's suites without a result did not fit into the budget.
 fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
     if missing.is_empty() || ran.elsewhere {
         return String::new();
@@ -396,13 +400,13 @@ fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
     format!(": run the same with `{}`{beside}", all.join(" "))
 }
 
-/// The suites that would test what is missing.
+/// Returns the suites that would provide the missing results.
 fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
     let is_enough = advice.scores.tested >= MIN_TESTED_WEIGHT;
     let groups = advice.scores.groups.iter();
     let groups = groups.filter(|group| group.results.is_empty() && !is_enough);
     let suites = groups.filter_map(|group| group.tested_by.first());
-    // The suite that tries every feature.
+    // Suite that probes every feature.
     let features = (!advice.untried.is_empty()).then_some("lifecycle");
     suites.map(String::as_str).chain(features).collect()
 }
@@ -454,7 +458,7 @@ pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
     }
 }
 
-/// `12 % more`, `3.40 times as much`.
+/// Formats an excess: `12 % more`, `3.40 times as much`.
 pub(crate) fn format_excess(share: f64) -> String {
     match share < 0.995 {
         true => format!("{} more", percent(share)),
@@ -462,7 +466,7 @@ pub(crate) fn format_excess(share: f64) -> String {
     }
 }
 
-/// Names in a list: `a, b and c`.
+/// Returns names as a list: `a, b and c`.
 pub(crate) fn listed<T: AsRef<str>>(names: &[T], last_word: &str) -> String {
     match names {
         [] => String::new(),
@@ -474,7 +478,7 @@ pub(crate) fn listed<T: AsRef<str>>(names: &[T], last_word: &str) -> String {
     }
 }
 
-/// Contenders as sentences name them.
+/// Returns the names of contenders for use in sentences.
 pub(crate) fn names(contenders: &[String]) -> Vec<String> {
     short_names(contenders, NAME_COLUMNS)
 }
@@ -483,7 +487,7 @@ struct Phrases<'a> {
     contenders: &'a [String],
     conclusion: &'a Conclusion,
     margin: f64,
-    /// Whether another program measured it, so that nothing can be run again here.
+    /// Whether another program measured the results. If so, tests cannot run again here.
     elsewhere: bool,
     /// Whether other programs measured the results and gave one number each. "Too few rounds" does
     /// not apply then, and the variation is unknown.
@@ -634,7 +638,7 @@ impl Phrases<'_> {
     }
 }
 
-/// Names in a list, of many the first few.
+/// Returns names as a list. A long list is shortened to the first few names.
 fn shortened(names: &[String], last_word: &str) -> String {
     match names.len() {
         few if few <= MAX_NAMES => listed(names, last_word),

@@ -61,7 +61,7 @@ fn one_seed_in_virtual_time_gives_exact_differences() {
     }
 }
 
-/// A conclusion made by hand.
+/// Creates a conclusion.
 fn concluded(
     group: WorkloadCategory,
     answer: ShortlistState,
@@ -200,7 +200,7 @@ fn tests_skipped_for_lack_of_budget_need_a_larger_budget() {
     analysis.budget = Some(model::Nanos::from_secs(60));
     let other = said(use_case_conclusions(&analysis)).pop().unwrap();
     assert!(other.contains("with `-s fs-mark -s made`"), "{other}");
-    // The suite is in the campaign, and its tests have no result.
+    // The suite is part of the campaign, but its tests have no result.
     for group in &mut analysis.uses[1].groups {
         group.tested_by = vec!["made".to_owned()];
     }
@@ -256,7 +256,8 @@ fn ruled_out_contenders_have_a_reason() {
     );
 }
 
-/// Terminal, Markdown, page and advice say the same of every use and group, in the same words.
+/// Terminal, Markdown, page and advice give the same answer in the same words for every use case
+/// and category.
 #[test]
 fn every_surface_gives_the_same_answers() {
     let (results, analysis) = answered();
@@ -298,7 +299,7 @@ fn every_surface_gives_the_same_answers() {
     }
 }
 
-/// Rounds and budgets are options of who can run it again.
+/// Rounds and budgets are useful only to a user who can run the tests again.
 #[test]
 fn imported_results_have_no_advice_to_run_again() {
     let mut results = fixture::plain();

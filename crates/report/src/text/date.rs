@@ -1,4 +1,4 @@
-//! A moment as people write it; no clock is read here.
+//! Formats dates for users. Never reads the clock.
 
 use model::Nanos;
 
@@ -13,7 +13,7 @@ pub(crate) fn moment(since_1970: Nanos) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// `14 Mar 2026`, from nanoseconds since 1970.
+/// Formats nanoseconds since 1970 as `14 Mar 2026`.
 pub(crate) fn day(since_1970: Nanos) -> String {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -25,7 +25,7 @@ pub(crate) fn day(since_1970: Nanos) -> String {
     )
 }
 
-/// Year, month and day of a number of days since 1970-01-01.
+/// Converts a number of days since 1970-01-01 to year, month and day.
 ///
 /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`, for days
 /// that are not negative.

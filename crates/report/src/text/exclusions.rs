@@ -3,7 +3,7 @@
 use stats::{Candidate, ExclusionReason};
 
 use crate::text::labels;
-use crate::text::text::{sanitize_line, sanitize_paragraph};
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
 /// Returns every reason against a candidate, with failures combined; empty without reasons.
 pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
@@ -12,7 +12,7 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     let mut reasons = Vec::new();
     let mut named = false;
     for reason in &candidate.ruled_out {
-        // One is enough to see what happened; the tables have all.
+        // One failure is enough here; the tables list all.
         if is_failure(&reason) && std::mem::replace(&mut named, true) {
             continue;
         }

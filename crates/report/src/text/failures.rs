@@ -7,23 +7,23 @@ use model::{Status, SyscallError};
 use stats::{Analysis, CellFailure};
 
 use crate::text::labels::pluralize;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// Rounds of a contender in a test that ended in the same way.
+/// Rounds of a contender in a test that ended with the same failure.
 pub(crate) struct FailureLine<'a> {
-    /// The cells, in the order of the plan; at least one.
+    /// Failed cells, in the order of the plan; at least one.
     pub cells: Vec<&'a CellFailure>,
-    /// The sweep whose points they are of.
+    /// Sweep that contains the cells as points, if any.
     sweep: Option<&'a str>,
 }
 
 impl FailureLine<'_> {
-    /// The first of the cells, which speaks for all.
+    /// Returns the first cell, which represents all of them.
     pub fn first(&self) -> &CellFailure {
         self.cells[0]
     }
 
-    /// `round 2` or `rounds 1, 3`.
+    /// Returns the rounds as text: `round 2` or `rounds 1, 3`.
     pub fn rounds(&self) -> String {
         let rounds: BTreeSet<u32> = self.cells.iter().map(|c| c.round).collect();
         let rounds: Vec<String> = rounds.iter().map(u32::to_string).collect();
@@ -42,7 +42,7 @@ impl FailureLine<'_> {
         }
     }
 
-    /// The test, or how many points of the sweep.
+    /// Returns the name of the test, or the number of points of the sweep.
     fn test(&self) -> String {
         let first = sanitize_line(&self.first().test);
         let tests: BTreeSet<&str> = self.cells.iter().map(|c| c.test.as_str()).collect();
@@ -96,7 +96,7 @@ fn unsupported(failure: &CellFailure) -> String {
     }
 }
 
-/// A reason with the system call that failed: `no space left (pwrite: ENOSPC, errno 28)`.
+/// Returns a reason with the failed system call: `no space left (pwrite: ENOSPC, errno 28)`.
 pub(crate) fn with_error(reason: &str, error: Option<&SyscallError>) -> String {
     let reason = sanitize_line(reason);
     match error {
@@ -110,7 +110,7 @@ pub(crate) fn with_error(reason: &str, error: Option<&SyscallError>) -> String {
     }
 }
 
-/// All failures, in the order in which each first happened.
+/// Returns all failures, in the order of first occurrence.
 pub(crate) fn failure_lines(analysis: &Analysis) -> Vec<FailureLine<'_>> {
     let mut lines: Vec<FailureLine<'_>> = Vec::new();
     for failure in &analysis.failures {
@@ -136,7 +136,8 @@ fn sweep_of<'a>(analysis: &'a Analysis, failure: &CellFailure) -> Option<&'a str
     sweep.map(|sweep| sweep.name.as_str())
 }
 
-/// Whether two points died alike: sizes and offsets in the reason differ from point to point.
+/// Returns true if two points failed alike. Reasons are not compared, because sizes and offsets
+/// differ between points.
 fn alike(a: &CellFailure, b: &CellFailure) -> bool {
     let key = |f: &CellFailure| (f.contender.clone(), f.status, f.step.clone());
     key(a) == key(b) && a.error == b.error

@@ -5,16 +5,16 @@ use model::{Attribution, KernelEvent};
 use stats::{Analysis, KernelWarning};
 
 use crate::text::labels::pluralize;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
-/// Complaints of one kind about one contender.
+/// Kernel warnings of one kind about one contender.
 pub(crate) struct ComplaintLine<'a> {
-    /// Each event with the cell it comes from, in the order of the plan; at least one.
+    /// Each event with its cell, in the order of the plan; at least one.
     pub events: Vec<(&'a KernelWarning, &'a KernelEvent)>,
 }
 
 impl ComplaintLine<'_> {
-    /// Name of the contender.
+    /// Returns the name of the contender.
     pub fn contender(&self) -> String {
         sanitize_line(&self.events[0].0.contender)
     }
@@ -47,7 +47,8 @@ impl ComplaintLine<'_> {
     }
 }
 
-/// All complaints by contender and kind, in the order in which each kind was first seen.
+/// Returns all kernel warnings by contender and kind, in the order of first occurrence of each
+/// kind.
 pub(crate) fn complaint_lines(analysis: &Analysis) -> Vec<ComplaintLine<'_>> {
     let mut kinds: Vec<(String, ComplaintLine<'_>)> = Vec::new();
     for complaint in &analysis.complaints {
@@ -104,7 +105,7 @@ mod tests {
         );
     }
 
-    /// A stack trace made sixty complaints of one warning.
+    /// Regression test: a stack trace turned one warning into sixty.
     #[test]
     fn warning_of_many_lines_is_one_line_and_may_be_unrelated() {
         let mut results = fixture::plain();

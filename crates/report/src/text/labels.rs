@@ -1,11 +1,11 @@
-//! The words of the reports: what every metric, state and rule is called and how it is defined.
+//! Labels of the reports: names and definitions of metrics, states and rules.
 
 use model::{
     CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, PosixClass, SyncAtEnd,
 };
 use stats::{Analysis, ContenderFeatures, FeatureSupport, Interval, RankingState, RobustEstimate};
 
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Returns the title of a metric above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {
@@ -51,7 +51,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
     }
 }
 
-/// How a metric is defined, with its unit.
+/// Returns the definition of a metric, with its unit.
 pub(crate) const fn definition(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => {
@@ -178,7 +178,7 @@ pub(crate) const fn cache(state: CacheState) -> &'static str {
     }
 }
 
-/// Every cache state with its definition.
+/// All cache states with their definitions.
 pub(crate) const CACHES: [(CacheState, &str); 6] = [
     (
         CacheState::Cold,
@@ -217,7 +217,7 @@ pub(crate) const fn end(end: SyncAtEnd) -> &'static str {
     }
 }
 
-/// Every end of a phase with its definition.
+/// All kinds of sync at the end of a phase, with their definitions.
 pub(crate) const ENDS: [(SyncAtEnd, &str); 4] = [
     (
         SyncAtEnd::Call,
@@ -248,7 +248,7 @@ pub(crate) const fn not_ranked(ranking: RankingState) -> Option<&'static str> {
     }
 }
 
-/// A class of filesystems.
+/// Returns the label of a class of filesystems.
 pub(crate) const fn class(class: PosixClass) -> &'static str {
     match class {
         PosixClass::Posix => "POSIX semantics",
@@ -301,7 +301,7 @@ pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
         .join("; ")
 }
 
-/// Things one after the other: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
+/// Joins items into a list: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
 pub(crate) fn join_and<T: ToString>(things: &[T]) -> String {
     let words: Vec<String> = things.iter().map(T::to_string).collect();
     match words.split_last() {
@@ -337,7 +337,7 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
     }
 }
 
-/// A share as a percentage of two digits: `5 %`, `0.31 %`, `120 %`.
+/// Formats a share as a percentage with two digits: `5 %`, `0.31 %`, `120 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let digits = match percent.abs() {
@@ -355,7 +355,7 @@ pub(crate) fn percent(share: f64) -> String {
 /// Text in place of an interval, if all rounds have the same value.
 pub(crate) const NO_VARIATION: &str = "same in each round";
 
-/// The interval of an estimate; of rounds that do not vary, that they do not.
+/// Formats the interval of an estimate. Returns [`NO_VARIATION`] if all rounds have the same value.
 pub(crate) fn interval(estimate: &RobustEstimate, number: impl Fn(f64) -> String) -> String {
     let Interval { low, high, .. } = estimate.interval;
     match estimate.rounds > 1 && estimate.variation == Some(0.0) {
@@ -372,7 +372,7 @@ pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
     }
 }
 
-/// A count with its noun: `1 round`, `3 rounds`.
+/// Returns a count with its noun: `1 round`, `3 rounds`.
 pub(crate) fn pluralize(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
         1 => format!("1 {noun}"),

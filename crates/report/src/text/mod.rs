@@ -11,7 +11,7 @@ pub(crate) mod failures;
 pub(crate) mod kernel_warnings;
 pub(crate) mod labels;
 pub mod replication;
+pub(crate) mod sanitize;
 pub(crate) mod scale;
 pub(crate) mod summary;
-pub(crate) mod text;
 pub(crate) mod title;

@@ -110,7 +110,7 @@ fn likeness(tau: f64) -> &'static str {
     }
 }
 
-/// `1.00×`, with as many digits as matter.
+/// Formats a ratio as `1.00×`, with two decimals below 10, one below 100, and none above.
 pub fn times(by: f64) -> String {
     match by {
         ..10.0 => format!("{by:.2}×"),

@@ -15,7 +15,7 @@ pub struct UnitScale {
     decimals: Option<usize>,
 }
 
-/// Prefixed units, the largest first.
+/// Returns the prefixed units of a unit, largest first.
 const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
     match unit {
         Unit::BytesPerSecond => &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")],
@@ -39,7 +39,8 @@ const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
 const CAPACITY_DECIMALS: usize = 2;
 
 impl UnitScale {
-    /// The scale of a metric: as [`Scale::of`] its unit, with as many digits as the metric needs.
+    /// Returns the scale of a metric: [`Self::for_values`] with its unit, and with the number of
+    /// decimals that the metric needs.
     pub fn for_metric(metric: Metric, values: impl IntoIterator<Item = f64>) -> Self {
         Self {
             decimals: (metric == Metric::Capacity).then_some(CAPACITY_DECIMALS),
@@ -47,7 +48,7 @@ impl UnitScale {
         }
     }
 
-    /// The scale in which the middle one of the values has one to three digits before the point.
+    /// Returns the scale in which the middle value has one to three digits before the point.
     pub fn for_values(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let mut sizes: Vec<f64> = values
             .into_iter()
@@ -58,7 +59,7 @@ impl UnitScale {
         let steps = steps(unit);
         let smallest = steps[steps.len() - 1];
         let (factor, symbol) = match sizes.get(sizes.len() / 2) {
-            // Rounded first: 999.96 MB/s is shown as 1.00 GB/s, not as 1000 MB/s.
+            // Compare the rounded value: 999.96 MB/s is shown as 1.00 GB/s, not as 1000 MB/s.
             Some(middle) => *steps
                 .iter()
                 .find(|(factor, _)| middle * 1.0005 >= *factor)
@@ -82,7 +83,7 @@ impl UnitScale {
         self.decimals
     }
 
-    /// The unit's symbol with its prefix: `MB/s`.
+    /// Returns the unit's symbol with its prefix: `MB/s`.
     pub const fn symbol(&self) -> &'static str {
         self.symbol
     }
@@ -101,7 +102,7 @@ impl UnitScale {
         }
     }
 
-    /// A value in this scale, not rounded.
+    /// Returns a value in this scale, not rounded.
     pub fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
@@ -119,7 +120,7 @@ impl UnitScale {
         three_digits(scaled)
     }
 
-    /// A value in this scale with its unit: `97.3 MB/s`.
+    /// Formats a value in this scale with its unit: `97.3 MB/s`.
     pub fn with_unit(&self, value: f64) -> String {
         let number = self.number(value);
         if self.symbol.is_empty() {
@@ -135,7 +136,7 @@ pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounding can carry into another digit; the exponent after rounding is the one that counts.
+    // Rounding can carry into another digit, so the exponent after rounding is used.
     let rounded = format!("{value:.2e}");
     let exponent: i32 = rounded
         .split_once('e')

@@ -6,7 +6,7 @@ use stats::{Analysis, Completeness, RoundOutcome};
 
 use crate::text::date::moment;
 use crate::text::labels::pluralize;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Returns the facts about a campaign, as pairs of name and value.
 pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
@@ -67,7 +67,7 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     ))
 }
 
-/// The clock that times are in.
+/// Describes the clock of the times.
 pub(crate) fn clock(results: &CampaignResults) -> String {
     results.environments.first().map_or_else(
         || "clock not recorded".to_owned(),
@@ -130,7 +130,7 @@ pub(crate) fn outcome_line(results: &CampaignResults, analysis: &Analysis) -> St
     )
 }
 
-/// Outcomes of cells with their counts, in the order of [`RoundOutcome::ALL`].
+/// Returns the outcomes of cells with their counts, in the order of [`RoundOutcome::ALL`].
 pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
     let counts = &analysis.counts.by_outcome;
     RoundOutcome::ALL
@@ -180,7 +180,7 @@ pub(crate) fn processor(environment: &Environment) -> String {
     }
 }
 
-/// A word as it begins a line.
+/// Returns a text with a capital first letter.
 pub(crate) fn heading(what: &str) -> String {
     let mut letters = what.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
@@ -200,7 +200,7 @@ fn memory(environment: &Environment) -> String {
     }
 }
 
-/// Main memory is never a round number: what the firmware keeps is missing from it.
+/// Formats the size of main memory, which is never round because the firmware reserves a part.
 fn gibibytes(memory: Bytes) -> String {
     format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }

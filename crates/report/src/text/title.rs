@@ -7,7 +7,7 @@ use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
 
 use crate::text::date::day;
 use crate::text::labels::pluralize;
-use crate::text::text::sanitize_line;
+use crate::text::sanitize::sanitize_line;
 
 /// Returns the contenders, kernel, device, date and profile of a campaign.
 pub(crate) fn headline(results: &CampaignResults) -> String {
@@ -35,7 +35,7 @@ fn contenders(results: &CampaignResults) -> String {
     pluralize(all.len() as u64, noun)
 }
 
-/// The kernel under test by its first two numbers: `Linux 6.18`.
+/// Returns the tested kernel with the first two numbers of its version: `Linux 6.18`.
 fn kernel(results: &CampaignResults) -> Option<String> {
     let release = match &results.campaign.guest {
         Some(guest) => format!("Linux {}", guest.kernel),
@@ -66,7 +66,7 @@ fn place(results: &CampaignResults) -> String {
     }
 }
 
-/// The names of the simulated disks.
+/// Returns the names of the simulated disks.
 fn models(campaign: &Campaign) -> Vec<String> {
     let disks = campaign.disks().into_iter();
     let names = disks.filter_map(|disk| match disk {

@@ -30,7 +30,7 @@ use crate::{Margin, ResultRow};
 pub struct PairAgreement {
     /// Pairs of contenders that both campaigns compare.
     pub pairs: u32,
-    /// Pairs that both call different.
+    /// Pairs that both campaigns report as different.
     pub both_different: u32,
     /// Different pairs that both campaigns order alike.
     pub same_order: u32,
@@ -41,14 +41,14 @@ pub struct PairAgreement {
     pub ratio_of_ratios: Option<Quartiles>,
 }
 
-/// The middle half of some numbers.
+/// Quartiles of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quartiles {
-    /// A quarter is below.
+    /// First quartile.
     pub low: f64,
-    /// Half is below.
+    /// Median.
     pub median: f64,
-    /// A quarter is above.
+    /// Third quartile.
     pub high: f64,
 }
 
@@ -59,7 +59,7 @@ pub struct PhaseAgreement {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// The group of tests that it counts in.
+    /// The workload category of the phase.
     pub group: Option<WorkloadCategory>,
     /// Reason why the phase does not count in the scores of the first campaign, or `None` if it
     /// counts.
@@ -68,7 +68,7 @@ pub struct PhaseAgreement {
     pub counts: PairAgreement,
 }
 
-/// A group of tests.
+/// Agreement within a workload category.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupAgreement {
     /// The group.
@@ -79,7 +79,7 @@ pub struct GroupAgreement {
     pub counted: PairAgreement,
 }
 
-/// A pair that both campaigns call different, and each the other way.
+/// A pair that both campaigns report as different, but in opposite directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disagreement {
     /// Name of the test.
@@ -108,7 +108,7 @@ pub struct Agreement {
     pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
     pub only_in_one: Vec<String>,
-    /// Phases that are not the same work.
+    /// Phases with different work.
     pub not_the_same: Vec<IncomparableTest>,
     /// All pairs.
     pub all: PairAgreement,
@@ -118,7 +118,8 @@ pub struct Agreement {
     pub groups: Vec<GroupAgreement>,
     /// Each phase, in the order of the suites.
     pub phases: Vec<PhaseAgreement>,
-    /// Every pair that the campaigns call different ways, the farthest apart first.
+    /// Every pair that the campaigns report as different in opposite directions, largest distance
+    /// first.
     pub disagreements: Vec<Disagreement>,
 }
 
@@ -137,8 +138,8 @@ pub fn agreement(
     let wanted = CompareFilter::default();
     let rows = common_rows(first, second, &wanted, &mut not_the_same);
     let sides = [first, second].map(|side| AgreementSide::of(side, margin));
-    let mut judged: Vec<(&ResultRow, Option<WorkloadCategory>, Vec<Pair>)> = Vec::new();
-    // The space that is left has no clock.
+    let mut judged: Vec<(&ResultRow, Option<WorkloadCategory>, Vec<ContenderPair>)> = Vec::new();
+    // Free space does not depend on the clock.
     for (row, other) in rows
         .into_iter()
         .filter(|(row, _)| row.metric != Metric::Capacity)
@@ -221,12 +222,12 @@ impl<'a> AgreementSide<'a> {
 }
 
 /// A pair in one phase: the second contender relative to the first, in both campaigns.
-struct Pair {
+struct ContenderPair {
     contenders: [String; 2],
     sides: [ComparisonResult; 2],
 }
 
-impl Pair {
+impl ContenderPair {
     fn is_different_in_both(&self) -> bool {
         self.sides.iter().all(|side| side.verdict.is_significant())
     }
@@ -250,7 +251,7 @@ fn pairs_of_row(
     sides: &[AgreementSide<'_>; 2],
     rows: [&ResultRow; 2],
     contenders: &[(usize, usize)],
-) -> Vec<Pair> {
+) -> Vec<ContenderPair> {
     let mut pairs = Vec::new();
     for (at, one) in contenders.iter().enumerate() {
         for other in &contenders[at + 1..] {
@@ -258,7 +259,7 @@ fn pairs_of_row(
             let second = sides[1].beside(rows[1], one.1, other.1);
             if let Some((first, second)) = first.zip(second) {
                 let names = &sides[0].campaign.analysis.contenders;
-                pairs.push(Pair {
+                pairs.push(ContenderPair {
                     contenders: [one.0, other.0].map(|index| names[index].clone()),
                     sides: [first, second],
                 });
@@ -269,7 +270,7 @@ fn pairs_of_row(
 }
 
 impl PairAgreement {
-    fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Self {
+    fn of<'a>(pairs: impl IntoIterator<Item = &'a ContenderPair>) -> Self {
         let mut counts = Self::default();
         let (mut concordance, mut ratios) = (KendallCounts::default(), Vec::new());
         for pair in pairs {
@@ -309,12 +310,12 @@ impl Quartiles {
 }
 
 fn disagreements(
-    judged: &[(&ResultRow, Option<WorkloadCategory>, Vec<Pair>)],
+    judged: &[(&ResultRow, Option<WorkloadCategory>, Vec<ContenderPair>)],
     sides: [AnalysedCampaign<'_>; 2],
 ) -> Vec<Disagreement> {
     let mut found = Vec::new();
     for (row, _, pairs) in judged {
-        let turned = |pair: &&Pair| pair.is_different_in_both() && !pair.is_in_one_order();
+        let turned = |pair: &&ContenderPair| pair.is_different_in_both() && !pair.is_in_one_order();
         for pair in pairs.iter().filter(turned) {
             let [one, other] = &pair.contenders;
             let is_straight = pair.sides[1].ratio > 1.0;

@@ -9,11 +9,12 @@ use crate::{Analysis, ResultRow};
 
 /// Minimum ratio of two values that count as different.
 const MIN_CAUSE_RATIO: f64 = 1.5;
-/// Less than this many bytes are one request or a few, and say nothing.
+/// Number of bytes above which a difference can be a cause. Fewer bytes are only one or a few
+/// requests.
 const FEW_BYTES: f64 = 65_536.0;
-/// Above this share of one processor, in percent, a phase is the processor's.
+/// Processor time above which a phase is processor-bound, in percent of one processor.
 const PROCESSOR: f64 = 80.0;
-/// Below it, it waits.
+/// Processor time below which a phase mostly waits, in percent of one processor.
 const WAITS: f64 = 50.0;
 
 /// A difference between two campaigns.
@@ -27,7 +28,7 @@ pub enum DisagreementCause {
         /// Number of flushes in each.
         times: [f64; 2],
     },
-    /// A contender moves much more in one of them.
+    /// A contender moves many more bytes in one of them.
     Moved {
         /// Name of the contender.
         contender: String,
@@ -96,7 +97,7 @@ fn is_unlike([first, second]: [f64; 2]) -> bool {
     most > FEW_BYTES && most > MIN_CAUSE_RATIO * least
 }
 
-/// The median of a metric of a row's phase, for a contender of a campaign.
+/// Returns the median of a metric for a contender of a campaign, in the phase of a row.
 fn median_of(analysis: &Analysis, row: &ResultRow, contender: &str, metric: Metric) -> Option<f64> {
     let is_same = |other: &&ResultRow| {
         (&other.suite, &other.test, &other.phase) == (&row.suite, &row.test, &row.phase)

@@ -5,8 +5,8 @@ use model::{CampaignResults, Clock, ExcludedPhase, Nanos};
 use super::*;
 use crate::{Analysis, analyse_with_margin, fixture};
 
-/// The walls of `write` of the three contenders, in milliseconds, over three rounds that hardly differ; `read` takes a
-/// second everywhere.
+/// Creates a campaign from the elapsed times of `write` of the three contenders, in milliseconds,
+/// over three rounds with little noise. `read` takes a second for each contender.
 fn campaign(clock: Clock, walls: [u64; 3]) -> CampaignResults {
     let mut results = fixture::plain();
     results.campaign.clock = clock;
@@ -64,7 +64,7 @@ fn a_campaign_agrees_with_itself_on_another_clock() {
 
 #[test]
 fn a_pair_in_the_other_order_is_counted_and_named_the_farthest_first() {
-    // fast < middle < slow in real time; in virtual time slow is ahead of both.
+    // In real time, fast < middle < slow; in virtual time, `slow` is ahead of both.
     let found = held(
         &campaign(Clock::Virtual, [1_000, 1_500, 500]),
         &campaign(Clock::Real, [1_000, 2_000, 4_000]),

@@ -8,11 +8,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VersionState {
-    /// It was not run.
+    /// The version did not run.
     NotRun,
-    /// It is not worse than the first.
+    /// The version is not worse than the first.
     NotWorse,
-    /// It is worse.
+    /// The version is worse than the first.
     Worse,
     /// It was run without a usable result: it does not start, or fails.
     Skipped,
@@ -51,7 +51,7 @@ impl Bisection {
         [good.unwrap_or(0), bad.unwrap_or(self.seen.len() - 1)]
     }
 
-    /// The version to be run next: of those that can be, the one nearest to the middle.
+    /// Returns the version to run next: the runnable version nearest to the middle.
     pub fn next(&self) -> Option<usize> {
         let [good, bad] = self.bounds();
         let open = (good + 1..bad).filter(|at| self.seen[*at] == VersionState::NotRun);

@@ -18,12 +18,12 @@ use crate::inference::{BlockDesign, PairedResult};
 use crate::results::paired::{RowPair, caches, is_sound, logs};
 use crate::{IncomparableTest, MetricResult, ResultRow};
 
-/// A host of a comparison.
+/// A host that is a block of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostBlock {
     /// Its name.
     pub name: String,
-    /// The numbers of the campaigns that ran there.
+    /// The numbers of the campaigns that ran on the host.
     pub campaigns: Vec<i64>,
     /// Maximum number of rounds with both contenders, over all results.
     pub rounds: u32,
@@ -31,13 +31,14 @@ pub struct HostBlock {
     pub differs: Vec<(String, String)>,
 }
 
-/// Compares two contenders, by their names, over the hosts on which these campaigns ran.
+/// Compares two contenders, by their names, over the hosts that ran these campaigns.
 ///
 /// # Errors
-/// When campaigns are in different clocks or backends, no campaign has a contender, or no host has run both.
+/// Returns an error if campaigns differ in clock or backend, if no campaign has a contender, or if
+/// no host ran both contenders.
 ///
 /// # Panics
-/// When there is no campaign.
+/// Panics if there is no campaign.
 pub fn compare_over_hosts(
     campaigns: &[AnalysedCampaign<'_>],
     before: &str,
@@ -102,7 +103,7 @@ pub fn compare_over_hosts(
     })
 }
 
-/// Campaigns by the host that they ran on.
+/// Campaigns by the host that ran them.
 type ByHost<'c, 'a> = Vec<(String, Vec<&'c AnalysedCampaign<'a>>)>;
 
 fn by_host<'c, 'a>(campaigns: &'c [AnalysedCampaign<'a>]) -> ByHost<'c, 'a> {
@@ -145,13 +146,13 @@ struct Both<'n> {
 }
 
 /// Key of a row of the first campaign.
-type Key<'a> = (&'a str, &'a str, &'a str, model::Metric);
+type HostKey<'a> = (&'a str, &'a str, &'a str, model::Metric);
 
 /// Data of a row: both sides in some campaign, and the log costs of each round that has both, with
 /// its host.
 struct OfRow<'a> {
     sides: RowPair<'a>,
-    /// The place of its test.
+    /// Index of the test of the row.
     test: usize,
     costs: Vec<(usize, f64, f64)>,
 }
@@ -163,7 +164,7 @@ impl Both<'_> {
         first: AnalysedCampaign<'a>,
         campaign: &AnalysedCampaign<'a>,
         wanted: &CompareFilter,
-        values: &mut BTreeMap<Key<'a>, OfRow<'a>>,
+        values: &mut BTreeMap<HostKey<'a>, OfRow<'a>>,
         not_the_same: &mut Vec<IncomparableTest>,
     ) {
         let rows = common_rows(first, *campaign, wanted, not_the_same);
@@ -207,7 +208,8 @@ fn test_of(rows: &[(&ResultRow, &ResultRow)], number: usize) -> usize {
 }
 
 impl<'a> OfRow<'a> {
-    /// The means of the hosts.
+    /// Returns the mean of each host before and after, and raises `rounds` to the number of values
+    /// of each host.
     fn beside(self, row: usize, rounds: &mut [u32]) -> (RowPair<'a>, PairedResult) {
         let mut beside = PairedResult {
             row,
@@ -278,7 +280,7 @@ mod tests {
         changes.any(|change| change.compared.verdict.is_significant())
     }
 
-    /// Whether a host takes three times as long, or as long as the others, changes no comparison.
+    /// A host that takes three times as long changes no comparison.
     #[test]
     fn a_host_three_times_slower_changes_no_comparison() {
         let hosts = |slow: f64| {

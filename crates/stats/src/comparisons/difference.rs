@@ -26,15 +26,15 @@ use crate::{
     Analysis, ComparisonVerdict, Margin, MetricResult, ResultRow, RobustEstimate, RoundOutcome,
 };
 
-/// Which results are compared.
+/// Filter for the results to compare.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareFilter {
-    /// Contenders by name; all that both have where empty.
+    /// Contenders by name, or empty for all that both campaigns have.
     pub contenders: Vec<String>,
-    /// Results by pattern; all where empty.
+    /// Results by pattern, or empty for all.
     pub results: Vec<ResultSelector>,
-    /// Whether every metric that has a better and a worse is compared, and not only that by which a
-    /// phase is ranked.
+    /// Whether every metric with a direction is compared, and not only the metric that ranks a
+    /// phase.
     pub every_metric: bool,
     /// Margin of relevance.
     pub margin: Margin,
@@ -64,7 +64,7 @@ impl CompareFilter {
 /// One result before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultChange {
-    /// Name of the contender; of two contenders, that of the second.
+    /// Name of the contender. If two contenders are compared, name of the second.
     pub contender: String,
     /// Name of the suite.
     pub suite: String,
@@ -76,26 +76,27 @@ pub struct ResultChange {
     pub metric: Metric,
     /// Their unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// Direction of better values.
     pub direction: Direction,
     /// Before.
     pub before: RobustEstimate,
     /// After.
     pub after: RobustEstimate,
-    /// The geometric means before and after, over rounds or sessions: what its cost divides.
+    /// The geometric means before and after, over rounds or sessions. The cost ratio is computed
+    /// from these means.
     pub means: [f64; 2],
     /// Cost after, relative to before.
     pub compared: ComparisonResult,
 }
 
 impl ResultChange {
-    /// Whether it is shown to be worse by more than the margin.
+    /// Returns true if the result is worse by more than the margin.
     pub fn is_regression(&self) -> bool {
         matches!(self.compared.verdict, ComparisonVerdict::WorseByAtLeast(_))
     }
 }
 
-/// A phase that was ok in every round before and is not after.
+/// A phase that was ok in every round before, but not after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewFailure {
     /// Name of the contender.
@@ -106,9 +107,9 @@ pub struct NewFailure {
     pub phase: String,
     /// Outcome after.
     pub outcome: RoundOutcome,
-    /// In how many rounds.
+    /// Number of rounds with this outcome.
     pub rounds: u32,
-    /// Of how many.
+    /// Number of planned rounds.
     #[serde(rename = "of")]
     pub planned_rounds: u32,
     /// Reason in one line; empty if unknown.
@@ -117,7 +118,7 @@ pub struct NewFailure {
     pub reason: String,
 }
 
-/// A contender over all its results.
+/// Change of a contender over all its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverallChange {
     /// Name of the contender.
@@ -129,12 +130,12 @@ pub struct OverallChange {
     pub cost: Option<ComparisonResult>,
 }
 
-/// Why results of a test are not compared.
+/// A test whose results are not compared, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncomparableTest {
     /// Name of the test.
     pub test: String,
-    /// Name of the phase.
+    /// The difference between the two phases.
     pub phase: String,
     /// What differs.
     #[serde(rename = "why")]
@@ -144,7 +145,7 @@ pub struct IncomparableTest {
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CampaignComparison {
-    /// Whether rounds are paired: two contenders of one campaign.
+    /// Whether rounds are paired, because two contenders of one campaign are compared.
     pub paired: bool,
     /// The numbers of the campaigns of each side, if sessions rather than their rounds are
     /// compared.
@@ -153,14 +154,14 @@ pub struct CampaignComparison {
     /// The two contenders, if they are of one campaign or ran on the same hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<[String; 2]>,
-    /// The hosts whose means are compared, of two contenders that ran on each.
+    /// The hosts whose means are compared, if two contenders ran on each host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostBlock>,
     /// Number of disturbed cells and number of all cells, for each side.
     pub disturbed: [[u32; 2]; 2],
     /// Differences in the settings.
     pub settings: Vec<SettingChange>,
-    /// Contenders that only one of the campaigns has.
+    /// Contenders that are in only one of the campaigns.
     pub only_in_one: Vec<String>,
     /// Phases that do not have the same work or were not measured in the same way.
     pub not_the_same: Vec<IncomparableTest>,
@@ -168,7 +169,7 @@ pub struct CampaignComparison {
     pub changes: Vec<ResultChange>,
     /// Tests that fail after and did not before.
     pub new_failures: Vec<NewFailure>,
-    /// Each contender over all its results.
+    /// Tests that failed only after.
     pub overall: Vec<OverallChange>,
     /// Margin of relevance: a regression costs more than this share more.
     pub margin: Margin,
@@ -178,7 +179,7 @@ pub struct CampaignComparison {
 }
 
 impl CampaignComparison {
-    /// Contenders that are shown to be worse over all their results by more than the margin.
+    /// Returns the contenders that are worse over all their results by more than the margin.
     pub fn worse_overall(&self) -> impl Iterator<Item = (&OverallChange, f64)> {
         self.overall
             .iter()
@@ -188,7 +189,7 @@ impl CampaignComparison {
             })
     }
 
-    /// Results that are shown to be worse by more than the margin.
+    /// Returns the results that are worse by more than the margin.
     pub fn regressions(&self) -> impl Iterator<Item = &ResultChange> {
         self.changes.iter().filter(|change| change.is_regression())
     }
@@ -226,7 +227,7 @@ impl<'a> AnalysedCampaign<'a> {
             .ok_or_else(|| IncomparableCampaigns::NoContender(name.to_owned()))
     }
 
-    /// The phase that a row is of.
+    /// Returns the phase of a row.
     pub(super) fn phase(&self, row: &ResultRow) -> Option<&'a Phase> {
         let suites = self.results.campaign.suites.iter();
         let mut tests = suites.flat_map(|suite| &suite.tests);
@@ -234,7 +235,7 @@ impl<'a> AnalysedCampaign<'a> {
         test.phases.iter().find(|phase| phase.name == row.phase)
     }
 
-    /// Tests and phases by the names of suite, test and phase.
+    /// Returns tests and phases by the names of suite, test and phase.
     fn phases(&self) -> BTreeMap<(&'a str, &'a str, &'a str), (&'a Test, &'a Phase)> {
         let suites = self.results.campaign.suites.iter();
         let tests = suites.flat_map(|suite| &suite.tests);
@@ -261,13 +262,14 @@ pub fn compare_campaigns(
     compare_sessions(&[before], &[after], wanted)
 }
 
-/// Compares two campaigns, each the first of several sessions of the same thing: by how much sessions differ is then known.
+/// Compares two campaigns, each the first of several sessions of the same campaign. The sessions
+/// show how much campaigns vary.
 ///
 /// # Errors
-/// As of [`compare_campaigns`].
+/// Returns an error if [`compare_campaigns`] returns one.
 ///
 /// # Panics
-/// When there is no campaign on a side.
+/// Panics if there is no campaign on a side.
 pub fn compare_sessions(
     before_all: &[AnalysedCampaign<'_>],
     after_all: &[AnalysedCampaign<'_>],
@@ -498,7 +500,7 @@ fn is_of(named: &IncomparableTest, row: &ResultRow) -> bool {
     named.test == row.test && named.phase == row.phase
 }
 
-/// Why two phases are not the same work.
+/// Returns the reason if two phases have different work.
 fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
     if before.op != after.op {
         Some("its work differs: another size, or another operation")
@@ -600,7 +602,7 @@ pub(super) fn result_changes(
     changes.collect()
 }
 
-/// The geometric mean of values, from the logarithms of their costs.
+/// Returns the geometric mean of values, from the logarithms of their costs.
 fn mean(logs: &[Option<f64>], direction: Direction) -> f64 {
     let logs: Vec<f64> = logs.iter().flatten().copied().collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;

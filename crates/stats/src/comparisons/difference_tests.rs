@@ -1,4 +1,4 @@
-//! Campaigns side by side: regressions, false alarms, refusals, failures.
+//! Tests comparisons of campaigns: regressions, false alarms, refusals and failures.
 
 use model::{
     AccessPattern, BackendKind, Bytes, CacheState, CampaignResults, DriverKind, Io, Nanos, Op,
@@ -8,7 +8,8 @@ use model::{
 use super::*;
 use crate::{analyse, fixture};
 
-/// Contenders with the milliseconds that a write of 100 MB takes them; rounds vary by up to ±1 %.
+/// Creates a campaign from contenders and the milliseconds of a write of 100 MB. Rounds vary by up
+/// to ±1 %.
 fn campaign(costs: &[(&str, u64)], rounds: u32, seed: u64) -> CampaignResults {
     let mut io = Io::new("data", AccessPattern::Write, Bytes::kib(64));
     io.size = Some(Bytes(100_000_000));
@@ -93,7 +94,7 @@ fn a_rerun_shows_false_changes_no_more_often_than_stated() {
         };
         with_false_change += usize::from(found.changes.iter().any(is_different));
     }
-    // 5 % is the limit; at that rate, more than 20 of 200 have a chance below 0.1 %.
+    // The limit is 5 %; at that rate, more than 20 of 200 have a probability below 0.1 %.
     assert!(with_false_change <= 20, "{with_false_change}");
 }
 
@@ -275,8 +276,8 @@ fn of_sessions(before: &[CampaignResults], after: &[CampaignResults]) -> Campaig
     compare_sessions(&old, &new, &CompareFilter::default()).unwrap()
 }
 
-/// One campaign against another calls many a value changed that is not; with three sessions on each side at most one pair of
-/// twenty does, and twice the time is found.
+/// A comparison of single campaigns reports many values as changed that are equal. With three
+/// sessions on each side at most one pair in twenty does, and twice the time is found.
 #[test]
 fn random_variation_of_sessions_is_not_a_regression() {
     let (mut by_rounds, mut by_sessions, mut found) = (0, 0, 0);

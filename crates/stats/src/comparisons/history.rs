@@ -21,7 +21,7 @@ pub struct HistoryPoint {
     pub campaign: i64,
     /// Its name.
     pub name: String,
-    /// When it was begun, nanoseconds since 1970.
+    /// Start of the campaign, in nanoseconds since 1970.
     pub started: Nanos,
     /// Version of fsarena.
     pub program: String,
@@ -29,7 +29,7 @@ pub struct HistoryPoint {
     pub kernel: String,
     /// Estimate over the rounds, or `None` if no round gave a value or if a round failed.
     pub estimate: Option<RobustEstimate>,
-    /// The words for rounds without a value: `failed`.
+    /// Names of the outcomes of rounds without a value, such as `failed`.
     #[serde(rename = "words")]
     pub outcomes: Vec<String>,
 }
@@ -37,13 +37,13 @@ pub struct HistoryPoint {
 /// A change of level between two campaigns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelChange {
-    /// Place of the first point after it, in [`Series::points`].
+    /// Index of the first point after the change, in [`Series::points`].
     pub at: usize,
     /// Probability that chance alone causes a difference of this size.
     pub p: f64,
-    /// The median of the campaigns before, back to the last change.
+    /// The median of the campaigns before the change, back to the previous change.
     pub before: f64,
-    /// The median of the campaigns after, up to the next change.
+    /// The median of the campaigns after the change, up to the next change.
     pub after: f64,
     /// Whether the change is for the worse, or `None` if the metric has no direction.
     pub worse: Option<bool>,
@@ -62,13 +62,14 @@ pub struct Series {
     pub metric: Metric,
     /// Their unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// Direction of better values.
     pub direction: Direction,
     /// A point for each campaign, the oldest first.
     pub points: Vec<HistoryPoint>,
-    /// Where the level changed.
+    /// Changes of level.
     pub changes: Vec<LevelChange>,
-    /// The standard deviation of campaigns around their level, as a share; absent with fewer than three.
+    /// The standard deviation of campaigns around their level, as a share, or `None` with fewer
+    /// than three campaigns.
     #[serde(default)]
     #[serde(rename = "between")]
     pub between_campaign_sd: Option<f64>,
@@ -87,18 +88,18 @@ pub struct ExcludedCampaign {
     pub reason: String,
 }
 
-/// One result, or several, over many campaigns.
+/// The history of one or several results over many campaigns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// A series for each result and contender.
     pub series: Vec<Series>,
-    /// Campaigns that have such a result and are not comparable, the oldest first.
+    /// Campaigns that have such a result but are not comparable, the oldest first.
     #[serde(rename = "left_out")]
     pub excluded: Vec<ExcludedCampaign>,
 }
 
 /// Properties that all points of a series share.
-struct Reference {
+struct HistoryReference {
     suite: String,
     test: String,
     phase: Phase,
@@ -106,12 +107,12 @@ struct Reference {
     conditions: [String; 4],
 }
 
-/// Collects a history campaign by campaign, so that only one has to be in memory.
+/// Collects a history one campaign at a time, so that only one must be in memory.
 pub struct HistoryBuilder<'a> {
     result: &'a ResultSelector,
     contenders: &'a [String],
-    references: Vec<Reference>,
-    /// Each contender as the latest campaign has it.
+    references: Vec<HistoryReference>,
+    /// Each contender with its settings in the latest campaign that has it.
     seen: BTreeMap<String, Contender>,
     history: History,
 }
@@ -157,7 +158,7 @@ impl HistoryBuilder<'_> {
         }
     }
 
-    /// The history, with its changes.
+    /// Returns the history with its changes of level.
     pub fn finish(mut self) -> History {
         self.history.excluded.reverse();
         for series in &mut self.history.series {
@@ -182,7 +183,7 @@ impl HistoryBuilder<'_> {
             .iter()
             .find(|r| r.suite == row.suite && r.test == row.test && r.is_of(row));
         let Some(reference) = known else {
-            self.references.push(Reference {
+            self.references.push(HistoryReference {
                 suite: row.suite.clone(),
                 test: row.test.clone(),
                 phase: phase.clone(),
@@ -271,12 +272,12 @@ impl HistoryBuilder<'_> {
     }
 }
 
-impl Reference {
+impl HistoryReference {
     fn is_of(&self, row: &ResultRow) -> bool {
         self.phase.name == row.phase && self.metric == row.metric
     }
 
-    /// Why a campaign's result is not comparable.
+    /// Returns the reason if a campaign's result is not comparable.
     fn differs(&self, conditions: &[String; 4], phase: &Phase) -> Option<String> {
         let [clock, backend, memory, host] = conditions;
         if *clock != self.conditions[0] {
@@ -297,7 +298,7 @@ impl Reference {
     }
 }
 
-/// The changes of a series, with the levels before and after.
+/// Returns the changes of a series, with the levels before and after.
 fn changes(series: &Series) -> Vec<LevelChange> {
     let points = series.points.iter().enumerate();
     let values: Vec<(usize, f64)> = points
@@ -371,13 +372,13 @@ mod tests {
     use super::*;
     use crate::{analyse, fixture};
 
-    /// A plain campaign in which all writes take this many per cent of their time.
+    /// Creates a plain campaign in which all writes take this percentage of their usual time.
     fn campaign(id: i64, percent: u64) -> CampaignResults {
         let mut results = fixture::plain();
         results.id = id;
         for stored in &mut results.cells {
             let write = &mut stored.result.as_mut().unwrap().phases[0];
-            // A little noise, so that no two are the same.
+            // Small differences, so that no two values are equal.
             write.elapsed = Nanos(write.elapsed.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
         }
         results

@@ -1,4 +1,4 @@
-//! Several campaigns side by side: comparisons and histories.
+//! Comparisons and histories of several campaigns.
 
 pub(crate) mod agreement;
 pub(crate) mod agreement_causes;

@@ -47,7 +47,7 @@ impl RegressionCriterion {
         }
     }
 
-    /// This result among those of a comparison.
+    /// Returns the change of this result in a comparison.
     pub fn change<'a>(&self, found: &'a CampaignComparison) -> Option<&'a ResultChange> {
         let mut changes = found.changes.iter();
         changes.find(|change| Self::of_change(change) == *self)
@@ -70,7 +70,7 @@ impl RegressionCriterion {
     }
 }
 
-/// A version of the list.
+/// A version in the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestedVersion {
     /// Name of the version.
@@ -79,7 +79,7 @@ pub struct TestedVersion {
     pub campaign: Option<i64>,
     /// Verdict on the version by the target result.
     pub seen: VersionState,
-    /// Why it was skipped, in one line.
+    /// One-line reason why the version was skipped.
     #[serde(rename = "why")]
     pub skip_reason: Option<String>,
     /// Comparison with the first version. `None` for the first version and for versions that were
@@ -87,7 +87,7 @@ pub struct TestedVersion {
     pub beside_first: Option<CampaignComparison>,
 }
 
-/// A result that is worse in the last version and was not looked for.
+/// A result that is worse in the last version and was not the target of the search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OtherRegression {
     /// The result.
@@ -117,17 +117,18 @@ pub struct RegressionSearch {
     pub version_bounds: [usize; 2],
     /// Differences between these two.
     pub step: CampaignComparison,
-    /// Where the difference of the result comes from.
+    /// Explanation of the difference of the result.
     pub explanation: Option<Explanation>,
     /// Other results that are worse in the last version, the worst first.
     #[serde(rename = "others")]
     pub other_regressions: Vec<OtherRegression>,
-    /// A version that was run and in which the result is better than in the first by more than the margin.
+    /// A version that ran and in which the result is better than in the first by more than the
+    /// margin.
     pub better: Option<usize>,
 }
 
 impl RegressionSearch {
-    /// Puts together what was found between two versions of the list, in numbers.
+    /// Combines the findings between two versions of the list, given by index.
     pub fn new(
         versions: Vec<TestedVersion>,
         target: Option<RegressionCriterion>,
@@ -166,7 +167,7 @@ impl RegressionSearch {
     }
 }
 
-/// Where other results became worse, by the versions that were run.
+/// Returns the versions in which other results became worse, using only versions that ran.
 fn others(
     versions: &[TestedVersion],
     last: &CampaignComparison,
@@ -201,9 +202,11 @@ fn others(
     others
 }
 
-/// Where the difference of a result between two versions comes from: in virtual time, where the phase is timed. Each is a
-/// campaign with the name of its contender; `names` are those of the versions. Without profiles of the processor it is
-/// what the disks say.
+/// Explains the difference of a result between two versions. Returns `None` if the target is a
+/// failing phase, or if a campaign did not run in virtual time.
+///
+/// Each side is a campaign with the name of its contender; `names` are the names of the versions.
+/// Without processor profiles the explanation uses only the disk's times and counts.
 pub fn explain_step(
     target: &RegressionCriterion,
     sides: [(AnalysedCampaign<'_>, &str); 2],
@@ -235,7 +238,7 @@ pub fn is_cpu_bound(explanation: &Explanation) -> bool {
     2 * more(explanation.processor) > more(explanation.elapsed)
 }
 
-/// The cell of a result in the first round.
+/// Returns the cell of a result in the first round.
 pub fn first_cell<'a>(
     results: &'a CampaignResults,
     contender: &str,

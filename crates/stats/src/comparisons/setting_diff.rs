@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 /// Why two campaigns cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IncomparableCampaigns {
-    /// Their times are in different clocks.
+    /// The times are in different clocks.
     Clocks(String, String),
-    /// Their contenders live in different kinds of places.
+    /// The contenders use different backends.
     Backends(String, String),
     /// No contender has this name.
     NoContender(String),
-    /// They have no result in common.
+    /// The campaigns have no result in common.
     NoCommonResults,
-    /// No host has run both contenders.
+    /// No host ran both contenders.
     NoHostRanBoth(String, String),
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for IncomparableCampaigns {
 
 impl std::error::Error for IncomparableCampaigns {}
 
-/// Something that is not the same before and after.
+/// A setting that differs between two campaigns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// Name of the setting: `kernel`, `mount options of ext4`.
@@ -55,10 +55,10 @@ pub struct SettingChange {
     pub after: String,
 }
 
-/// Pairs of a word and its value.
+/// Pairs of a setting name and its value.
 type Facts = Vec<(String, String)>;
 
-/// Refuses what is never compared: different clocks, different backends.
+/// Returns an error if the clocks or the backends differ.
 pub(crate) fn check_comparable(
     before: &CampaignResults,
     after: &CampaignResults,
@@ -77,12 +77,12 @@ pub(crate) fn check_comparable(
     Ok(())
 }
 
-/// The clock that a campaign's times are in.
+/// Returns the name of a campaign's clock.
 pub(crate) fn clock(results: &CampaignResults) -> String {
     results.campaign.clock.name().to_owned()
 }
 
-/// The host that a campaign ran on.
+/// Returns the host that ran a campaign.
 pub(crate) fn host(results: &CampaignResults) -> String {
     let host = results.campaign.host.clone();
     host.unwrap_or_else(|| "this machine".to_owned())
@@ -139,7 +139,7 @@ pub fn differ_only_by_seed(one: &CampaignResults, other: &CampaignResults) -> bo
             .iter()
             .all(|setting| match setting.setting.as_str() {
                 "seed" => true,
-                // Rounds that were added as results wanted it.
+                // A budget or a stopping rule adds rounds depending on the results.
                 "rounds" => a.budget.is_some() || a.stopping_rule.is_some(),
                 _ => false,
             })

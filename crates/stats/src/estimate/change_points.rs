@@ -21,23 +21,23 @@ use crate::estimate::ranks::doubled_ranks;
 
 /// Maximum probability of reporting a change that does not exist.
 pub const ALPHA: f64 = 0.05;
-/// Values up to which all orders are tried: 40 320 of eight.
+/// Maximum number of values for which all orders are tried; eight values have 40 320.
 pub(crate) const EXACT_LENGTH: usize = 8;
-/// Orders that are drawn beyond.
+/// Number of random orders for longer series.
 const DRAWS: u32 = 9_999;
-/// From which they are drawn.
+/// Seed of the random orders.
 const SEED: u64 = 0x6368_616e_6765_7321;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
-    /// The place of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
     /// Probability that chance alone causes a difference of this size.
     pub p: f64,
 }
 
-/// The changes of a series, from the first.
+/// Returns the changes of a series in order.
 pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
     let mut found = Vec::new();
     search(values, 0, &mut found);
@@ -66,7 +66,7 @@ fn largest(ranks: &[u64]) -> Option<(usize, f64)> {
     let mut best: Option<(usize, f64)> = None;
     for (index, rank) in ranks.iter().enumerate().take(ranks.len().saturating_sub(1)) {
         let at = index as i64 + 1;
-        // Ranks are doubled, and so is their mean: n + 1.
+        // Ranks are doubled, so their mean is n + 1.
         sum += *rank as i64 - (count + 1);
         let statistic = (sum * sum) as f64 / (at * (count - at)) as f64;
         if statistic > best.map_or(0.0, |(_, s)| s) {
@@ -130,7 +130,8 @@ mod tests {
     fn a_step_of_eight_values_by_hand() {
         let values = [1.0, 2.0, 3.0, 4.0, 11.0, 12.0, 13.0, 14.0];
         let found = change_points(&values);
-        // Only the orders in which four and four do not mingle reach it: 2 · 4! · 4! of 8!.
+        // Only the orders that keep the two groups of four apart reach the statistic: 2 · 4! · 4!
+        // of 8!.
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].at, 4);
         assert!(
@@ -176,7 +177,7 @@ mod tests {
                     !change_points(&values).is_empty()
                 })
                 .count();
-            // At a rate of 5 %, more than 20 of 200 have a chance below 0.1 %.
+            // At a rate of 5 %, more than 20 of 200 have a probability below 0.1 %.
             assert!(
                 with_change <= 20,
                 "{with_change} of 200 with {length} values"

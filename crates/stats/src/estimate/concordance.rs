@@ -1,14 +1,14 @@
-//! Rank correlation of two series: Kendall's tau-b (M. G. Kendall, Biometrika 33, 1945), from pairs that are counted one
-//! by one, so that pairs of many small series can be counted together.
+//! Rank correlation of two series: Kendall's tau-b (M. G. Kendall, Biometrika 33, 1945). Pairs are
+//! counted individually, so that pairs of many small series can be added.
 
 use std::cmp::Ordering;
 
-/// Pairs, by how their order goes in two series.
+/// Counts of pairs by their order in two series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KendallCounts {
-    /// In the same order in both.
+    /// Pairs in the same order in both series.
     pub concordant: u64,
-    /// In opposite orders.
+    /// Pairs in opposite orders.
     pub discordant: u64,
     /// Equal in the first series only.
     tied_in_first: u64,
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(of(&rising, &[4.0, 3.0, 2.0, 1.0]).tau_b(), Some(-1.0));
         // 1 of 6 pairs is reversed.
         assert_eq!(of(&rising, &[1.0, 3.0, 2.0, 4.0]).tau_b(), Some(4.0 / 6.0));
-        // One pair is equal in the second: 5 / √(6 · 5).
+        // One pair is tied in the second series: 5 / √(6 · 5).
         let tied = of(&rising, &[1.0, 2.0, 2.0, 3.0]).tau_b().unwrap();
         assert!((tied - 5.0 / 30.0f64.sqrt()).abs() < 1e-12, "{tied}");
         assert_eq!(of(&rising, &[7.0; 4]).tau_b(), None);

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The confidence that is aimed at.
+/// Desired confidence of an interval.
 pub const WANTED_CONFIDENCE: f64 = 0.95;
 
 /// An interval for the median of a result.
@@ -61,7 +61,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The largest rank r whose interval reaches the wanted confidence, else 1; with its confidence.
+/// Returns the largest rank r whose interval reaches the desired confidence, else 1, with the
+/// confidence.
 fn narrowest(count: usize) -> (usize, f64) {
     let mut best = (1, 0.0);
     let mut below = 0.0;
@@ -84,9 +85,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Coverage by trying: each value falls below or above the median with the same chance, so every
-    /// pattern of below and above is equally likely; the interval covers when ranks r and n+1−r differ
-    /// in side.
+    /// Computes the coverage by enumeration. Each value falls below or above the median with the
+    /// same chance, so every pattern of below and above is equally likely. The interval covers the
+    /// median if ranks r and n+1−r are on different sides.
     fn coverage_by_enumeration(count: usize, rank: usize) -> f64 {
         let covering = (0u32..1 << count)
             .filter(|pattern| {
@@ -132,7 +133,7 @@ mod tests {
     fn a_great_many_rounds_neither_overflow_nor_vanish() {
         let (rank, confidence) = narrowest(20_000);
         assert!((WANTED_CONFIDENCE..0.96).contains(&confidence));
-        // n/2 − 1.96·√n/2 by the normal approximation.
+        // Normal approximation: n/2 − 1.96·√n/2.
         assert!((rank as f64 - (10_000.0 - 138.6)).abs() < 3.0, "{rank}");
     }
 

@@ -1,21 +1,22 @@
 //! Trends: Kendall's test of values against their order, exact with ties.
 //!
-//! The statistic is the number of pairs that rise less the number that fall. Under the null hypothesis
-//! every order of the values is equally likely; the number of falling pairs of an arrangement of a
-//! multiset is then distributed as the coefficients of the Gaussian multinomial
-//! [n]! / ([m₁]! [m₂]! …), mᵢ being how often each value comes (P. A. MacMahon, 1916). That is exact up to
-//! [`EXACT_VALUES`] values; beyond, orders are drawn from a fixed seed and counted with one added to both
-//! sides.
+//! The statistic is the number of rising pairs minus the number of falling pairs. Under the null
+//! hypothesis every order of the values is equally likely. The values are arrangements of a
+//! multiset, and mᵢ is the count of each value. The number of falling pairs is distributed as the
+//! coefficients of the Gaussian multinomial [n]! / ([m₁]! [m₂]! …) (P. A. MacMahon, 1916).
+//!
+//! The p value is exact up to [`EXACT_VALUES`] values. For more values, orders are drawn from a
+//! fixed seed, and one is added to both counts.
 
 use model::SeededRng;
 
 use crate::estimate::interval::median;
 
-/// Values up to which the distribution is computed whole.
+/// Maximum number of values for which the exact distribution is computed.
 const EXACT_VALUES: usize = 60;
-/// Orders that are drawn beyond.
+/// Number of random orders for more values.
 const DRAWS: u64 = 9_999;
-/// From which they are drawn.
+/// Seed of the random orders.
 const SEED: u64 = 0x0066_7361_7265_6e61;
 
 /// Returns the two-sided p value of a trend; 1 if all values are tied.
@@ -39,8 +40,8 @@ pub(crate) fn p_value(values: &[f64]) -> f64 {
     (beyond.count() as f64 + 1.0) / (DRAWS as f64 + 1.0)
 }
 
-/// The median of the slopes between any two values (H. Theil 1950, P. K. Sen 1968), by their distance in
-/// the order.
+/// Returns the median slope between any two values, per position in the order (H. Theil 1950, P. K.
+/// Sen 1968).
 pub(crate) fn slope(values: &[f64]) -> Option<f64> {
     let rise = |(i, j): (usize, usize)| (values[j] - values[i]) / (j - i) as f64;
     let pairs = (0..values.len()).flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)));
@@ -82,7 +83,8 @@ fn falling(values: &[f64]) -> u64 {
     sort(&mut values.to_vec(), &mut Vec::with_capacity(values.len()))
 }
 
-/// The chance of each number of falling pairs among all arrangements of ties of these sizes.
+/// Returns the probability of each number of falling pairs among all arrangements with ties of
+/// these sizes.
 fn falling_pairs(sizes: &[usize]) -> Vec<f64> {
     let mut chances = vec![1.0];
     let mut placed = 0;
@@ -142,7 +144,7 @@ mod tests {
         sum
     }
 
-    /// Every order of the values, equal ones distinguished by their place.
+    /// Visits every order of the values; equal values are distinguished by their index.
     fn orders(values: &mut Vec<f64>, from: usize, visit: &mut impl FnMut(&[f64])) {
         if from == values.len() {
             return visit(values);
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn known_values() {
-        // All rising: 2 of n! orders.
+        // All pairs rise in 2 of n! orders.
         assert!((p_value(&[1.0, 2.0, 3.0, 4.0, 5.0]) - 2.0 / 120.0).abs() < 1e-12);
         // At most one of fifteen pairs falls in 1 + 5 of 720 orders.
         let one_swap = [2.0, 1.0, 3.0, 4.0, 5.0, 6.0];

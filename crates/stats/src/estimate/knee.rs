@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The share of the maximum at which more concurrency is no longer worth much.
+/// Share of the maximum throughput that is good enough: higher concurrency gains little.
 pub const ENOUGH: f64 = 0.9;
 
 /// The knee of a curve.
@@ -20,14 +20,14 @@ pub struct Knee {
     /// The largest throughput.
     #[serde(rename = "most")]
     pub max_throughput: f64,
-    /// The concurrency that gives it; the smallest of several.
+    /// The smallest concurrency with the largest throughput.
     #[serde(rename = "most_at")]
     pub concurrency_at_max: u64,
-    /// N*: where the bounds cross.
+    /// N*: the concurrency at which the bounds cross.
     pub crossing: f64,
-    /// The smallest concurrency that gives [`ENOUGH`] of the maximum.
+    /// The smallest concurrency that reaches [`ENOUGH`] of the maximum.
     pub enough_at: u64,
-    /// Whether the curve still rises at its end, so that the maximum may lie beyond it.
+    /// Whether the curve still rises at its end, so that the maximum may be beyond its last point.
     pub still_rising: bool,
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     const THREADS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
-    /// A curve along its bounds: linear up to the capacity, flat beyond.
+    /// Returns a curve along its bounds: linear up to the capacity, then flat.
     fn bounded(one: f64, capacity: f64) -> Vec<(u64, f64)> {
         let at = |n: u64| (n, (n as f64 * one).min(capacity));
         THREADS.map(at).to_vec()
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_closed_queue_of_two_equal_stations_by_hand() {
-        // Balanced, two stations of 1 s each: X(N) = N / (N + 1) by mean value analysis.
+        // Two balanced stations of 1 s each: X(N) = N / (N + 1) by mean value analysis.
         let curve: Vec<(u64, f64)> = THREADS.map(|n| (n, n as f64 / (n as f64 + 1.0))).to_vec();
         let knee = knee(&curve).unwrap();
         // 90 % of 32/33 is below 8/9.

@@ -2,9 +2,9 @@
 
 use crate::estimate::interval::median;
 
-/// Rounds from which on a value can be called an outlier.
+/// Minimum number of rounds for calling a value an outlier.
 pub const OUTLIERS_FROM: usize = 6;
-/// Robust standard deviations beyond which a value is one.
+/// Minimum distance of an outlier from the median, in robust standard deviations.
 pub const OUTLIER_BEYOND: f64 = 5.0;
 /// Minimum distance of an outlier from the median, as a share of the median, even if all other
 /// values are equal.

@@ -1,13 +1,13 @@
 //! Ranks of values; equal values share their mean rank.
 
-/// Twice the rank of each value, from 2: doubled, the mean of any ranks is a whole number.
+/// Returns twice the rank of each value, from 2. Doubled, the mean of any ranks is a whole number.
 pub(crate) fn doubled_ranks(values: &[f64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0; values.len()];
     let mut first = 0;
     for run in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        // Ranks first + 1 … first + length: twice their mean.
+        // The ranks are first + 1 … first + length; this is twice their mean.
         let rank = (2 * first + run.len() + 1) as u64;
         run.iter().for_each(|&index| ranks[index] = rank);
         first += run.len();

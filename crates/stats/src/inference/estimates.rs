@@ -12,7 +12,7 @@ use super::prior::SeriesTable;
 use super::sum::{ChiSquareDraws, SumTerm, WeightedSum, variance};
 use super::{CampaignCosts, LogCosts};
 
-/// The normal quantile that what rows of a cell share is below with a confidence of 90 %.
+/// Normal quantile for an upper limit, at 90 % confidence, of the noise that rows of a cell share.
 const Z_90: f64 = 1.2816;
 
 /// Estimates of all pairs in all rows of a campaign.
@@ -64,7 +64,7 @@ impl PairwiseEstimates {
         self.correlation
     }
 
-    /// The number of the test of each row.
+    /// Returns the number of the test of each row.
     pub fn tests(&self) -> impl Iterator<Item = usize> {
         self.costs.rows.iter().map(|row| row.test)
     }
@@ -106,7 +106,8 @@ impl PairwiseEstimates {
         PairDifferences::new(contenders, rounds.max().unwrap_or(0), estimates.collect())
     }
 
-    /// The distribution of such a sum of one pair.
+    /// Returns the distribution of a weighted sum of rows for one pair. Returns `None` if an
+    /// estimate is missing.
     pub(super) fn sum(
         &self,
         used: &[(usize, f64)],
@@ -142,7 +143,7 @@ fn tests(rows: &[LogCosts]) -> usize {
     tests.len()
 }
 
-/// The differences of all pairs in all rows.
+/// Returns the differences of all pairs in all rows.
 fn differences(
     rows: &[LogCosts],
     replaced: &[Vec<Vec<bool>>],
@@ -186,7 +187,8 @@ fn correlation(
     let (mut products, mut squares, mut others) = (0.0, 0.0, 0.0);
     for of_test in of_tests.values() {
         for (column, (one, other)) in all_pairs(contenders).enumerate() {
-            // One pair at a time: all cells together are more than memory should hold.
+            // Handles one pair at a time, because the cells of all pairs would need too much
+            // memory.
             let mut cells: Vec<CellNoise> = Vec::new();
             for &row in of_test {
                 let place = row * table.columns + column;
@@ -294,8 +296,8 @@ impl PairDifferences {
         self.between(one, self.first?)
     }
 
-    /// The other that a contender is most surely worse than; of several that are sure beyond any doubt, the one it is
-    /// farthest from.
+    /// Returns the contender that `one` is most certainly worse than. Of several equally certain
+    /// ones, returns the one with the largest difference.
     pub fn most_certainly_worse_than(&self, one: usize, margin: Margin) -> Option<usize> {
         let errors = |other: usize| {
             let estimate = self.between(one, other)?;

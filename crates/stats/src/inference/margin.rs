@@ -1,15 +1,17 @@
-//! The margin below which a difference is of no relevance, and the verdicts that it allows.
+//! The margin of relevance and the verdicts that it allows.
 //!
-//! *Better* needs a test against the margin (D. J. McCarthy and G. K. Smyth, Bioinformatics 25, 2009), *equal* the two
-//! one-sided tests of equivalence (D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). What neither shows is open,
-//! and never called a tie.
+//! *Better* needs a test against the margin (D. J. McCarthy and G. K. Smyth, Bioinformatics 25,
+//! 2009). *Equal* needs the two one-sided tests of equivalence (D. J. Schuirmann, J. Pharmacokinet.
+//! Biopharm. 15, 1987). If neither test succeeds, the verdict is open and is never reported as a
+//! tie.
 
 use serde::{Deserialize, Serialize};
 
-/// The most rounds that are said to be needed; what takes more is not promised.
+/// Maximum number of rounds that a report announces as sufficient. For a larger number it promises
+/// nothing.
 pub const MAX_ROUNDS: u32 = 100;
 
-/// The margin of relevance as a share: with 0.05, what costs up to 5 % more is as good.
+/// The margin of relevance as a share: with 0.05, a contender that costs up to 5 % more is as good.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margin(pub f64);
@@ -21,7 +23,7 @@ impl Default for Margin {
 }
 
 impl Margin {
-    /// On the scale of log costs.
+    /// Returns the margin on the scale of log costs.
     pub(super) fn log(self) -> f64 {
         self.0.ln_1p()
     }
@@ -33,15 +35,15 @@ impl Margin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
-    /// It is better, by at least this share, which is more than the margin.
+    /// The contender is better by at least this share, which is more than the margin.
     BetterByAtLeast(f64),
-    /// It is worse, by at least this share.
+    /// The contender is worse by at least this share.
     WorseByAtLeast(f64),
     /// The two are equal within this margin.
     EqualWithin(Margin),
-    /// Every value of one is that of the other.
+    /// Both contenders have equal values in every round.
     Identical,
-    /// None of this is shown.
+    /// No other verdict is shown.
     NotEnoughRounds {
         /// Number of rounds that would suffice if the estimates stayed the same. `None` if it
         /// exceeds [`MAX_ROUNDS`], or if the noise is unknown.
@@ -50,12 +52,12 @@ pub enum ComparisonVerdict {
 }
 
 impl ComparisonVerdict {
-    /// Worse by a difference of log costs.
+    /// Returns the verdict "worse" for a difference of log costs.
     pub(super) fn worse(log: f64) -> Self {
         Self::WorseByAtLeast(log.exp_m1())
     }
 
-    /// Whether one is better.
+    /// Returns true if one of the two is better.
     pub const fn is_significant(&self) -> bool {
         matches!(self, Self::BetterByAtLeast(_) | Self::WorseByAtLeast(_))
     }
@@ -89,10 +91,11 @@ pub(super) fn exact(differences: &[f64], margin: Margin) -> Option<ComparisonVer
     }
 }
 
-/// Rounds after which a difference would be clear of the margin, or well within it, with the noise that it has now:
-/// errors shrink as the square root of the rounds.
+/// Returns the number of rounds after which a difference would be clearly above or below the
+/// margin, if the noise stays the same. Errors shrink with the square root of the rounds.
 ///
-/// `chance_above` is that of an error now, `level` what a claim needs.
+/// `chance_above` returns the probability of a larger error with the present rounds. `level` is the
+/// probability that a claim requires.
 pub(super) fn rounds_needed(
     difference: f64,
     margin: Margin,
@@ -145,13 +148,13 @@ mod tests {
         assert_eq!(of(&[]), None);
     }
 
-    /// 20 % at a standard error of 8 % after three rounds: 13.4 % are left to the margin, which at one in
-    /// forty takes 1.96 standard errors, so 3·(1.96·0.08/0.134)² = 4.1 rounds.
+    /// 20 % at a standard error of 8 % after three rounds: the distance to the margin is 13.4 %.
+    /// One in forty needs 1.96 standard errors, so 3·(1.96·0.08/0.134)² = 4.1 rounds.
     #[test]
     fn rounds_follow_from_the_square_root() {
         let normal = |error: f64| student::survival(error / 0.08, 1e6);
         assert_eq!(rounds_needed(1.2f64.ln(), FIVE, 3, 0.025, normal), Some(5));
-        // Just at the margin no number of rounds would do.
+        // Exactly at the margin, no number of rounds is enough.
         assert_eq!(rounds_needed(1.05f64.ln(), FIVE, 3, 0.025, normal), None);
     }
 }

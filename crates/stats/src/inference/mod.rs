@@ -31,13 +31,15 @@ pub use multiple_comparisons_best::{BestComparison, Contrast, family_level};
 pub use paired::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
 pub use sum::quantiles;
 
-/// The largest share of false marks in a report, and the largest chance that its opening holds a false claim.
+/// Maximum share of false marks in a report, and maximum probability that its opening contains a
+/// false claim.
 pub const FDR_LIMIT: f64 = 0.05;
 
 /// The log costs of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogCosts {
-    /// The number of its test. The rows of one test, contender and round come from one cell, and share its disturbance.
+    /// The number of the test. The rows of one test, contender and round come from one cell and
+    /// share its disturbance.
     pub test: usize,
     /// Logarithm of the cost for each contender and each round, or `None` without a value.
     pub logs: Vec<Vec<Option<f64>>>,
@@ -55,12 +57,12 @@ pub struct CampaignCosts {
     pub exact: bool,
 }
 
-/// Some contenders and some rows of a campaign.
+/// A selection of contenders and rows of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// Whether each contender is selected.
     pub contenders: Vec<bool>,
-    /// Whether each row counts.
+    /// Whether each row is selected.
     pub rows: Vec<bool>,
 }
 

@@ -13,8 +13,8 @@ use super::prior::{Prior, PriorVariance, PriorWeighting, SeriesTable};
 use super::scale::{LogScaleEstimate, from_deviation, is_constant, mean_and_squares};
 use super::student;
 
-/// Values over rounds, at a place of a table, summed up: there are as many series as pairs of contenders, and each may have
-/// a thousand rounds.
+/// Summary of values over rounds, at a position in a table. There are as many series as pairs of
+/// contenders, and each may have a thousand rounds.
 #[derive(Clone, Debug)]
 pub(super) struct PairSeries {
     /// Its row.
@@ -33,7 +33,7 @@ pub(super) struct PairSeries {
 }
 
 impl PairSeries {
-    /// The series of one value for each round.
+    /// Creates the series of one value for each round.
     pub fn from_values(row: usize, column: usize, values: &[f64], replaced: usize) -> Self {
         let (mean, squares) = mean_and_squares(values);
         Self {
@@ -59,7 +59,7 @@ pub struct ModeratedEstimate {
     /// The variance of the mean; 0 if all rounds have the same value, infinite if the noise is
     /// unknown.
     pub variance: f64,
-    /// Degrees of freedom of that variance.
+    /// Degrees of freedom of the variance.
     pub freedom: f64,
     /// Whether every value is 0.
     pub is_nothing: bool,
@@ -104,7 +104,7 @@ impl ModeratedEstimate {
         }
     }
 
-    /// The chance of such a mean, or one farther above, were the truth this value.
+    /// Returns the probability of a mean at least this high if the true value were `value`.
     pub fn p_value(&self, value: f64) -> f64 {
         match self.t_statistic(value) {
             f64::INFINITY => 0.0,
@@ -126,7 +126,8 @@ impl ModeratedEstimate {
         }
     }
 
-    /// The p value of the two tests of equivalence: the chance of a mean so near to 0, were the truth at the margin.
+    /// Returns the p value of the two tests of equivalence: the probability of a mean so near to 0
+    /// if the true value were at the margin.
     pub fn tost_p_value(&self, margin: f64) -> f64 {
         let sides = [*self, self.reversed()];
         let chances = sides.map(|side| side.p_value(-margin));
@@ -178,7 +179,8 @@ fn estimate(
     })
 }
 
-/// The share of the prior that a series has, in quarters, so that few different degrees of freedom occur.
+/// Returns the share of the prior that a series uses. The share is a multiple of a quarter, to
+/// limit the number of different degrees of freedom.
 pub(super) fn prior_weight(
     squares: f64,
     freedom: f64,
@@ -187,7 +189,7 @@ pub(super) fn prior_weight(
 ) -> f64 {
     let freedom = freedom.max(1.0);
     let ratio = squares / freedom / expected.variance;
-    // So little is no wonder anywhere.
+    // Such a small ratio is never conspicuous.
     if ratio < 4.0 {
         return 1.0;
     }

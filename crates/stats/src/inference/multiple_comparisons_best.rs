@@ -24,12 +24,13 @@ pub struct BestComparison {
     pub first: Option<usize>,
     /// Contenders that may be the best, in the campaign's order.
     pub shortlist: Vec<usize>,
-    /// For each contender the log of its cost as a multiple of the first's.
+    /// Log of the cost of each contender as a multiple of the cost of the first.
     pub differences: Vec<Option<f64>>,
     /// Verdict on each contender against the best; for the shortlist, against the first; for the
     /// first, against the next one. `None` if it is not comparable.
     pub verdicts: Vec<Option<ComparisonVerdict>>,
-    /// Whether shares in the verdicts are the differences themselves: one round of values that are free of noise.
+    /// Whether shares in the verdicts are exact differences, because a single round has values that
+    /// are free of noise.
     pub exact: bool,
 }
 
@@ -52,7 +53,7 @@ pub fn family_level(family: usize) -> f64 {
 }
 
 impl PairwiseEstimates {
-    /// Returns the standings of all rows. At most [`FDR_LIMIT`] of the verdicts "worse" is false,
+    /// Returns the comparison of all rows. At most [`FDR_LIMIT`] of the verdicts "worse" is false,
     /// and likewise of the verdicts "equal".
     pub fn rows(&self, margin: Margin) -> Vec<BestComparison> {
         standings(&self.rows, &self.costs, self.costs.contenders, margin)
@@ -103,8 +104,11 @@ impl PairwiseEstimates {
         (0..self.costs.contenders).map(interval).collect()
     }
 
-    /// The standings of uses, each given by the weights of the rows, among all contenders. With all of them together, the
-    /// chance that a shortlist does not hold the best, or a bound or an equality is false, is at most [`FDR_LIMIT`].
+    /// Returns the comparisons of use cases among all contenders. Each use case is given by the
+    /// weights of the rows.
+    ///
+    /// Errors are counted over all use cases together: a shortlist without the best, a false bound
+    /// or a false equality. The probability of an error is at most [`FDR_LIMIT`].
     pub fn uses(&self, weights: &[Vec<f64>], margin: Margin) -> Vec<BestComparison> {
         let everybody = vec![true; self.costs.contenders];
         let question = |weights| Contrast {
@@ -119,7 +123,7 @@ impl PairwiseEstimates {
             .collect()
     }
 
-    /// The standing of one use.
+    /// Returns the comparison for one use case.
     pub fn weighed(&self, asked: Contrast<'_>) -> BestComparison {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
@@ -159,7 +163,7 @@ impl PairwiseEstimates {
 }
 
 impl Contrast<'_> {
-    /// The rows that have a weight, with their shares of all of it.
+    /// Returns the rows that have a weight, with their shares of the total weight.
     fn used(&self) -> Vec<(usize, f64)> {
         let whole: f64 = self.weights.iter().sum();
         let shares = self.weights.iter().map(|weight| weight / whole).enumerate();
@@ -188,7 +192,7 @@ fn standings(
     .collect()
 }
 
-/// The weighted mean of rows in each round that has all of them.
+/// Returns the weighted mean of the rows in each round that has values of all rows.
 fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
     let contenders = rows.first().map_or(0, |(row, _)| row.logs.len());
     let mean = |contender: usize, round: usize| {
@@ -225,7 +229,7 @@ fn certain(
     }
 }
 
-/// The levels at which claims about single pairs are made.
+/// The significance levels of claims about single pairs.
 #[derive(Clone, Copy, Debug)]
 struct SignificanceLevels {
     worse: f64,
@@ -301,7 +305,7 @@ fn worse_in_use(
     if room <= 0.0 || chance(room) > limit {
         return None;
     }
-    // The bound is where the chance comes up to the limit.
+    // At the bound, the probability reaches the limit.
     let reach = match sum.variance > 0.0 {
         true => student::find_root(limit, chance).min(room),
         false => 0.0,
@@ -372,7 +376,7 @@ impl BestComparison {
     }
 }
 
-/// The verdict on the first, from those on all others: on the nearest of them.
+/// Returns the verdict on the first, from the verdict on the contender nearest to it.
 fn first_of(others: &[ComparisonVerdict]) -> Option<ComparisonVerdict> {
     let nearest = others.iter().copied().reduce(|a, b| match (a, b) {
         (ComparisonVerdict::WorseByAtLeast(a), ComparisonVerdict::WorseByAtLeast(b)) => {

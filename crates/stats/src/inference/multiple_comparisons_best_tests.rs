@@ -1,4 +1,4 @@
-//! Standings by hand, and counted over campaigns whose truth is known.
+//! Tests comparisons by hand and over simulated campaigns with known true values.
 
 use super::*;
 use crate::fixture::costs::{DOZEN, NoiseLevel, SimulationSpec, TrueEffect, simulate};
@@ -34,7 +34,7 @@ fn is_worse(verdict: Option<ComparisonVerdict>, share: f64) -> bool {
     matches!(verdict, Some(ComparisonVerdict::WorseByAtLeast(s)) if (s - share).abs() < 1e-9)
 }
 
-/// A few of the campaigns that `make error-rates` counts.
+/// Runs a few of the campaigns that `make error-rates` counts.
 #[test]
 fn error_rates_are_within_their_limits() {
     let edge = SimulationSpec {
@@ -117,7 +117,8 @@ fn without_noise_a_use_is_decided_by_its_weighted_cost() {
         &[&[300.0, 300.0], &[100.0, 100.0]],
     ];
     let standings = uses_of(&costs(rows, true), &[vec![1.0, 1.0], vec![3.0, 1.0]]);
-    // √(3/2.1) in the worse round of the first use, and 2³/3 to the fourth root in the better one of the second.
+    // The bounds are √(3/2.1) in the worse round of the first use case, and the fourth root of 2³/3
+    // in the better round of the second.
     assert!(is_worse(
         standings[0].verdicts[0],
         (3.0f64 / 2.1).sqrt() - 1.0
@@ -185,7 +186,7 @@ fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
             for verdict in standing.verdicts.iter().flatten() {
                 match verdict {
                     ComparisonVerdict::WorseByAtLeast(share) => {
-                        assert!(*share > MARGIN.0 - 1e-6, "{share}")
+                        assert!(*share > MARGIN.0 - 1e-6, "{share}");
                     }
                     ComparisonVerdict::NotEnoughRounds { rounds: Some(n) } => {
                         assert!((4..=MAX_ROUNDS).contains(n), "{n}");
@@ -235,7 +236,8 @@ fn a_selection_is_ranked_by_itself() {
     assert_eq!(standings[1].first, None, "a row that does not count");
 }
 
-/// Without noise an interval goes from the least to the most of the rounds; with noise it holds the estimate.
+/// Without noise, an interval extends from the minimum to the maximum of the rounds. With noise it
+/// contains the estimate.
 #[test]
 fn an_interval_covers_the_cost_relative_to_the_first() {
     let row: &[&[f64]] = &[&[1.0, 1.0, 1.0], &[2.0, 2.2, 2.1]];

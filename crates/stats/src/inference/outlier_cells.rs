@@ -13,15 +13,19 @@ use super::scale::from_mad;
 use super::student::quantile;
 use crate::median;
 
-/// The fewest contenders by which a round's own part can be distinguished from a contender's.
+/// Minimum number of contenders to distinguish the effect of a round from the effect of a
+/// contender.
 const FEWEST_CONTENDERS: usize = 4;
-/// A stall lies beyond what a value reaches with this chance by the square of the rounds, by the t distribution of the
-/// prior, and farther by this factor: the more rounds there are, the less one of them matters, and the more it
-/// would tell of a distribution with a long tail.
+/// Tail probability, divided by the square of the rounds, of the distance beyond which a value is a
+/// stall. The distribution is the t distribution of the prior, and `STALL_MARGIN` increases the
+/// distance.
+///
+/// With more rounds, one stall matters less, and an extreme value more likely indicates a long
+/// tail.
 const STALL_ALPHA: f64 = 0.015;
 const STALL_MARGIN: f64 = 1.15;
 
-/// For each row, contender and round whether the value was replaced.
+/// Whether the value of each row, contender and round was replaced.
 pub(super) type Replaced = Vec<Vec<Vec<bool>>>;
 
 /// Nothing replaced.
@@ -86,7 +90,7 @@ fn replace_above(logs: &mut [Option<f64>], of_rounds: &[f64], reach: f64) -> Vec
     above.into_iter().map(|v| v.0).collect()
 }
 
-/// The values of a contender with their rounds, without what the round has in common.
+/// Returns the values of a contender with their rounds, without the common effect of each round.
 fn without_rounds<'a>(
     logs: &'a [Option<f64>],
     of_rounds: &'a [f64],

@@ -1,8 +1,8 @@
-//! Compares two series: a contender in two campaigns, or two contenders of one.
+//! Compares two series: a contender in two campaigns, or two contenders of one campaign.
 //!
-//! All compared results are one family, like the rows of a report: at most [`FDR_LIMIT`] of the
-//! verdicts "different" is false, and without any difference at most this share of comparisons
-//! contains one.
+//! All compared results are one family, like the rows of a report. At most [`FDR_LIMIT`] of the
+//! verdicts "different" is false. Without any difference, at most this share of comparisons
+//! contains such a verdict.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +22,23 @@ use super::sum::{ChiSquareDraws, SumTerm, WeightedSum};
 pub enum BlockDesign {
     /// Nothing.
     Unpaired,
-    /// They are the same rounds, or have the same seeds.
+    /// Both sides have the same rounds or the same seeds.
     PairedByRound,
     /// Paired rounds whose values are free of noise, as in virtual time: one round is enough.
     Deterministic,
-    /// They are no rounds, but means of sessions ([`super::sessions`]).
+    /// Means of sessions instead of rounds ([`super::sessions`]).
     BySession,
     /// Means of hosts instead of rounds. Each host has both sides and is a block
     /// ([`super::sessions`]).
     ByHost,
 }
 
-/// One result on either side.
+/// A result on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairedResult {
-    /// The number of its row: the same of all contenders.
+    /// The number of the row, which is equal for all contenders.
     pub row: usize,
-    /// The number of its test, as in [`super::LogCosts`].
+    /// The number of the test, as in [`super::LogCosts`].
     pub test: usize,
     /// The number of its contender; a comparison may have several contenders.
     pub contender: usize,
@@ -52,11 +52,11 @@ pub struct PairedResult {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonResult {
-    /// The cost after as a multiple of that before.
+    /// The cost after as a multiple of the cost before.
     pub ratio: f64,
-    /// The lower end of its 95 % interval, not corrected for other comparisons.
+    /// The lower end of the 95 % interval, not corrected for other comparisons.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
     /// Verdict.
     pub verdict: ComparisonVerdict,
@@ -112,7 +112,7 @@ impl PairwiseEstimates {
     }
 }
 
-/// The verdicts on results that are one family, from the estimates of each.
+/// Returns the verdicts on results that are one family, from the estimate of each.
 fn judged(
     results: &[PairedResult],
     estimates: &[Option<ModeratedEstimate>],
@@ -230,7 +230,8 @@ fn verdict_of_sum(
 }
 
 impl ComparisonResult {
-    /// Whether the share in the verdict is the difference itself, and no bound of it: all values say the same.
+    /// Returns true if the share in the verdict is the exact difference and not a bound, because
+    /// all values are equal.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
@@ -247,7 +248,7 @@ impl ComparisonResult {
         }
     }
 
-    /// From a difference of log costs, and how far an error reaches.
+    /// Creates the result from a difference of log costs and the size of the error.
     fn of(difference: f64, verdict: ComparisonVerdict, reach: f64, detectable: f64) -> Self {
         Self {
             ratio: difference.exp(),
@@ -259,13 +260,13 @@ impl ComparisonResult {
     }
 }
 
-/// JSON knows no infinity.
+/// Limits a value to finite numbers, because JSON has no infinity.
 const fn bounded(value: f64) -> f64 {
     value.clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
-/// The means of the results of each test, in rounds that have all of them, with their number. What sessions, or hosts, have in
-/// common is in all their tests, which are then one.
+/// Returns the mean of the results of each test, over rounds with all results, and the number of
+/// results. Effects of a session or a host affect all tests, so all tests then count as one.
 fn by_test(results: &[&PairedResult], pairing: BlockDesign) -> Vec<(f64, PairedResult)> {
     let mut tests: BTreeMap<usize, Vec<&PairedResult>> = BTreeMap::new();
     for result in results {
@@ -354,7 +355,8 @@ fn verdict(
     }
 }
 
-/// The p value of a difference beyond the margin, whichever way it goes: a test for each, at half the level.
+/// Returns the p value of a difference beyond the margin in either direction: a test for each
+/// direction, at half the level.
 fn chance_of_difference(estimate: &ModeratedEstimate, margin: Margin) -> f64 {
     let sides = [*estimate, estimate.reversed()];
     let chances = sides.map(|side| side.p_value(margin.log()));
@@ -403,7 +405,8 @@ fn estimates(results: &[PairedResult], pairing: BlockDesign) -> Vec<Option<Moder
         .collect()
 }
 
-/// After less before, of independent rounds (B. L. Welch, Biometrika 34, 1947; F. E. Satterthwaite, Biometrics 2, 1946).
+/// Returns after minus before, from independent rounds (B. L. Welch, Biometrika 34, 1947; F. E.
+/// Satterthwaite, Biometrics 2, 1946).
 fn difference(before: ModeratedEstimate, after: ModeratedEstimate) -> Option<ModeratedEstimate> {
     let variance = before.variance + after.variance;
     let by_freedom =

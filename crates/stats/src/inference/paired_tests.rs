@@ -1,4 +1,4 @@
-//! Comparisons by hand, and counted over pairs whose truth is known.
+//! Tests comparisons by hand and over simulated pairs with known true values.
 
 use super::*;
 use crate::fixture::costs::{DOZEN, NoiseLevel, SimulationSpec, TrueEffect, beside};

@@ -12,11 +12,11 @@ use statrs::function::gamma::digamma;
 
 use super::scale::{LogScaleEstimate, inverse_trigamma};
 
-/// The most degrees of freedom of a prior. More say that noise is known exactly, which a few rows with a noise of
-/// their own would make false.
+/// Maximum degrees of freedom of a prior. A higher number would treat the noise as known exactly,
+/// which is false if a few rows have different noise.
 const MAX_FREEDOM: f64 = 10.0;
 
-/// The normal quantile that the variance of the rest is below with a confidence of 90 %.
+/// Normal quantile for an upper limit of the remaining variance, at 90 % confidence.
 const Z_90: f64 = 1.2816;
 
 /// A table of series, and the number of independent rows and columns.
@@ -26,18 +26,18 @@ pub(super) struct SeriesTable {
     pub rows: usize,
     /// Columns.
     pub columns: usize,
-    /// Independent columns: pairs of k contenders are k − 1.
+    /// Number of independent columns: k − 1 for the pairs of k contenders.
     pub independent_columns: f64,
-    /// Independent rows: tests.
+    /// Number of independent rows, which is the number of tests.
     pub down: f64,
 }
 
-/// How the prior treats its own uncertainty.
+/// Treatment of the prior's uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PriorWeighting {
-    /// It is taken as estimated.
+    /// The prior is used as estimated.
     Full,
-    /// The uncertainty of its parts counts as noise.
+    /// The uncertainty of the prior's row and column effects counts as noise.
     Cautious,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct PriorVariance {
 /// The prior of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Prior {
-    /// The mean of the log standard deviations, less the bias of the logarithm.
+    /// The mean of the log standard deviations, minus the bias of the logarithm.
     level: f64,
     of_row: Vec<f64>,
     of_column: Vec<f64>,
@@ -138,7 +138,7 @@ fn upper_limit(freedom: f64) -> f64 {
     (1.0 - ninth - Z_90 * ninth.sqrt()).powi(-3)
 }
 
-/// The parts of rows, or of columns.
+/// The effects of rows or columns.
 struct Effects {
     of: Vec<f64>,
     /// The share of the means that chance does not explain, 0 … 1.

@@ -1,5 +1,5 @@
-//! How widely a few values are spread, on the log scale and without bias: two estimators, each with the variance that
-//! it has by chance where the values are normal.
+//! Estimators of the spread of a few values, on the log scale and without bias. Each of the two has
+//! the variance that it would have by chance if the values are normal.
 
 use statrs::function::gamma::digamma;
 
@@ -33,7 +33,7 @@ pub(super) fn by_squares(squares: f64, freedom: f64) -> Option<LogScaleEstimate>
     })
 }
 
-/// Means of ln MAD of 2 … 20 standard normal values, and its variances; counted over a million samples each.
+/// Means and variances of ln MAD of 2 … 20 standard normal values, from a million samples each.
 const LOG_MAD: [(f64, f64); 19] = [
     (-0.9815, 1.2376),
     (-1.2585, 1.3902),
@@ -75,7 +75,7 @@ pub(super) fn from_mad(values: &[f64]) -> Option<LogScaleEstimate> {
     })
 }
 
-/// The mean, and the sum of squared deviations from it.
+/// Returns the mean, and the sum of squared deviations from the mean.
 pub(super) fn mean_and_squares(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     (mean, values.iter().map(|v| (v - mean).powi(2)).sum())
@@ -86,8 +86,8 @@ pub(super) fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|v| (v - values[0]).abs() < 1e-12)
 }
 
-/// The second derivative of ln Γ: its recurrence up to 6, then its asymptotic series (Abramowitz and Stegun 6.4.6 and
-/// 6.4.12).
+/// Returns the second derivative of ln Γ, by the recurrence up to 6, followed by the asymptotic
+/// series (Abramowitz and Stegun 6.4.6 and 6.4.12).
 pub(super) fn trigamma(x: f64) -> f64 {
     let steps = (6.0 - x).ceil().max(0.0);
     let below: f64 = (0..steps as u32).map(|k| (x + f64::from(k)).powi(-2)).sum();
@@ -96,7 +96,7 @@ pub(super) fn trigamma(x: f64) -> f64 {
     below + 1.0 / x + y / 2.0 + y / x * (1.0 / 6.0 - y * (1.0 / 30.0 - y / 42.0))
 }
 
-/// The argument, between e⁻¹² and e¹², at which the trigamma function has a value.
+/// Returns the argument, between e⁻¹² and e¹², at which the trigamma function has a value.
 pub(super) fn inverse_trigamma(value: f64) -> f64 {
     let (mut low, mut high) = (-12.0f64, 12.0f64);
     while high - low > 1e-9 {

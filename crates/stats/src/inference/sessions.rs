@@ -6,11 +6,12 @@
 //! variation of these means decides (T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable
 //! time", ISMM 2013: the repetitions of the highest level are the ones that count).
 
-//!
-//! A host is a block: what it has in common — its processor, its disk — is in both contenders on it, and goes out of
-//! their difference there, which is one value. That a contender likes one host better than another is in the variation of
-//! these values, which decides: with H hosts, t with H − 1 degrees of freedom (R. A. Fisher, "The design of experiments",
-//! 1935, randomised blocks; G. E. P. Box, J. S. Hunter and W. G. Hunter, "Statistics for experimenters", 2nd ed., 2005, ch. 4).
+//! A host is a block: effects of the host, such as its processor and its disk, affect both
+//! contenders on it. They cancel in the difference of the contenders on the host, which is one
+//! value. A contender may perform better on some hosts than on others. This appears as variation of
+//! the values, which decides: with H hosts, t with H − 1 degrees of freedom (R. A. Fisher, "The
+//! design of experiments", 1935, randomised blocks; G. E. P. Box, J. S. Hunter and W. G. Hunter,
+//! "Statistics for experimenters", 2nd ed., 2005, ch. 4).
 
 use super::moderated::{ModeratedEstimate, prior_weight};
 use super::paired::{BlockDesign, PairedResult};
@@ -55,13 +56,15 @@ pub(super) fn estimates(
 
 /// Sums over the sessions, or the hosts, of a result.
 struct Sums {
-    /// After less before.
+    /// After minus before.
     difference: f64,
-    /// The squared deviations from the means of the sides; of the differences of hosts, from their mean.
+    /// Sum of squared deviations. For sessions, they are deviations from the mean of each side. For
+    /// hosts, they are deviations of the differences from their mean.
     squares: f64,
-    /// Sessions, less one for each side; hosts, less one.
+    /// Number of sessions minus one for each side, or number of hosts minus one.
     freedom: f64,
-    /// One by the sessions before, and one by those after; one by the hosts.
+    /// 1 divided by the sessions before plus 1 divided by the sessions after, or 1 divided by the
+    /// hosts.
     inverses: f64,
 }
 
@@ -91,8 +94,8 @@ impl Sums {
         })
     }
 
-    /// Other results make the variance more certain only so far: what a session has in common is in all of them. So the
-    /// degrees of freedom stay those of the sessions.
+    /// Returns the estimate. The degrees of freedom stay those of the sessions, because the effect
+    /// of a session is in all results. So other results cannot make the variance much more certain.
     fn estimate(&self, expected: Option<PriorVariance>, independent: f64) -> ModeratedEstimate {
         let variance = match expected {
             Some(expected) => {
@@ -130,7 +133,8 @@ mod tests {
         }
     }
 
-    /// Two sessions on each side, 1 % apart: the standard error of their difference is √(0.5·(0.01² + 0.01²)/2·(1/2 + 1/2)).
+    /// Two sessions on each side differ by 1 %. The standard error of their difference is
+    /// √(0.5·(0.01² + 0.01²)/2·(1/2 + 1/2)).
     #[test]
     fn one_result_is_a_t_test_of_its_sessions() {
         let all = overall(

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The chance of a value above `t`.
+/// Returns the probability of a value above `t`.
 pub(super) fn survival(t: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
     distribution.map_or(1.0, |distribution| distribution.sf(t))
@@ -34,7 +34,8 @@ pub(super) fn find_root(level: f64, function: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Tables of the t distribution, for instance Abramowitz and Stegun, table 26.10.
+    /// Expected values are from tables of the t distribution, for instance Abramowitz and Stegun,
+    /// table 26.10.
     #[test]
     fn tails_are_those_of_the_tables() {
         for (chance, freedom, value) in [

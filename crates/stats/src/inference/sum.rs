@@ -27,7 +27,7 @@ pub(super) struct WeightedSum {
     pub value: f64,
     /// The sum of the estimated variances.
     pub variance: f64,
-    /// Whether every part is nothing at all.
+    /// Whether every term is exactly zero.
     pub is_nothing: bool,
     /// The standard deviation of the sum in each draw.
     deviations: Vec<f64>,
@@ -58,24 +58,25 @@ impl WeightedSum {
     }
 }
 
-/// A part of a sum.
+/// A term of a sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SumTerm {
     /// Its share.
     pub share: f64,
-    /// The test that it is a result of.
+    /// The test of the result.
     pub test: usize,
     /// Estimate of the part.
     pub estimate: ModeratedEstimate,
 }
 
-/// The variance of a sum, were the variances of its parts what they are estimated to be.
+/// Returns the variance of a sum if the estimated variances of its terms were exact.
 pub(super) fn variance(parts: &[SumTerm], correlation: f64) -> f64 {
     of_tests(parts, correlation, |_| 1.0)
 }
 
-/// The variance of a sum of parts whose noise goes together within a test with a correlation of `correlation`, each part's
-/// variance times a factor: of a test (1 − ρ)·Σ σ² + ρ·(Σ σ)².
+/// Returns the variance of a sum of terms, with the variance of each term multiplied by a factor.
+/// Within a test, the noise of terms has a correlation of `correlation`. The variance of a test is
+/// (1 − ρ)·Σ σ² + ρ·(Σ σ)².
 fn of_tests(parts: &[SumTerm], correlation: f64, factor: impl Fn(usize) -> f64) -> f64 {
     let (mut all, mut test, mut squares, mut sum) = (0.0, None, 0.0, 0.0);
     let of_test = |squares: f64, sum: f64| squares + correlation * (sum * sum - squares);
@@ -96,7 +97,7 @@ fn of_tests(parts: &[SumTerm], correlation: f64, factor: impl Fn(usize) -> f64) 
     if all.is_nan() { f64::INFINITY } else { all }
 }
 
-/// The draws that sums share.
+/// Random draws that all sums share.
 #[derive(Clone, Debug)]
 pub(super) struct ChiSquareDraws {
     /// Quantiles of f/χ² by the bits of f.
@@ -121,7 +122,7 @@ impl ChiSquareDraws {
         }
     }
 
-    /// The sum of parts, those of one test side by side.
+    /// Returns the sum of terms. Terms of one test must be adjacent.
     pub fn sum(&self, parts: &[SumTerm], correlation: f64) -> WeightedSum {
         // A part with infinite degrees of freedom has no uncertain variance, and no draws.
         let of_part = |part: &SumTerm| self.quantiles.get(&part.estimate.freedom.to_bits());
@@ -143,12 +144,13 @@ impl ChiSquareDraws {
     }
 }
 
-/// f/χ² at the middle of each of [`DRAWS`] equally likely stretches. Each is found by Newton's method from the one before.
+/// Returns f/χ² at the middle of each of [`DRAWS`] equally likely intervals. Newton's method finds
+/// each value from the previous one.
 pub fn quantiles(freedom: f64) -> Vec<f64> {
     let shape = freedom / 2.0;
     let constant = ln_gamma(shape);
     let chance = |draw: usize| (draw as f64 + 0.5) / DRAWS as f64;
-    // Near 0 the incomplete gamma function is x^a / Γ(a + 1).
+    // Near 0, the incomplete gamma function is x^a / Γ(a + 1).
     let mut log = ((ln_gamma(shape + 1.0) + chance(0).ln()) / shape).min(shape.ln());
     let quantile = |draw: usize| {
         for _ in 0..50 {

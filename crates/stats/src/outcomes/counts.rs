@@ -24,9 +24,9 @@ pub enum Completeness {
 pub struct CellCounts {
     /// Planned cells.
     pub cells: u32,
-    /// Cells that have a result.
+    /// Number of cells that have a result.
     pub run: u32,
-    /// Whether that is all.
+    /// Whether every planned cell has run.
     pub completeness: Completeness,
     /// Number of cells by outcome; outcomes without cells are omitted.
     pub by_outcome: BTreeMap<RoundOutcome, u32>,

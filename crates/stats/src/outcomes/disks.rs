@@ -29,7 +29,7 @@ pub(crate) fn by_disk(results: &CampaignResults) -> Vec<(String, CampaignResults
     disks.iter().filter_map(of_disk).collect()
 }
 
-/// The results of some contenders, called without the disk that they are all on.
+/// Returns the results of some contenders, with names that omit the common disk.
 fn only(results: &CampaignResults, names: &BTreeSet<&str>) -> CampaignResults {
     let mut some = results.clone();
     some.campaign.groups.clear();
@@ -53,8 +53,8 @@ pub fn disk_of_each(results: &CampaignResults) -> Vec<(Option<String>, String)> 
     bare.collect()
 }
 
-/// The results with contenders that are called without the disk that each is on: `ext4` in place of `ext4@sata-ssd`; nothing
-/// where two would then be called alike.
+/// Returns the results with contender names that omit the disk: `ext4` instead of `ext4@sata-ssd`.
+/// Returns `None` if two contenders would have the same name.
 pub fn strip_disk_suffix(results: &CampaignResults) -> Option<CampaignResults> {
     let contenders = results.campaign.contenders.iter();
     let bare = contenders
@@ -77,7 +77,7 @@ pub fn strip_disk_suffix(results: &CampaignResults) -> Option<CampaignResults> {
     Some(renamed)
 }
 
-/// `ext4@sata-ssd:data=journal` without `@sata-ssd`.
+/// Returns `ext4@sata-ssd:data=journal` without `@sata-ssd`.
 fn without(name: &str, disk: &str) -> String {
     let (head, options) = name.split_at(name.find(':').unwrap_or(name.len()));
     let head = match head.strip_suffix(disk) {

@@ -39,7 +39,7 @@ pub struct CellFailure {
     pub status: Status,
     /// The first step or phase that failed; empty if not recorded.
     pub step: String,
-    /// Why, in one line.
+    /// One-line reason.
     pub reason: String,
     /// The failed system call, if any.
     pub error: Option<SyscallError>,
@@ -51,7 +51,7 @@ pub struct CellFailure {
     pub steps: Vec<CommandRecord>,
     /// Kernel log during the cell.
     pub kernel_log: Vec<String>,
-    /// Whether the kernel log could be read at all.
+    /// Whether the kernel log was readable.
     pub kernel_log_readable: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct KernelWarning {
     pub events: Vec<KernelEvent>,
 }
 
-/// Every cell that is not ok, in the order of the plan.
+/// Returns every cell that is not ok, in the order of the plan.
 pub(crate) fn failures(results: &CampaignResults) -> Vec<CellFailure> {
     each_result(results)
         .filter(|(_, result)| !is_ok(result))
@@ -88,7 +88,7 @@ pub(crate) fn failures(results: &CampaignResults) -> Vec<CellFailure> {
         .collect()
 }
 
-/// Complaints of the kernel in cells that are ok, in the order of the plan.
+/// Returns the kernel warnings of cells that are ok, in the order of the plan.
 pub(crate) fn kernel_warnings(results: &CampaignResults) -> Vec<KernelWarning> {
     each_result(results)
         .filter(|(_, result)| is_ok(result))
@@ -152,7 +152,7 @@ fn cell_failure(cell: &Cell, result: &CellResult) -> CellFailure {
     }
 }
 
-/// The first phase that died by itself, rather than for want of an earlier one.
+/// Returns the first phase that failed by itself, and not because of an earlier phase.
 fn culprit(result: &CellResult) -> Option<&PhaseResult> {
     let consequence = |status| matches!(status, Status::Ok | Status::Skipped | Status::Invalid);
     result
@@ -162,7 +162,8 @@ fn culprit(result: &CellResult) -> Option<&PhaseResult> {
         .or_else(|| result.phases.iter().find(|p| p.status != Status::Ok))
 }
 
-/// The status of the cell; that of its culprit where the cell itself claims to be ok.
+/// Returns the status of the cell. If the cell reports ok, returns the status of its first failed
+/// phase, if any.
 fn status_of(result: &CellResult) -> Status {
     match result.status {
         Status::Ok => culprit(result).map_or(Status::Ok, |p| p.status),

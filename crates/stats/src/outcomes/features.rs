@@ -15,9 +15,9 @@ pub enum FeatureSupport {
     Yes,
     /// It worked in no cell; the reason is from the first one.
     UpTo(Bytes),
-    /// It worked nowhere; the reason is that of the first cell.
+    /// The feature worked in no cell; the reason is from the first cell.
     No(String),
-    /// It worked in some cells and not in others; the reason is that of the first that said no.
+    /// The feature worked in some cells only; the reason is from the first cell without it.
     Varies(String),
     /// No cell tried it.
     NotProbed,
@@ -41,15 +41,15 @@ pub struct ContenderFeatures {
     pub contender: String,
     /// Kind of driver of the filesystem.
     pub driver: DriverKind,
-    /// The class that follows from the probes.
+    /// The class that results from the probes.
     pub class: PosixClass,
     /// Facts in the catalog, with sources.
     pub facts: FilesystemFacts,
-    /// Every feature, in the order of [`Feature::ALL`].
+    /// State of every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
 }
 
-/// Features of all contenders, in the campaign's order.
+/// Returns the features of all contenders, in the campaign's order.
 pub(crate) fn features(results: &CampaignResults) -> Vec<ContenderFeatures> {
     results
         .campaign
@@ -99,7 +99,8 @@ fn merge(feature: Feature, probed: &[&Features]) -> FeatureSupport {
     }
 }
 
-/// As one probe would say it; what varies cannot be relied on and counts as absent.
+/// Converts the states to the results of a single probe. A feature that varies is not reliable and
+/// counts as absent.
 fn merged(states: &[FeatureState]) -> Features {
     let support = |state: &FeatureState| match &state.found {
         FeatureSupport::Yes => Some(ProbeResult::Yes),

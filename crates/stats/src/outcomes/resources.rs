@@ -17,13 +17,14 @@ use crate::RobustEstimate;
 pub struct Resources {
     /// Name of the contender.
     pub contender: String,
-    /// Memory that a cell of it may use, the page cache among it; all there is where absent.
+    /// Memory limit of each cell, including the page cache, or `None` if there is no limit.
     pub memory: Option<Bytes>,
     /// Disk of its guests: the name of a model, `image` or `device`. `None` outside guests.
     pub disk: Option<String>,
     /// Number of disks unless a test specifies another. `None` outside guests.
     pub disks: Option<u32>,
-    /// How its filesystem is aged before a test: `agrawal, 80% full`; it is fresh where absent.
+    /// Ageing of the filesystem before a test, such as `agrawal, 80% full`, or `None` if it is
+    /// fresh.
     #[serde(default)]
     pub age: Option<String>,
     /// Memory of the kernel's object caches for this filesystem, in bytes, or `None` if not
@@ -34,18 +35,18 @@ pub struct Resources {
     pub driver: Option<MemoryUsage>,
 }
 
-/// Memory that was taken. The round is the replicate.
+/// Memory usage. The round is the replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryUsage {
-    /// Right after the first mount, the most of all tests of a round.
+    /// Memory directly after the first mount: the maximum over all tests of a round.
     pub mounted: Option<RobustEstimate>,
-    /// The most at the end of any phase of a round.
+    /// Memory at the end of a phase: the maximum over all phases of a round.
     #[serde(rename = "most")]
     pub max: Option<RobustEstimate>,
 }
 
-/// The resources of all contenders, in the campaign's order.
+/// Returns the resources of all contenders, in the campaign's order.
 pub(crate) fn resources(results: &CampaignResults) -> Vec<Resources> {
     let campaign = &results.campaign;
     let rounds = rounds(results);
@@ -128,7 +129,7 @@ fn taken(
     (taken.mounted.is_some() || taken.max.is_some()).then_some(taken)
 }
 
-/// The largest value of each round, over the rounds that have one.
+/// Returns the estimate of the largest value of each round, over the rounds that have one.
 fn over(
     rounds: &Rounds<'_>,
     of_cell: impl Fn(&CellResult) -> Option<Bytes>,

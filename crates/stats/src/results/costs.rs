@@ -14,7 +14,7 @@ use crate::results::rank::places;
 use crate::results::selection::Selection;
 use crate::{Rank, RankingState, ResultRow};
 
-/// The log costs of rows that are ranked, and which row each is.
+/// The log costs of ranked rows, with the number of each row in the analysis.
 pub(crate) struct RankedCosts {
     costs: CampaignCosts,
     /// The number of each row in the costs, by its number in the analysis.
@@ -63,7 +63,7 @@ impl RankedCosts {
         self.estimates.get_or_init(make)
     }
 
-    /// The number of each row in the analysis.
+    /// Returns the number of each row in the analysis.
     pub fn rows(&self) -> Vec<usize> {
         self.numbers.keys().copied().collect()
     }
@@ -91,7 +91,8 @@ impl RankedCosts {
         }))
     }
 
-    /// Gives the results of these rows their places among those selected, and takes it from the others.
+    /// Ranks the selected contenders by the selected rows, and removes the ranks of all other
+    /// results.
     pub fn rank_among(&self, all: &mut [ResultRow], selection: &Selection, margin: Margin) {
         let selected = Selected {
             contenders: selection.contenders.clone(),
@@ -156,7 +157,7 @@ pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> 
     primary
 }
 
-/// Gives the results of a row their places.
+/// Sets the ranks of the results of a row.
 fn give(row: &mut ResultRow, standing: &BestComparison, gains: &BestComparison) {
     let mut places = places(standing);
     if let [worst] = gains.shortlist[..] {
@@ -186,7 +187,7 @@ fn logs(row: &ResultRow, result: &crate::MetricResult) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The logarithm of a cost: lower is better.
+/// Returns the logarithm of a cost: lower is better.
 pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
     match direction {
         Direction::Higher => -value.ln(),

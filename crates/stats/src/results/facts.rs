@@ -1,4 +1,4 @@
-//! Stored cells as a table to look things up in: contender × test × round.
+//! Index of stored cells by contender, test and round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use crate::RoundOutcome;
 
 /// Results of a campaign's cells.
 pub(crate) struct PhaseIndex<'a> {
-    cells: BTreeMap<Key<'a>, &'a CellResult>,
+    cells: BTreeMap<FactKey<'a>, &'a CellResult>,
     /// The planned cells, if not every round has every cell.
-    planned: Option<BTreeSet<Key<'a>>>,
+    planned: Option<BTreeSet<FactKey<'a>>>,
     rounds: u32,
 }
 
 /// Contender, test and round.
-type Key<'a> = (&'a str, &'a str, u32);
+type FactKey<'a> = (&'a str, &'a str, u32);
 
-/// One phase in one round, with the numbers that follow from it.
+/// One phase in one round, with derived numbers.
 pub(crate) struct PhaseRecord<'a> {
     pub round: u32,
     pub outcome: RoundOutcome,
@@ -43,7 +43,7 @@ impl<'a> PhaseIndex<'a> {
         }
     }
 
-    /// A phase of a contender in every round.
+    /// Returns a phase of a contender in every round.
     pub fn phase(&self, contender: &str, test: &str, phase: &str) -> Vec<PhaseRecord<'a>> {
         (1..=self.rounds)
             .map(|round| {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ResultRow;
 use model::Metric;
 
-/// A role of a mix, and the same role alone in the same test.
+/// A role of a mix, compared with the same role alone in the same test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interference {
@@ -54,7 +54,7 @@ impl InterferenceValues {
     }
 }
 
-/// Every role that ran both ways, in the order of the tests.
+/// Returns every role that ran both alone and in a mix, in the order of the tests.
 pub(crate) fn interference(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Interference> {
     let key = |row: &ResultRow| {
         (

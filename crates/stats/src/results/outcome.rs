@@ -14,23 +14,25 @@ pub enum RoundOutcome {
     Ok,
     /// The filesystem cannot do this.
     Unsupported,
-    /// An error number, a wrong byte, a program that ended with an error.
+    /// An error number, a wrong byte, or a program that exited with an error.
     Failed,
-    /// An oops, a panic, a FUSE process or an agent that died.
+    /// An oops, a panic, or the death of a FUSE process or an agent.
     Crashed,
-    /// No progress in time.
+    /// No progress before the timeout.
     Hung,
-    /// An earlier step died.
+    /// An earlier step failed.
     Skipped,
     /// A total over a step that failed.
     Invalid,
-    /// It was done, and ended too soon to be timed by the program that measured it: at least as fast as any number.
+    /// The operation completed too soon to be timed by the program that measured it: at least as
+    /// fast as any number.
     TooFast,
-    /// It was done, but this number could not be taken: no block device, no single operations.
+    /// The operation completed, but this metric could not be measured: no block device, no single
+    /// operations.
     NotMeasured,
     /// The cell has not run yet.
     NotRun,
-    /// No such cell was planned: no open answer needed it.
+    /// No such cell was planned, because no open answer needed it.
     NotNeeded,
 }
 
@@ -50,7 +52,7 @@ impl RoundOutcome {
         Self::NotNeeded,
     ];
 
-    /// The word as it is shown.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => Status::Ok.name(),

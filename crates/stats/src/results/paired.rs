@@ -12,7 +12,7 @@ use crate::{MetricResult, ResultRow};
 /// A row with a contender's result before and after.
 pub(crate) type RowPair<'a> = (&'a ResultRow, &'a MetricResult, &'a MetricResult);
 
-/// Rounds of a campaign belong together.
+/// Returns the pairing of rounds within a campaign.
 pub(crate) const fn design_within_campaign(clock: Clock) -> BlockDesign {
     match clock {
         Clock::Real => BlockDesign::PairedByRound,
@@ -22,13 +22,14 @@ pub(crate) const fn design_within_campaign(clock: Clock) -> BlockDesign {
 
 /// Position of a result among all compared results.
 pub(crate) struct ComparisonKey {
-    /// The number of its row.
+    /// The number of the row.
     pub number: usize,
     /// The number of its contender.
     pub contender: usize,
 }
 
-/// Whether a result can be compared: in no failed round, and with a logarithm.
+/// Returns true if a result can be compared: it is no lower bound, no round failed, and every value
+/// has a logarithm.
 pub(crate) fn is_sound(row: &ResultRow, result: &MetricResult) -> bool {
     result.estimate.is_some()
         && !result.has_failed_rounds()
@@ -39,7 +40,7 @@ pub(crate) fn is_sound(row: &ResultRow, result: &MetricResult) -> bool {
             .all(|r| r.value.is_none_or(|v| v > 0.0))
 }
 
-/// The log cost of each round.
+/// Returns the log cost of each round.
 pub(crate) fn logs(row: &ResultRow, result: &MetricResult) -> Vec<Option<f64>> {
     let values = result.rounds.iter().map(|round| round.value);
     values
@@ -70,7 +71,7 @@ pub(crate) fn paired_costs(
     })
 }
 
-/// The cache states in which a result was really taken.
+/// Returns the actual cache states of the values of a result.
 pub(crate) fn caches(result: &MetricResult) -> BTreeSet<Option<CacheState>> {
     let rounds = result.rounds.iter().filter(|r| r.value.is_some());
     rounds.map(|r| r.cache).collect()

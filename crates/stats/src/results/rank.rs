@@ -8,7 +8,7 @@ use crate::inference::{BestComparison, ComparisonVerdict};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
-    /// One more than the number of contenders that cost less, by the estimates.
+    /// One plus the number of contenders with a lower estimated cost.
     pub order: u32,
     /// Estimated cost as a multiple of the lowest.
     pub ratio: f64,
@@ -23,8 +23,8 @@ pub struct Rank {
     /// Verdict against the best; for the shortlist, against the first; for the first, against the
     /// next one.
     pub verdict: ComparisonVerdict,
-    /// Whether the share in the verdict is the difference itself, and no bound of it: values are free of noise, and there
-    /// is one round.
+    /// Whether the share in the verdict is the exact difference and not a bound, because a single
+    /// round has values that are free of noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }
@@ -40,7 +40,7 @@ impl Rank {
             )
     }
 
-    /// Whether it may be the best and rounds are too few to say more.
+    /// Returns true if the contender may be the best, but rounds are too few to decide.
     pub const fn is_open(&self) -> bool {
         self.shortlisted && matches!(self.verdict, ComparisonVerdict::NotEnoughRounds { .. })
     }

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 /// Share of a result, in percent, above which the harness overhead is flagged.
 pub const OVERHEAD_ABOVE: f64 = 5.0;
 
-/// Share of the smallest, in percent, by which readings of the raw device may differ before a range is given.
+/// Difference between readings of the raw device, in percent of the smallest, above which a range
+/// is reported.
 pub const STEADY_BELOW: f64 = 10.0;
 
 /// Range of the raw device's speed, if readings differ too much for one number.
@@ -34,7 +35,7 @@ pub struct RawDeviceRange {
 pub(crate) struct RawDeviceBounds<'a> {
     /// Calibration before the first cell.
     pub calibration: Option<&'a Calibration>,
-    /// Processors that the threads of a phase share; at least one.
+    /// Number of processors that the threads of a phase share; at least one.
     pub processors: u32,
 }
 
@@ -63,7 +64,7 @@ impl RawDeviceBounds<'_> {
         })
     }
 
-    /// A value as a share of the raw device, in percent, where the phase really used the device.
+    /// Returns a value as a share of the raw device, in percent, if the phase used the device.
     pub fn raw_device_share(
         &self,
         phase: &Phase,
@@ -75,8 +76,8 @@ impl RawDeviceBounds<'_> {
         touched_the_device(&phase.op, result).then_some(100.0 * value / raw_device)
     }
 
-    /// The share of a phase's time, in percent, that fsarena itself took; only of metrics that are
-    /// made of that time.
+    /// Returns the share of a phase's time that is overhead of fsarena, in percent. Returns `None`
+    /// for metrics that do not include that time.
     pub fn overhead_share(
         &self,
         phase: &Phase,
@@ -107,7 +108,7 @@ fn overhead_time(cost: &HarnessOverhead, result: &PhaseResult) -> f64 {
         + 1e9 * seconds_for(result.verified.0, &cost.verification)
 }
 
-/// The raw device as if each of its readings had been taken once, with this of its values.
+/// Returns the raw device with one value of each reading, selected by `pick`, as the median.
 fn reading(
     raw_device: &RawDevicePerformance,
     pick: fn(&RepeatedValue) -> f64,
@@ -128,7 +129,8 @@ fn reading(
     }
 }
 
-/// The metric by which an operation meets the device, and the most that the device could give.
+/// Returns the metric by which an operation is compared with the device, and the maximum that the
+/// device could reach.
 fn raw_device_of(
     op: &Op,
     cache: CacheState,
@@ -144,7 +146,7 @@ fn raw_device_of(
             return Some((Metric::Rate, random(io, cache, raw_device)?));
         }
         Op::Io(io) => match (io.access.reads(), io.access.writes()) {
-            // Each byte is counted once, though it goes both ways.
+            // Each byte counts once, although the device both reads and writes it.
             (true, true) => one_after_the_other(1.0, sequential_read()?, 1.0, sequential_write()?),
             (true, false) => sequential_read()?,
             _ => sequential_write()?,
@@ -154,8 +156,8 @@ fn raw_device_of(
     Some((Metric::Throughput, value))
 }
 
-/// The most requests per second of a phase with random offsets: each costs what a small one costs, and
-/// what it is longer by is moved at the sequential rate.
+/// Returns the maximum requests per second of a phase with random offsets. Each request costs as
+/// much as a small one, plus the transfer of its additional bytes at the sequential rate.
 fn random(io: &Io, cache: CacheState, raw_device: &RawDevicePerformance) -> Option<f64> {
     let several = u64::from(io.threads) * u64::from(io.depth) > 1;
     // Unless writes bypass the page cache, the kernel writes back many blocks at a time.
@@ -214,7 +216,8 @@ fn one_after_the_other(some: f64, first_rate: f64, more: f64, second_rate: f64) 
     1.0 / (some / first_rate + more / second_rate)
 }
 
-/// Whether the data went between memory and device while the clock ran, and the device saw it.
+/// Returns true if, according to the device's counters, the data was transferred between memory and
+/// device while the clock ran.
 fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
     let (reads, writes) = match op {
         Op::Io(io) => (io.access.reads(), writes(io.access)),
@@ -222,7 +225,7 @@ fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
         Op::ReadStream(_) => (true, false),
         _ => return false,
     };
-    // One block again and again stays in memory until the end.
+    // A block that is rewritten repeatedly stays in memory until the end.
     let same_block = matches!(op, Op::Io(io) if io.access == AccessPattern::RecordRewrite);
     let direct = result.cache == CacheState::Direct;
     let Some(device) = result.device else {

@@ -1,4 +1,4 @@
-//! Shares worked out by hand.
+//! Tests shares that were calculated by hand.
 
 use model::{Bytes, DeviceCounters, Mkfs, Nanos, RemoveFile};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn phase(access: AccessPattern, cache: CacheState, ends: SyncAtEnd) -> Phase {
     fixture::phase("p", Op::Io(io), cache, ends)
 }
 
-/// A phase of a second that moved 50 MB and that the device saw.
+/// Returns the result of a phase that transferred 50 MB to and from the device in a second.
 fn done(phase: &Phase) -> PhaseResult {
     let mut result = fixture::phase_result(phase, Nanos::from_secs(1), 1_000, Bytes(50_000_000));
     result.device = Some(DeviceCounters {
@@ -55,7 +55,8 @@ fn done(phase: &Phase) -> PhaseResult {
     result
 }
 
-/// The share of a phase that made 50 MB and 200 operations in a second.
+/// Returns the share of a phase with 50 MB/s or, if its metric is a rate, 200 operations per
+/// second.
 fn share(phase: &Phase) -> Option<f64> {
     let calibration = calibration();
     let bounds = RawDeviceBounds {
@@ -96,7 +97,7 @@ fn reads_and_writes_front_to_back_are_shares_of_the_sequential_rates() {
         share(&phase(AccessPattern::Overwrite, Direct, SyncAtEnd::Call)),
         Some(50.0)
     );
-    // 1 / (1/400 + 1/100) = 80 MB/s there and back.
+    // Reading and writing each byte: 1 / (1/400 + 1/100) = 80 MB/s.
     assert_eq!(
         share(&phase(AccessPattern::Rewrite, Cold, SyncAtEnd::Fsync)),
         Some(62.5)
@@ -145,14 +146,14 @@ fn random_requests_are_shares_of_the_random_rates() {
     assert_eq!(share(&write), Some(40.0));
     let written_back = phase(AccessPattern::RandomWrite, Warm, SyncAtEnd::Fsync);
     assert_eq!(share(&written_back), Some(10.0), "the kernel queues");
-    // Half at 1000/s, half at 500/s: 1 / (0.5/1000 + 0.5/500) = 666.7/s.
+    // Half of the operations at 1000/s, half at 500/s: 1 / (0.5/1000 + 0.5/500) = 666.7/s.
     let mix = phase(
         AccessPattern::RandomMix { read_share: 0.5 },
         Direct,
         SyncAtEnd::Fsync,
     );
     assert_eq!(share(&mix), Some(30.0));
-    // A read, and every tenth time a write: 1 / (1/1000 + 0.1/500) = 833.3/s.
+    // Each operation reads, and one in ten also writes: 1 / (1/1000 + 0.1/500) = 833.3/s.
     let seek = phase(
         AccessPattern::Seek { write_share: 0.1 },
         Direct,
@@ -240,10 +241,10 @@ fn overhead_includes_operations_marks_and_comparisons() {
     // 500 000 × 100 ns = 50 ms of a second.
     assert_eq!(of(&bounds, &result, Metric::Throughput), Some(5.0));
     assert_eq!(of(&bounds, &result, Metric::LatencyP50), None);
-    // And 50 MB compared at 1 GB/s: another 50 ms.
+    // Additionally, 50 MB are compared at 1 GB/s: another 50 ms.
     result.verified = Bytes(50_000_000);
     assert_eq!(of(&bounds, &result, Metric::Elapsed), Some(10.0));
-    // And 1 GB marked at 100 GB/s: another 10 ms.
+    // Additionally, 1 GB is marked at 100 GB/s: another 10 ms.
     result.bytes_written = Bytes(1_000_000_000);
     assert_eq!(of(&bounds, &result, Metric::Rate), Some(11.0));
     bounds.calibration = None;
@@ -332,7 +333,8 @@ fn any_access() -> impl Strategy<Value = AccessPattern> {
 }
 
 proptest! {
-    /// A phase as fast as its raw device has a share of 100 %, and shares grow with the value.
+    /// A phase that is as fast as its raw device has a share of 100 %, and shares grow in
+    /// proportion to the value.
     #[test]
     fn shares_are_in_proportion(access in any_access(), block in 512u64..1 << 24, depth in 1u32..64) {
         let mut phase = phase(access, CacheState::Direct, SyncAtEnd::Fsync);

@@ -21,7 +21,7 @@ pub struct RoundValue {
     pub round: u32,
     /// Outcome of the round.
     pub outcome: RoundOutcome,
-    /// The number, in the metric's unit; present exactly where the outcome is `ok`.
+    /// The number in the metric's unit, if and only if the outcome is `ok`.
     pub value: Option<f64>,
     /// The cache state in which the phase started, if it completed.
     pub cache: Option<CacheState>,
@@ -35,7 +35,7 @@ pub struct RoundValue {
     /// device.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
-    /// The share of the phase's time that fsarena itself took, in percent.
+    /// Overhead of fsarena as a share of the phase's time, in percent.
     #[serde(default)]
     pub overhead_share: Option<f64>,
 }
@@ -54,7 +54,7 @@ pub struct MetricResult {
     /// round with a value has one.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
-    /// The share of the time that fsarena itself took, in percent: the median over rounds.
+    /// Overhead of fsarena as a share of the time, in percent: the median over rounds.
     #[serde(default)]
     pub overhead_share: Option<f64>,
     /// Whether it belongs to a baseline, such as a filesystem in memory. It is shown, but not
@@ -71,7 +71,7 @@ pub struct MetricResult {
 }
 
 impl MetricResult {
-    /// A result that is not ranked yet.
+    /// Creates a result without a rank.
     pub fn new(contender: &str, rounds: Vec<RoundValue>) -> Self {
         let values: Vec<f64> = rounds.iter().filter_map(|r| r.value).collect();
         Self {
@@ -92,8 +92,8 @@ impl MetricResult {
         self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
     }
 
-    /// The outcomes other than `ok`, of rounds that were planned, with how many rounds had each: the most frequent first, and of
-    /// equally frequent ones in the order of [`RoundOutcome::ALL`].
+    /// Returns the outcomes of planned rounds other than `ok`, with the number of rounds. The most
+    /// frequent outcome is first; equally frequent ones are in the order of [`RoundOutcome::ALL`].
     pub fn outcome_counts(&self) -> Vec<(RoundOutcome, u32)> {
         let mut counts = BTreeMap::new();
         for round in &self.rounds {
@@ -115,7 +115,7 @@ impl MetricResult {
         u32::try_from(planned.count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether a round failed, so that the estimate rests on the rounds that survived.
+    /// Returns true if a round failed, so that the estimate is based on the remaining rounds.
     pub fn has_failed_rounds(&self) -> bool {
         self.rounds.iter().any(|r| r.outcome.is_failure())
     }
@@ -128,7 +128,7 @@ impl MetricResult {
         places.into_iter().map(|place| rounds[place]).collect()
     }
 
-    /// Whether a planned round has not run yet.
+    /// Returns true if a planned round has not run yet.
     pub fn is_incomplete(&self) -> bool {
         self.rounds
             .iter()
@@ -140,7 +140,8 @@ impl MetricResult {
         self.overhead_share.is_some_and(|s| s > OVERHEAD_ABOVE)
     }
 
-    /// Whether the number is no more than a lower bound: a total of a phase that was cut short.
+    /// Returns true if the number is only a lower bound: the total of a phase that its time limit
+    /// ended early.
     pub fn is_lower_bound(&self, metric: Metric) -> bool {
         is_cumulative(metric)
             && self
@@ -157,7 +158,7 @@ fn median_share(rounds: &[RoundValue], share: impl Fn(&RoundValue) -> Option<f64
     median(&shares.collect::<Option<Vec<f64>>>()?)
 }
 
-/// Whether a metric is a total that would have grown had the phase not been cut short.
+/// Returns true if a metric is a total that would have grown without a time limit.
 pub(crate) fn is_cumulative(metric: Metric) -> bool {
     matches!(
         metric,

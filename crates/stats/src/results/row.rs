@@ -12,14 +12,14 @@ use crate::results::raw_device::{RawDeviceBounds, RawDeviceRange};
 use crate::results::result::is_cumulative;
 use crate::{MetricResult, RoundOutcome, RoundValue};
 
-/// Whether the contenders of a row are ranked, and if not, why.
+/// Whether the contenders of a row are ranked, and the reason if not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RankingState {
     /// They are.
     Ranked,
-    /// Neither more nor less is better.
+    /// The metric has no better direction.
     #[serde(rename = "neutral")]
     NoDirection,
     /// A time limit ended the phase early for some contenders, so their totals cover different
@@ -47,7 +47,7 @@ pub struct ResultRow {
     pub metric: Metric,
     /// The unit of every number in the row.
     pub unit: Unit,
-    /// Which way is better.
+    /// Direction of better values.
     pub direction: Direction,
     /// Whether it is the phase's primary metric.
     pub primary: bool,
@@ -56,9 +56,9 @@ pub struct ResultRow {
     pub shown: bool,
     /// Sync or unmount included at the end of the timed part.
     pub ends: SyncAtEnd,
-    /// The cache state that was planned.
+    /// The planned cache state.
     pub cache: CacheState,
-    /// The cache states in which values were really taken.
+    /// The actual cache states of the values.
     pub caches: Vec<CacheState>,
     /// Whether contenders are ranked.
     pub ranking: RankingState,
@@ -77,7 +77,8 @@ pub struct ResultRow {
     pub results: Vec<MetricResult>,
 }
 
-/// Every row of a campaign, in the order of its suites; of a phase what the tables show comes first.
+/// Returns every row of a campaign, in the order of its suites. In each phase, the rows that tables
+/// show are first.
 pub(crate) fn rows(results: &CampaignResults, facts: &PhaseIndex<'_>) -> Vec<ResultRow> {
     let bounds = RawDeviceBounds {
         calibration: results.calibration.as_ref(),

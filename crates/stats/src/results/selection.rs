@@ -1,8 +1,8 @@
-//! A part of a campaign, as a reader of its report selects it.
+//! Part of a campaign that a user selected in its report.
 
 use crate::ResultRow;
 
-/// Some contenders and some rows of a campaign, as a reader of its report selects them.
+/// Contenders and rows of a campaign that a user selected in its report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// Whether each contender is selected, in the campaign's order.

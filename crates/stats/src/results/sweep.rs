@@ -1,4 +1,4 @@
-//! Puts the points of a sweep together again: axes, borders, and for each phase its row at each point.
+//! Assembles the points of a sweep: axes, borders, and for each phase its row at each point.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use crate::estimate::knee::{Knee, knee};
 pub struct Sweep {
     /// Name of the suite.
     pub suite: String,
-    /// Name that all points share.
+    /// The common name of all points.
     pub name: String,
-    /// Names of the tests that are its points, in their order.
+    /// Names of the tests that are the points of the sweep, in order.
     pub tests: Vec<String>,
     /// The axes with their values in rising order.
     pub axes: BTreeMap<SweepAxis, Vec<u64>>,
     /// The largest size that fits the processor's cache, if recorded.
     pub cpu_cache: Option<Bytes>,
-    /// The memory that a cell may use: the campaign's limit, else the machine's.
+    /// Memory available to a cell: the campaign's limit, else the memory of the machine.
     pub memory: Option<Bytes>,
     /// The phases, in their order.
     pub phases: Vec<SweptPhase>,
 }
 
-/// A metric of a phase of a sweep: its primary one, and of random I/O also the throughput.
+/// A metric of a phase of a sweep: the primary metric and, for random I/O, also the throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPhase {
@@ -36,10 +36,10 @@ pub struct SweptPhase {
     pub phase: String,
     /// Metric of the values.
     pub metric: Metric,
-    /// The points at which it was planned.
+    /// The planned points.
     pub points: Vec<SweptRow>,
-    /// The knee of the curve over concurrency, for each contender in the campaign's order; empty unless
-    /// concurrency alone varies, and the phase follows it.
+    /// The knee of the curve over concurrency, for each contender in the campaign's order. Empty
+    /// unless concurrency alone varies and the phase depends on it.
     pub knees: Vec<Option<Knee>>,
 }
 
@@ -49,29 +49,29 @@ pub struct SweptPhase {
 pub struct SweptRow {
     /// The value on each axis.
     pub at: BTreeMap<SweepAxis, u64>,
-    /// Number of the row that holds its results, in [`crate::Analysis::rows`].
+    /// Index of the row with the results, in [`crate::Analysis::rows`].
     pub row: usize,
 }
 
-/// One axis of a sweep with the others held: what a table or a curve shows.
+/// One axis of a sweep at fixed values of the others, for a table or a curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepSlice<'a> {
     /// The axis that varies.
     pub axis: SweepAxis,
-    /// The values of the others.
+    /// The fixed values of the other axes.
     pub held: BTreeMap<SweepAxis, u64>,
-    /// The points, by their value on the axis.
+    /// The points, with their values on the axis.
     pub points: Vec<(u64, &'a SweptRow)>,
 }
 
 impl Sweep {
-    /// A slice over each axis that varies. The others are held where the most points are, and of such
-    /// places at the one with the largest values.
+    /// Returns a slice over each axis that varies. The other axes are fixed at the values with the
+    /// most points. Of several such values, the largest are used.
     pub fn slices<'a>(&self, phase: &'a SweptPhase) -> Vec<SweepSlice<'a>> {
         let varies = self.axes.iter().filter(|(_, values)| values.len() > 1);
         let varies: Vec<SweepAxis> = varies.map(|(axis, _)| *axis).collect();
         let first = self.axes.keys().next().copied();
-        // A sweep of one point has one slice, too.
+        // A sweep of one point also has one slice.
         let axes = if varies.is_empty() {
             first.into_iter().collect()
         } else {
@@ -126,7 +126,7 @@ impl Sweep {
     }
 }
 
-/// The value on an axis, and those on the others.
+/// Separates the value on an axis from the values on the others.
 fn apart(
     at: &BTreeMap<SweepAxis, u64>,
     axis: SweepAxis,
@@ -136,13 +136,13 @@ fn apart(
     Some((held, value))
 }
 
-/// Every sweep of a campaign, in the order of its suites.
+/// Returns every sweep of a campaign, in the order of its suites.
 pub(crate) fn sweeps(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Sweep> {
     let campaign = &results.campaign;
     let environment = results.environments.last();
     let cpu_cache = environment.and_then(model::Environment::cpu_cache);
     let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
-    // Where contenders may use different memory, it ends at no one size.
+    // If contenders have different memory limits, there is no common memory size.
     let mut limits = campaign.contenders.iter().map(|c| campaign.memory_for(c));
     let is_one = limits.all(|limit| limit == campaign.memory);
     let memory = campaign.memory.or(all).filter(|_| is_one);
@@ -186,7 +186,8 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Sweep
     sweeps
 }
 
-/// Adds a point to its sweep; `shown` are the numbers of the rows that tables show of its phases.
+/// Adds a point to its sweep. `shown` contains the numbers of the rows of the point that tables
+/// show.
 fn take(
     sweep: &mut Sweep,
     test: &Test,

@@ -33,7 +33,8 @@ fn points_come_together_with_their_axes() {
     }
 }
 
-/// Requests of 4 KiB and of 16 MiB are compared by bytes, and IOzone's results of random I/O are such.
+/// Random I/O is also shown as throughput, to compare requests of 4 KiB with requests of 16 MiB,
+/// and because IOzone reports it.
 #[test]
 fn random_io_is_shown_as_operations_and_as_throughput() {
     let analysis = swept();

@@ -26,9 +26,9 @@ pub struct Total {
     pub suite: String,
     /// Name of the test.
     pub test: String,
-    /// The steps that are added up, in their order.
+    /// Names of the added steps, in order.
     pub steps: Vec<String>,
-    /// The contender that does the same work without a disk, by its place in the campaign's order.
+    /// Index, in the campaign's order, of the contender that does the same work without a disk.
     #[serde(default)]
     pub baseline: Option<usize>,
     /// A total for each contender, in the campaign's order.
@@ -53,7 +53,7 @@ pub struct ContenderTotal {
     #[serde(default)]
     #[serde(rename = "above")]
     pub over_baseline: Option<RobustEstimate>,
-    /// Each step by itself, in the order of the steps.
+    /// Time of each step, in order.
     #[serde(default)]
     pub steps: Vec<StepTime>,
 }
@@ -62,13 +62,13 @@ pub struct ContenderTotal {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTime {
-    /// Over the counted attempts that have it, in seconds.
+    /// Estimate over the counted attempts that have a time, in seconds.
     pub estimate: Option<RobustEstimate>,
     /// Part of the estimate above the baseline in the same round, in seconds.
     #[serde(rename = "above")]
     pub over_baseline: Option<RobustEstimate>,
-    /// The processor time of the step as a share of its time, over all processors: 1 is one processor all the time. The
-    /// median over the attempts.
+    /// Processor time of the step as a share of its time, over all processors: 1 is one processor
+    /// that is always busy. The median over the attempts.
     pub processor: Option<f64>,
 }
 
@@ -78,21 +78,23 @@ pub struct StepTime {
 pub struct Attempt {
     /// The round, from 1.
     pub round: u32,
-    /// Whether it counts. The first run of a cell that ran again, since the machine was disturbed, does not.
+    /// Whether the attempt counts. If a cell ran again because the machine was disturbed, its first
+    /// run does not count.
     pub counts: bool,
     /// `ok`, `invalid` or `not-run`.
     pub outcome: RoundOutcome,
-    /// The sum of all steps; present exactly where the outcome is `ok`.
+    /// The sum of all steps, if and only if the outcome is `ok`.
     pub seconds: Option<f64>,
-    /// The first step that has no time, where the total is invalid.
+    /// The first step without a time, if the total is invalid.
     #[serde(default)]
     pub broken: Option<FailedStep>,
-    /// Whether a time limit ended a step before all its operations were done, so that the total is a lower bound.
+    /// Whether a time limit ended a step before all its operations completed, so that the total is
+    /// a lower bound.
     #[serde(rename = "cut_short")]
     pub time_limited: bool,
 }
 
-/// A step over which there is no total.
+/// A step without a time, which makes the total invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedStep {
@@ -103,13 +105,13 @@ pub struct FailedStep {
 }
 
 impl ContenderTotal {
-    /// Whether a counted attempt is no more than a lower bound.
+    /// Returns true if a counted attempt is only a lower bound.
     pub fn is_lower_bound(&self) -> bool {
         self.attempts.iter().any(|a| a.counts && a.time_limited)
     }
 }
 
-/// The totals of a campaign, in the order of its suites; points of sweeps have none.
+/// Returns the totals of a campaign, in the order of its suites. Points of sweeps have no totals.
 pub(crate) fn totals(results: &CampaignResults) -> Vec<Total> {
     let cells = cells(results);
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
@@ -182,7 +184,7 @@ fn planned_rounds(
     contender: &str,
     test: &Test,
 ) -> Vec<u32> {
-    // Without a budget each round has everything.
+    // Without a budget, each round contains every cell.
     let has_all = results.campaign.budget.is_none();
     let is_planned =
         |round: &u32| has_all || cells.contains_key(&(contender, test.name.as_str(), *round));
@@ -196,7 +198,8 @@ fn baseline(results: &CampaignResults, suite: &Suite) -> Option<usize> {
     contenders.position(|c| c.filesystem.name == *wanted)
 }
 
-/// A step over its rounds, each with the contender's cell and the baseline's.
+/// Returns the time of a step over its rounds, each with the cell of the contender and the cell of
+/// the baseline.
 fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResult>)]) -> StepTime {
     let time = |cell: Option<&CellResult>| {
         let cell = cell?;
@@ -207,7 +210,7 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         let cell = cell?;
         let is_of = |p: &&PhaseResult| phases.iter().any(|phase| phase.name == p.phase);
         let ran = || cell.phases.iter().filter(is_of);
-        // A stored file may hold any number: sums of whole ones could overflow.
+        // A stored file may contain any number, so a sum of integers could overflow.
         let wall: f64 = ran().map(|p| p.elapsed.0 as f64).sum();
         let used = ran().map(|p| p.cpu.user.0 as f64 + p.cpu.system.0 as f64);
         (wall > 0.0).then(|| used.sum::<f64>() / wall)

@@ -11,8 +11,8 @@ use crate::{analyse, fixture};
 
 const STEPS: [(&str, u64); 3] = [("list", 1), ("find", 2), ("remove", 4)];
 
-/// Two contenders, two rounds, three steps of 1, 2 and 4 s and a test of two; `frail` crashes in `remove` of the
-/// first round.
+/// Creates a campaign with two contenders and two rounds. One test has three steps of 1, 2 and 4 s,
+/// another has two steps. `frail` crashes in `remove` of the first round.
 fn campaign() -> CampaignResults {
     let op = |name: &str| Op::ListTree(ListTree { tree: name.into() });
     let steps = |names: &[(&str, u64)]| {

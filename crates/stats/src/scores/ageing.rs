@@ -17,9 +17,9 @@ use crate::{ComparisonVerdict, Margin, ResultRow};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeingCost {
-    /// Each aged contender that competes fresh, too, in the campaign's order.
+    /// Each aged contender that also competes fresh, in the campaign's order.
     pub prices: Vec<ContenderAgeingCost>,
-    /// Pairs of contenders that are shown to swap places.
+    /// Pairs of contenders that swap places.
     pub turns: Vec<RankReversal>,
     /// Cells whose aged state came from a kept image, or `None` if no cell used one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub struct AgeingCost {
 pub struct ReusedImages {
     /// These cells.
     pub cells: u64,
-    /// The images that their states were taken from.
+    /// Number of different images that the cells started from.
     pub images: u64,
 }
 
@@ -41,16 +41,16 @@ pub struct ReusedImages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderAgeingCost {
-    /// The fresh one, by its place in the campaign's order.
+    /// Index of the fresh contender in the campaign's order.
     pub fresh: usize,
-    /// The aged one.
+    /// Index of the aged contender.
     pub aged: usize,
     /// Results of ageing, each the median over the contender's cells, or `None` if no cell was aged
     /// yet.
     pub reached: Option<AchievedAge>,
-    /// Each result that both have.
+    /// Cost of age for each result that both contenders have.
     pub results: Vec<ResultAgeingCost>,
-    /// The geometric mean over the results of each group of tests.
+    /// The geometric mean over the results of each category.
     pub groups: Vec<CategoryAgeingCost>,
     /// The geometric mean over all results, or `None` if no round is complete.
     pub overall: Option<ComparisonResult>,
@@ -67,9 +67,9 @@ pub struct AchievedAge {
     /// The layout score after the fill, as a share, or `None` if the filesystem does not report the
     /// location of files.
     pub layout_filled: Option<f64>,
-    /// The layout score in the end, as a share.
+    /// The layout score after ageing, as a share.
     pub layout_aged: Option<f64>,
-    /// The share of files that were of another age than the profile wants.
+    /// The share of files whose age differs from the profile.
     pub ages_apart: f64,
 }
 
@@ -110,10 +110,10 @@ pub struct RankReversal {
 }
 
 /// Indexes of two compared contenders.
-type Pair = (usize, usize);
+type FreshAgedPair = (usize, usize);
 
-/// A comparison to be summed up: a pair in a group of tests, or over all results.
-type Sum = (Pair, Option<WorkloadCategory>);
+/// A pair in a category, or over all results.
+type AgeingSum = (FreshAgedPair, Option<WorkloadCategory>);
 
 /// Returns the cost of age in a campaign with these rows.
 pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Margin) -> AgeingCost {
@@ -126,15 +126,15 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
             ..AgeingCost::default()
         };
     }
-    let table = Table::new(results, rows, margin);
-    let own: Vec<Pair> = aged.iter().map(|(pair, _)| *pair).collect();
+    let table = AgeingTable::new(results, rows, margin);
+    let own: Vec<FreshAgedPair> = aged.iter().map(|(pair, _)| *pair).collect();
     let singles = table.singles(&own);
     let sums = table.sums(&own);
     let prices = own.iter().map(|&(fresh, aged)| {
         let of_pair =
-            |((pair, _), ..): &&(Sum, u32, Option<ComparisonResult>)| *pair == (fresh, aged);
+            |((pair, _), ..): &&(AgeingSum, u32, Option<ComparisonResult>)| *pair == (fresh, aged);
         let parts = || sums.iter().filter(of_pair);
-        let group = |((_, group), results, cost): &(Sum, u32, Option<ComparisonResult>)| {
+        let group = |((_, group), results, cost): &(AgeingSum, u32, Option<ComparisonResult>)| {
             Some(CategoryAgeingCost {
                 group: (*group)?,
                 results: *results,
@@ -162,7 +162,8 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
     }
 }
 
-/// The cells that began with a kept image.
+/// Returns the number of cells that started from a kept image, and the number of images. Returns
+/// `None` if no cell did.
 fn kept(results: &CampaignResults) -> Option<ReusedImages> {
     let records = results
         .cells
@@ -180,7 +181,7 @@ fn kept(results: &CampaignResults) -> Option<ReusedImages> {
 
 /// Returns pairs of contenders that differ only in name and age, one of them fresh, with the age of
 /// the other.
-fn aged(contenders: &[Contender]) -> Vec<(Pair, &AgeingSpec)> {
+fn aged(contenders: &[Contender]) -> Vec<(FreshAgedPair, &AgeingSpec)> {
     let mut pairs = Vec::new();
     for (place, contender) in contenders.iter().enumerate() {
         let mut fresh = contender.clone();
@@ -225,7 +226,7 @@ fn reached(results: &CampaignResults, aged: &Contender) -> Option<AchievedAge> {
 }
 
 /// The compared rows and the costs of contenders in them.
-struct Table<'a> {
+struct AgeingTable<'a> {
     rows: &'a [ResultRow],
     /// Each row paired with itself, in the form used to compare two campaigns.
     sides: Vec<(&'a ResultRow, &'a ResultRow)>,
@@ -235,7 +236,7 @@ struct Table<'a> {
     margin: Margin,
 }
 
-impl<'a> Table<'a> {
+impl<'a> AgeingTable<'a> {
     fn new(results: &CampaignResults, rows: &'a [ResultRow], margin: Margin) -> Self {
         let tests = || {
             results
@@ -259,10 +260,10 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The costs of both in a row; the place stands for who is compared.
+    /// Returns the costs of both in a row. `contender` identifies the pair.
     fn beside(
         &self,
-        (before, after): Pair,
+        (before, after): FreshAgedPair,
         number: usize,
         contender: usize,
     ) -> Option<PairedResult> {
@@ -271,7 +272,7 @@ impl<'a> Table<'a> {
         paired_costs(results, ComparisonKey { number, contender }, &self.sides)
     }
 
-    /// The numbers of the rows of a group, or of all that are compared.
+    /// Returns the numbers of the compared rows of a category, or of all categories.
     fn numbers(&self, group: Option<WorkloadCategory>) -> impl Iterator<Item = usize> + '_ {
         let groups = self.groups.iter().enumerate();
         let is_in =
@@ -281,15 +282,15 @@ impl<'a> Table<'a> {
             .map(|(number, _)| number)
     }
 
-    /// Each result of each pair.
-    fn singles(&self, all: &[Pair]) -> Vec<(Pair, ResultAgeingCost)> {
+    /// Returns the cost of age of each pair in each result.
+    fn singles(&self, all: &[FreshAgedPair]) -> Vec<(FreshAgedPair, ResultAgeingCost)> {
         let each = all.iter().enumerate().flat_map(|(place, pair)| {
             let besides = self
                 .numbers(None)
                 .filter_map(move |n| self.beside(*pair, n, place));
             besides.map(|beside| (*pair, beside)).collect::<Vec<_>>()
         });
-        let (of, besides): (Vec<Pair>, Vec<PairedResult>) = each.unzip();
+        let (of, besides): (Vec<FreshAgedPair>, Vec<PairedResult>) = each.unzip();
         let compared = compare_pairs(&besides, self.pairing, self.margin);
         let each = of.into_iter().zip(&besides).zip(compared);
         each.filter_map(|((pair, beside), cost)| {
@@ -299,11 +300,13 @@ impl<'a> Table<'a> {
         .collect()
     }
 
-    /// Each pair over all results, and over those of each group that both have.
-    fn sums(&self, all: &[Pair]) -> Vec<(Sum, u32, Option<ComparisonResult>)> {
+    /// Returns the cost of age of each pair over all results, and over the common results of each
+    /// category.
+    fn sums(&self, all: &[FreshAgedPair]) -> Vec<(AgeingSum, u32, Option<ComparisonResult>)> {
         let groups = WorkloadCategory::ALL.into_iter().map(Some);
         let groups: Vec<Option<WorkloadCategory>> = std::iter::once(None).chain(groups).collect();
-        let (mut sums, mut besides): (Vec<(Sum, u32)>, Vec<PairedResult>) = Default::default();
+        let (mut sums, mut besides): (Vec<(AgeingSum, u32)>, Vec<PairedResult>) =
+            Default::default();
         for pair in all {
             for group in &groups {
                 let numbers = self.numbers(*group);
@@ -325,25 +328,26 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Results by which phases are ranked. What is left to files is not among them: that age takes of it is no news.
+/// Returns true for primary metrics with a direction. Free space is excluded, because age always
+/// reduces it.
 fn is_compared(row: &ResultRow) -> bool {
     let no_cost = [Metric::Supported, Metric::Capacity].contains(&row.metric);
     row.primary && row.direction != Direction::Neutral && !no_cost
 }
 
-/// Contenders that swap places between fresh and the same age.
-fn turns(table: &Table<'_>, aged: &[(Pair, &AgeingSpec)]) -> Vec<RankReversal> {
-    let mut fresh_and_aged: Vec<(Pair, Pair)> = Vec::new();
+/// Returns the contenders that swap places between fresh and the same age.
+fn turns(table: &AgeingTable<'_>, aged: &[(FreshAgedPair, &AgeingSpec)]) -> Vec<RankReversal> {
+    let mut fresh_and_aged: Vec<(FreshAgedPair, FreshAgedPair)> = Vec::new();
     for (index, ((one, one_aged), age)) in aged.iter().enumerate() {
         for ((other, other_aged), _) in aged[index + 1..].iter().filter(|(_, a)| a == age) {
             fresh_and_aged.push(((*one, *other), (*one_aged, *other_aged)));
         }
     }
-    let mut all: Vec<Pair> = fresh_and_aged.iter().flat_map(|(f, a)| [*f, *a]).collect();
+    let mut all: Vec<FreshAgedPair> = fresh_and_aged.iter().flat_map(|(f, a)| [*f, *a]).collect();
     all.sort_unstable();
     all.dedup();
     let sums = table.sums(&all);
-    let ahead = |wanted: Sum| {
+    let ahead = |wanted: AgeingSum| {
         let (_, _, cost) = sums.iter().find(|(sum, ..)| *sum == wanted)?;
         let (before, after) = wanted.0;
         match cost.as_ref()?.verdict {
@@ -353,7 +357,7 @@ fn turns(table: &Table<'_>, aged: &[(Pair, &AgeingSpec)]) -> Vec<RankReversal> {
         }
     };
     let groups = || std::iter::once(None).chain(WorkloadCategory::ALL.into_iter().map(Some));
-    let turn = |group: Option<WorkloadCategory>, (fresh, old): (Pair, Pair)| {
+    let turn = |group: Option<WorkloadCategory>, (fresh, old): (FreshAgedPair, FreshAgedPair)| {
         let (first, then) = (ahead((fresh, group))?, ahead((old, group))?);
         let turned = (first[0] == fresh.0) != (then[0] == old.0);
         turned.then_some(RankReversal {
@@ -376,9 +380,9 @@ mod tests {
     fn the_cost_of_age_compares_rounds_with_the_fresh_contender() {
         let results = fixture::aged();
         let ageing = analyse(&results).ageing;
-        let pairs: Vec<Pair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();
+        let pairs: Vec<FreshAgedPair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();
         assert_eq!(pairs, [(0, 2), (1, 3)]);
-        // Writing takes `a` four times as long, and reading as long as before.
+        // For `a`, writing takes four times as long as before, and reading takes equally long.
         let price = &ageing.prices[0];
         let ratios: Vec<f64> = price.results.iter().map(|r| r.cost.ratio).collect();
         assert!((ratios[0] - 4.0).abs() < 0.05 && (ratios[1] - 1.0).abs() < 0.05);

@@ -14,7 +14,7 @@ use crate::{CategoryScore, Overall, Rank};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conclusion {
-    /// The group of tests; absent for all groups together, each weighing the same, and for a use.
+    /// The category. `None` for a use case, and for all categories together with equal weights.
     pub group: Option<WorkloadCategory>,
     /// Answer about the shortlist.
     pub answer: ShortlistState,
@@ -42,9 +42,9 @@ pub enum ShortlistState {
     Single,
     /// It is a single one, and all other contenders are worse.
     Best,
-    /// They are equal within the margin.
+    /// The contenders are equal within the margin.
     Equal,
-    /// Which of them is the best takes more rounds.
+    /// More rounds are needed to decide which contender is the best.
     NotEnoughRounds {
         /// Number of rounds that would suffice, or `None` if no number can be promised.
         rounds: Option<u32>,
@@ -59,7 +59,7 @@ pub struct Inferior {
     pub contender: usize,
     /// Minimum additional cost, as a share of the best's cost.
     pub at_least: f64,
-    /// Whether it costs more by exactly that.
+    /// Whether the bound is the exact cost difference.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
     /// Estimated cost as a multiple of the lowest.
@@ -137,7 +137,7 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
     }
 }
 
-/// Of several who may be the best, the first by cost at the front.
+/// Returns the state of a shortlist with several contenders, sorted by cost.
 fn of_several(shortlist: &[(usize, Rank)]) -> ShortlistState {
     let others = || shortlist.iter().skip(1).map(|(_, place)| place);
     if others().all(Rank::is_equal) {

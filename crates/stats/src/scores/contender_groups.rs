@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CategoryScore, Overall, RobustEstimate, WorkloadCategory};
 
-/// A group that the campaign names.
+/// Means of a contender group of the campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderGroupMeans {
@@ -17,13 +17,13 @@ pub struct ContenderGroupMeans {
     pub name: String,
     /// Indexes of the members in the campaign's order.
     pub members: Vec<usize>,
-    /// The mean in each group of tests, in the order of [`Overall::groups`].
+    /// The mean in each category, in the order of [`Overall::groups`].
     pub groups: Vec<TestGroupMean>,
-    /// The mean over all groups of tests, each weighing the same.
+    /// The mean over all categories, with equal weights.
     pub total: GroupMean,
 }
 
-/// The mean of a group's members in one group of tests.
+/// The mean of a contender group in one category.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestGroupMean {
@@ -40,7 +40,8 @@ pub struct GroupMean {
     /// The geometric mean of the members' scores in each round, or `None` if no member has all
     /// results.
     pub rounds: Vec<Option<f64>>,
-    /// The median over rounds, with its interval; 1 is as good as the best contender everywhere.
+    /// The median over rounds, with its interval; 1 is as good as the best contender in every
+    /// result.
     pub ratio: Option<RobustEstimate>,
     /// Number of members in the mean.
     pub counted: u32,
@@ -49,7 +50,7 @@ pub struct GroupMean {
     pub excluded: u32,
 }
 
-/// The groups of a campaign, in its order.
+/// Returns the contender groups of a campaign, in their order.
 pub(crate) fn groups(results: &CampaignResults, overall: &Overall) -> Vec<ContenderGroupMeans> {
     let campaign = &results.campaign;
     let groups = campaign.groups.iter().map(|group| {
@@ -119,7 +120,7 @@ mod tests {
         ];
         let groups = analyse(&results).contender_groups;
         assert_eq!(groups[0].members, [1, 2], "in the campaign's order");
-        // Write takes 1, 2 and 4 times as long, read the same.
+        // Write takes 1, 2 and 4 times as long; read takes equally long.
         let median = |group: usize, tests: usize| {
             let mean = &groups[group].groups[tests].mean;
             mean.ratio.unwrap().median

@@ -1,4 +1,5 @@
-//! Views over many rows: groups of tests, groups of contenders, uses with their weights, and conclusions.
+//! Views over many rows: categories, contender groups, use cases with their weights, and
+//! conclusions.
 
 pub(crate) mod ageing;
 pub(crate) mod conclusion;

@@ -22,7 +22,7 @@ use crate::inference::Margin;
 use crate::results::costs::{RankedCosts, log_cost};
 use crate::{Rank, RankingState, ResultRow, RobustEstimate, WorkloadCategory};
 
-/// A row with its share in the score of its group.
+/// A row with its weight in the score of its category.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowWeight {
@@ -32,7 +32,7 @@ pub struct RowWeight {
     pub weight: f64,
 }
 
-/// A contender over a group, or over several.
+/// Score of a contender in one or several categories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScore {
@@ -42,7 +42,7 @@ pub struct CategoryScore {
     /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` if no
     /// round is complete.
     pub ratio: Option<RobustEstimate>,
-    /// Results that are counted.
+    /// Number of counted results.
     pub counted: u32,
     /// Number of missing results: failed, unsupported, not run yet, or not ranked.
     pub missing: u32,
@@ -54,30 +54,31 @@ pub struct CategoryScore {
     pub place: Option<Rank>,
 }
 
-/// A group with the scores of all contenders.
+/// A category with the scores of all contenders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScores {
     /// The group.
     pub group: WorkloadCategory,
-    /// The rows it is made of.
+    /// The rows of the category with their weights.
     pub shares: Vec<RowWeight>,
     /// A score for each contender, in the campaign's order.
     pub scores: Vec<CategoryScore>,
 }
 
-/// A weight at which one contender overtakes another.
+/// A weight above which one contender overtakes another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Crossover {
-    /// The group whose weight grows.
+    /// The category whose weight increases.
     pub group: WorkloadCategory,
     /// Leader under equal weights of all groups, as an index in the campaign's order.
     pub from: usize,
     /// Leader beyond that share.
     #[serde(rename = "to")]
     pub leader_above: usize,
-    /// The group's share of all weight, 0 … 1, from which on; the other groups share the rest alike.
+    /// Share of the total weight, 0 … 1, above which the leader changes. The other categories share
+    /// the rest equally.
     pub share: f64,
 }
 
@@ -85,11 +86,11 @@ pub struct Crossover {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
-    /// The groups that the campaign has tests of, in the order of [`Group::ALL`].
+    /// The categories with tests in the campaign, in the order of [`Group::ALL`].
     pub groups: Vec<CategoryScores>,
-    /// Scores over all groups, each weighing the same, in the campaign's order.
+    /// Scores over all categories with equal weights, in the campaign's order.
     pub total: Vec<CategoryScore>,
-    /// Where the leader changes as one group weighs more.
+    /// Weights above which the leader changes.
     pub crossovers: Vec<Crossover>,
 }
 
@@ -118,7 +119,8 @@ impl Overall {
         overall
     }
 
-    /// Places in each group and over all: one family of questions.
+    /// Sets the ranks in each category and over all categories. Together, they are one family of
+    /// questions.
     fn give_places(&mut self, costs: &RankedCosts, margin: Margin, takes_part: &[bool]) {
         if self.groups.is_empty() {
             return;
@@ -135,8 +137,8 @@ impl Overall {
         set_places(&mut self.total, places);
     }
 
-    /// Scores under weights of the groups, in the campaign's order. Groups of weight 0 or less count
-    /// for nothing; weights need not add up to anything.
+    /// Returns the scores under weights of the categories, in the campaign's order. Categories with
+    /// weight 0 or less are ignored, and the weights may have any sum.
     pub fn weighted(&self, weight: impl Fn(WorkloadCategory) -> f64) -> Vec<CategoryScore> {
         let weights: Vec<f64> = self.groups.iter().map(|g| weight(g.group)).collect();
         let used = || self.groups.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
@@ -198,7 +200,7 @@ impl Overall {
     }
 }
 
-/// The rows of each group with their weights.
+/// Returns the rows of each category with their weights.
 fn shares(
     results: &CampaignResults,
     rows: &[ResultRow],
@@ -255,7 +257,7 @@ pub(crate) fn standing(
     }
 }
 
-/// The parts of rows in a weight that they share.
+/// Returns the weight of each row if the rows together have this weight.
 pub(crate) fn row_weights(shares: &[RowWeight], weight: f64) -> Vec<(usize, f64)> {
     let whole: f64 = shares.iter().map(|share| share.weight).sum();
     let part = |share: &RowWeight| (share.row, weight * share.weight / whole);
@@ -268,7 +270,7 @@ fn set_places(scores: &mut [CategoryScore], places: Vec<Option<Rank>>) {
     }
 }
 
-/// The best median of a row, as the logarithm of its cost.
+/// Returns the best median of a row, as the logarithm of its cost.
 fn best(row: &ResultRow) -> f64 {
     let sound = row.results.iter().filter(|f| f.is_comparable());
     let medians = sound.filter_map(|f| Some(f.estimate?.median));
@@ -318,7 +320,7 @@ pub(crate) fn from_rounds(rounds: Vec<Option<f64>>, results: [usize; 3]) -> Cate
     }
 }
 
-/// The weighted geometric mean of scores; a group without any result counts as missing.
+/// Returns the weighted geometric mean of scores. A category without any result counts as missing.
 fn mean_of(parts: &[(&CategoryScore, f64)]) -> CategoryScore {
     let planned = parts.first().map_or(0, |(score, _)| score.rounds.len());
     let present = parts.iter().filter(|(score, _)| score.counted > 0);
@@ -330,7 +332,7 @@ fn mean_of(parts: &[(&CategoryScore, f64)]) -> CategoryScore {
     from_rounds(rounds, results)
 }
 
-/// The weighted geometric mean in each of the planned rounds: exp( Σ w · ln s / Σ w ).
+/// Returns the weighted geometric mean in each of the planned rounds: exp( Σ w · ln s / Σ w ).
 pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) -> Vec<Option<f64>> {
     let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
     let of_round = |round: usize| {

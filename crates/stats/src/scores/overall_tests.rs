@@ -4,8 +4,8 @@ use super::*;
 use crate::{analyse, fixture};
 use model::{AccessPattern, Bytes, CacheState, DriverKind, Io, Nanos, Op, Status, SyncAtEnd};
 
-/// Two contenders, seven rounds: `left` writes in 1 s and reads in 3 s, `right` writes in 2 s and reads in
-/// 1 s; ±1 % by round.
+/// Creates a campaign with two contenders and seven rounds. `left` writes in 1 s and reads in 3 s,
+/// `right` writes in 2 s and reads in 1 s; ±1 % by round.
 fn crossed() -> CampaignResults {
     let job = |access| Op::Io(Io::new("data", access, Bytes::kib(64)));
     let phases = vec![
@@ -159,7 +159,7 @@ fn a_sweep_counts_once_regardless_of_its_number_of_points() {
 
 #[test]
 fn a_group_is_the_same_in_every_unit_and_direction() {
-    // Elapsed time is better when it is lower, throughput when it is higher: both are costs.
+    // Lower elapsed time is better, and higher throughput is better. Both are costs.
     let overall = analyse(&fixture::realistic()).overall;
     for score in overall.groups.iter().flat_map(|g| &g.scores) {
         let Some(ratio) = score.ratio else { continue };

@@ -1,12 +1,15 @@
-//! Evaluates a use with the results of a campaign: the qualifying contenders, the scores of each
-//! contender in each group of tests that counts, and the contenders that may be the best.
+//! Evaluates a use case with the results of a campaign: the qualifying contenders, the scores of
+//! each contender in each category that counts, and the contenders that may be the best.
 //!
-//! A contender qualifies when it has the class and every feature that the use requires, and failed
-//! in none of the tests that count. Only results that all qualifying contenders have count, because
-//! a mean over different results would compare nothing. The score of a contender in a group is the
-//! one of [`crate::Overall`], over these results. Groups are weighted as in that module; the cost
-//! of a contender is the median over rounds. Groups without results are ignored. The contenders
-//! that may be the best are found by a test of the weighted cost
+//! A contender qualifies if it has the required class and every required feature, and did not fail
+//! in any test that counts. A result counts only if all qualifying contenders have it, because a
+//! mean over different results would compare nothing.
+//!
+//! The score of a contender in a category is the score of [`crate::Overall`], over these results.
+//! Categories are weighted as in that module. The cost of a contender is the median over rounds.
+//! Categories without results are ignored.
+//!
+//! A test of the weighted cost finds the contenders that may be the best
 //! ([`crate::inference::PairwiseEstimates::weighed`]).
 
 use std::collections::BTreeMap;
@@ -23,22 +26,22 @@ use crate::{
     ResultRow, RoundOutcome, RowWeight, UnflushedSync,
 };
 
-/// Why a contender does not qualify.
+/// Reason why a contender does not qualify.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum ExclusionReason {
-    /// It is a baseline, which keeps nothing.
+    /// The contender is a baseline, which stores nothing permanently.
     Baseline,
-    /// None of the systems reads it that the use asks for.
+    /// No operating system that the use case requires can read the filesystem.
     #[serde(rename = "readers")]
     MissingReader {
-        /// Which systems do.
+        /// Operating systems that can read the filesystem.
         read_by: Vec<OperatingSystem>,
         /// Consequence of having none of those.
         why: String,
     },
-    /// It lacks a feature that the use cannot do without.
+    /// The contender lacks a feature that the use case requires.
     #[serde(rename = "feature")]
     MissingFeature {
         /// The feature.
@@ -48,7 +51,7 @@ pub enum ExclusionReason {
         /// Consequence of lacking the feature.
         why: String,
     },
-    /// It failed in a result that counts.
+    /// The contender failed in a result that counts.
     Failure {
         /// Name of the test.
         test: String,
@@ -56,22 +59,22 @@ pub enum ExclusionReason {
         phase: String,
         /// Outcome of the result.
         outcome: RoundOutcome,
-        /// In how many rounds.
+        /// Number of rounds with this outcome.
         rounds: u32,
-        /// Of how many.
+        /// Number of planned rounds.
         of: u32,
     },
     /// Synced writes never flushed the disk's cache, although those of other contenders did, so
     /// durable writes are not durable.
     NotDurable {
-        /// Synced operations that it did.
+        /// Number of synced operations of the contender.
         operations: u64,
     },
-    /// It has none of the results that count.
+    /// The contender has no result that counts.
     NoResults,
 }
 
-/// A contender before a use.
+/// A contender that is considered for a use case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
@@ -79,11 +82,11 @@ pub struct Candidate {
     pub contender: String,
     /// Every reason to exclude it; empty if it qualifies.
     pub ruled_out: Vec<ExclusionReason>,
-    /// Features that the use needs and that no cell tried.
+    /// Required features that no cell tried.
     pub not_probed: Vec<Feature>,
 }
 
-/// A group that counts.
+/// A category that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedCategory {
@@ -96,7 +99,7 @@ pub struct WeightedCategory {
     pub rationale: String,
     /// The results that count; empty if the group was not tested.
     pub results: Vec<RowWeight>,
-    /// Suites that have tests of it, those of a default run first.
+    /// Suites that have tests of the category, suites of a default run first.
     #[serde(default)]
     pub tested_by: Vec<String>,
     /// Score of each contender in each round, in the campaign's order: the cost as a multiple of
@@ -105,7 +108,7 @@ pub struct WeightedCategory {
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
-/// A result that does not count, since some who qualify do not have it.
+/// A result that does not count because some qualifying contenders do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExcludedResult {
@@ -117,23 +120,23 @@ pub struct ExcludedResult {
     pub lacking: Vec<(String, String)>,
 }
 
-/// A use with the results of a campaign.
+/// Scores of a campaign for a use case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UseCaseScores {
-    /// The use's word.
+    /// Name of the use case.
     pub name: String,
     /// One-line title.
     pub title: String,
     /// Typical workload of such a machine, and the aspects that were omitted.
     pub rationale: String,
-    /// Where the weights come from.
+    /// Source of the weights.
     pub source: String,
     /// Every contender, in the campaign's order.
     pub candidates: Vec<Candidate>,
-    /// Every group that the use weighs, in its order.
+    /// Every category with a weight in the use case, in order.
     pub groups: Vec<WeightedCategory>,
-    /// Results of these groups that do not count.
+    /// Results of these categories that do not count.
     #[serde(rename = "left_out")]
     pub excluded_results: Vec<ExcludedResult>,
     /// Margin of relevance for the use.
@@ -182,7 +185,7 @@ impl UseCaseScores {
         let places = asked.costs.weighted(&weights, &comes, margin, asked.uses);
         let whole: f64 = groups.iter().map(|group| group.weight).sum();
         Self {
-            // The sum of none is −0 (IEEE 754).
+            // The sum of an empty sequence is −0 (IEEE 754).
             tested: (tested.map(|group| group.weight).sum::<f64>() / whole).max(0.0),
             conclusion: among(&comes, conclude(&places, |contender| comes[contender])),
             places,
@@ -231,7 +234,7 @@ pub(crate) struct UseScoreInput<'a> {
     pub rows: &'a [ResultRow],
     /// Costs of the rows.
     pub costs: &'a RankedCosts,
-    /// The groups of tests.
+    /// The scores by category.
     pub overall: &'a Overall,
     /// Whether each contender is selected.
     pub takes_part: &'a [bool],
@@ -243,16 +246,16 @@ pub(crate) struct UseScoreInput<'a> {
     pub unflushed: &'a [UnflushedSync],
     /// Default margin of relevance.
     pub margin: Margin,
-    /// About how many uses it is asked.
+    /// Number of use cases that are evaluated together.
     pub uses: usize,
-    /// Which suites have tests of a group.
+    /// Suites that have tests of each category.
     pub suites: &'a SuitesByGroup,
 }
 
-/// The suites that have tests of each group, those of a default run first.
+/// Suites that have tests of each category, suites of a default run first.
 pub type SuitesByGroup = BTreeMap<WorkloadCategory, Vec<String>>;
 
-/// The rows that the groups of a use are made of.
+/// Returns the rows of the categories of a use case.
 fn counting<'a>(one: &UseCase, rows: &'a [ResultRow], overall: &Overall) -> Vec<&'a ResultRow> {
     let groups = overall.groups.iter();
     groups
@@ -278,7 +281,7 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
                     feature: need.feature,
                     found: found.clone(),
                     why: need.rationale.clone(),
-                })
+                });
             }
             Some(FeatureSupport::NotProbed) | None => not_probed.push(need.feature),
         }
@@ -338,7 +341,8 @@ fn failures(
     found
 }
 
-/// That a contender's synced writes are not durable, where results of durable writes count.
+/// Returns a reason to exclude a contender if its synced writes are not durable and results of
+/// durable writes count.
 fn not_durable(
     contender: usize,
     counting: &[&ResultRow],
@@ -355,8 +359,8 @@ fn is_against(outcome: RoundOutcome) -> bool {
     outcome.is_failure() && outcome != RoundOutcome::Unsupported
 }
 
-/// Failures of cells of these tests outside the phases that count; and in any test that the filesystem's own check calls it damaged,
-/// which counts for every use.
+/// Returns failures outside of phases that count: failed cells of counting tests, and damage found
+/// by the filesystem check in any test. Damage counts for every use case.
 fn failed_around(
     contender: usize,
     counting: &[&ResultRow],
@@ -379,7 +383,7 @@ fn failed_around(
                 |reason| matches!(reason, ExclusionReason::Failure { test, .. } if *test == cell.test),
             )
         };
-        // A phase that failed counts where the phase does.
+        // Failures of phases are counted with the results of these phases.
         let is_around = counts && cell.phases.is_empty() || cell.is_damage();
         let is_around = is_around && is_against(outcome);
         let Some(row) = row.filter(|_| is_around) else {
@@ -403,7 +407,7 @@ fn failed_around(
     found
 }
 
-/// A group over the results that all who qualify have.
+/// Returns a category with the results that all qualifying contenders have.
 fn of_group(
     group: WorkloadCategory,
     comes: &[bool],

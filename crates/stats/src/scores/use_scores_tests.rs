@@ -1,4 +1,5 @@
-//! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
+//! Tests use cases with hand-calculated scores, the reasons for exclusion, and the formula that the
+//! web page also uses.
 
 use model::{
     AccessPattern, Bytes, Io, Nanos, NativeReader, Op, ProbeResult, RequiredFeature,

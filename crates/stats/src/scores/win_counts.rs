@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Rank, ResultRow};
 
-/// In how many phases one contender did how well.
+/// Counts of the phases in which a contender performed well or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WinCounts {
     /// Name of the contender.
     pub contender: String,
-    /// Phases in which it is the best.
+    /// Number of phases in which the contender is the best.
     pub best: u32,
-    /// Phases in which it may be the best, alone or as one of several.
+    /// Number of phases in which the contender may be the best, alone or as one of several.
     pub shortlisted: u32,
-    /// Phases in which it has a result.
+    /// Number of phases in which the contender has a result.
     pub results: u32,
-    /// Phases in which some round failed.
+    /// Number of phases in which a round failed.
     pub failed: u32,
-    /// Phases there are.
+    /// Number of all phases.
     pub phases: u32,
 }
 
-/// The counts of all contenders, in the campaign's order.
+/// Returns the counts of all contenders, in the campaign's order.
 pub(crate) fn phase_counts(contenders: &[String], rows: &[ResultRow]) -> Vec<WinCounts> {
     contenders
         .iter()

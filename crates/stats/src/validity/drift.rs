@@ -19,19 +19,20 @@ use crate::{RankingState, ResultRow};
 
 /// Maximum probability of reporting a drift that does not exist.
 pub const FALSE_DRIFT_LIMIT: f64 = 0.05;
-/// Rounds from which on a trend can be distinguished from chance: with four, two of 24 orders are 8 %.
+/// Minimum number of rounds to distinguish a trend from chance. With four rounds, two of 24 orders
+/// already are 8 %.
 pub const DRIFT_FROM: u32 = 5;
 
-/// The trend of one contender, or of all together.
+/// The trend of one contender, or of all contenders together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
-    /// The contender, by its place in the campaign's order; `None` for all together.
+    /// Index of the contender in the campaign's order, or `None` for all contenders together.
     pub contender: Option<usize>,
     /// Number of rounds.
     pub rounds: u32,
-    /// The cost in the last round as a multiple of that in the first, along the trend: above 1, it got
-    /// worse.
+    /// The cost in the last round as a multiple of the cost in the first round, along the trend.
+    /// Above 1, the cost increased.
     pub change: f64,
     /// The two-sided p value.
     pub p: f64,
@@ -40,7 +41,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Whether the trend is more than chance.
+    /// Returns true if the trend is more than chance.
     pub fn is_named(&self) -> bool {
         self.p_corrected <= FALSE_DRIFT_LIMIT
     }
@@ -69,7 +70,7 @@ pub(crate) fn drifts(contenders: usize, rows: &[ResultRow]) -> Vec<Drift> {
     drifts
 }
 
-/// The trend over the rounds that have a value.
+/// Returns the trend over the rounds that have a value.
 fn trend(contender: Option<usize>, costs: &[Option<f64>]) -> Option<Drift> {
     let values: Vec<f64> = costs.iter().flatten().copied().collect();
     let rounds = u32::try_from(values.len()).ok()?;
@@ -86,8 +87,8 @@ fn trend(contender: Option<usize>, costs: &[Option<f64>]) -> Option<Drift> {
     })
 }
 
-/// For each round the mean logarithm of a contender's costs, each set against its own median. A round has
-/// one where every result has a value that had one in any round.
+/// Returns the mean log cost of a contender in each round. Each cost is relative to its median. A
+/// round has a mean only if every included result has a value in it.
 fn costs_of(contender: usize, rows: &[ResultRow]) -> Vec<Option<f64>> {
     let compared = rows.iter().filter(|row| {
         row.primary && row.ranking == RankingState::Ranked && row.metric != Metric::Supported
@@ -139,7 +140,7 @@ fn mean_of(series: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// P values corrected by Holm's method (Scand. J. Stat. 6, 1979), in the order given.
+/// Corrects p values by Holm's method (Scand. J. Stat. 6, 1979) and keeps their order.
 fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
@@ -166,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_machine_that_gets_slower_is_named_and_how_much() {
-        // `write` takes 1 % more of its median in each of seven rounds, `read` always the same: with
-        // both, the mean cost rises by some 3 %.
+        // `write` takes 1 % more of its median in each of seven rounds, and `read` takes equally
+        // long in all rounds. Over both, the mean cost increases by about 3 %.
         let analysis = analyse(&fixture::rising(7, 0.01));
         assert_eq!(
             analysis.drifts.len(),

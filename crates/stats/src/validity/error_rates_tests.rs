@@ -9,9 +9,9 @@ use crate::inference::FDR_LIMIT;
 use crate::validity::drift::FALSE_DRIFT_LIMIT;
 use crate::{Analysis, analyse};
 
-/// Campaigns of each kind.
+/// Number of campaigns of each kind.
 const CAMPAIGNS: u64 = 50;
-/// Two tests of five phases.
+/// Two equal contenders in two tests of five phases.
 const EQUAL: Simulated = Simulated {
     contenders: 2,
     tests: 2,
@@ -84,7 +84,7 @@ fn drift_is_found_and_false_drift_is_rare() {
     assert!(true_all >= 40, "{true_all}");
 }
 
-/// Intervals of the median cover what the median would be with a great many rounds.
+/// Intervals of the median cover the median of a large number of rounds.
 #[test]
 fn intervals_cover_the_truth_at_the_stated_rate() {
     let many = Simulated {
@@ -122,7 +122,8 @@ fn intervals_cover_the_truth_at_the_stated_rate() {
             100.0 * stated,
             100.0 * share
         );
-        // Two contenders share the rounds' noise, so there are half as many independent ones.
+        // Two contenders share the noise of the rounds, so only half of the intervals are
+        // independent.
         let error = (stated * (1.0 - stated) / f64::from(all / 2)).sqrt();
         assert!(share > stated - 3.0 * error - 0.01, "{share} {stated}");
     }

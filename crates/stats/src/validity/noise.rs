@@ -10,17 +10,17 @@ use crate::estimate::interval::median;
 use crate::results::costs::RankedCosts;
 use crate::{Margin, ResultRow};
 
-/// Two contenders that are the same.
+/// Two contenders that differ only in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseFloor {
-    /// The first, by its place in the campaign's order.
+    /// Index of the first contender in the campaign's order.
     pub a: usize,
     /// The second.
     pub b: usize,
-    /// Results that were compared: those of primary metrics.
+    /// Number of compared results: those of primary metrics.
     pub compared: u32,
-    /// Rows, by their number, in which one of the two is called worse than the other; each of them is an error.
+    /// Indexes of the rows that report one of the two as worse than the other. Each is an error.
     pub called_different: Vec<usize>,
     /// Distance between the medians as a share of the smaller one, in the median row.
     pub typical: f64,
@@ -28,7 +28,8 @@ pub struct NoiseFloor {
     pub largest: f64,
 }
 
-/// The noise floors of a campaign: one for each pair of contenders that are the same.
+/// Returns the noise floors of a campaign: one for each pair of contenders that differ only in
+/// their names.
 pub(crate) fn floors(
     results: &CampaignResults,
     rows: &[ResultRow],

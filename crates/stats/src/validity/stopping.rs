@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::interval::WANTED_CONFIDENCE;
 use crate::{CellCounts, Completeness, ResultRow, RobustEstimate};
 
-/// Why no round is added, or that one is.
+/// Reason to stop or to add a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -24,13 +24,13 @@ pub enum StopReason {
     /// The requested number of results is narrow.
     #[serde(rename = "narrow")]
     IntervalsNarrow,
-    /// There are as many rounds as may be, and too many results are still wide.
+    /// The maximum number of rounds is reached, and too many results are still wide.
     #[serde(rename = "most-rounds")]
     MaxRounds,
-    /// The cells have taken as long as they may, and too many results are still wide.
+    /// The maximum time of the cells is reached, and too many results are still wide.
     #[serde(rename = "most-time")]
     MaxTime,
-    /// Cells that are planned have not run yet.
+    /// Planned cells have not run yet.
     Running,
     /// Too many results are wide, and another round will run.
     #[serde(rename = "wide")]
@@ -43,7 +43,7 @@ pub enum StopReason {
 pub struct WideInterval {
     /// Number of the row in [`crate::Analysis::rows`].
     pub row: usize,
-    /// The contender, by its place in the campaign's order.
+    /// Index of the contender in the campaign's order.
     pub contender: usize,
     /// Distance of the farther end of the interval from the median, as a share of the median, or
     /// `None` if there are too few rounds for a 95 % interval.
@@ -60,7 +60,7 @@ pub struct StopDecision {
     pub reason: StopReason,
     /// Number of rounds planned so far.
     pub rounds: u32,
-    /// Results that count.
+    /// Number of results that count.
     pub counted: u32,
     /// Wide results, the widest first.
     pub wide: Vec<WideInterval>,
@@ -135,7 +135,7 @@ pub fn relative_width(estimate: &RobustEstimate) -> Option<f64> {
     let known = interval.confidence >= WANTED_CONFIDENCE;
     known.then(|| match farther {
         0.0 => 0.0,
-        // A median of 0 makes it infinite, which JSON cannot say.
+        // A median of 0 makes the width infinite, and JSON has no infinity.
         _ => (farther / estimate.median.abs()).min(f64::MAX),
     })
 }

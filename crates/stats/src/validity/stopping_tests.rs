@@ -1,4 +1,4 @@
-//! When rounds are enough.
+//! Tests the decisions of the stopping rule.
 
 use super::*;
 use crate::{analyse, fixture};
@@ -36,8 +36,8 @@ fn three_rounds_are_never_enough_for_an_interval() {
     );
 }
 
-/// Rounds 1 … 7 of `write` take 97 … 103 % of the middle one: its interval goes from the first to the
-/// last, some 3 % to either side.
+/// Rounds 1 … 7 of `write` take 97 … 103 % of the middle round. The interval extends from the first
+/// to the last, about 3 % to either side.
 #[test]
 fn narrow_is_the_farther_end_within_the_width() {
     let mut results = fixture::rising(7, 0.01);

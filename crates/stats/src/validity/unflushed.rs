@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::outcomes::resources;
 use crate::{MetricResult, ResultRow};
 
-/// A contender whose syncs end before the disk's cache is flushed.
+/// A contender whose syncs complete before the disk's cache is flushed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnflushedSync {
     /// Name of the contender.
     pub contender: String,
-    /// Synced operations that it did.
+    /// Number of synced operations.
     pub operations: u64,
 }
 
@@ -26,7 +26,8 @@ struct DurableWrites {
     flushes: u64,
 }
 
-/// Every such contender, in the order of the campaign.
+/// Returns every contender whose syncs never flushed the disk's cache, in the order of the
+/// campaign.
 pub(crate) fn unflushed(results: &CampaignResults) -> Vec<UnflushedSync> {
     let durable = durable_phases(results);
     let mut synced: BTreeMap<&str, DurableWrites> = BTreeMap::new();
@@ -101,7 +102,7 @@ fn flushed(results: &CampaignResults) -> BTreeSet<(&str, &str, &str)> {
     flushed
 }
 
-/// Tests and phases whose writes are synced.
+/// Returns the tests and phases whose writes are synced.
 fn durable_phases(results: &CampaignResults) -> BTreeSet<(&str, &str)> {
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| &suite.tests);
@@ -168,7 +169,7 @@ mod tests {
         let apart: Vec<bool> = row.results.iter().map(|r| r.set_apart).collect();
         assert!(apart[0] && !apart[1..].contains(&true), "{apart:?}");
         assert!(row.results[0].estimate.is_some() && row.results[0].place.is_none());
-        // A phase that ends with a sync which never reached the disk is no less undone.
+        // A phase that ends with a sync is also not durable if the sync never reached the disk.
         let next = &mut results.campaign.suites[0].tests[0].phases[1];
         next.sync_at_end = SyncAtEnd::Fsync;
         let next = next.name.clone();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Bytes, CampaignResults, Op};
 use serde::{Deserialize, Serialize};
 
-/// A phase of a contender that was warm by name only.
+/// A phase of a contender that was planned as warm, but read from the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotActuallyWarm {
@@ -15,13 +15,14 @@ pub struct NotActuallyWarm {
     pub test: String,
     /// Name of the phase.
     pub phase: String,
-    /// The rounds in which it read from the device.
+    /// The rounds in which the phase read from the device.
     pub rounds: Vec<u32>,
     /// Bytes read from the device in the worst round.
     pub bytes: Bytes,
 }
 
-/// Every such phase, in the order of the plan.
+/// Returns every phase that should have been warm but read from the device, in the order of the
+/// plan.
 pub(crate) fn warm_reads(results: &CampaignResults) -> Vec<NotActuallyWarm> {
     let tests = results
         .campaign

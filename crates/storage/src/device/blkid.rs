@@ -19,7 +19,7 @@ pub fn probe(device: &Path) -> Option<String> {
     describe(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// From `KEY=value` lines: `a partition table (dos)`, `ext4 (filesystem) "photos"`.
+/// Describes `KEY=value` lines: `a partition table (dos)`, `ext4 (filesystem) "photos"`.
 fn describe(export: &str) -> Option<String> {
     let value = |key: &str| {
         export

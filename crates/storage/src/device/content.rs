@@ -26,14 +26,15 @@ use super::signatures::{self, FAR_VOLUMES, FORMATS};
 const BLOCK: u64 = 4096;
 /// Bytes per read of a contiguous range.
 const CHUNK: u64 = 1 << 20;
-/// Read whole at the beginning: all first copies of all volumes that begin there.
+/// Length read completely at the start: it contains the first copies of all volumes that start
+/// there.
 const HEAD: u64 = 32 << 20;
 /// Length of the area at the start of a volume that contains most primary structures.
 const FIRST_COPIES: u64 = 128 << 10;
 /// Length read completely at the end: partition tables, RAID metadata, ZFS labels (ZFS leaves at
 /// least 8 MiB after them).
 const TAIL: u64 = 12 << 20;
-/// A device of this size is read whole: the slowest stick takes a few seconds.
+/// Maximum size of a device that is read completely. The slowest stick takes a few seconds for it.
 const SMALL: u64 = 256 << 20;
 /// Usual first offsets of volumes, from which locations beyond the head are calculated.
 const VOLUME_OFFSETS: [u64; 3] = [0, 63 * 512, 1 << 20];
@@ -47,15 +48,15 @@ const CONFIDENCE: f64 = 0.999;
 const SHARE: f64 = 1e-4;
 /// Time limit for samples; a disk with slow seeks gets a weaker bound.
 const TIME: Duration = Duration::from_secs(10);
-/// Samples that are read in the order of their places, so that a disk need not seek back and forth.
+/// Number of samples that are read in ascending order, to avoid seeking back and forth.
 const ROUND: usize = 512;
-/// Requests in flight: what lets a disk choose their order.
+/// Number of requests in flight, so that a disk can choose their order.
 const READERS: usize = 8;
 
 /// Coverage of a device on which only zeros were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScanCoverage {
-    /// Every byte of it.
+    /// Every byte was read.
     Full,
     /// Known locations, and this number of random blocks.
     Sampled(u64),
@@ -93,7 +94,7 @@ impl ScanCoverage {
 pub enum DeviceContent {
     /// Only zeros were found.
     Blank(ScanCoverage),
-    /// A byte that is not zero.
+    /// A nonzero byte was found.
     Data {
         /// Offset of the byte.
         offset: u64,
@@ -102,10 +103,10 @@ pub enum DeviceContent {
     },
 }
 
-/// Looks at an open device or file of this size.
+/// Examines an open device or file of this size.
 ///
 /// # Errors
-/// When a block cannot be read.
+/// Returns an error if a block cannot be read.
 pub fn scan(file: &File, size: u64) -> io::Result<DeviceContent> {
     look_for(file, size, TIME)
 }
@@ -116,7 +117,7 @@ fn look_for(file: &File, size: u64, time: Duration) -> io::Result<DeviceContent>
         format: data.format,
     };
     let written = parts(file, size)?.unwrap_or_else(|| vec![(0, size)]);
-    let search = Search { file, size };
+    let search = ContentSearch { file, size };
     if length(&written) <= SMALL {
         let data = search.ranges(&written)?;
         return Ok(data.map_or(DeviceContent::Blank(ScanCoverage::Full), found));
@@ -187,7 +188,7 @@ fn far_places(size: u64) -> Vec<u64> {
     places
 }
 
-/// A byte that is not zero.
+/// A nonzero byte.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     offset: u64,
@@ -195,13 +196,13 @@ struct Data {
 }
 
 /// A device that is searched.
-struct Search<'a> {
+struct ContentSearch<'a> {
     file: &'a File,
     size: u64,
 }
 
-impl Search<'_> {
-    /// The first data in ranges of bytes.
+impl ContentSearch<'_> {
+    /// Returns the first data in byte ranges.
     fn ranges(&self, ranges: &[(u64, u64)]) -> io::Result<Option<Data>> {
         let mut buffer = vec![0; CHUNK as usize];
         for &(start, length) in ranges {
@@ -215,7 +216,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Data in any of these blocks, given by number; several are read at once.
+    /// Returns data in any of these blocks, given by number. Reads several blocks at once.
     fn blocks(&self, blocks: &[u64]) -> io::Result<Option<Data>> {
         advise_random(self.file);
         let next = AtomicUsize::new(0);
@@ -290,14 +291,15 @@ impl Search<'_> {
     }
 }
 
-/// Compared in blocks, which is many times as fast as byte by byte.
+/// Returns true if all bytes are zero. Compares blocks, which is many times faster than comparing
+/// bytes.
 fn is_zero(bytes: &[u8]) -> bool {
     const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
     let mut blocks = bytes.chunks(ZEROS.len());
     blocks.all(|block| *block == ZEROS[..block.len()])
 }
 
-/// Where the byte of this number is, counted within ranges of bytes.
+/// Returns the offset of the n-th byte in byte ranges.
 fn nth(ranges: &[(u64, u64)], mut number: u64) -> u64 {
     for &(start, length) in ranges {
         if number < length {

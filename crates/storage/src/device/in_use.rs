@@ -25,7 +25,7 @@ pub fn claim_unused(path: &Path, device: DeviceId) -> Result<File, DeviceRefusal
     unused(path, device, claim(path))
 }
 
-/// The same for who only reads it.
+/// Claims a block device for reading. Refuses a device that is in use or has a partition in use.
 pub fn claim_unused_to_read(path: &Path, device: DeviceId) -> Result<File, DeviceRefusal> {
     unused(path, device, patiently(path, block_claim::claim_to_read))
 }
@@ -116,7 +116,8 @@ fn swap(name: &str, part: DeviceId, table: &[u8]) -> Result<(), DeviceRefusal> {
     }
 }
 
-/// The files and devices in the text of `/proc/swaps`: the first column, below its heading.
+/// Returns the files and devices in the text of `/proc/swaps`: the first column, without the
+/// heading.
 pub fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
     let lines = table.split(|byte| *byte == b'\n').skip(1);
     let names = lines.filter_map(|line| line.split(|byte| matches!(byte, b' ' | b'\t')).next());
@@ -133,7 +134,7 @@ fn held(name: &str, holders: Vec<String>) -> Result<(), DeviceRefusal> {
     }
 }
 
-/// The kernel does not count a loop device on top as a holder.
+/// Refuses a device that backs a loop device, which the kernel does not count as a holder.
 fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), DeviceRefusal> {
     match loops.iter().find(|device| device.backing == part) {
         Some(device) => Err(DeviceRefusal::Backing {
@@ -149,7 +150,7 @@ fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), Device
 fn written_to(name: &str, part: DeviceId) -> io::Result<Result<(), DeviceRefusal>> {
     let is_it = |metadata: &fs::Metadata| DeviceId::from(metadata) == part;
     let mut writer = process::find_open_for_write(&is_it)?;
-    // As with claims, copies of this process's own files go away in a moment.
+    // As with claims, copies of this process's files disappear after a moment.
     for _ in 0..WRITER_POLLS {
         let Some(before) = writer else {
             return Ok(Ok(()));
@@ -170,11 +171,11 @@ fn stands_for(path: &Path, part: DeviceId) -> bool {
     path.is_absolute() && DeviceId::from_path(path) == Some(part)
 }
 
-/// `O_EXCL` claims a block device as a mount does (open(2)), so mounts in other namespaces and
-/// claims of any kind show.
+/// Claims a block device with `O_EXCL`, like a mount (open(2)), so mounts in other namespaces and
+/// other claims are detected.
 ///
-/// A claim can be over in a moment: a program that another thread has just started still has copies
-/// of this one's files. Only one that stays is a use.
+/// A claim can be short: a program that another thread has just started still has copies of this
+/// process's files. Only a claim that persists counts as a use.
 pub fn claim(path: &Path) -> Result<File, DeviceRefusal> {
     patiently(path, block_claim::claim)
 }

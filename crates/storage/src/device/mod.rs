@@ -41,21 +41,21 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 pub struct ExclusiveDevice {
     path: PathBuf,
     size: Bytes,
-    kind: Kind,
+    kind: DeviceKind,
     /// Description of the data that will be lost with the user's consent.
     erases: Option<String>,
     sight: Option<ScanCoverage>,
     handle: Flock<File>,
     /// Lock on the disk of a partition, which prevents use of the whole disk.
     _disk: Option<Flock<File>>,
-    /// The claim under which it was looked at, until it is taken.
+    /// Claim of the initial examination, until it is used.
     claim: Option<File>,
     /// Reason it cannot be claimed again.
     trouble: Option<String>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum DeviceKind {
     /// A block device, with its state after the last write of fsarena.
     Block(DiskWriteState),
     /// A regular file, which needs a loop device, with its state after the last write of fsarena.
@@ -70,22 +70,23 @@ struct FileState {
 }
 
 impl ExclusiveDevice {
-    /// Takes a device; `erase` is the device whose content the user gives up (`--erase`).
+    /// Acquires a device. `erase` is the device whose content the user gives up (`--erase`).
     ///
     /// # Errors
-    /// When the device is in use (consent does not help), holds anything without consent, or the two
-    /// names are not one device.
+    /// Returns an error if the device is in use, even with consent. Without consent, also returns
+    /// an error if the device contains data. Returns an error if the two names are different
+    /// devices.
     pub fn acquire(path: &Path, erase: Option<&Path>) -> Result<Self, DeviceRefusal> {
         let (mut device, identity) = Self::hold(path, erase)?;
         device.look(identity, erase.is_some())?;
         Ok(device)
     }
 
-    /// Takes a device whose content the user gives up and asks no word about: it is not looked at, which would take
-    /// longer than making a filesystem.
+    /// Acquires a device whose content the user gives up without a report. The content is not
+    /// examined, because that would take longer than creating a filesystem.
     ///
     /// # Errors
-    /// When the device is in use, or the two names are not one device.
+    /// Returns an error if the device is in use, or if the two names are different devices.
     pub fn acquire_unchecked(path: &Path, erase: &Path) -> Result<Self, DeviceRefusal> {
         Ok(Self::hold(path, Some(erase))?.0)
     }
@@ -134,7 +135,7 @@ impl ExclusiveDevice {
         Ok((device, identity))
     }
 
-    /// The device itself, links resolved.
+    /// Returns the path of the device, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -144,9 +145,9 @@ impl ExclusiveDevice {
         self.size
     }
 
-    /// Whether it is a block device; a plain file needs a loop device.
+    /// Returns true for a block device. A regular file needs a loop device.
     pub const fn is_block(&self) -> bool {
-        matches!(self.kind, Kind::Block(_))
+        matches!(self.kind, DeviceKind::Block(_))
     }
 
     /// Returns the description of the data that will be lost with the user's consent, or `None` if
@@ -161,11 +162,11 @@ impl ExclusiveDevice {
         self.sight
     }
 
-    /// Which disk it is; `None` for a plain file.
+    /// Returns the identity of the disk, or `None` for a regular file.
     pub const fn identity(&self) -> Option<&DiskIdentity> {
         match &self.kind {
-            Kind::Block(state) => Some(&state.identity),
-            Kind::File(_) => None,
+            DeviceKind::Block(state) => Some(&state.identity),
+            DeviceKind::File(_) => None,
         }
     }
 
@@ -191,12 +192,12 @@ impl ExclusiveDevice {
             });
         }
         match &self.kind {
-            Kind::Block(state) => {
+            DeviceKind::Block(state) => {
                 let claim = in_use::claim_unused(&self.path, identity)?;
                 self.require_unchanged(&claim, state)?;
                 Ok(claim)
             }
-            Kind::File(state) => {
+            DeviceKind::File(state) => {
                 in_use::require_unused(&self.path, identity)?;
                 let now = FileState::of(&self.handle).map_err(|e| unreadable(&self.path, e))?;
                 if now != *state {
@@ -224,8 +225,8 @@ impl ExclusiveDevice {
     pub fn prepare_handover(&mut self) -> Result<Option<DiskWriteState>, DeviceRefusal> {
         self.claim()?;
         Ok(match &self.kind {
-            Kind::Block(state) => Some(state.clone()),
-            Kind::File(_) => None,
+            DeviceKind::Block(state) => Some(state.clone()),
+            DeviceKind::File(_) => None,
         })
     }
 
@@ -238,20 +239,20 @@ impl ExclusiveDevice {
         }
     }
 
-    fn as_it_is(&self) -> io::Result<Kind> {
+    fn as_it_is(&self) -> io::Result<DeviceKind> {
         Ok(match &self.kind {
-            Kind::Block(before) => {
+            DeviceKind::Block(before) => {
                 // Unwritten data would be counted later. A write error belongs to the cell that
                 // wrote the data and is reported there.
                 let _ = self.handle.sync_all();
                 let state = block_claim::write_state(&self.handle)?;
-                // The next claim sees whether it is another disk.
-                Kind::Block(DiskWriteState {
+                // The next claim detects another disk.
+                DeviceKind::Block(DiskWriteState {
                     identity: before.identity.clone(),
                     ..state
                 })
             }
-            Kind::File(_) => Kind::File(FileState::of(&self.handle)?),
+            DeviceKind::File(_) => DeviceKind::File(FileState::of(&self.handle)?),
         })
     }
 
@@ -323,22 +324,25 @@ impl ExclusiveDevice {
 }
 
 /// Claims a block device before any other operation, and records its identity.
-fn block(path: &Path, identity: DeviceId) -> Result<(Option<File>, Kind, Bytes), DeviceRefusal> {
+fn block(
+    path: &Path,
+    identity: DeviceId,
+) -> Result<(Option<File>, DeviceKind, Bytes), DeviceRefusal> {
     let claim = in_use::claim_unused(path, identity)?;
     let state = block_claim::write_state(&claim).map_err(|source| unreadable(path, source))?;
     let size = require_size(path, state.identity.size)?;
-    Ok((Some(claim), Kind::Block(state), size))
+    Ok((Some(claim), DeviceKind::Block(state), size))
 }
 
 fn file(
     path: &Path,
     identity: DeviceId,
     handle: &File,
-) -> Result<(Option<File>, Kind, Bytes), DeviceRefusal> {
+) -> Result<(Option<File>, DeviceKind, Bytes), DeviceRefusal> {
     in_use::require_unused(path, identity)?;
     let state = FileState::of(handle).map_err(|source| unreadable(path, source))?;
     let size = require_size(path, Bytes(state.size))?;
-    Ok((None, Kind::File(state), size))
+    Ok((None, DeviceKind::File(state), size))
 }
 
 impl FileState {
@@ -360,8 +364,8 @@ fn better_reason(path: &Path, identity: DeviceId, refusal: DeviceRefusal) -> Dev
     .unwrap_or(refusal)
 }
 
-/// Locks a node for as long as the file is open, as programs that work on devices do.
-/// Source: "Locking Block Device Access" of the systemd documentation.
+/// Locks a node while the file is open, like other programs that work on devices. Source: "Locking
+/// Block Device Access" of the systemd documentation.
 fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, DeviceRefusal> {
     let mut file = OpenOptions::new()
         .read(true)
@@ -382,7 +386,8 @@ fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, Devic
     })
 }
 
-/// The path behind links; of a block device its usual node, which all who lock it lock.
+/// Returns the path without links. For a block device, returns its usual node, because all programs
+/// lock that one.
 fn resolve(path: &Path) -> Result<PathBuf, DeviceRefusal> {
     let resolved = path.canonicalize().map_err(|source| match source.kind() {
         ErrorKind::NotFound => absent(path),
@@ -393,13 +398,13 @@ fn resolve(path: &Path) -> Result<PathBuf, DeviceRefusal> {
     };
     match sysfs::node(device) {
         Some(node) => Ok(node),
-        // A container may have it under another name.
+        // In a container, the device may have another name.
         None if resolved.starts_with("/dev") => Ok(resolved),
         None => Err(DeviceRefusal::NoNode { path: resolved }),
     }
 }
 
-/// Whether it is a block device rather than a regular file; anything else is refused.
+/// Returns true for a block device and false for a regular file. Refuses anything else.
 fn is_block(path: &Path) -> Result<bool, DeviceRefusal> {
     let kind = fs::metadata(path)
         .map_err(|source| unreadable(path, source))?

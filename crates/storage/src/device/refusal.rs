@@ -3,22 +3,22 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a device that the user named is not used.
+/// Reason why a device is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceRefusal {
     /// The path does not exist.
     #[error("{} does not exist: `lsblk` lists the block devices", path.display())]
     Absent {
-        /// The path as given.
+        /// Path as given by the user.
         path: PathBuf,
     },
-    /// It is a directory, a terminal, a socket …
+    /// The path is a directory, a terminal, a socket or another special file.
     #[error("{} is neither a block device nor a regular file", path.display())]
     NotADevice {
-        /// The path as given.
+        /// Path as given by the user.
         path: PathBuf,
     },
-    /// It could not be opened or read.
+    /// The device cannot be opened or read.
     #[error("{} cannot be opened or read ({source}), so what it holds is unknown", path.display())]
     Unreadable {
         /// The device.
@@ -26,7 +26,7 @@ pub enum DeviceRefusal {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// It holds no byte at all.
+    /// The device has size 0.
     #[error("{} has no size: no medium, or an empty file", path.display())]
     Empty {
         /// The device.
@@ -38,7 +38,7 @@ pub enum DeviceRefusal {
         /// The device.
         path: PathBuf,
     },
-    /// Two different devices were named.
+    /// `--erase` names a different device.
     #[error(
         "--erase {} is not the device {}: name the same one twice",
         erase.display(), path.display()
@@ -58,7 +58,7 @@ pub enum DeviceRefusal {
         /// The device.
         path: PathBuf,
     },
-    /// Whether it is in use could not be found out.
+    /// The use of the device cannot be determined.
     #[error("whether {} is in use cannot be found out ({source}), so it is not touched", path.display())]
     UnknownUse {
         /// The device.
@@ -66,15 +66,15 @@ pub enum DeviceRefusal {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A program has it open for writing.
+    /// A program has the device open for writing.
     #[error("{name} is open for writing by {by}: end that first (--erase does not override this)")]
     OpenElsewhere {
         /// The device or its partition.
         name: String,
-        /// The program and its number.
+        /// Program name and process number.
         by: String,
     },
-    /// It, or a partition of it, is mounted.
+    /// The device or one of its partitions is mounted.
     #[error("{name} is mounted on {}: unmount it first (--erase does not override this)", on.display())]
     Mounted {
         /// The device or its partition.
@@ -82,7 +82,7 @@ pub enum DeviceRefusal {
         /// Where.
         on: PathBuf,
     },
-    /// It, or a partition of it, is swap space in use.
+    /// The device or one of its partitions is active swap space.
     #[error("{name} is swap space in use: `swapoff` it first (--erase does not override this)")]
     Swap {
         /// The device or its partition.
@@ -93,7 +93,7 @@ pub enum DeviceRefusal {
     HasHolders {
         /// The device or its partition.
         name: String,
-        /// The device above.
+        /// The device on top.
         by: String,
     },
     /// The device backs a loop device.
@@ -106,13 +106,13 @@ pub enum DeviceRefusal {
         /// The loop device.
         by: String,
     },
-    /// The kernel grants no exclusive access.
+    /// The kernel refuses exclusive access.
     #[error("{} is in use by the kernel or another program (EBUSY): end that use first (--erase does not override this)", path.display())]
     Busy {
         /// The device.
         path: PathBuf,
     },
-    /// It has partitions.
+    /// The device has partitions.
     #[error("{} has partitions ({names}): if they may be lost, add `--erase {}`", path.display(), path.display())]
     Partitions {
         /// The device.
@@ -120,7 +120,7 @@ pub enum DeviceRefusal {
         /// Their names.
         names: String,
     },
-    /// A format was found on it.
+    /// The device contains a known format.
     #[error("{} holds {found}: if it may be lost, add `--erase {}`", path.display(), path.display())]
     Signature {
         /// The device.
@@ -128,12 +128,12 @@ pub enum DeviceRefusal {
         /// Name and location of the format.
         found: String,
     },
-    /// Bytes of unknown meaning were found on it.
+    /// The device contains data of an unknown format.
     #[error("{} holds data (at byte {offset}): if it may be lost, add `--erase {}`", path.display(), path.display())]
     Data {
         /// The device.
         path: PathBuf,
-        /// Where the first one was seen.
+        /// Offset of the first data byte found.
         offset: u64,
     },
     /// The device was written to by another program during a campaign.
@@ -144,7 +144,7 @@ pub enum DeviceRefusal {
         /// The device.
         path: PathBuf,
     },
-    /// It answers with errors.
+    /// The device returns errors.
     #[error("{} does not work any more ({trouble}): `dmesg` may say more", path.display())]
     Failing {
         /// The device.
@@ -152,7 +152,7 @@ pub enum DeviceRefusal {
         /// The error of the operating system.
         trouble: String,
     },
-    /// A directory is on another filesystem than it was.
+    /// A directory is on a different filesystem than before.
     #[error(
         "{} is not on the filesystem that it was on: it was unmounted, or another one was mounted; mount it again, \
          then go on", path.display()
@@ -161,7 +161,7 @@ pub enum DeviceRefusal {
         /// The directory.
         path: PathBuf,
     },
-    /// A node somewhere else, of a device that has none in `/dev`.
+    /// The node is not in `/dev`, and the device has no node there.
     #[error("{} is a node of a device that has none in /dev: make one there (`mknod`), and name that", path.display())]
     NoNode {
         /// The node.
@@ -183,7 +183,7 @@ pub enum DeviceRefusal {
         /// The difference between the two disks.
         difference: String,
     },
-    /// The kernel does not count what is written to it.
+    /// The kernel does not count writes to the device.
     #[error(
         "{} has its I/O counters disabled, so writes by other programs cannot be detected: enable them with `echo 1 >/sys/class/block/NAME/queue/iostats`", path.display()
     )]

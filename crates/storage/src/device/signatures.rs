@@ -13,24 +13,24 @@ pub struct SignatureFormat {
     pub mark: &'static [u8],
     /// Offset of the magic number in a copy of the structure.
     pub mark_at: u64,
-    /// Where the copies are.
+    /// Locations of the copies.
     pub copies: &'static [SignatureCopies],
 }
 
-/// Where copies are, from the beginning of the volume.
+/// Location of copies, from the start of the volume.
 #[derive(Clone, Copy, Debug)]
 pub enum SignatureCopies {
     /// There.
     At(u64),
-    /// So far before the end; the end counts in whole units of the second number.
+    /// Distance from the end, with the volume size rounded down to a multiple of the second number.
     BeforeEnd(u64, u64),
-    /// In the middle, in whole units.
+    /// Middle of the volume, rounded down to a multiple of this number.
     Middle(u64),
     /// At each multiple of the first number, plus the second number.
     Every(u64, u64),
-    /// In the groups of ext2 that have one, for blocks of 1 KiB to 64 KiB.
+    /// Block groups of ext2 with a superblock copy, for blocks of 1 KiB to 64 KiB.
     ExtGroups,
-    /// At the beginning of each allocation group of XFS, for the usual numbers of groups.
+    /// Start of each allocation group of XFS, for the usual numbers of groups.
     XfsGroups,
 }
 
@@ -44,7 +44,8 @@ const BLOCK: u64 = 4096;
 /// and by Linux installers.
 pub const FAR_VOLUMES: [u64; 2] = [(40 + 409_600) * SECTOR, 513 * MIB];
 
-/// Groups of ext2 that have a copy of the superblock where `sparse_super` is on: 1 and the powers of 3, 5 and 7.
+/// Bases of the group numbers that have a superblock copy in ext2 with `sparse_super`: group 1, and
+/// powers of 3, 5 and 7.
 const SPARSE_BASES: [u64; 3] = [3, 5, 7];
 /// Numbers of allocation groups that mkfs.xfs creates. Very large disks are an exception: each
 /// group has 1 TiB.
@@ -52,7 +53,7 @@ const XFS_GROUPS: [u64; 5] = [4, 2, 8, 16, 32];
 /// Maximum number of copies of one kind that are examined on a volume.
 const MAX_COPIES: u64 = 64;
 
-/// The formats, those of the catalog first.
+/// All known formats, starting with those of the catalog.
 pub const FORMATS: &[SignatureFormat] = &[
     // Source: Documentation/filesystems/ext4/super.rst and blockgroup.rst of the kernel.
     SignatureFormat {
@@ -91,7 +92,8 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "ReiserFS",
         mark: b"ReIsEr",
         mark_at: 52,
-        // Behind the superblock there is a bitmap in each 128 MiB, in which the bitmap itself is marked.
+        // After the superblock, each 128 MiB have a bitmap, in which the bitmap's own block is
+        // marked.
         copies: &[
             SignatureCopies::At(64 * KIB),
             SignatureCopies::At(8 * KIB),
@@ -279,7 +281,7 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "ZFS",
         mark: &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0],
         mark_at: 0,
-        // The name-value lists and first uberblocks of the four labels.
+        // Name-value lists and first uberblocks of the four labels.
         copies: &[
             SignatureCopies::At(16 * KIB),
             SignatureCopies::At(128 * KIB),
@@ -411,7 +413,7 @@ pub const FORMATS: &[SignatureFormat] = &[
 ];
 
 impl SignatureCopies {
-    /// Where copies begin on a volume of this size, from its beginning.
+    /// Returns the offsets of the copies on a volume of this size.
     pub fn places(self, size: u64) -> Vec<u64> {
         let places = match self {
             Self::At(place) => vec![place],
@@ -453,7 +455,8 @@ fn ext_groups(size: u64) -> Vec<u64> {
     places
 }
 
-/// Groups are of one size, in whole blocks; the last one may be smaller.
+/// Returns the starts of allocation groups. All groups have the same size in whole blocks, except
+/// that the last one may be smaller.
 fn xfs_groups(size: u64) -> Vec<u64> {
     const MAX_PLACES_SIZE: u64 = 1 << 40;
     let blocks = size / BLOCK;
@@ -489,7 +492,7 @@ mod tests {
     #[test]
     fn copies_match_the_layout_of_the_formats() {
         let ext = SignatureCopies::ExtGroups.places(10 * GIB);
-        // Blocks of 4 KiB: groups 1, 3, 9, 27; blocks of 1 KiB: 8193.
+        // With blocks of 4 KiB, groups 1, 3, 9 and 27; with blocks of 1 KiB, 8193.
         for place in [128 * MIB, 384 * MIB, 1152 * MIB, 3456 * MIB, 8193 * KIB] {
             assert!(ext.contains(&place), "{place}");
         }

@@ -19,7 +19,7 @@ pub struct ReadOnlyDevice {
     /// Dropped before the device or file it is attached to.
     device: LoopDevice,
     _lock: Flock<File>,
-    /// Keeps others from mounting a block device.
+    /// Prevents other processes from mounting a block device.
     _claim: Option<File>,
 }
 
@@ -51,7 +51,7 @@ impl ReadOnlyDevice {
         })
     }
 
-    /// The device or file itself, links resolved.
+    /// Returns the path of the device or file, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,5 @@
-//! Whether a filesystem runs on this machine, and the command that would make it. Pure.
+//! Checks whether a filesystem runs on this machine, and finds the command that installs missing
+//! parts. Pure.
 
 use model::{BackendKind, DriverKind, Filesystem, ProgramRequirements, Suite};
 use serde::Serialize;
@@ -8,11 +9,11 @@ use crate::HostInfo;
 /// The emulator of a guest's machine and its Debian package.
 const EMULATOR: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
 
-/// Whether a filesystem can compete on a backend of this machine.
+/// Availability of a filesystem for a backend of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Availability {
-    /// As it is.
+    /// The filesystem runs without changes.
     #[serde(rename = "runs")]
     Available,
     /// The filesystem runs once the missing parts are installed.
@@ -20,7 +21,7 @@ pub enum Availability {
         /// The missing parts, and how to install them; never empty.
         needs: Vec<MissingRequirement>,
     },
-    /// Not on this machine.
+    /// The filesystem cannot run on this machine.
     Impossible {
         /// Why.
         why: String,
@@ -35,11 +36,11 @@ pub struct MissingRequirement {
     pub description: String,
     /// The command that installs it.
     pub command: String,
-    /// The Debian packages that it would install.
+    /// Debian packages that the command installs.
     pub packages: Vec<String>,
 }
 
-/// Whether a filesystem can compete on a backend of a machine.
+/// Checks whether a filesystem can run on a backend of a machine.
 pub fn check_availability(
     filesystem: &Filesystem,
     backend: BackendKind,
@@ -79,7 +80,8 @@ fn on_loop(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
     }
 }
 
-/// In a guest it runs where QEMU does and the guest has its modules and programs; root is not needed.
+/// Checks a filesystem in a guest. It needs QEMU, and its modules and programs in the guest, but no
+/// root.
 fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
     if let Some(why) = &filesystem.unavailable {
         return impossible(why.clone());
@@ -104,7 +106,7 @@ fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
     }
 }
 
-/// The programs that a suite's commands need and this machine lacks.
+/// Returns the programs that the commands of a suite need and that are missing on this machine.
 pub fn missing_programs(suite: &Suite, machine: &HostInfo) -> Option<MissingRequirement> {
     let ProgramRequirements {
         packages, programs, ..
@@ -136,7 +138,7 @@ const fn impossible(why: String) -> Availability {
     Availability::Impossible { why }
 }
 
-/// The filesystem in the kernel: there, or to be loaded, or not to be had.
+/// Checks the kernel driver of a filesystem: available, loadable, or missing.
 fn driver(
     filesystem: &Filesystem,
     machine: &HostInfo,
@@ -185,7 +187,8 @@ fn module_need(module: &str, machine: &HostInfo) -> Option<MissingRequirement> {
     })
 }
 
-/// The device node alone can be missing, in a container for example.
+/// Checks the device node of FUSE, which may be missing although the driver exists, for example in
+/// a container.
 fn fuse_device(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequirement> {
     let needed = filesystem.driver == DriverKind::Fuse && machine.filesystems.contains("fuse");
     (needed && !machine.fuse_device).then(|| MissingRequirement {
@@ -195,7 +198,7 @@ fn fuse_device(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingReq
     })
 }
 
-/// Programs that packages bring.
+/// Returns missing programs that packages provide.
 fn packages(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequirement> {
     let requires = &filesystem.requires;
     let missing: Vec<&str> = requires
@@ -221,7 +224,7 @@ fn packages(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequir
     })
 }
 
-/// Programs that no package brings.
+/// Returns missing programs that no package provides.
 fn unpackaged(
     filesystem: &Filesystem,
     machine: &HostInfo,

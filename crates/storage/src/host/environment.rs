@@ -13,7 +13,7 @@ use crate::host::host_settings;
 use crate::host::sysfs::{self, DeviceId};
 use crate::tool_version::tool_version;
 
-/// The parts of an environment that only the caller knows.
+/// Parts of an environment that the caller must provide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvironmentContext {
     /// Version of fsarena.
@@ -22,16 +22,16 @@ pub struct EnvironmentContext {
     pub device: String,
     /// Identity of the disk, if the user gave a block device.
     pub disk: Option<DiskIdentity>,
-    /// How the image is attached.
+    /// Method by which the image is attached.
     pub attachment: String,
     /// Conditions of the storage that affect speed.
     pub conditions: Vec<HostSetting>,
-    /// The clock that times are in.
+    /// Clock used for all times.
     pub clock: String,
 }
 
-/// Looks at the machine, and asks the tools of the filesystems for their versions (at most five
-/// seconds each). What cannot be found out is left empty.
+/// Collects the environment of this machine, and the versions of the filesystem tools (at most five
+/// seconds each). Unknown values are empty.
 pub fn collect<'a>(
     setting: EnvironmentContext,
     filesystems: impl IntoIterator<Item = &'a Filesystem>,
@@ -141,7 +141,8 @@ pub fn distribution(os_release: &str) -> String {
     line.unwrap_or_default().trim_matches('"').to_owned()
 }
 
-/// The processor, from the text of `/proc/cpuinfo`: `model name` on x86, `Model` or `cpu model` elsewhere.
+/// Returns the processor model from the text of `/proc/cpuinfo`: `model name` on x86, `Model` or
+/// `cpu model` elsewhere.
 pub fn cpu_model(cpuinfo: &str) -> String {
     let value = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {

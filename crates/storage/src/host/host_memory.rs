@@ -9,7 +9,7 @@ use std::path::Path;
 
 use model::Bytes;
 
-/// `VIRTIO_ID_BALLOON`, as sysfs writes it.
+/// `VIRTIO_ID_BALLOON` in the format of sysfs.
 const BALLOON: &str = "0x0005";
 /// `VIRTIO_BALLOON_F_REPORTING`: free pages are reported to the host, which may reclaim them.
 ///
@@ -17,7 +17,7 @@ const BALLOON: &str = "0x0005";
 const REPORTING: usize = 5;
 const DEVICES: &str = "/sys/bus/virtio/devices";
 
-/// Whether memory that is free goes back to a host; never on a machine of metal.
+/// Returns true if free memory is returned to a host. Always false on physical machines.
 pub fn is_ballooned() -> bool {
     reports_free_pages(Path::new(DEVICES))
 }
@@ -36,8 +36,9 @@ pub fn available(meminfo: &str) -> Option<Bytes> {
     kib.checked_mul(1024).map(Bytes)
 }
 
-/// Format: `*/device` is the device's kind, `*/features` a character for each feature that was agreed on,
-/// bit 0 first; Documentation/ABI/testing/sysfs-bus-virtio-devices of the kernel.
+/// Returns true if a device reports free pages. Format: `*/device` is the device type. `*/features`
+/// has one character per negotiated feature, bit 0 first
+/// (Documentation/ABI/testing/sysfs-bus-virtio-devices of the kernel).
 fn reports_free_pages(devices: &Path) -> bool {
     let is_reporting = |device: &Path| {
         let kind = fs::read_to_string(device.join("device")).unwrap_or_default();

@@ -10,8 +10,8 @@ use sys::mount::mounts;
 
 use crate::host::sysfs::{self, DeviceId};
 
-/// When the kernel begins to write back, and when it makes writers wait.
-/// Source: Documentation/admin-guide/sysctl/vm.rst.
+/// Kernel limits at which writeback starts and writers are throttled. Source:
+/// Documentation/admin-guide/sysctl/vm.rst.
 const DIRTY: [&str; 6] = [
     "dirty_ratio",
     "dirty_bytes",
@@ -39,7 +39,7 @@ pub fn storage_settings(path: &Path) -> Vec<HostSetting> {
     readahead.into_iter().chain(scheduler).collect()
 }
 
-/// The machine below this directory, which is `/`.
+/// Returns the settings of the machine. `root` is `/`, except in tests.
 pub fn machine_settings(root: &Path) -> Vec<HostSetting> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let found = [
@@ -68,7 +68,7 @@ fn chosen(words: &str) -> String {
     chosen.unwrap_or(words.trim()).to_owned()
 }
 
-/// The limits that are set; of a ratio and a number of bytes, the other one is 0.
+/// Returns the limits that are set. Each is a ratio or a number of bytes; the unused one is 0.
 fn dirty(read: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let limit = |name: &&str| {
         let value = read(&format!("proc/sys/vm/{name}"))?;

@@ -11,18 +11,18 @@ use nix::unistd::Uid;
 
 use crate::{available_memory, find_program};
 
-/// The facts of a machine on which it depends what can run.
+/// Properties of a machine that determine what can run.
 #[derive(Clone, Debug)]
 pub struct HostInfo {
-    /// Whether this process may mount.
+    /// True if this process may mount filesystems.
     pub root: bool,
-    /// Release of the kernel.
+    /// Kernel release.
     pub kernel: String,
     /// Names in `/proc/filesystems`.
     pub filesystems: BTreeSet<String>,
-    /// Modules that could be loaded, with `_` for `-`.
+    /// Names of loadable modules, with `_` instead of `-`.
     pub modules: BTreeSet<String>,
-    /// Whether the kernel loads a filesystem's module by itself when it is mounted.
+    /// True if the kernel loads a filesystem's module automatically on mount.
     pub loads_modules: bool,
     /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
@@ -30,18 +30,18 @@ pub struct HostInfo {
     pub fuse_device: bool,
     /// Memory available to programs, if known.
     pub available_memory: Option<Bytes>,
-    /// The programs that can be found.
+    /// Available programs.
     pub programs: ProgramLookup,
     /// Content of the guest that is built on this machine, if any.
     pub guest: Option<GuestContents>,
 }
 
-/// Programs of a machine.
+/// Programs that are available on a machine.
 #[derive(Clone, Debug)]
 pub enum ProgramLookup {
     /// The programs of this machine, on the path.
     OfPath,
-    /// These and no others.
+    /// A fixed list of programs.
     These(BTreeSet<String>),
 }
 
@@ -58,7 +58,7 @@ impl ProgramLookup {
 /// Filesystem support of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuestContents {
-    /// Release of its kernel.
+    /// Kernel release of the guest.
     pub kernel: String,
     /// Filesystems that the guest cannot mount, by name, each with the missing part and how to get
     /// it.
@@ -66,7 +66,7 @@ pub struct GuestContents {
 }
 
 impl HostInfo {
-    /// The machine that this process runs on; of a guest it knows nothing.
+    /// Inspects this machine. The result contains no information about the guest.
     pub fn inspect() -> Self {
         let kernel = uname().map_or_else(
             |_| "unknown".to_owned(),
@@ -100,7 +100,7 @@ fn filesystems(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// From `kernel/fs/jfs/jfs.ko.xz: kernel/…` to `jfs`.
+/// Extracts module names: `kernel/fs/jfs/jfs.ko.xz: kernel/…` contains `jfs`.
 fn modules(dependencies: &str) -> BTreeSet<String> {
     dependencies
         .lines()
@@ -116,7 +116,8 @@ fn modules(dependencies: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The kernel runs the program named there; an empty name or `modules_disabled` switches it off.
+/// Returns true if the kernel loads modules automatically. It runs the program named in this file;
+/// an empty name or `modules_disabled` disables it.
 fn loads_modules() -> bool {
     let program = read("/proc/sys/kernel/modprobe");
     let disabled = read("/proc/sys/kernel/modules_disabled");

@@ -1,4 +1,4 @@
-//! This host: processors, memory, settings and what it can run.
+//! Properties of this host: processors, memory, settings and supported filesystems.
 
 pub(crate) mod doctor;
 pub mod environment;

@@ -15,15 +15,15 @@ use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use sys::block;
 use sys::block::loopdev;
 
-/// Where the kernel shows disks.
+/// Directory of block devices in sysfs.
 pub const BLOCK: &str = "/sys/block";
 
 /// Identity of a device or file, independent of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceId {
-    /// A block device, by major and minor number.
+    /// A block device, identified by major and minor number.
     Block(u64, u64),
-    /// A file, by the numbers of its filesystem and inode.
+    /// A file, identified by filesystem and inode number.
     File(u64, u64),
 }
 
@@ -35,7 +35,7 @@ impl DeviceId {
             .map(|metadata| Self::from(&metadata))
     }
 
-    /// The directory of a block device; `None` for a file.
+    /// Returns the sysfs directory of a block device, or `None` for a file.
     pub fn directory(self) -> io::Result<Option<PathBuf>> {
         match self {
             Self::Block(major, minor) => {
@@ -69,7 +69,8 @@ impl From<loopdev::Backing> for DeviceId {
     }
 }
 
-/// The partitions of a block device, by name; none for a partition or a file.
+/// Returns the names of the partitions of a block device. The list is empty for a partition or a
+/// file.
 pub fn partitions(device: DeviceId) -> io::Result<Vec<(String, DeviceId)>> {
     let Some(directory) = device.directory()? else {
         return Ok(Vec::new());
@@ -85,13 +86,13 @@ pub fn partitions(device: DeviceId) -> io::Result<Vec<(String, DeviceId)>> {
         .collect()
 }
 
-/// The block device of the text of a `dev`, `8:1`.
+/// Parses the content of a `dev` attribute, such as `8:1`.
 pub fn numbered(text: &str) -> Option<DeviceId> {
     let (major, minor) = text.trim().split_once(':')?;
     Some(DeviceId::Block(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The major and minor number in an attribute `dev`.
+/// Reads the major and minor number from a `dev` attribute.
 fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
     let text = fs::read_to_string(attribute)?;
     match numbered(&text) {
@@ -126,7 +127,7 @@ pub fn node(device: DeviceId) -> Option<PathBuf> {
     (DeviceId::from_path(&node) == Some(device)).then_some(node)
 }
 
-/// The disk that a partition is on; `None` for anything else.
+/// Returns the disk that contains a partition, or `None` for anything else.
 pub fn parent_disk(device: DeviceId) -> io::Result<Option<String>> {
     let directory = device.directory()?.filter(|d| d.join("partition").exists());
     let disk = directory.as_deref().and_then(Path::parent);
@@ -135,7 +136,7 @@ pub fn parent_disk(device: DeviceId) -> io::Result<Option<String>> {
         .map(|name| name.to_string_lossy().into_owned()))
 }
 
-/// The devices that are built upon this one (device mapper, RAID), by name.
+/// Returns the names of devices on top of this one (device mapper, RAID).
 pub fn holders(device: DeviceId) -> io::Result<Vec<String>> {
     match device.directory()? {
         Some(directory) => names(&directory.join("holders")),
@@ -143,12 +144,12 @@ pub fn holders(device: DeviceId) -> io::Result<Vec<String>> {
     }
 }
 
-/// Whether the kernel refuses writes to the device.
+/// Returns true if the kernel refuses writes to the device.
 pub fn is_read_only(device: DeviceId) -> bool {
     attribute(device, "ro").is_some_and(|flag| flag != "0")
 }
 
-/// Whether the kernel counts what is written to the device.
+/// Returns true if the kernel counts the I/O of the device.
 pub fn has_io_counters(device: DeviceId) -> bool {
     attribute(device, "queue/iostats").is_none_or(|flag| flag != "0")
 }
@@ -158,16 +159,16 @@ pub fn has_io_counters(device: DeviceId) -> bool {
 pub struct LoopEntry {
     /// Device name: `loop3`.
     pub name: String,
-    /// The device itself.
+    /// Identity of the loop device.
     pub device: DeviceId,
     /// Path of the backing file or device at the time of attachment; may have been renamed or
     /// replaced since.
     pub file: PathBuf,
-    /// That file or device.
+    /// Identity of the backing file or device.
     pub backing: DeviceId,
 }
 
-/// Every loop device in use.
+/// Returns all loop devices in use.
 pub fn loop_devices() -> io::Result<Vec<LoopEntry>> {
     // Without this directory, loop devices cannot be listed.
     fs::metadata(BLOCK)?;
@@ -190,7 +191,7 @@ fn loop_device(name: &str) -> io::Result<LoopEntry> {
     let file = PathBuf::from(OsString::from_vec(file));
     let backing = match File::open(Path::new("/dev").join(name)) {
         Ok(device) => DeviceId::from(loopdev::backing(&device)?),
-        // Without its node, the path has to do.
+        // If the node does not exist, uses the path.
         Err(_) => DeviceId::from_path(&file).ok_or_else(|| {
             io::Error::other(format!(
                 "cannot determine the backing file of {name}: {}",
@@ -206,7 +207,7 @@ fn loop_device(name: &str) -> io::Result<LoopEntry> {
     })
 }
 
-/// The disk of this name.
+/// Returns the disk with this name.
 pub fn disk(name: &str) -> io::Result<DeviceId> {
     let numbers = fs::read_to_string(Path::new(BLOCK).join(name).join("dev"))?;
     require_numbered(name, &numbers)
@@ -219,7 +220,8 @@ fn require_numbered(name: &str, numbers: &str) -> io::Result<DeviceId> {
     })
 }
 
-/// An attribute of a block device or, for a partition, of the disk that it is on; for the record and for words.
+/// Returns an attribute of a block device or, for a partition, of its disk. For reports and
+/// messages.
 pub fn attribute(device: DeviceId, name: &str) -> Option<String> {
     let directory = device.directory().ok()??;
     let mut places = [Some(directory.as_path()), directory.parent()]

@@ -1,4 +1,4 @@
-//! A loop device on an image file, for as long as the value lives.
+//! A loop device for an image file, attached until the value is dropped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -10,13 +10,14 @@ use sys::block::{block_claim, loopdev};
 use crate::ProvisionError;
 use crate::image::loop_node::LoopNode;
 
-/// Between making a device and taking it, another program that looks for a free one may take it.
+/// Maximum number of attempts to create a device. Another program that looks for a free device may
+/// take the new one first.
 const ATTEMPTS: u32 = 100;
 
-/// An attached loop device; dropping it detaches it, and so does the kernel when the process dies.
+/// An attached loop device. It is detached on drop, or by the kernel when the process dies.
 #[derive(Debug)]
 pub struct LoopDevice {
-    // Fields are dropped in this order: what is open cannot be removed.
+    // Fields are dropped in this order, because an open device cannot be removed.
     /// Keeps the device attached; the kernel releases the backing file after the last close.
     file: File,
     number: LoopNode,
@@ -89,15 +90,15 @@ impl LoopDevice {
             .map_err(ProvisionError::io("set", &readahead))
     }
 
-    /// The device node.
+    /// Returns the path of the device node.
     pub fn path(&self) -> &Path {
         self.number.path()
     }
 
-    /// The device as it is now, for who claims it.
+    /// Returns the current state of the device, for a program that claims it.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// Returns an error if the kernel does not provide the state.
     pub fn state(&self) -> Result<DiskWriteState, ProvisionError> {
         block_claim::write_state(&self.file).map_err(ProvisionError::io("examine", self.path()))
     }
@@ -155,7 +156,8 @@ fn take_new(backing: &File, image: &Path) -> io::Result<(File, LoopNode)> {
     )))
 }
 
-/// Some kernels refuse direct I/O with `EINVAL`, others attach the file buffered without a word.
+/// Attaches a file with direct I/O if possible. Some kernels refuse direct I/O with `EINVAL`;
+/// others attach the file buffered without an error.
 fn attach_either_way(device: &File, backing: &File, image: &Path) -> io::Result<()> {
     let name = image.to_string_lossy();
     match loopdev::attach(device, backing, &name, true) {

@@ -12,14 +12,14 @@ use sys::block::loopdev;
 use crate::host::sysfs::{self, BLOCK};
 
 const CONTROL: &str = "/dev/loop-control";
-/// Numbers that are tried: a minor number has 20 bits.
+/// Upper limit of device numbers: a minor number has 20 bits.
 const NUMBERS: u32 = 1 << 20;
 /// Maximum time that another program, such as udev, may delay the removal while it examines the
 /// device.
 const LOOK: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The device; removed when dropped, unless something still holds it.
+/// A loop device. It is removed on drop, unless it is still in use.
 #[derive(Debug)]
 pub struct LoopNode {
     number: u32,
@@ -61,12 +61,12 @@ impl LoopNode {
         Ok(device)
     }
 
-    /// The device node.
+    /// Returns the path of the device node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file of one of its attributes.
+    /// Returns the path of a sysfs attribute of the device.
     pub fn attribute(&self, name: &str) -> PathBuf {
         directory(self.number).join(name)
     }
@@ -111,7 +111,7 @@ fn directory(number: u32) -> PathBuf {
     Path::new(BLOCK).join(format!("loop{number}"))
 }
 
-/// The loop devices that there are, ascending.
+/// Returns the numbers of existing loop devices, ascending.
 fn numbers() -> io::Result<Vec<u32>> {
     let names = sysfs::names(Path::new(BLOCK))?;
     let number = |name: &String| name.strip_prefix("loop")?.parse().ok();

@@ -19,7 +19,7 @@ const PREFIX: &str = "md_fsarena-";
 const LOOK: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// An array; dropping it stops it.
+/// A striped array, which is stopped on drop.
 #[derive(Debug)]
 pub struct Raid0Array {
     name: String,
@@ -42,7 +42,7 @@ impl Raid0Array {
     /// Returns an error if a device is in use or the kernel refuses; no array remains.
     pub fn assemble(members: &[PathBuf]) -> Result<Self, ProvisionError> {
         let name = make().map_err(ProvisionError::io("stripe", Path::new(BLOCK)))?;
-        // From now on, what cannot be finished is stopped.
+        // From here on, an incomplete array is stopped on error.
         let mut made = Self {
             path: Path::new("/dev").join(&name),
             own_node: false,
@@ -54,24 +54,25 @@ impl Raid0Array {
         Ok(made)
     }
 
-    /// The device node.
+    /// Returns the path of the device node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The device as it is now, for who claims it.
+    /// Returns the current state of the device, for a program that claims it.
     ///
     /// # Errors
-    /// When it cannot be opened, or the kernel does not tell.
+    /// Returns an error if the device cannot be opened, or if the kernel does not provide the
+    /// state.
     pub fn state(&self) -> Result<DiskWriteState, ProvisionError> {
         let state = File::open(&self.path).and_then(|file| block_claim::write_state(&file));
         state.map_err(ProvisionError::io("examine", &self.path))
     }
 
-    /// Sets how far ahead of a sequential reader the kernel reads, in whole KiB.
+    /// Sets the kernel's readahead, in whole KiB.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn set_readahead(&self, size: Bytes) -> Result<(), ProvisionError> {
         let readahead = directory(&self.name).join("queue/read_ahead_kb");
         fs::write(&readahead, (size.0 / 1024).to_string())
@@ -141,18 +142,18 @@ fn is_left(name: &str, files: &Path) -> bool {
         return false;
     };
     match members.is_empty() {
-        // It was killed before it had any.
+        // The process was killed before it added members.
         true => maker(name).is_some_and(|maker| !Path::new("/proc").join(maker).exists()),
         false => lie_on(&members, &loops, &identities(files)),
     }
 }
 
-/// The number of the process that has made an array.
+/// Returns the number of the process that created an array.
 fn maker(name: &str) -> Option<&str> {
     Some(name.strip_prefix(PREFIX)?.split_once('-')?.0)
 }
 
-/// Whether every member is a loop device over one of these files.
+/// Returns true if every member is a loop device backed by one of these files.
 fn lie_on(members: &[String], loops: &[LoopEntry], files: &[DeviceId]) -> bool {
     members.iter().all(|member| {
         let device = loops.iter().find(|device| device.name == *member);

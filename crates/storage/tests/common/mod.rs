@@ -4,13 +4,25 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
 
 use storage::LoopDevice;
 use tempfile::TempDir;
 
-/// A loop device on a sparse file of zeros.
+/// Waits for an event that happens soon or never.
+#[track_caller]
+pub fn wait_until(event: &str, has_happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !has_happened() {
+        assert!(start.elapsed().as_secs() < 120, "not within 120 s: {event}");
+        thread::yield_now();
+    }
+}
+
+/// A loop device backed by a sparse file of zeros.
 pub struct Disk {
-    // Fields are dropped in this order: first the device, then the file below it.
+    // Fields are dropped in this order: the device before its file.
     device: Option<LoopDevice>,
     directory: TempDir,
 }
@@ -56,18 +68,18 @@ impl Disk {
         file.sync_all().unwrap();
     }
 
-    /// Detaches the device; the image stays.
+    /// Detaches the device and keeps the image.
     pub fn detach(&mut self) {
         self.device = None;
     }
 }
 
-/// Runs a program with the device as its last word.
+/// Runs a program with the device as its last argument.
 pub fn on(disk: &Disk, words: &[&str]) {
     run(words, disk.path());
 }
 
-/// Runs a program with a path as its last word.
+/// Runs a program with a path as its last argument.
 pub fn run(words: &[&str], path: &Path) {
     let program = storage::find_program(words[0]).expect(words[0]);
     let output = Command::new(program)
@@ -88,7 +100,7 @@ impl<F: FnMut()> Drop for Undo<F> {
     }
 }
 
-/// A mounted ext4, unmounted at the end.
+/// Mounts ext4 and unmounts it on drop.
 pub fn mount<'a>(disk: &'a Disk) -> Undo<impl FnMut() + use<'a>> {
     let mountpoint = disk.mountpoint();
     nix::mount::mount(

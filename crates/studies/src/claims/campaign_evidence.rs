@@ -4,7 +4,7 @@
 //! The names of a study are translated by its counterparts: a phase of the study to phases of
 //! fsarena, whose times are added round by round, and a contender to the campaign's contender with
 //! the same filesystem. All pairs of contenders in all figures of the study are one family, so that
-//! at most one in twenty reported differences is false ([`analyse::inference`]).
+//! at most one in twenty reported differences is false ([`stats::inference`]).
 
 use model::{CampaignResults, Clock, Direction, Metric, Phase, Test, Unit};
 use stats::inference::{
@@ -19,21 +19,21 @@ use crate::claims::evidence::{
 use crate::study::{AxisPosition, MappedPhase};
 use crate::{FigureSpec, Study};
 
-/// Metrics of phases that add up where several stand for one.
+/// Metrics that are added if several phases correspond to one phase of the study.
 const SUMS: [Metric; 3] = [Metric::Elapsed, Metric::MinorFaults, Metric::MajorFaults];
 
 /// A campaign translated to the names of a study.
 #[derive(Clone, Debug)]
 pub struct CampaignEvidence {
-    /// Names of the study's contenders, each with that of the campaign's.
+    /// Pairs of the contender's name in the study and in the campaign.
     contenders: Vec<(String, String)>,
-    /// Paths of the study's figures.
+    /// Measurements by figure of the study.
     figures: Vec<Measurements>,
     clock: Clock,
     margin: Margin,
     /// Reason for figures that depend on the volume size, if it differs from the study.
     out_of_scale: Option<String>,
-    /// Every pair in every figure, in the order of [`PairwiseEstimates::pairs`].
+    /// Comparison of every pair in every figure, in the order of [`PairwiseEstimates::pairs`].
     pairs: Vec<Vec<Option<ComparisonResult>>>,
 }
 
@@ -42,13 +42,13 @@ pub struct CampaignEvidence {
 struct Measurements {
     path: String,
     higher: bool,
-    /// Whether its numbers are as much the machine's as the filesystem's.
+    /// Whether the numbers depend on the machine as much as on the filesystem.
     is_of_machine: bool,
-    /// Whether the size of the volume decides it.
+    /// Whether the figure depends on the size of the volume.
     is_of_size: bool,
-    /// The study's, in which values are.
+    /// Unit of the study, which the values use.
     unit: String,
-    /// For each contender its value in each round, or why it has none.
+    /// Values of each contender by round, or the reason for their absence.
     values: Vec<Result<Vec<Option<f64>>, ObservedValue>>,
 }
 
@@ -91,7 +91,7 @@ impl CampaignEvidence {
         }
     }
 
-    /// The campaign's contender that stands for one of the study.
+    /// Returns the campaign's contender that corresponds to a contender of the study.
     pub fn contender(&self, name: &str) -> Option<&str> {
         let found = self.contenders.iter().find(|(own, _)| own == name)?;
         Some(&found.1)
@@ -238,14 +238,14 @@ impl Evidence for CampaignEvidence {
             false => self.means_beside(one, other),
         };
         let Some(compared) = compared else {
-            // Rounds are too few to say anything.
+            // There are too few rounds to decide.
             return Some(Comparison {
                 low: 0.0,
                 high: f64::INFINITY,
                 order: Ranking::Undecided,
             });
         };
-        // The inference speaks of costs: of a rate, the inverse.
+        // The comparison is of costs; for a rate, the cost is the inverse.
         let is_rate = one.figures.len() != 1 || self.figures[figure].higher;
         let (low, high) = match is_rate {
             true => (1.0 / compared.high, 1.0 / compared.low),
@@ -273,7 +273,8 @@ impl Evidence for CampaignEvidence {
             .figures
             .iter()
             .filter_map(|path| self.figure_place(path));
-        // The mean of several is of shares of the best.
+        // The mean of several figures consists of shares of the best, which do not depend on the
+        // machine.
         place.figures.len() == 1
             && figures
                 .into_iter()
@@ -312,7 +313,8 @@ fn out_of_scale(study: &Study, results: &CampaignResults) -> Option<String> {
     })
 }
 
-/// Whether so much of it says more of a machine than of a filesystem: times and rates, shares of a processor, page faults.
+/// Returns true if values of the metric depend on the machine as much as on the filesystem. This
+/// applies to times and rates, shares of a processor, and page faults.
 fn is_of_machine(metric: Metric) -> bool {
     matches!(
         metric,
@@ -344,7 +346,8 @@ fn mean(logs: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The campaign's contender for each of the study's: of one filesystem the first, as it is.
+/// Returns the campaign's contender for each contender of the study: the first one with the same
+/// filesystem.
 fn contenders(study: &Study, results: &CampaignResults) -> Vec<(String, String)> {
     let competed = &results.campaign.contenders;
     let all = study.figures.contenders.iter().filter_map(|contender| {
@@ -360,7 +363,8 @@ fn rounds(results: &CampaignResults) -> usize {
     usize::try_from(rounds.unwrap_or(0)).unwrap_or(0)
 }
 
-/// The rows that stand for a figure, those of each part together; several of one part are points of a sweep.
+/// Returns the rows that correspond to a figure, grouped by phase. Several rows of a phase are
+/// points of a sweep.
 fn counterpart_rows<'a>(
     study: &Study,
     figure: &FigureSpec,
@@ -393,7 +397,8 @@ fn counterpart_rows<'a>(
     (!all.is_empty() && adds_up).then_some(all)
 }
 
-/// The phases that a part means: one, at each point of a sweep; or with `*` all that take time.
+/// Returns the phases of a part: one phase at each point of a sweep, or with `*` all phases except
+/// preparations.
 fn phases<'a>(part: &MappedPhase, results: &'a CampaignResults) -> Vec<Vec<(&'a str, &'a str)>> {
     let tests = results
         .campaign
@@ -454,7 +459,8 @@ fn unit_of(figure: &FigureSpec) -> (String, f64) {
     (unit.to_owned(), scale)
 }
 
-/// The values of a figure: of each part the geometric mean over its points, and of several parts the sum.
+/// Returns the values of a figure: the geometric mean over the points of each part, added over
+/// several parts.
 fn measurements(
     figure: &FigureSpec,
     parts: &[Vec<&ResultRow>],
@@ -534,7 +540,7 @@ fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
     }
 }
 
-/// A number in four digits.
+/// Formats a number with four digits.
 fn digits(value: f64) -> String {
     match value.abs() {
         large if large >= 1000.0 => format!("{value:.0}"),

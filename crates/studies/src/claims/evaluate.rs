@@ -81,7 +81,7 @@ fn out_of_scale(statements: &[Statement], evidence: &dyn Evidence) -> Option<Str
     why
 }
 
-/// The figures that a statement speaks of.
+/// Returns the figures that a statement uses.
 fn figures(statement: &Statement) -> Vec<&String> {
     if statement.subjects == Subject::Contenders {
         return statement.scope.names.iter().collect();
@@ -115,7 +115,7 @@ const OTHER_MACHINE_REASON: &str =
 
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
-    /// The figures in which the statements of the claim set contenders against each other.
+    /// The figures in which statements of the claim compare contenders.
     figures: Vec<String>,
 }
 
@@ -123,14 +123,14 @@ struct Judge<'a> {
 #[derive(Clone, Copy)]
 struct Comparand<'a> {
     subjects: Subject,
-    /// Figures if contenders are compared, else one contender.
+    /// Figures if contenders are compared, else a single contender.
     scope: &'a [String],
-    /// Whether a higher number is the better one.
+    /// Whether higher numbers are better.
     higher: bool,
 }
 
 impl<'a> Comparand<'a> {
-    /// The place of a subject.
+    /// Returns the value reference of a subject.
     fn place(self, subject: &'a String) -> FigureRef<'a> {
         match self.subjects {
             Subject::Contenders => FigureRef {
@@ -190,11 +190,11 @@ impl Judge<'_> {
         }
     }
 
-    /// A statement in one figure, or for one contender.
+    /// Evaluates a statement in its scope: figures, or a single contender.
     fn at(&self, statement: &Statement, scope: &[String]) -> StatementResult {
         let of = match (statement.subjects, scope) {
             (Subject::Contenders, [only]) => Some(only),
-            // Means are shares of the best.
+            // Means are shares of the best, so higher is better.
             (Subject::Contenders, _) => None,
             (Subject::Figures, _) => first_subject(&statement.predicate),
         };
@@ -284,7 +284,7 @@ impl Judge<'_> {
         }
     }
 
-    /// All contenders in one figure.
+    /// Returns the comparison of all contenders in one figure.
     fn in_figure<'a>(&self, figure: &'a String) -> Comparand<'a> {
         Comparand {
             subjects: Subject::Contenders,
@@ -395,7 +395,8 @@ impl Judge<'_> {
         StatementResult::open(self.set_against(at, a, b, "beside"))
     }
 
-    /// The subjects that are shown of a place: all of few, of many the first and the last.
+    /// Returns the subjects that are shown for a rank: all of a few, or the first and the last of
+    /// many.
     fn ends<'a>(&self, at: Comparand<'_>, members: &'a [String]) -> Vec<&'a String> {
         if members.len() <= MAX_SHOWN_TIES {
             return members.iter().collect();
@@ -404,7 +405,7 @@ impl Judge<'_> {
         ends.into_iter().flatten().collect()
     }
 
-    /// Who is the first by the numbers, or the last.
+    /// Returns the first subject by the numbers, or the last.
     fn foremost<'a>(
         &self,
         at: Comparand<'_>,
@@ -470,7 +471,7 @@ impl Judge<'_> {
     }
 }
 
-/// The first of those that a statement sets against each other.
+/// Returns the first subject that a statement compares.
 fn first_subject(what: &Predicate) -> Option<&String> {
     match what {
         Predicate::Order { places, .. } => places.first()?.members.first(),

@@ -8,12 +8,12 @@ use serde::Serialize;
 /// Reason for a contender that is not in the campaign.
 pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
 
-/// One figure of one contender, or the mean of several.
+/// Reference to one figure of a contender, or to the mean of several.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureRef<'a> {
-    /// The contender, as the study calls it.
+    /// Name of the contender in the study.
     pub contender: &'a str,
-    /// The figures by path; of several, their geometric mean is meant.
+    /// Paths of the figures. Several figures stand for their geometric mean.
     pub figures: &'a [String],
 }
 
@@ -23,9 +23,9 @@ pub struct FigureRef<'a> {
 pub enum ObservedValue {
     /// A number, with its bounds.
     Number(MeasuredNumber),
-    /// It failed, crashed or means nothing: the word, and why.
+    /// Failure, crash or meaningless value: the outcome and the reason.
     Outcome(String, String),
-    /// Nothing is known, for this reason.
+    /// The value is unknown for this reason.
     #[serde(rename = "nothing")]
     Unknown(String),
 }
@@ -33,11 +33,11 @@ pub enum ObservedValue {
 /// A number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredNumber {
-    /// The least that it can be, in its unit.
+    /// Minimum of the number, in its unit.
     pub low: f64,
-    /// The most that it can be.
+    /// Maximum of the number.
     pub high: f64,
-    /// As it is shown, with its digits and without a unit.
+    /// Displayed number, with its digits and without a unit.
     pub shown: String,
     /// The unit.
     pub unit: String,
@@ -46,15 +46,15 @@ pub struct MeasuredNumber {
 /// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The least that the first number divided by the second can be.
+    /// Minimum of the first number divided by the second.
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// Whether the first is better.
+    /// Ranking of the two numbers.
     pub order: Ranking,
 }
 
-/// Which of two is better.
+/// Ranking of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ranking {
@@ -64,9 +64,9 @@ pub enum Ranking {
     Worse,
     /// Neither.
     Same,
-    /// The second, or neither.
+    /// The second is better, or neither.
     NotBetter,
-    /// The first, or neither.
+    /// The first is better, or neither.
     NotWorse,
     /// The numbers do not decide.
     #[serde(rename = "open")]
@@ -85,7 +85,7 @@ impl Ranking {
         }
     }
 
-    /// Whether nothing rules out that the first is better.
+    /// Returns true if the first may be better.
     pub const fn may_be_better(self) -> bool {
         match self {
             Self::Better | Self::NotWorse | Self::Undecided => true,
@@ -102,11 +102,12 @@ pub trait Evidence {
     /// Compares two numbers. Returns `None` if either is missing.
     fn compare(&self, one: FigureRef<'_>, other: FigureRef<'_>) -> Option<Comparison>;
 
-    /// Whether a higher number is the better one.
+    /// Returns true if higher numbers are better.
     fn is_higher_better(&self, figure: &str) -> bool;
 
-    /// Whether a number here is as much the machine's as the filesystem's, and that of the study was another one: times and
-    /// rates, shares of a processor, page faults.
+    /// Returns true if a number depends on the machine as much as on the filesystem, and the study
+    /// used a different machine. This applies to times and rates, shares of a processor, and page
+    /// faults.
     fn is_other_machine(&self, place: FigureRef<'_>) -> bool;
 
     /// Returns the reason why a measured figure does not apply to the study: it depends on the size
@@ -115,6 +116,7 @@ pub trait Evidence {
         None
     }
 
-    /// Whether it was measured again, so that more rounds could settle what is open.
+    /// Returns true if the figures were measured again, so that more rounds could decide open
+    /// claims.
     fn is_measured(&self) -> bool;
 }

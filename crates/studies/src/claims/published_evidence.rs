@@ -93,7 +93,8 @@ impl PublishedEvidence<'_> {
         Some((timed.fold(0.0, f64::max).next_up(), f64::INFINITY))
     }
 
-    /// The geometric mean of the shares of the best of each figure; only of who has them all.
+    /// Returns the geometric mean of the contender's shares of the best in each figure. A contender
+    /// that lacks a figure has no mean.
     fn mean(&self, contender: &str, figures: &[String]) -> ObservedValue {
         let (mut low, mut high) = (0.0, 0.0);
         for path in figures {
@@ -115,7 +116,7 @@ impl PublishedEvidence<'_> {
         })
     }
 
-    /// A number as a share of the best of its figure: at the least, at the most.
+    /// Returns the minimum and the maximum of a number as a share of the best of its figure.
     fn share_of_best(&self, number: &MeasuredNumber, path: &str) -> [f64; 2] {
         let all = self.0.contenders.iter();
         let numbers = all.filter_map(|c| match self.one(&c.name, path) {
@@ -176,7 +177,7 @@ const fn not_below(is_better: bool) -> Ranking {
     }
 }
 
-/// Two zeros are the same.
+/// Divides two numbers; equal numbers give 1, even if both are zero.
 fn quotient(a: f64, b: f64) -> f64 {
     match a == b {
         true => 1.0,

@@ -10,7 +10,7 @@ pub enum Truth {
     Fails,
     /// Numbers exist, but do not decide.
     Open,
-    /// Numbers are not there.
+    /// Numbers are missing.
     Unknown,
 }
 
@@ -22,7 +22,7 @@ pub struct StatementResult {
     pub off: Vec<String>,
     /// Reasons why the result is unknown or open, with the contenders.
     pub reasons: Vec<UnknownReason>,
-    /// The numbers that decide.
+    /// The numbers that decide the statement.
     pub values: Vec<DecidingValues>,
 }
 

@@ -14,13 +14,13 @@ const NAMED_FIGURES: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The figures say the same.
+    /// The figures support the claim.
     Supported,
-    /// They do for a part, or say it with another size.
+    /// The figures support a part of the claim, or a different size.
     Partly,
-    /// They say otherwise.
+    /// The figures contradict the claim.
     Contradicted,
-    /// More rounds could say.
+    /// More rounds could decide the claim.
     NotEnoughRounds,
     /// The subject of the claim was not measured.
     NotMeasured,
@@ -39,7 +39,7 @@ impl Verdict {
         Self::Undecidable,
     ];
 
-    /// The words in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Supported => "supported",
@@ -82,10 +82,11 @@ impl fmt::Display for UnknownReason {
     }
 }
 
-/// Numbers that decide about a claim.
+/// Numbers that decide a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecidingValues {
-    /// The figure; the figures of a mean; of figures that are compared, whose they are.
+    /// Name of the figure, or of the figures of a mean. If figures are compared, name of the
+    /// contender.
     #[serde(rename = "of")]
     pub figure: String,
     /// The contenders (or figures) with their numbers, the best first.
@@ -94,7 +95,7 @@ pub struct DecidingValues {
     pub unit: String,
     /// Ratio of the numbers, if it decides.
     pub times: Option<String>,
-    /// Whether a higher one is better.
+    /// Whether higher numbers are better.
     #[serde(skip)]
     pub(crate) higher: bool,
 }
@@ -107,7 +108,7 @@ pub struct DisplayValue {
     pub contender: String,
     /// The number, or `None` if it is replaced by a reason.
     pub value: Option<f64>,
-    /// As it is shown.
+    /// Displayed text.
     pub shown: String,
 }
 
@@ -168,7 +169,7 @@ pub struct HoldsInCount {
 }
 
 impl HoldsInCount {
-    /// Whether it holds in every one.
+    /// Returns true if the statement holds in every case.
     pub const fn is_all(self) -> bool {
         self.partly + self.fails + self.undecided == 0
     }
@@ -202,12 +203,12 @@ pub struct ClaimVerdict {
     /// Reasons for a missing verdict, or for parts of the claim without numbers.
     #[serde(rename = "why")]
     pub reasons: Vec<UnknownReason>,
-    /// The numbers that decide, figure by figure.
+    /// The deciding numbers, by figure.
     pub values: Vec<DecidingValues>,
 }
 
 impl ClaimVerdict {
-    /// That no figure decides a claim, for a reason that its study gives.
+    /// Creates the verdict that no figure decides a claim, for a reason given by the study.
     pub fn undecidable(reason: &str) -> Self {
         Self {
             verdict: Verdict::Undecidable,
@@ -222,7 +223,8 @@ impl ClaimVerdict {
         }
     }
 
-    /// The numbers that decide, a line for each figure, without the parts of its name that all have alike.
+    /// Returns the deciding numbers, one line for each figure, without the common parts of the
+    /// names.
     pub fn lines(&self) -> Vec<String> {
         let all: Vec<String> = self
             .values

@@ -1,4 +1,4 @@
-//! Arithmetic that figures should fulfil: totals are the sums of their parts, and rates and times fit.
+//! Consistency checks of figures: totals are the sums of their parts, and rates match times.
 
 use config::{SpannedText, SumRuleSource};
 use stats::median;
@@ -28,7 +28,7 @@ enum Tolerance {
 }
 
 impl Check {
-    /// Checks its figures against those that there are.
+    /// Reads a check and resolves its figures.
     pub fn read(check: &config::ConsistencyCheck, vocabulary: &Vocabulary) -> Result<Self, String> {
         let one = |said: &SpannedText| match &parse_paths(&said.text, vocabulary)?[..] {
             [only] => Ok(only.clone()),
@@ -67,7 +67,7 @@ impl Check {
         })
     }
 
-    /// The figure that is the sum of others, where the check is of one.
+    /// Returns the figure that is the sum of others, or `None` for another kind of check.
     pub fn total(&self) -> Option<&str> {
         match &self.sum {
             SumRule::Total(total, _) => Some(total),

@@ -1,13 +1,14 @@
-//! Comma-separated values as RFC 4180 has them: fields may be quoted, and a quote in one is doubled.
+//! Comma-separated values as in RFC 4180: fields may be quoted, and a quote in a quoted field is
+//! doubled.
 
-/// A record, with the line on which it begins, from 1.
-pub(crate) type Record = (usize, Vec<String>);
+/// A record, with the number of its first line, from 1.
+pub(crate) type CsvRecord = (usize, Vec<String>);
 
 /// Reads the records of a text; empty lines are skipped.
 ///
 /// # Errors
 /// Returns the line and the reason if a quote is not closed or is inside a field.
-pub(crate) fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
+pub(crate) fn records(text: &str) -> Result<Vec<CsvRecord>, (usize, &'static str)> {
     let mut records = Vec::new();
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut line = 1;

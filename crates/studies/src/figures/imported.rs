@@ -86,7 +86,7 @@ impl Study {
         names
     }
 
-    /// The phases, as they first appear.
+    /// Returns the phases in the order in which they first appear.
     fn phases(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut seen = BTreeSet::new();
         let all = self.figures.figures.iter();
@@ -104,7 +104,7 @@ impl Study {
             .filter(of_phase)
             .filter_map(|figure| Some((figure.matching_metric()?, figure)))
             .collect();
-        // The first is the one to rank by.
+        // The first metric ranks the contenders.
         metrics.sort_by_key(|(metric, _)| *metric);
         // A phase with only one number compares nothing, so it belongs to no test category.
         let group = match self.is_compared(&metrics) {
@@ -169,7 +169,7 @@ impl Study {
         known.next().is_none_or(|count| count > 1)
     }
 
-    /// Whether the study gives a phase as the sum of others.
+    /// Returns true if the study reports a phase as the sum of others.
     fn is_total(&self, test: &str, phase: &str) -> bool {
         let totals = self.checks.iter().filter_map(Check::total);
         let mut figures = totals.filter_map(|path| self.figures.index_of(path));
@@ -227,7 +227,7 @@ const fn status(status: FigureStatus) -> model::Status {
     }
 }
 
-/// Why there is no number; of a bound, which one it is.
+/// Returns the reason for a missing number, and the limit if the number is a lower bound.
 fn reason(cell: &FigureValue) -> Option<String> {
     let bound = cell.value.filter(|_| cell.censored);
     let bound = bound.map(|_| format!("above {} {}", cell.printed, cell.unit));

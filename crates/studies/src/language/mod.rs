@@ -21,9 +21,9 @@ pub const DEFAULT_TOLERANCE: f64 = 0.05;
 /// One statement and the figures it is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statement {
-    /// As it is written.
+    /// Text of the statement.
     pub text: String,
-    /// Whether contenders or figures are set against each other.
+    /// Subjects that the statement compares: contenders or figures.
     pub subjects: Subject,
     /// The assertion.
     #[serde(rename = "what")]
@@ -36,16 +36,16 @@ pub struct Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// Contenders, in each figure of the scope.
+    /// Compares contenders, in each figure of the scope.
     Contenders,
-    /// Figures, of each contender of the scope.
+    /// Compares figures, of each contender of the scope.
     Figures,
 }
 
 /// The scope of a statement: figures if it compares contenders, otherwise contenders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scope {
-    /// The figures by path, or the contenders by name.
+    /// Paths of the figures, or names of the contenders.
     #[serde(rename = "of")]
     pub names: Vec<String>,
     /// Number of them in which it must hold.
@@ -97,7 +97,7 @@ pub enum Predicate {
         /// Denominators of the ratio.
         than: Vec<String>,
     },
-    /// Between which bounds numbers are, in the unit of the figure.
+    /// Bounds of numbers, in the unit of the figure.
     Bound {
         /// Whose numbers.
         who: Vec<String>,
@@ -113,7 +113,7 @@ pub enum Predicate {
     },
 }
 
-/// A place of an order.
+/// A rank in an order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankPosition {
     /// Members of the place.
@@ -126,9 +126,9 @@ pub struct RankPosition {
 /// The first or last few of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankClaim {
-    /// Whether places count from the worst.
+    /// Whether ranks count from the worst.
     pub from_worst: bool,
-    /// The first place that is meant, from 1.
+    /// The first rank, from 1.
     pub first: usize,
     /// The last.
     pub last: usize,
@@ -140,10 +140,10 @@ pub struct RankClaim {
 /// A number of a statement, as a range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NumberRange {
-    /// As it is written.
+    /// Text of the number.
     #[serde(rename = "said")]
     pub text: String,
-    /// The least that is meant.
+    /// The minimum.
     pub low: f64,
     /// The maximum, or infinity if there is no limit.
     #[serde(serialize_with = "finite")]
@@ -151,7 +151,8 @@ pub struct NumberRange {
 }
 
 impl Statement {
-    /// Which sizes and tolerances decide about it, in few words: `the same within 5 %`, `1.90 to 2.10 times`.
+    /// Returns the sizes and tolerances that decide the statement, as short text: `the same within
+    /// 5 %`, `1.90 to 2.10 times`.
     pub fn taken_as(&self) -> Vec<String> {
         match &self.predicate {
             Predicate::Order { places, by } => {
@@ -185,7 +186,8 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// JSON knows no infinity: `null` is no end.
+/// Serializes infinity as `null`, because JSON has no infinity. `null` means that there is no
+/// limit.
 fn finite<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
     match value.is_finite() {
         true => to.serialize_f64(*value),
@@ -197,11 +199,11 @@ fn finite<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutcomePredicate {
-    /// It failed or crashed.
+    /// The contender failed or crashed.
     Fails,
     /// It crashed.
     Crashes,
-    /// It has a number.
+    /// The contender has a number.
     Completes,
     /// The number is meaningless.
     Invalid,

@@ -1,4 +1,4 @@
-//! From the text of a statement to its meaning, by recursive descent over its words.
+//! Parser of statements, by recursive descent over their words.
 
 use super::tokens::tokens;
 use super::{
@@ -47,7 +47,7 @@ struct Parser<'a> {
     words: Vec<&'a str>,
     at: usize,
     vocabulary: &'a Vocabulary,
-    /// Contenders that the statement names: all but these are `others`.
+    /// Contenders that the statement names. All other contenders are `others`.
     named: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
         Some(word)
     }
 
-    /// Takes a word if it is the next one.
+    /// Consumes the next word if it equals `word`.
     fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek() == Some(word);
         self.at += usize::from(is_next);
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error that something else was expected here.
+    /// Returns the error that another word was expected here.
     fn expected(&self, what: &str) -> String {
         match self.peek() {
             Some(word) => format!("`{word}` in `{}`: expected {what}", self.words.join(" ")),
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         Ok((Predicate::Bound { who, amount }, unit))
     }
 
-    /// `best`, `the worst`, `the best 3 of group`, `among the worst 5`, `2nd of group`.
+    /// Parses `best`, `the worst`, `the best 3 of group`, `among the worst 5`, `2nd of group`.
     fn rank(&mut self) -> Result<RankClaim, String> {
         let among = self.takes("among");
         self.takes("the");
@@ -248,7 +248,8 @@ impl<'a> Parser<'a> {
         Ok(rank)
     }
 
-    /// `about 2`, `about 2 within 3%`, `at least 2`, `at most 2`, `above 2`, `below 2`, `2 to 3`.
+    /// Parses `about 2`, `about 2 within 3%`, `at least 2`, `at most 2`, `above 2`, `below 2`, `2
+    /// to 3`.
     fn amount(&mut self) -> Result<NumberRange, String> {
         let begins = self.at;
         let mut ends = None;
@@ -325,7 +326,7 @@ impl<'a> Parser<'a> {
         Ok(number / 100.0)
     }
 
-    /// Those who share a place: `a, b` in any order, `a = b` alike.
+    /// Parses the members of a rank: `a, b` in any order, or `a = b` for equal values.
     fn place(&mut self, subjects: Subject) -> Result<RankPosition, String> {
         let mut members = self.item(subjects)?;
         let alike = self.peek() == Some("=");
@@ -468,14 +469,15 @@ fn outcome(verb: &str) -> Option<OutcomePredicate> {
     }
 }
 
-/// The number of `1st`, `2nd`, `3rd`, `4th`.
+/// Parses the number of `1st`, `2nd`, `3rd`, `4th`.
 fn place_number(word: &str) -> Option<usize> {
     let ends = ["st", "nd", "rd", "th"];
     let digits = ends.iter().find_map(|end| word.strip_suffix(end))?;
     digits.parse().ok().filter(|place| *place > 0)
 }
 
-/// A unit that is written is that of every figure which has one.
+/// Returns an error if a written unit differs from the unit of a figure. Figures without a unit
+/// accept any unit.
 fn check_unit(
     (what, unit): &Unitful<'_>,
     scope: &Scope,
@@ -512,10 +514,10 @@ pub fn parse_cells(
     Ok((contenders, parser.rest_as_figures()?))
 }
 
-/// Figures as `TEST/PHASE/METRIC, TEST/*/METRIC but TEST/OTHER/METRIC`.
+/// Parses figures such as `TEST/PHASE/METRIC, TEST/*/METRIC but TEST/OTHER/METRIC`.
 ///
 /// # Errors
-/// The same.
+/// Returns an error if the text is invalid or a figure is unknown.
 pub fn parse_paths(text: &str, vocabulary: &Vocabulary) -> Result<Vec<String>, String> {
     Parser::new(text, vocabulary).rest_as_figures()
 }

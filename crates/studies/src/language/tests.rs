@@ -154,7 +154,7 @@ fn invalid_statements_are_reported_in_one_line() {
     insta::assert_snapshot!(told.join("\n"));
 }
 
-/// Words of the language and of the study, in any order.
+/// Generates words of the language and of the study, in any order.
 fn soup() -> impl Strategy<Value = String> {
     let mut words: Vec<&str> = RESERVED.to_vec();
     words.extend([
@@ -181,7 +181,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(words), 0..16).prop_map(|words| words.join(" "))
 }
 
-/// Statements that are understood.
+/// Generates valid statements.
 fn statement() -> impl Strategy<Value = String> {
     let who = prop::sample::select(vec![
         "ext2",

@@ -1,6 +1,7 @@
-//! A statement as words: `,`, `<`, `=` and a trailing `%` stand for themselves, everything else is parted by spaces.
+//! Splits a statement into words: `,`, `<`, `=` and a trailing `%` are separate words, and spaces
+//! separate all others.
 
-/// The words of a statement.
+/// Splits a statement into words.
 pub(super) fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for word in text.split_whitespace() {

@@ -1,10 +1,10 @@
-//! The words of a study that a statement may use: contenders, groups of them, and figures.
+//! Words of a study that a statement may use: contenders, groups of contenders, and figures.
 
 use std::fmt::Write as _;
 
 use config::did_you_mean;
 
-/// Words of the language, which nothing else may be called.
+/// Reserved words of the language, which are not allowed as names.
 pub const RESERVED: [&str; 33] = [
     "about",
     "above",
@@ -46,14 +46,14 @@ pub const RESERVED: [&str; 33] = [
 pub struct Vocabulary {
     /// Names of contenders, in the study's order.
     pub contenders: Vec<String>,
-    /// Groups of them.
+    /// Groups of contenders, by name.
     pub groups: Vec<(String, Vec<String>)>,
     /// Paths of figures, each with its unit.
     pub figures: Vec<(String, String)>,
 }
 
 impl Vocabulary {
-    /// The contenders that a word means.
+    /// Returns the contenders of a word, which may be a contender or a group.
     pub(super) fn contenders(&self, word: &str) -> Result<Vec<String>, String> {
         if let Some((_, members)) = self.groups.iter().find(|(name, _)| name == word) {
             return Ok(members.clone());
@@ -99,14 +99,14 @@ impl Vocabulary {
         ))
     }
 
-    /// The unit of a figure.
+    /// Returns the unit of a figure.
     pub(super) fn unit(&self, path: &str) -> &str {
         let found = self.figures.iter().find(|(known, _)| known == path);
         found.map_or("", |(_, unit)| unit)
     }
 }
 
-/// Whether a word has the form of a pattern, in which `*` stands for any letters.
+/// Returns true if a word matches a pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, word: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! A block device as one particular disk: which one a descriptor leads to, and its exclusive use.
+//! Identity and exclusive use of the disk behind an open block device.
 //!
-//! Names and numbers of devices are given to other disks once one is gone; a descriptor stays with the disk
-//! that it was opened on.
+//! Names and numbers of devices are reused for other disks. A descriptor always refers to the disk
+//! that was opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,13 +18,13 @@ use crate::block::{BlockStats, major_minor};
 /// Documentation/ABI/stable/sysfs-block of the kernel.
 const SECTOR: u64 = 512;
 
-// `include/uapi/linux/fs.h` of the kernel.
+// Source: `include/uapi/linux/fs.h` of the kernel.
 nix::ioctl_read!(
-    /// The number of the disk's attachment.
+    /// Reads the sequence number of the disk.
     get_sequence, 0x12, 128, u64
 );
 nix::ioctl_read!(
-    /// The size in bytes.
+    /// Reads the size in bytes.
     get_size, 0x12, 114, u64
 );
 
@@ -53,10 +53,10 @@ pub fn claim_to_read(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Which disk an open block device is.
+/// Returns the identity of the disk of an open block device.
 ///
 /// # Errors
-/// When the file is no block device, or the kernel does not tell its size.
+/// Returns an error if the file is not a block device, or if the kernel does not provide its size.
 pub fn identity(device: &File) -> io::Result<DiskIdentity> {
     let metadata = device.metadata()?;
     if !metadata.file_type().is_block_device() {
@@ -92,7 +92,7 @@ pub fn write_state(device: &File) -> io::Result<DiskWriteState> {
 /// A change to a disk between two writes by fsarena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskChange {
-    /// It is another disk; this shows it.
+    /// The disk is a different one, with this difference.
     Replaced(String),
     /// A program other than fsarena wrote to it.
     Modified,
@@ -112,10 +112,10 @@ pub fn changes_since(device: &File, left: &DiskWriteState) -> io::Result<Option<
     Ok(is_written.then_some(DiskChange::Modified))
 }
 
-/// The size of an open block device.
+/// Returns the size of an open block device.
 ///
 /// # Errors
-/// When the file is no block device.
+/// Returns an error if the file is not a block device.
 pub fn size(device: &File) -> io::Result<Bytes> {
     let mut size = 0;
     // SAFETY: the kernel writes eight bytes to a place for eight bytes; the descriptor is open for as long as
@@ -134,12 +134,12 @@ fn sequence(device: &File) -> io::Result<Option<u64>> {
     }
 }
 
-/// The directory of a device in sysfs.
+/// Returns the sysfs directory of a device.
 fn directory((major, minor): (u64, u64)) -> io::Result<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"))
 }
 
-/// The directory of the disk that a partition is on.
+/// Returns the sysfs directory of the disk that contains a partition.
 fn whole_disk(directory: &Path) -> &Path {
     match directory.parent() {
         Some(disk) if directory.join("partition").exists() => disk,

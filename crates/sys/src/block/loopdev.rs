@@ -20,7 +20,7 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 const LO_NAME_SIZE: usize = 64;
 const LO_KEY_SIZE: usize = 32;
 
-/// `struct loop_info64`. All fields are plain numbers: every bit pattern is a value.
+/// `struct loop_info64`. All fields are plain numbers, so every bit pattern is valid.
 #[repr(C)]
 struct LoopInfo {
     device: u64,
@@ -47,7 +47,7 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-// The kernel copies exactly this many bytes.
+// The kernel copies exactly these sizes.
 const _: () = assert!(size_of::<LoopInfo>() == 232);
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
@@ -113,7 +113,7 @@ pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Re
 /// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// The number of the filesystem that holds it.
+    /// Device number of the filesystem that contains the file.
     pub device: u64,
     /// Inode number of the file.
     pub inode: u64,

@@ -15,8 +15,8 @@ pub fn read() -> Option<Pressure> {
     })
 }
 
-/// The total of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, which is in microseconds.
-/// Source: Documentation/accounting/psi.rst of the kernel.
+/// Parses the total, in microseconds, of a line such as `some avg10=0.00 avg60=0.00 avg300=0.00
+/// total=1234`. Source: Documentation/accounting/psi.rst of the kernel.
 fn some_total(text: &str) -> Option<Nanos> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let total = line

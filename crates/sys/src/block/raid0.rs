@@ -1,5 +1,5 @@
-//! Puts devices together to one, on which every filesystem can be made: what is written goes over all of them,
-//! a piece to each in turn (RAID-0 of the kernel's md, without any mark on them).
+//! Combines devices into one block device for any filesystem. Data is distributed in chunks over
+//! all members in turn (RAID-0 of the kernel's md, without metadata on the members).
 //!
 //! Source: "md devices in sysfs" in Documentation/admin-guide/md.rst of the kernel.
 
@@ -20,10 +20,10 @@ pub fn is_available() -> bool {
     Path::new(NEW).exists()
 }
 
-/// Makes this device, which is called `/dev/md_` and something, of others of the same size.
+/// Creates an array from devices of the same size. Its path must begin with `/dev/md_`.
 ///
 /// # Errors
-/// When there is a device of that name, or the kernel refuses.
+/// Returns an error if a device of this name exists, or if the kernel refuses.
 pub fn assemble(device: &Path, members: &[PathBuf]) -> io::Result<()> {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     make(&name)?;
@@ -38,10 +38,10 @@ pub fn make(name: &str) -> io::Result<()> {
     set(Path::new(NEW), name)
 }
 
-/// Gives an array its members and starts it.
+/// Adds the members of an array and starts it.
 ///
 /// # Errors
-/// When a member is in use, or the kernel refuses.
+/// Returns an error if a member is in use, or if the kernel refuses.
 pub fn fill(name: &str, members: &[PathBuf]) -> io::Result<()> {
     let array = array(name);
     let members: io::Result<Vec<Member>> = members.iter().map(|m| Member::of(m)).collect();
@@ -71,12 +71,12 @@ fn array(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("md")
 }
 
-/// A device as sysfs has it.
+/// A member device, with its values in sysfs.
 struct Member {
     name: String,
-    /// Major and minor.
+    /// Major and minor number, as text.
     number: String,
-    /// In bytes, in whole pieces.
+    /// Size in bytes, a multiple of the chunk size.
     size: u64,
 }
 

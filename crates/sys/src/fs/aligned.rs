@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// Bytes at an aligned address, zero at first.
+/// Buffer at an aligned address, initially zero.
 pub struct AlignedBuffer {
     start: NonNull<u8>,
     layout: Layout,

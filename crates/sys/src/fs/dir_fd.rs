@@ -10,15 +10,15 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
-/// A path that ends with a zero; the kernel reads to the first one.
+/// A zero-terminated path. The kernel reads up to the first zero.
 #[derive(Clone, Copy, Debug)]
 pub struct CStrPath<'a>(&'a [u8]);
 
 impl<'a> CStrPath<'a> {
-    /// The path in these bytes.
+    /// Creates a path from these bytes.
     ///
     /// # Panics
-    /// When the last of them is no zero.
+    /// Panics if the last byte is not zero.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         assert!(matches!(bytes.last(), Some(0)), "a zero ends the path");

@@ -14,7 +14,7 @@ const FIGETBSZ: libc::Ioctl = 2;
 const MAX_BLOCKS: u64 = 16_384;
 /// Write data in memory to the device first, so that it has a location.
 const FIEMAP_FLAG_SYNC: u32 = 1;
-/// The last one of the file.
+/// Flag of the last extent of a file.
 const LAST: u32 = 0x0001;
 /// The location is unknown, delayed, encoded, unaligned, or within metadata.
 const UNMAPPED_EXTENT_FLAGS: u32 = 0x0002 | 0x0004 | 0x0008 | 0x0100 | 0x0200 | 0x0400;
@@ -46,7 +46,7 @@ struct RawExtent {
 
 /// `struct fiemap`, with room for extents at the end.
 #[repr(C)]
-struct Request {
+struct FiemapRequest {
     start: u64,
     length: u64,
     flags: u32,
@@ -133,7 +133,7 @@ fn by_blocks(file: &File) -> io::Result<Vec<Extent>> {
     Ok(found)
 }
 
-fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {
+fn ask(file: &File, start: u64) -> io::Result<Box<FiemapRequest>> {
     const NONE: RawExtent = RawExtent {
         logical: 0,
         physical: 0,
@@ -142,7 +142,7 @@ fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {
         flags: 0,
         more_reserved: [0; 3],
     };
-    let mut request = Box::new(Request {
+    let mut request = Box::new(FiemapRequest {
         start,
         length: u64::MAX - start,
         flags: FIEMAP_FLAG_SYNC,
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_request_has_the_layout_of_the_kernel() {
         assert_eq!(size_of::<RawExtent>(), 56);
-        assert_eq!(std::mem::offset_of!(Request, extents), 32);
+        assert_eq!(std::mem::offset_of!(FiemapRequest, extents), 32);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Shared memory mappings of files. What would kill the program elsewhere is an error here: touching a
-//! page of a mapping that the filesystem cannot provide raises SIGBUS, and that is a result.
+//! Shared memory mappings of files. Access to a page that the filesystem cannot provide raises
+//! SIGBUS, which normally kills the program. This module reports it as an error, because it is a
+//! result.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use libc::{c_int, c_void, siginfo_t};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 
-/// Mappings that may exist at once: one for each of the most threads that a phase may have, twice.
+/// Maximum number of mappings at a time: twice the maximum number of threads in a phase.
 const MAX_MAPPING_SIZE: usize = 2048;
 
 /// Size of the page that replaces a faulting one; every larger page size is a multiple of it.
@@ -21,7 +22,7 @@ const PAGE: usize = 4096;
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
-/// Which addresses belong to a mapping, in a form that a signal handler may read.
+/// Address range of a mapping, readable by a signal handler.
 struct MappingRange {
     start: AtomicUsize,
     end: AtomicUsize,
@@ -51,11 +52,11 @@ pub struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps the first `length` bytes of a file, for writing, too, where the file was opened so.
+    /// Maps the first `length` bytes of a file, for writing if `writable` is true.
     ///
     /// # Errors
-    /// When the filesystem cannot do this, the length is zero or too large for the address space, or
-    /// too many mappings exist.
+    /// Returns an error if the filesystem does not support mappings, or if too many mappings exist.
+    /// Also returns an error if the length is zero or exceeds the address space.
     pub fn new(file: &File, length: u64, writable: bool) -> io::Result<Self> {
         let length = usize::try_from(length).ok().and_then(NonZeroUsize::new);
         let length = length.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
@@ -80,10 +81,10 @@ impl Mapping {
     /// Copies bytes out of the mapping.
     ///
     /// # Errors
-    /// `EIO` when a page could not be provided.
+    /// Returns `EIO` if a page could not be provided.
     ///
     /// # Panics
-    /// When they lie beyond the mapping.
+    /// Panics if the range is outside the mapping.
     #[inline]
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let from = self.at(offset, bytes.len());
@@ -97,10 +98,10 @@ impl Mapping {
     /// Copies bytes into the mapping.
     ///
     /// # Errors
-    /// `EIO` when a page could not be provided.
+    /// Returns `EIO` if a page could not be provided.
     ///
     /// # Panics
-    /// When they lie beyond the mapping.
+    /// Panics if the range is outside the mapping.
     #[inline]
     pub fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let to = self.at(offset, bytes.len());
@@ -110,10 +111,10 @@ impl Mapping {
         self.outcome()
     }
 
-    /// Writes back what was changed (`msync`, synchronous).
+    /// Writes changed pages back (`msync`, synchronous).
     ///
     /// # Errors
-    /// When the filesystem cannot.
+    /// Returns an error if the filesystem cannot write them.
     pub fn flush(&self) -> io::Result<()> {
         // SAFETY: start and length are those of the mapping.
         unsafe { msync(self.start, self.length.get(), MsFlags::MS_SYNC) }?;
@@ -133,8 +134,8 @@ impl Mapping {
             .wrapping_add(offset as usize)
     }
 
-    /// Whether a page had to be replaced. A mapping in which that happened fails ever after: what is
-    /// written to such a page goes nowhere.
+    /// Returns an error if a page had to be replaced. Such a mapping fails from then on, because
+    /// data written to the page is lost.
     #[inline]
     fn outcome(&self) -> io::Result<()> {
         if GUARDS[self.guard].faulted.load(Ordering::SeqCst) {
@@ -214,10 +215,10 @@ fn replace_page(address: usize) -> bool {
     unsafe { libc::mmap(page, PAGE, protection, flags, -1, 0) != libc::MAP_FAILED }
 }
 
-/// Writes bytes at the beginning of a file through a shared mapping and writes them back.
+/// Writes bytes to the start of a file through a shared mapping, and writes the pages back.
 ///
 /// # Errors
-/// When the file cannot be mapped shared and writable, or not be written back.
+/// Returns an error if the file cannot be mapped shared and writable, or cannot be written back.
 pub fn write_via_mmap(file: &File, bytes: &[u8]) -> io::Result<()> {
     if file.metadata()?.len() < bytes.len() as u64 {
         return Err(io::Error::other(

@@ -21,16 +21,17 @@ pub fn memfd(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
 
-/// Where other processes of this user find it, as long as this process has it open.
+/// Returns a path of the file for other processes of this user. The path is valid while this
+/// process has the file open.
 pub fn path(file: &File) -> PathBuf {
     let process = std::process::id();
     format!("/proc/{process}/fd/{}", file.as_raw_fd()).into()
 }
 
-/// A file that holds the same, and takes no more memory.
+/// Copies a file, including its holes.
 ///
 /// # Errors
-/// When there is no memory.
+/// Returns an error if memory is insufficient.
 pub fn copy(from: &File, name: &str) -> io::Result<File> {
     let to = memfd(name)?;
     let length = from.metadata()?.len();

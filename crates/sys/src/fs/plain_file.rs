@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a plain file for reading; a link is followed.
+/// Opens a regular file for reading, and follows links.
 ///
 /// # Errors
-/// When it cannot be opened, or is no plain file ([`io::ErrorKind::InvalidInput`]).
+/// Returns an error if the file cannot be opened, or is not a regular file
+/// ([`io::ErrorKind::InvalidInput`]).
 pub fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-/// Whether a file has this attribute; links are followed. One that cannot be looked at has none.
+/// Returns true if a file has this attribute. Follows links. Returns false if the file cannot be
+/// examined.
 pub fn has(path: &Path, name: &CStr) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
         return false;

@@ -1,4 +1,5 @@
-//! Extended attributes, set without allocating: names and values are handed to the kernel as they are.
+//! Sets extended attributes without allocation, by passing names and values to the kernel
+//! unchanged.
 
 use std::ffi::CStr;
 use std::io;

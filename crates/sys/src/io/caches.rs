@@ -1,4 +1,4 @@
-//! Emptying the kernel's caches, so that the next read is a read of the disk.
+//! Functions that drop the kernel's caches, so that the next read accesses the disk.
 
 use std::fs;
 use std::io;
@@ -8,29 +8,31 @@ use std::path::Path;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{sync, syncfs};
 
-/// Writes everything back and drops page cache, dentries and inodes. Needs root.
+/// Writes all data back and drops page cache, dentries and inodes. Needs root.
 ///
 /// # Errors
-/// When `/proc/sys/vm/drop_caches` cannot be written.
+/// Returns an error if `/proc/sys/vm/drop_caches` cannot be written.
 pub fn drop_all() -> io::Result<()> {
     sync();
     fs::write("/proc/sys/vm/drop_caches", "3\n")
 }
 
-/// Writes a file back and asks the kernel to forget its pages; needs no root and proves nothing.
+/// Writes a file back and asks the kernel to drop its cached pages. Does not need root, but the
+/// kernel may keep pages.
 ///
 /// # Errors
-/// When the file cannot be opened or written back.
+/// Returns an error if the file cannot be opened or written back.
 pub fn drop_file_cache(file: &Path) -> io::Result<()> {
     let file = fs::File::open(file)?;
     file.sync_all()?;
     drop_clean_pages(&file)
 }
 
-/// Asks the kernel to forget the pages of a file that was only read; they need not be written back.
+/// Asks the kernel to drop the cached pages of a file that was only read, so nothing must be
+/// written back.
 ///
 /// # Errors
-/// When the file is of a kind that has none.
+/// Returns an error if this kind of file has no cached pages.
 pub fn drop_clean_pages(file: &fs::File) -> io::Result<()> {
     Ok(posix_fadvise(
         file.as_fd(),
@@ -69,10 +71,10 @@ pub fn sync_range(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     }
 }
 
-/// Writes back the filesystem that holds this path.
+/// Writes back the filesystem that contains this path.
 ///
 /// # Errors
-/// When the path cannot be opened or the filesystem reports an error (`syncfs`).
+/// Returns an error if the path cannot be opened, or if the filesystem reports an error (`syncfs`).
 pub fn sync_filesystem(path: &Path) -> io::Result<()> {
     let directory = fs::File::open(path)?;
     Ok(syncfs(directory)?)

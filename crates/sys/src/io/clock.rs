@@ -1,4 +1,4 @@
-//! The clocks: a monotonic one for spans, the calendar for the record.
+//! Clocks: a monotonic one for durations, and the calendar for records.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,10 +6,10 @@ use model::Nanos;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
-/// The last part of a wait, in which sleeping would be too late as often as not.
+/// Last part of a wait, which is spent spinning, because a sleep would be late half of the time.
 const SPIN_BEFORE_DEADLINE: Nanos = Nanos(8_000);
 
-/// Nanoseconds on a clock that never goes back (`CLOCK_MONOTONIC`).
+/// Returns nanoseconds of the monotonic clock (`CLOCK_MONOTONIC`).
 #[inline]
 pub fn now() -> Nanos {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has a monotonic clock");
@@ -22,14 +22,14 @@ pub fn boottime() -> Nanos {
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// Time since a reading of [`now`].
+/// Returns the time since a reading of [`now`].
 #[inline]
 pub fn since(start: Nanos) -> Nanos {
     Nanos(now().0 - start.0)
 }
 
-/// Waits until a time on the clock of [`now`], and returns a reading at or after it: asleep until a few
-/// microseconds before, since a processor that spins is one that others do not have.
+/// Waits until a time of the clock of [`now`], and returns a reading at or after it. Sleeps until a
+/// few microseconds before, because a spinning thread occupies a processor.
 pub fn wait_until(at: Nanos) -> Nanos {
     let mut reading = now();
     if reading.0 + SPIN_BEFORE_DEADLINE.0 < at.0 {
@@ -54,7 +54,7 @@ pub fn wait_until(at: Nanos) -> Nanos {
 /// Makes this thread's timers expire on time rather than up to 50 µs late, which the kernel allows
 /// by default (`PR_SET_TIMERSLACK`).
 pub fn set_timer_slack() {
-    // Where the kernel does not know this, waits are less exact and the latency shows it.
+    // If the kernel does not support this, waits are less precise, which the latency shows.
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 

@@ -12,10 +12,10 @@ use model::Nanos;
 
 use crate::fs::aligned::AlignedBuffer;
 
-/// The place of the one registered file.
+/// Index of the only registered file.
 const FILE: Fixed = Fixed(0);
 
-/// Buffers begin at multiples of it: what every direct I/O path takes.
+/// Alignment of buffers, sufficient for direct I/O on every device.
 const ALIGN: usize = 4096;
 
 /// A ring of slots, each with a buffer; a slot is either idle or in flight.
@@ -28,7 +28,7 @@ pub struct Ring {
     count: usize,
 }
 
-/// A request that has come back.
+/// A completed request.
 #[derive(Debug)]
 pub struct Completion {
     /// The slot, idle again.
@@ -69,10 +69,10 @@ impl Ring {
         })
     }
 
-    /// Registers the file that all requests are about.
+    /// Registers the file for all requests.
     ///
     /// # Errors
-    /// When the kernel does not take it.
+    /// Returns an error if the kernel refuses the file.
     pub fn register(&self, file: &File) -> io::Result<()> {
         self.ring.submitter().register_files(&[file.as_raw_fd()])
     }
@@ -82,15 +82,15 @@ impl Ring {
         self.in_flight.len()
     }
 
-    /// Requests that have not come back.
+    /// Returns the number of requests in flight.
     pub const fn in_flight(&self) -> usize {
         self.count
     }
 
-    /// The buffer of an idle slot.
+    /// Returns the buffer of an idle slot.
     ///
     /// # Panics
-    /// When the slot is in flight.
+    /// Panics if the slot is in flight.
     pub fn buffer(&mut self, slot: usize) -> &mut [u8] {
         assert!(!self.in_flight[slot], "the kernel has the buffer");
         let start = slot * self.stride;
@@ -98,11 +98,11 @@ impl Ring {
         &mut memory[start..start + self.stride]
     }
 
-    /// Prepares a read of `length` bytes at an offset of the file into the slot's buffer, from its
-    /// byte `skip` on.
+    /// Prepares a read of `length` bytes at an offset of the file into the slot's buffer, starting
+    /// at byte `skip` of the buffer.
     ///
     /// # Panics
-    /// When the slot is in flight, or the bytes do not fit its buffer.
+    /// Panics if the slot is in flight, or if the bytes do not fit into the buffer.
     pub fn read(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::ReadFixed::new(FILE, address, length, slot as u16).offset(offset);
@@ -160,7 +160,7 @@ impl Ring {
         }
     }
 
-    /// Puts what has come back at the end of a list.
+    /// Appends the completed requests to a list.
     pub fn reap(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             let slot = entry.user_data() as usize;
@@ -186,8 +186,9 @@ impl Ring {
     }
 }
 
-/// A ring as cheap as this kernel has it: one thread submits, and completions are worked on when it
-/// asks for them (`SINGLE_ISSUER`, `DEFER_TASKRUN`, Linux 6.1); a plain one on an older kernel.
+/// Creates the cheapest ring that this kernel supports. One thread submits, and completions are
+/// processed on its request (`SINGLE_ISSUER`, `DEFER_TASKRUN`, Linux 6.1). On older kernels,
+/// creates a plain ring.
 fn build(depth: u32) -> io::Result<IoUring> {
     let cheap = IoUring::builder()
         .setup_single_issuer()
@@ -202,7 +203,8 @@ fn build(depth: u32) -> io::Result<IoUring> {
 impl Drop for Ring {
     fn drop(&mut self) {
         if self.drain().is_err() {
-            // The kernel may still write into them: memory lost is better than memory overwritten.
+            // The kernel may still write into the buffers, so leaking them is safer than freeing
+            // them.
             std::mem::forget(self.memory.take());
         }
         // The kernel destroys a ring some time after its last user has closed it. The file is
@@ -236,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A ring on a new file.
+    /// Creates a ring on a new file.
     fn ring(purpose: &str, depth: u32, bytes: usize) -> Option<(Ring, File)> {
         let ring = allowed(depth, bytes)?;
         let path = std::env::temp_dir().join(format!("ring-{purpose}-{}", std::process::id()));
@@ -344,11 +346,12 @@ mod tests {
         held
     }
 
-    /// In its own process, because a program started by another test has the file, too, until it
-    /// runs. Usually, because some kernels release the file in a worker a moment later.
+    /// Runs in its own process, because a program started by another test also holds the file until
+    /// its exec. In some rounds the file may still be held, because some kernels release it in a
+    /// worker a moment later.
     #[test]
     fn a_dropped_ring_releases_its_file() {
-        if !is_own_process("uring::tests::a_dropped_ring_releases_its_file") {
+        if !is_own_process(module_path!(), "a_dropped_ring_releases_its_file") {
             return;
         }
         let path = std::env::temp_dir().join(format!("ring-held-{}", std::process::id()));

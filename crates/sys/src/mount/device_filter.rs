@@ -12,7 +12,7 @@ const BPF_PROG_LOAD: u32 = 5;
 const BPF_PROG_ATTACH: u32 = 8;
 const BPF_PROG_TYPE_CGROUP_DEVICE: u32 = 15;
 const BPF_CGROUP_DEVICE: u32 = 6;
-/// Of `struct bpf_cgroup_dev_ctx`: the type is in the lower half of the first word.
+/// Constants of `struct bpf_cgroup_dev_ctx`. The type is in the lower half of the first word.
 const BPF_DEVCG_DEV_BLOCK: i32 = 1;
 const ACCESS_TYPE: i16 = 0;
 const MAJOR: i16 = 4;
@@ -23,13 +23,13 @@ const MINOR: i16 = 8;
 #[repr(C)]
 struct Instruction {
     code: u8,
-    /// Destination in the lower, source in the upper four bits.
+    /// Destination in the lower four bits, source in the upper four bits.
     registers: u8,
     offset: i16,
     immediate: i32,
 }
 
-/// The part of `union bpf_attr` that loads a program.
+/// Part of `union bpf_attr` for loading a program.
 #[repr(C)]
 struct Load {
     kind: u32,
@@ -43,7 +43,7 @@ struct Load {
     flags: u32,
 }
 
-/// The part of `union bpf_attr` that attaches a program.
+/// Part of `union bpf_attr` for attaching a program.
 #[repr(C)]
 struct Attach {
     target: u32,
@@ -143,7 +143,7 @@ const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> In
     }
 }
 
-/// `destination = *(u32 *)(source + offset)`.
+/// Returns the instruction `destination = *(u32 *)(source + offset)`.
 const fn load_word(destination: u8, source: u8, offset: i16) -> Instruction {
     instruction(0x61, destination | source << 4, offset, 0)
 }

@@ -1,5 +1,5 @@
-//! A directory as one particular place of one particular mount: what its path leads to can change while it
-//! is open.
+//! Identity of a directory on a mount. While the directory is open, its path may start to refer to
+//! something else.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 use model::MountId;
 
-/// Asks for the number of a mount that no other mount gets while the machine is up. Since Linux 6.8; an older
-/// kernel leaves it out. Source: `include/uapi/linux/stat.h`.
+/// Requests the unique mount ID, which is never reused until reboot. Linux before 6.8 ignores this
+/// flag. Source: `include/uapi/linux/stat.h`.
 const STATX_MNT_ID_UNIQUE: u32 = 0x4000;
 
 /// Opens a directory. For as long as it is open, its filesystem can be unmounted only lazily.

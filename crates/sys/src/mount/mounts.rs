@@ -14,11 +14,11 @@ const TABLE: &str = "/proc/self/mountinfo";
 /// One mounted filesystem. Format: proc_pid_mountinfo(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Device number; not that of a block device for btrfs and its like.
+    /// Device number. On btrfs and similar filesystems, it does not belong to a block device.
     pub device: (u64, u64),
     /// Mount point.
     pub on: PathBuf,
-    /// Type of the filesystem.
+    /// Filesystem type.
     pub kind: String,
     /// Source of the mount: a device node, or any word.
     pub source: PathBuf,
@@ -40,7 +40,8 @@ pub fn mount_of(path: &Path) -> io::Result<Option<Mount>> {
     let Ok(path) = path.canonicalize() else {
         return Ok(None);
     };
-    // Of mounts on one directory the last one counts, and so does `max_by_key`.
+    // The last of several mounts on a directory is the visible one, and `max_by_key` returns the
+    // last maximum.
     let mounts = all()?.into_iter();
     Ok(mounts
         .filter(|mount| path.starts_with(&mount.on))
@@ -61,10 +62,10 @@ pub fn fs_type_of(path: &Path) -> Option<String> {
     mount_of(path).ok().flatten().map(|mount| mount.kind)
 }
 
-/// The mounts of a table in the format of `/proc/self/mountinfo`.
+/// Parses a table in the format of `/proc/self/mountinfo`.
 ///
 /// # Errors
-/// When a line is no mount.
+/// Returns an error if a line is invalid.
 pub fn table(bytes: &[u8]) -> io::Result<Vec<Mount>> {
     let lines = bytes.split(|byte| *byte == b'\n');
     lines
@@ -79,7 +80,7 @@ pub fn table(bytes: &[u8]) -> io::Result<Vec<Mount>> {
         .collect()
 }
 
-/// `36 35 98:0 /root /on options [fields …] - kind source options`.
+/// Parses `36 35 98:0 /root /on options [fields …] - kind source options`.
 fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Private namespaces for a cell: what is mounted and started in them ends with their first process.
+//! Private namespaces for a cell. Mounts and processes in them end with their first process.
 
 use std::io;
 
@@ -14,7 +14,8 @@ use nix::sys::signal::Signal;
 /// Returns an error without root, or in a chroot whose root is not a mount point.
 pub fn unshare() -> io::Result<()> {
     sched::unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
-    // Otherwise mounts made here would appear outside where `/` is shared (systemd makes it so).
+    // Otherwise, if `/` is shared (as by systemd), mounts made here would appear outside the
+    // namespace.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     match mount(None::<&str>, "/", None::<&str>, private, None::<&str>) {
         Err(Errno::EINVAL) => Err(io::Error::other(
@@ -24,10 +25,10 @@ pub fn unshare() -> io::Result<()> {
     }
 }
 
-/// Furnishes the namespace from inside: its own `/proc`, and an empty `/run` for the drivers' files.
+/// Mounts a separate `/proc` in the namespace, and an empty `/run` for files of drivers.
 ///
 /// # Errors
-/// When one of them cannot be mounted.
+/// Returns an error if one of them cannot be mounted.
 pub fn mount_proc_and_run() -> io::Result<()> {
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
@@ -45,7 +46,7 @@ pub fn mount_proc_and_run() -> io::Result<()> {
 /// Asks the kernel to kill this process when the thread that started it ends.
 ///
 /// # Errors
-/// Never on a Linux that fsarena supports.
+/// Returns no error on any Linux that fsarena supports.
 pub fn set_pdeathsig() -> io::Result<()> {
     Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::mount::{MsFlags, mount};
 
-/// The same as words of mount(8).
+/// The mount flags as options of mount(8).
 pub const OPTIONS: &str = "ro,nosuid,nodev,noexec";
 
 const FLAGS: MsFlags = MsFlags::MS_RDONLY

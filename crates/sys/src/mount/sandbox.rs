@@ -42,11 +42,11 @@ const DROPPED_CAPABILITIES: [u32; 8] = [
     27, // CAP_MKNOD
 ];
 
-/// Makes every mount of this namespace read-only, or writable again: that below which directory, with all below
-/// it. What is mounted later is not concerned, nor is a device that a node on it leads to.
+/// Makes mounts of this namespace read-only or writable: the mount at a directory, and all mounts
+/// below it. Does not affect later mounts, or devices accessed through a device node.
 ///
 /// # Errors
-/// `ENOSYS` before Linux 5.12.
+/// Returns `ENOSYS` before Linux 5.12.
 pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
     let mut attributes = libc::mount_attr {
         attr_set: 0,
@@ -123,10 +123,10 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
     )?)
 }
 
-/// Mounts an empty `/tmp` in memory, which is at this path, too.
+/// Mounts an empty `/tmp` in memory, and also mounts it at this path.
 ///
 /// # Errors
-/// When it cannot be made or mounted.
+/// Returns an error if the directory cannot be created or mounted.
 pub fn private_tmp(at: &Path) -> io::Result<()> {
     fs::create_dir(at)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

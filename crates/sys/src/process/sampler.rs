@@ -1,8 +1,8 @@
-//! Where the processor is, at a fixed period of time: the kernel's software clock of processor 0 as a perf event
-//! (`PERF_COUNT_SW_CPU_CLOCK` of perf_event_open(2)), with the functions that the kernel is in.
+//! Samples the activity of processor 0 at a fixed period, with the stack of kernel functions. Uses
+//! the kernel's software clock as a perf event (`PERF_COUNT_SW_CPU_CLOCK` of perf_event_open(2)).
 //!
-//! The clock is a timer of the kernel's, which comes when interrupts may: what is done while they may not is found where
-//! they are allowed again, as in `_raw_spin_unlock_irqrestore`.
+//! The clock is a kernel timer, which needs interrupts. Work done with interrupts disabled is
+//! attributed to the function that enables them again, such as `_raw_spin_unlock_irqrestore`.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -13,14 +13,14 @@ use perf_event::data::Record as Raw;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 
-/// Room for some ten thousand samples.
+/// Size of the ring buffer, enough for about ten thousand samples.
 const RING: usize = 4 << 20;
-/// Full to here, it is time to read.
+/// Fill level of the ring buffer at which the reader wakes up.
 const WAKE: usize = RING / 2;
 /// Lowest marker value in a stack: a marker gives the context of the addresses that follow, kernel
 /// or program (`PERF_CONTEXT_MAX`).
 const CONTEXT: u64 = -4095_i64 as u64;
-/// Addresses of the kernel are in the upper half.
+/// Lowest address of the kernel, which occupies the upper half of the address space.
 const KERNEL: u64 = 1 << 63;
 
 /// Fields of a sample. The weight is not used: the library cannot read an empty stack at the end of
@@ -34,12 +34,13 @@ const SAMPLED: SampleFlag = SampleFlag::IP
 /// Samples the first processor, regardless of the process that runs on it.
 pub struct Sampler(perf_event::Sampler);
 
-/// Where the processor was.
+/// Activity of the processor at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// When, on the clock of [`crate::io::clock::now`].
+pub struct CpuSample {
+    /// Time on the clock of [`crate::io::clock::now`].
     pub time: Nanos,
-    /// The thread, as this process's PID namespace numbers it; 0 for one of no process there.
+    /// Thread number in this process's PID namespace. 0 if the thread belongs to no process in the
+    /// namespace.
     pub thread: u32,
     /// Addresses of the kernel's functions, the innermost first; empty if a program was running.
     pub stack: Vec<u64>,
@@ -47,17 +48,17 @@ pub struct Sample {
 
 /// A record of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum SampleRecord {
     /// A sample.
-    Sample(Sample),
-    /// A thread has another name.
+    Sample(CpuSample),
+    /// A thread was renamed.
     Comm {
         /// The thread.
         thread: u32,
         /// Its name.
         name: String,
     },
-    /// A thread has begun, with the name of another.
+    /// A thread was started and inherited the name of its parent.
     Begun {
         /// The thread.
         thread: u32,
@@ -69,10 +70,11 @@ pub enum Record {
 }
 
 impl Sampler {
-    /// Begins to sample.
+    /// Starts sampling.
     ///
     /// # Errors
-    /// When the kernel has no such events, or does not allow them: it takes `CAP_PERFMON`.
+    /// Returns an error if the kernel does not support such events or does not allow them. Needs
+    /// `CAP_PERFMON`.
     pub fn start(period: Nanos) -> io::Result<Self> {
         let counter = Builder::new(Software::CPU_CLOCK)
             .any_pid()
@@ -99,10 +101,10 @@ impl Sampler {
         self.0.disable()
     }
 
-    /// Waits until there is much to read, or until the other end of a pipe is closed; false then.
+    /// Waits until many samples can be read. Returns false if the other end of a pipe is closed.
     ///
     /// # Errors
-    /// When the kernel cannot wait.
+    /// Returns an error if the kernel cannot wait.
     pub fn wait(&self, until: BorrowedFd<'_>) -> io::Result<bool> {
         // SAFETY: the descriptor is open as long as the sampler is borrowed.
         let ring = unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) };
@@ -118,7 +120,7 @@ impl Sampler {
     }
 
     /// Returns the next record, if any.
-    pub fn next_record(&mut self) -> Option<Record> {
+    pub fn next_record(&mut self) -> Option<SampleRecord> {
         loop {
             let record = self.0.next_record()?;
             if let Ok(raw) = record.parse_record()
@@ -130,7 +132,7 @@ impl Sampler {
     }
 }
 
-fn of(raw: &Raw<'_>) -> Option<Record> {
+fn of(raw: &Raw<'_>) -> Option<SampleRecord> {
     match raw {
         Raw::Sample(sample) => {
             let in_kernel = sample.ip()? >= KERNEL;
@@ -142,21 +144,21 @@ fn of(raw: &Raw<'_>) -> Option<Record> {
             if in_kernel && stack.is_empty() {
                 stack.extend(sample.ip());
             }
-            Some(Record::Sample(Sample {
+            Some(SampleRecord::Sample(CpuSample {
                 time: Nanos(sample.time()?),
                 thread: sample.tid()?,
                 stack,
             }))
         }
-        Raw::Comm(comm) => Some(Record::Comm {
+        Raw::Comm(comm) => Some(SampleRecord::Comm {
             thread: comm.tid,
             name: String::from_utf8_lossy(&comm.comm).into_owned(),
         }),
-        Raw::Fork(fork) => Some(Record::Begun {
+        Raw::Fork(fork) => Some(SampleRecord::Begun {
             thread: fork.tid,
             parent: fork.ptid,
         }),
-        Raw::Lost(lost) => Some(Record::Lost(lost.lost)),
+        Raw::Lost(lost) => Some(SampleRecord::Lost(lost.lost)),
         _ => None,
     }
 }

@@ -12,10 +12,11 @@ use nix::unistd::Pid;
 
 use crate::process;
 
-/// Ticks of `/proc/stat` in a second; fixed by the kernel's interface to programs (`USER_HZ`).
+/// Duration of a tick of `/proc/stat` in nanoseconds. The kernel's interface to programs fixes the
+/// tick rate (`USER_HZ`).
 const TICK: u64 = 10_000_000;
 
-/// Processor time and faults since the program began.
+/// Processor time and page faults since the start of the program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UsageSample {
     /// Processor time.
@@ -157,13 +158,13 @@ fn drivers() -> Nanos {
 pub struct CpuTotals {
     /// In user mode.
     pub user: Nanos,
-    /// In the kernel, interrupts among it.
+    /// In the kernel, including interrupts.
     pub system: Nanos,
     /// Used by other guests of this machine's host.
     pub stolen: Nanos,
 }
 
-/// All processors together, in steps of 10 ms.
+/// Returns the total of all processors, in steps of 10 ms.
 pub fn processors() -> CpuTotals {
     parse_proc_stat(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
@@ -192,7 +193,7 @@ fn machine() -> Nanos {
     Nanos(user.0.saturating_add(system.0))
 }
 
-/// Time in user mode of this process and of all that it has waited for, with theirs.
+/// Returns the user-mode time of this process and of all its descendants that were waited for.
 pub fn self_user_time() -> Nanos {
     let of = |who| getrusage(who).map_or(0, |usage| nanos(usage.as_ref().ru_utime));
     Nanos(of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN))
@@ -209,7 +210,8 @@ mod tests {
 
     #[test]
     fn driver_usage_is_not_counted_as_that_of_programs() {
-        if !is_own_process("usage::tests::driver_usage_is_not_counted_as_that_of_programs") {
+        let own = "driver_usage_is_not_counted_as_that_of_programs";
+        if !is_own_process(module_path!(), own) {
             return;
         }
         let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
@@ -229,10 +231,11 @@ mod tests {
         assert!(others.cpu.user.0 * 100 < used.0, "{others:?} of {used}");
     }
 
-    /// A phase of 3.4 ms had 130 % of a processor: `/proc` was read after the usage and before the clock.
+    /// Regression test: a phase of 3.4 ms showed 130 % processor use, because `/proc` was read
+    /// after the usage and before the clock.
     #[test]
     fn the_cost_of_reading_is_not_counted() {
-        if !is_own_process("usage::tests::the_cost_of_reading_is_not_counted") {
+        if !is_own_process(module_path!(), "the_cost_of_reading_is_not_counted") {
             return;
         }
         let own = || {
@@ -246,7 +249,7 @@ mod tests {
             counted += used.cpu.user.0 + used.cpu.system.0;
         }
         let whole = own() - before;
-        // On a busy machine what is between the two readings is dearer.
+        // On a busy machine, the code between the two readings costs more.
         assert!(counted * 2 < whole, "{counted} ns of {whole} ns");
     }
 

@@ -1,15 +1,15 @@
-//! The number of each call in the file, and which columns its parts are in.
+//! Number of each call in the file, and the columns of its parts.
 
 use super::DecodeError;
 use super::coder::ColumnCoder;
 use super::columns::Columns;
 use crate::trace::{SyncEvent, Syscall};
 
-/// Makes the functions below of a line for each call: its number, and its parts in their order in the file, each with
-/// the method of [`ColumnCoder`] that takes it.
+/// Generates the functions below from one line per call. The line contains the number of the call
+/// and its parts in file order. Each part names the method of [`ColumnCoder`] that codes it.
 macro_rules! calls {
     ($($number:literal $name:ident { $($part:ident: $coded:ident),* })*) => {
-        /// The number of a call; those of [`Order`] follow the others.
+        /// Returns the number of a call. The numbers of [`Order`] follow those of all other calls.
         pub fn number(call: &Syscall) -> u8 {
             match call {
                 $(Syscall::$name { .. } => $number,)*
@@ -20,7 +20,8 @@ macro_rules! calls {
             }
         }
 
-        /// The call of a number, its parts empty.
+        /// Returns the call with this number and empty parts. Returns `None` if the number is
+        /// unknown.
         pub fn blank(number: u8) -> Option<Syscall> {
             Some(match number {
                 $($number => Syscall::$name { $($part: Default::default()),* },)*
@@ -32,7 +33,7 @@ macro_rules! calls {
             })
         }
 
-        /// Writes the parts of a call, or reads them.
+        /// Writes or reads the parts of a call.
         pub fn parts<C: Columns>(
             call: &mut Syscall,
             coder: &mut ColumnCoder<C>,

@@ -1,29 +1,30 @@
-//! Writes a trace into columns and reads it from them: one description for both, so that they cannot differ.
+//! Writes a trace into columns and reads it from columns. One description serves both, so that they
+//! cannot differ.
 
 use std::collections::HashMap;
 
 use model::Nanos;
 
-use super::columns::{Column, Columns, Reader, Writer};
+use super::columns::{ColumnReader, Columns, TraceColumn, Writer};
 use super::{DecodeError, MAX_OPERATIONS, calls};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
-    EntryKind, Errno, HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceRecord, TreeEntry,
+    Errno, HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceRecord, TracedKind, TreeEntry,
 };
 
 /// Maximum length of a name on all systems, in bytes.
 const MAX_NAME: u64 = 4096;
 
-/// Columns, and all that earlier operations say about the next.
+/// Columns, and the state of earlier operations that predicts the next operation.
 #[derive(Debug)]
 pub struct ColumnCoder<C> {
-    /// Where numbers go, or come from.
+    /// Columns that numbers are written to or read from.
     pub columns: C,
-    /// Paths in the trace; no limit while writing.
+    /// Number of paths in the trace; unlimited while writing.
     paths: u64,
     path: u64,
     handle: u64,
-    /// One more than the highest number of an opening.
+    /// Highest handle number plus one.
     next_handle: u64,
     /// Offset of the next access of each handle if the access is sequential.
     next_offset: HashMap<u64, u64>,
@@ -31,7 +32,7 @@ pub struct ColumnCoder<C> {
     /// next prediction.
     at: [Option<(u64, u64)>; 2],
     thread: u64,
-    /// The process of each thread.
+    /// Process of each thread.
     processes: HashMap<u32, u64>,
     process: u64,
     began: u64,
@@ -58,7 +59,7 @@ impl Texts {
 }
 
 impl<C: Columns> ColumnCoder<C> {
-    /// At the beginning of a file.
+    /// Creates a coder at the beginning of a file.
     pub fn new(columns: C) -> Self {
         Self {
             columns,
@@ -78,29 +79,30 @@ impl<C: Columns> ColumnCoder<C> {
 
     fn operation(&mut self, operation: &mut TraceRecord) -> Result<(), DecodeError> {
         let mut thread = u64::from(operation.thread);
-        self.near(Column::Threads, self.thread, &mut thread)?;
+        self.near(TraceColumn::Threads, self.thread, &mut thread)?;
         self.thread = thread;
         operation.thread = narrow(thread)?;
         let usual = self.processes.get(&operation.thread).copied();
         let mut process = u64::from(operation.process);
         self.near(
-            Column::Processes,
+            TraceColumn::Processes,
             usual.unwrap_or(self.process),
             &mut process,
         )?;
         self.process = process;
         self.processes.insert(operation.thread, process);
         operation.process = narrow(process)?;
-        self.near(Column::Began, self.began, &mut operation.began.0)?;
+        self.near(TraceColumn::Began, self.began, &mut operation.began.0)?;
         self.began = operation.began.0;
         self.columns
-            .number(Column::Took, &mut operation.duration.0)?;
+            .number(TraceColumn::Took, &mut operation.duration.0)?;
         self.at = [None; 2];
         calls::parts(&mut operation.call, self)?;
         self.outcome(&operation.call, &mut operation.outcome)
     }
 
-    /// 0: as asked; 1: something else was returned; 2: an error.
+    /// Codes an outcome: 0 if the call returned the expected value, 1 for another value, 2 for an
+    /// error.
     fn outcome(&mut self, call: &Syscall, outcome: &mut SyscallResult) -> Result<(), DecodeError> {
         let expected = calls::expected(call);
         let (mut kind, mut value) = match *outcome {
@@ -108,9 +110,9 @@ impl<C: Columns> ColumnCoder<C> {
             SyscallResult::Ok(value) => (1, value),
             SyscallResult::Err(Errno(number)) => (2, u64::from(number)),
         };
-        self.columns.byte(Column::Outcomes, &mut kind)?;
+        self.columns.byte(TraceColumn::Outcomes, &mut kind)?;
         if kind > 0 {
-            self.columns.number(Column::Returned, &mut value)?;
+            self.columns.number(TraceColumn::Returned, &mut value)?;
         }
         *outcome = match kind {
             0 => SyscallResult::Ok(expected),
@@ -121,8 +123,9 @@ impl<C: Columns> ColumnCoder<C> {
         Ok(())
     }
 
-    /// A number as its distance from another, small ones of either sign in few bits (zigzag).
-    fn near(&mut self, column: Column, from: u64, value: &mut u64) -> Result<(), DecodeError> {
+    /// Codes a number as the difference from another number. Small differences of either sign take
+    /// few bits (zigzag).
+    fn near(&mut self, column: TraceColumn, from: u64, value: &mut u64) -> Result<(), DecodeError> {
         let distance = value.wrapping_sub(from) as i64;
         let mut folded = (distance << 1 ^ distance >> 63) as u64;
         self.columns.number(column, &mut folded)?;
@@ -133,7 +136,7 @@ impl<C: Columns> ColumnCoder<C> {
 
     pub fn path(&mut self, path: &mut PathId) -> Result<(), DecodeError> {
         let mut number = u64::from(path.0);
-        self.near(Column::Paths, self.path, &mut number)?;
+        self.near(TraceColumn::Paths, self.path, &mut number)?;
         if number >= self.paths {
             return Err(DecodeError::Damaged("a path is unknown"));
         }
@@ -144,7 +147,7 @@ impl<C: Columns> ColumnCoder<C> {
 
     pub fn handle(&mut self, handle: &mut HandleId) -> Result<(), DecodeError> {
         let mut number = u64::from(handle.0);
-        self.near(Column::Handles, self.handle, &mut number)?;
+        self.near(TraceColumn::Handles, self.handle, &mut number)?;
         self.handle = number;
         handle.0 = narrow(number)?;
         Ok(())
@@ -160,25 +163,25 @@ impl<C: Columns> ColumnCoder<C> {
             return Ok(());
         }
         let mut number = u64::from(handle.unwrap_or_default().0);
-        self.near(Column::Handles, self.next_handle, &mut number)?;
+        self.near(TraceColumn::Handles, self.next_handle, &mut number)?;
         self.handle = number;
         *handle = Some(HandleId(narrow(number)?));
         self.next_handle = self.next_handle.max(number + 1);
         Ok(())
     }
 
-    /// A place in the file of the last opening.
+    /// Codes an offset in the file of the last handle.
     pub fn offset(&mut self, offset: &mut u64) -> Result<(), DecodeError> {
         let handle = self.handle;
         let usual = self.next_offset.get(&handle).copied().unwrap_or(0);
-        self.near(Column::Offsets, usual, offset)?;
+        self.near(TraceColumn::Offsets, usual, offset)?;
         let free = usize::from(self.at[0].is_some());
         self.at[free] = Some((handle, *offset));
         Ok(())
     }
 
     pub fn length(&mut self, length: &mut u64) -> Result<(), DecodeError> {
-        self.columns.number(Column::Lengths, length)?;
+        self.columns.number(TraceColumn::Lengths, length)?;
         for (handle, offset) in self.at.into_iter().flatten() {
             let behind = offset.wrapping_add(*length);
             self.next_offset.insert(handle, behind);
@@ -187,12 +190,12 @@ impl<C: Columns> ColumnCoder<C> {
     }
 
     pub fn size(&mut self, size: &mut u64) -> Result<(), DecodeError> {
-        self.columns.number(Column::Lengths, size)
+        self.columns.number(TraceColumn::Lengths, size)
     }
 
     pub fn attribute_length(&mut self, length: &mut u32) -> Result<(), DecodeError> {
         let mut number = u64::from(*length);
-        self.columns.number(Column::Lengths, &mut number)?;
+        self.columns.number(TraceColumn::Lengths, &mut number)?;
         *length = narrow(number)?;
         Ok(())
     }
@@ -222,7 +225,7 @@ impl<C: Columns> ColumnCoder<C> {
 
     pub fn other(&mut self, number: &mut u32) -> Result<(), DecodeError> {
         let mut wide = u64::from(*number);
-        self.columns.number(Column::Others, &mut wide)?;
+        self.columns.number(TraceColumn::Others, &mut wide)?;
         *number = narrow(wide)?;
         Ok(())
     }
@@ -232,7 +235,7 @@ impl<C: Columns> ColumnCoder<C> {
             true => 0,
             false => self.texts.number(text),
         };
-        self.columns.number(Column::TextNumbers, &mut number)?;
+        self.columns.number(TraceColumn::TextNumbers, &mut number)?;
         let known = usize::try_from(number).ok();
         let known = known.and_then(|number| self.texts.all.get(number));
         text.clone_from(known.ok_or(DecodeError::Damaged("a text is unknown"))?);
@@ -244,29 +247,29 @@ impl<C: Columns> ColumnCoder<C> {
         N: Copy + Into<u64> + TryFrom<u64>,
     {
         let mut wide = (*number).into();
-        self.columns.number(Column::Small, &mut wide)?;
+        self.columns.number(TraceColumn::Small, &mut wide)?;
         *number = narrow(wide)?;
         Ok(())
     }
 
     /// Encodes an entry: kind, path, permissions, and the fields of the kind. All of them are in
     /// one column, except for texts and paths.
-    fn entry(&mut self, column: Column, entry: &mut TreeEntry) -> Result<(), DecodeError> {
+    fn entry(&mut self, column: TraceColumn, entry: &mut TreeEntry) -> Result<(), DecodeError> {
         let mut kind = match entry.kind {
-            EntryKind::File { .. } => 0,
-            EntryKind::Directory => 1,
-            EntryKind::Symlink(_) => 2,
-            EntryKind::Link(_) => 3,
-            EntryKind::Pipe => 4,
+            TracedKind::File { .. } => 0,
+            TracedKind::Directory => 1,
+            TracedKind::Symlink(_) => 2,
+            TracedKind::Link(_) => 3,
+            TracedKind::Pipe => 4,
         };
         self.columns.byte(column, &mut kind)?;
         if C::READS {
             entry.kind = match kind {
-                0 => EntryKind::File { size: 0 },
-                1 => EntryKind::Directory,
-                2 => EntryKind::Symlink(Vec::new()),
-                3 => EntryKind::Link(PathId::TOP),
-                4 => EntryKind::Pipe,
+                0 => TracedKind::File { size: 0 },
+                1 => TracedKind::Directory,
+                2 => TracedKind::Symlink(Vec::new()),
+                3 => TracedKind::Link(PathId::TOP),
+                4 => TracedKind::Pipe,
                 _ => return Err(DecodeError::Damaged("an entry is of no known kind")),
             };
         }
@@ -275,24 +278,24 @@ impl<C: Columns> ColumnCoder<C> {
         self.columns.number(column, &mut mode)?;
         entry.mode = narrow(mode)?;
         match &mut entry.kind {
-            EntryKind::File { size } => self.columns.number(column, size),
-            EntryKind::Symlink(text) => self.text(text),
-            EntryKind::Link(path) => self.path(path),
-            EntryKind::Directory | EntryKind::Pipe => Ok(()),
+            TracedKind::File { size } => self.columns.number(column, size),
+            TracedKind::Symlink(text) => self.text(text),
+            TracedKind::Link(path) => self.path(path),
+            TracedKind::Directory | TracedKind::Pipe => Ok(()),
         }
     }
 }
 
 impl ColumnCoder<Writer> {
-    /// Writes all of a trace.
+    /// Writes a whole trace.
     pub fn write(&mut self, trace: &Trace) {
         let about = serde_json::to_vec(&trace.header).expect("JSON can say texts and numbers");
-        self.columns.bytes(Column::About, &about);
+        self.columns.bytes(TraceColumn::About, &about);
         self.write_paths(&trace.paths);
         let nothing_fails = "what is written cannot be damaged";
         for (column, entries) in [
-            (Column::Before, &trace.before),
-            (Column::After, &trace.after),
+            (TraceColumn::Before, &trace.before),
+            (TraceColumn::After, &trace.after),
         ] {
             for entry in entries {
                 self.entry(column, &mut entry.clone()).expect(nothing_fails);
@@ -300,31 +303,31 @@ impl ColumnCoder<Writer> {
         }
         for operation in &trace.operations {
             self.columns
-                .bytes(Column::Kinds, &[calls::number(&operation.call)]);
+                .bytes(TraceColumn::Kinds, &[calls::number(&operation.call)]);
             self.operation(&mut operation.clone()).expect(nothing_fails);
         }
         for text in std::mem::take(&mut self.texts.all) {
-            self.counted(Column::TextLengths, Column::Texts, &text);
+            self.counted(TraceColumn::TextLengths, TraceColumn::Texts, &text);
         }
     }
 
     fn write_paths(&mut self, paths: &PathInterner) {
         for id in paths.ids() {
             let parent = paths.parent(id).unwrap_or_default();
-            // Most are in the directory that came last, or in that of the one before.
+            // The distance is small: most parents precede the path by only a few paths.
             let mut back = u64::from(id.0 - 1 - parent.0);
             self.columns
-                .number(Column::Parents, &mut back)
+                .number(TraceColumn::Parents, &mut back)
                 .expect("it is written");
             self.counted(
-                Column::NameLengths,
-                Column::Names,
+                TraceColumn::NameLengths,
+                TraceColumn::Names,
                 paths.name(id).unwrap_or_default(),
             );
         }
     }
 
-    fn counted(&mut self, lengths: Column, bytes: Column, text: &[u8]) {
+    fn counted(&mut self, lengths: TraceColumn, bytes: TraceColumn, text: &[u8]) {
         let mut length = text.len() as u64;
         self.columns
             .number(lengths, &mut length)
@@ -333,16 +336,16 @@ impl ColumnCoder<Writer> {
     }
 }
 
-impl<'a> ColumnCoder<Reader<'a>> {
-    /// Reads all of a trace.
+impl<'a> ColumnCoder<ColumnReader<'a>> {
+    /// Reads a whole trace.
     pub fn read(&mut self) -> Result<Trace, DecodeError> {
-        let about = serde_json::from_slice(self.columns.rest(Column::About));
+        let about = serde_json::from_slice(self.columns.rest(TraceColumn::About));
         let about = about.map_err(|_| DecodeError::Damaged("its origin is missing or invalid"))?;
         let paths = self.read_paths()?;
         self.paths = paths.len() as u64;
         self.read_texts()?;
-        let before = self.read_entries(Column::Before)?;
-        let after = self.read_entries(Column::After)?;
+        let before = self.read_entries(TraceColumn::Before)?;
+        let after = self.read_entries(TraceColumn::After)?;
         let operations = self.read_operations()?;
         Ok(Trace {
             header: about,
@@ -355,15 +358,15 @@ impl<'a> ColumnCoder<Reader<'a>> {
 
     fn read_paths(&mut self) -> Result<PathInterner, DecodeError> {
         let mut paths = PathInterner::default();
-        while !self.columns.is_at_end(Column::Parents) {
+        while !self.columns.is_at_end(TraceColumn::Parents) {
             let next = paths.len() as u64;
             let mut back = 0;
-            self.columns.number(Column::Parents, &mut back)?;
+            self.columns.number(TraceColumn::Parents, &mut back)?;
             let parent = (next - 1).checked_sub(back);
             let parent = PathId(narrow(
                 parent.ok_or(DecodeError::Damaged("a path has no parent"))?,
             )?);
-            let name = self.read_counted(Column::NameLengths, Column::Names, MAX_NAME)?;
+            let name = self.read_counted(TraceColumn::NameLengths, TraceColumn::Names, MAX_NAME)?;
             let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
             let id = paths.intern_child(parent, name);
             if !is_name || u64::from(id.0) != next {
@@ -374,8 +377,8 @@ impl<'a> ColumnCoder<Reader<'a>> {
     }
 
     fn read_texts(&mut self) -> Result<(), DecodeError> {
-        while !self.columns.is_at_end(Column::TextLengths) {
-            let text = self.read_counted(Column::TextLengths, Column::Texts, u64::MAX)?;
+        while !self.columns.is_at_end(TraceColumn::TextLengths) {
+            let text = self.read_counted(TraceColumn::TextLengths, TraceColumn::Texts, u64::MAX)?;
             self.texts.all.push(text.to_vec());
         }
         Ok(())
@@ -383,8 +386,8 @@ impl<'a> ColumnCoder<Reader<'a>> {
 
     fn read_counted(
         &mut self,
-        lengths: Column,
-        bytes: Column,
+        lengths: TraceColumn,
+        bytes: TraceColumn,
         most: u64,
     ) -> Result<&'a [u8], DecodeError> {
         let mut length = 0;
@@ -396,12 +399,12 @@ impl<'a> ColumnCoder<Reader<'a>> {
         }
     }
 
-    fn read_entries(&mut self, column: Column) -> Result<Vec<TreeEntry>, DecodeError> {
+    fn read_entries(&mut self, column: TraceColumn) -> Result<Vec<TreeEntry>, DecodeError> {
         let mut entries = Vec::new();
         while !self.columns.is_at_end(column) {
             let mut entry = TreeEntry {
                 path: PathId::TOP,
-                kind: EntryKind::Directory,
+                kind: TracedKind::Directory,
                 mode: 0,
             };
             self.entry(column, &mut entry)?;
@@ -411,7 +414,7 @@ impl<'a> ColumnCoder<Reader<'a>> {
     }
 
     fn read_operations(&mut self) -> Result<Vec<TraceRecord>, DecodeError> {
-        let kinds = self.columns.rest(Column::Kinds);
+        let kinds = self.columns.rest(TraceColumn::Kinds);
         if kinds.len() > MAX_OPERATIONS {
             return Err(DecodeError::TooLarge);
         }
@@ -432,7 +435,7 @@ impl<'a> ColumnCoder<Reader<'a>> {
     }
 }
 
-/// A number in a smaller type.
+/// Converts a number to a smaller type.
 fn narrow<N: TryFrom<u64>>(number: u64) -> Result<N, DecodeError> {
     N::try_from(number).map_err(|_| DecodeError::Damaged("a number is too large"))
 }

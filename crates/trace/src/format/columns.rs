@@ -1,19 +1,19 @@
-//! Columns of numbers, each written and read from its beginning to its end.
+//! Columns of numbers, each written and read from start to end.
 
 use super::DecodeError;
 
-/// A column of the file; its number is its place there.
+/// A column of the file. Its number is its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum TraceColumn {
     /// [`crate::About`] as JSON.
     About,
-    /// Parents of paths.
+    /// Parent of each path.
     Parents,
-    /// Lengths of their last names.
+    /// Length of the last name of each path.
     NameLengths,
     /// Names, concatenated.
     Names,
-    /// Lengths of other texts: of symbolic links, names of attributes.
+    /// Lengths of other texts: targets of symbolic links and names of attributes.
     TextLengths,
     /// Texts of symbolic links and names of attributes, concatenated.
     Texts,
@@ -27,11 +27,11 @@ pub enum Column {
     Threads,
     /// Processes.
     Processes,
-    /// When each began.
+    /// Start time of each operation.
     Began,
     /// Duration of each operation.
     Took,
-    /// How each ended.
+    /// Kind of outcome of each operation.
     Outcomes,
     /// Return values that do not follow from other columns, and error numbers.
     Returned,
@@ -47,32 +47,33 @@ pub enum Column {
     Small,
     /// Numbers of texts.
     TextNumbers,
-    /// Threads and messages of order.
+    /// Threads and messages of order events.
     Others,
 }
 
 /// Number of columns.
-const COUNT: usize = Column::Others as usize + 1;
+const COUNT: usize = TraceColumn::Others as usize + 1;
 
-/// Takes numbers in, or gives them out, in the same order.
+/// Columns that are written or read in sequence.
 pub trait Columns {
-    /// Whether they give numbers out.
+    /// Whether the columns are read.
     const READS: bool;
-    /// The next number of a column: written from `value`, or read into it, as LEB128.
-    fn number(&mut self, column: Column, value: &mut u64) -> Result<(), DecodeError>;
-    /// The next byte of a column.
-    fn byte(&mut self, column: Column, value: &mut u8) -> Result<(), DecodeError>;
+    /// Writes `value` as the next number of a column, or reads the number into `value`. The format
+    /// is LEB128.
+    fn number(&mut self, column: TraceColumn, value: &mut u64) -> Result<(), DecodeError>;
+    /// Writes or reads the next byte of a column.
+    fn byte(&mut self, column: TraceColumn, value: &mut u8) -> Result<(), DecodeError>;
 }
 
-/// Columns that are written.
+/// Columns being written.
 #[derive(Debug, Default)]
 pub struct Writer {
     columns: [Vec<u8>; COUNT],
 }
 
 impl Writer {
-    /// Bytes as they are.
-    pub fn bytes(&mut self, column: Column, bytes: &[u8]) {
+    /// Appends bytes unchanged.
+    pub fn bytes(&mut self, column: TraceColumn, bytes: &[u8]) {
         self.columns[column as usize].extend(bytes);
     }
 
@@ -90,25 +91,25 @@ impl Writer {
 impl Columns for Writer {
     const READS: bool = false;
 
-    fn number(&mut self, column: Column, value: &mut u64) -> Result<(), DecodeError> {
+    fn number(&mut self, column: TraceColumn, value: &mut u64) -> Result<(), DecodeError> {
         put(&mut self.columns[column as usize], *value);
         Ok(())
     }
 
-    fn byte(&mut self, column: Column, value: &mut u8) -> Result<(), DecodeError> {
+    fn byte(&mut self, column: TraceColumn, value: &mut u8) -> Result<(), DecodeError> {
         self.columns[column as usize].push(*value);
         Ok(())
     }
 }
 
-/// Columns that are read.
+/// Columns being read.
 #[derive(Debug)]
-pub struct Reader<'a> {
+pub struct ColumnReader<'a> {
     columns: [&'a [u8]; COUNT],
 }
 
-impl<'a> Reader<'a> {
-    /// Finds the columns.
+impl<'a> ColumnReader<'a> {
+    /// Splits the data into columns.
     pub fn new(mut all: &'a [u8]) -> Result<Self, DecodeError> {
         let mut columns = [&all[..0]; COUNT];
         for column in &mut columns {
@@ -122,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the next `length` bytes of a column.
-    pub fn bytes(&mut self, column: Column, length: u64) -> Result<&'a [u8], DecodeError> {
+    pub fn bytes(&mut self, column: TraceColumn, length: u64) -> Result<&'a [u8], DecodeError> {
         let rest = &mut self.columns[column as usize];
         let length = usize::try_from(length).map_err(|_| super::CUT)?;
         let (bytes, behind) = rest.split_at_checked(length).ok_or(super::CUT)?;
@@ -131,12 +132,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the rest of a column.
-    pub fn rest(&mut self, column: Column) -> &'a [u8] {
+    pub fn rest(&mut self, column: TraceColumn) -> &'a [u8] {
         std::mem::take(&mut self.columns[column as usize])
     }
 
     /// Returns true if a column has been read completely.
-    pub fn is_at_end(&self, column: Column) -> bool {
+    pub fn is_at_end(&self, column: TraceColumn) -> bool {
         self.columns[column as usize].is_empty()
     }
 
@@ -149,15 +150,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Columns for Reader<'_> {
+impl Columns for ColumnReader<'_> {
     const READS: bool = true;
 
-    fn number(&mut self, column: Column, value: &mut u64) -> Result<(), DecodeError> {
+    fn number(&mut self, column: TraceColumn, value: &mut u64) -> Result<(), DecodeError> {
         *value = get(&mut self.columns[column as usize])?;
         Ok(())
     }
 
-    fn byte(&mut self, column: Column, value: &mut u8) -> Result<(), DecodeError> {
+    fn byte(&mut self, column: TraceColumn, value: &mut u8) -> Result<(), DecodeError> {
         *value = self.bytes(column, 1)?[0];
         Ok(())
     }
@@ -172,7 +173,7 @@ fn put(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Reads a number of at most ten bytes.
+/// Reads an unsigned LEB128 number of at most ten bytes.
 fn get(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {

@@ -16,30 +16,30 @@ use twox_hash::XxHash64;
 
 use crate::trace::Trace;
 use coder::ColumnCoder;
-use columns::{Reader, Writer};
+use columns::{ColumnReader, Writer};
 
-/// The first bytes of each file.
+/// First bytes of each file.
 pub const MAGIC: &[u8; 8] = b"FSATRACE";
-/// Version of the format that is written, and the newest that is read.
+/// Version of the written format, and newest version that can be read.
 pub const VERSION: u16 = 1;
-/// The most operations that a file holds; who records has to stop there.
+/// Maximum number of operations in a file; the recorder must stop there.
 pub const MAX_OPERATIONS: usize = 1 << 24;
-/// The most bytes of all columns together.
+/// Maximum size of all columns, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
-/// Magic and version.
+/// Length of magic and version.
 const HEAD: usize = MAGIC.len() + 2;
 /// The checksum.
 const TAIL: usize = 8;
-/// How hard zstd tries: beyond this, files hardly become smaller.
+/// Compression level of zstd; higher levels hardly make files smaller.
 const LEVEL: i32 = 9;
 
-/// Why some bytes are not a trace.
+/// Reason that bytes are not a valid trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// They are something else.
+    /// The file is not a trace.
     #[error("this is not a trace of fsarena: `fsarena trace import` reads those of other programs")]
     NotATrace,
-    /// A newer fsarena has written them.
+    /// The trace was written by a newer fsarena.
     #[error(
         "the trace has format {found}, and this fsarena reads up to {VERSION}: take a newer fsarena"
     )]
@@ -47,7 +47,7 @@ pub enum DecodeError {
         /// Their version.
         found: u16,
     },
-    /// They are not what was written.
+    /// The trace is damaged.
     #[error("the trace is damaged ({0}): copy or record it again")]
     Damaged(&'static str),
     /// The trace would not fit into memory.
@@ -56,8 +56,8 @@ pub enum DecodeError {
 }
 
 impl Trace {
-    /// The trace as a file has it. The same trace gives the same bytes. One with more than [`MAX_OPERATIONS`] is
-    /// written, but not read again.
+    /// Encodes the trace as a file. Equal traces give equal bytes. A trace with more than
+    /// [`MAX_OPERATIONS`] is written, but cannot be read again.
     pub fn encode(&self) -> Vec<u8> {
         let mut coder = ColumnCoder::new(Writer::default());
         coder.write(self);
@@ -71,14 +71,14 @@ impl Trace {
     /// actual contents.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
         let columns = open(file)?;
-        let mut coder = ColumnCoder::new(Reader::new(&columns)?);
+        let mut coder = ColumnCoder::new(ColumnReader::new(&columns)?);
         let trace = coder.read()?;
         coder.columns.finish()?;
         Ok(trace)
     }
 }
 
-/// A file around its columns; apart from [`Trace::encode`] only of use to tests that damage what is in it.
+/// Wraps columns into a file. Besides [`Trace::encode`], only tests that damage the columns use it.
 pub fn envelope(columns: &[u8]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     file.extend(VERSION.to_le_bytes());
@@ -89,7 +89,7 @@ pub fn envelope(columns: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The columns in a file.
+/// Returns the columns of a file.
 fn open(file: &[u8]) -> Result<Vec<u8>, DecodeError> {
     let rest = file.strip_prefix(MAGIC).ok_or(DecodeError::NotATrace)?;
     let (version, _) = rest.split_first_chunk().ok_or(CUT)?;
@@ -112,7 +112,7 @@ fn open(file: &[u8]) -> Result<Vec<u8>, DecodeError> {
     }
 }
 
-/// The file ends too soon.
+/// Error of a file that ends too early.
 const CUT: DecodeError = DecodeError::Damaged("it ends too soon");
 
 fn checksum(bytes: &[u8]) -> u64 {

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
-    EntryKind, Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, TraceHeader,
-    TraceRecord, TreeEntry,
+    Errno, HandleId, OpenFlags, SyncEvent, Syscall, SyscallResult, TraceHeader, TraceRecord,
+    TracedKind, TreeEntry,
 };
 
 /// Number of paths, which entries and operations refer to.
@@ -35,16 +35,16 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 
 fn entry() -> impl Strategy<Value = TreeEntry> {
     let kind = prop_oneof![
-        any::<u64>().prop_map(|size| EntryKind::File { size }),
-        Just(EntryKind::Directory),
-        text().prop_map(EntryKind::Symlink),
-        path().prop_map(EntryKind::Link),
-        Just(EntryKind::Pipe),
+        any::<u64>().prop_map(|size| TracedKind::File { size }),
+        Just(TracedKind::Directory),
+        text().prop_map(TracedKind::Symlink),
+        path().prop_map(TracedKind::Link),
+        Just(TracedKind::Pipe),
     ];
     (path(), kind, any::<u16>()).prop_map(|(path, kind, mode)| TreeEntry { path, kind, mode })
 }
 
-/// A call of each number in the file, its parts drawn.
+/// Generates calls of every number in the file, with random parts.
 fn call() -> impl Strategy<Value = Syscall> {
     let numbers: Vec<u8> = (0..=u8::MAX)
         .filter(|n| calls::blank(*n).is_some())
@@ -144,7 +144,7 @@ fn trace() -> impl Strategy<Value = Trace> {
     )
 }
 
-/// Columns as they are in a file, some of their bytes other ones.
+/// Returns the columns of an encoded trace, in which tests change bytes.
 fn columns(trace: &Trace) -> Vec<u8> {
     open(&trace.encode()).unwrap()
 }
@@ -190,7 +190,8 @@ proptest! {
     }
 }
 
-/// As a compiler's: files opened, read or written in pieces, closed.
+/// Creates a trace like that of a compiler: files are opened, read or written in pieces, and
+/// closed.
 fn typical(files: u32) -> Trace {
     let mut trace = Trace::default();
     let mut clock = 0;
@@ -220,7 +221,7 @@ fn typical(files: u32) -> Trace {
             Syscall::Close { handle },
         ];
         for (number, call) in calls.into_iter().enumerate() {
-            // Times are what cannot be foreseen.
+            // Times are not predictable.
             clock += u64::from(file.wrapping_mul(2_654_435_761) >> 15) + number as u64;
             trace.operations.push(TraceRecord {
                 process: file / 8,
@@ -264,7 +265,7 @@ fn rejects_newer_formats_in_one_line() {
     );
 }
 
-/// A small file that stands for a large memory is refused before that is taken.
+/// A small file that would expand to a large size is rejected before the memory is allocated.
 #[test]
 fn rejects_traces_that_exceed_the_memory_limit() {
     let bomb = envelope(&vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);

@@ -13,7 +13,7 @@ use super::tasks::{CallContext, Importer, OpenDescription, waited_for};
 use crate::paths::PathId;
 use crate::trace::{Errno, OpenFlags, Syscall, SyscallResult};
 
-/// Words of `open`, with their flags.
+/// Flags of `open` by name.
 const FLAGS: [(&str, u32); 15] = [
     ("O_WRONLY", 1),
     ("O_RDWR", 2),
@@ -32,7 +32,7 @@ const FLAGS: [(&str, u32); 15] = [
     ("__O_TMPFILE", OpenFlags::TEMPORARY),
 ];
 
-/// A path without `.`, `..` and double slashes, from a directory on.
+/// Resolves a path against a directory and removes `.`, `..` and double slashes.
 pub fn normalize_path(directory: &[u8], path: &[u8]) -> Vec<u8> {
     let whole = match path.first() {
         Some(b'/') => path.to_vec(),
@@ -51,7 +51,7 @@ pub fn normalize_path(directory: &[u8], path: &[u8]) -> Vec<u8> {
 
 type Opened = Rc<RefCell<OpenDescription>>;
 
-/// Where the arguments of a call have what.
+/// A call during its import, with access to its arguments by position.
 struct ArgPositions<'a, 'b> {
     importer: &'a mut Importer,
     made: &'a CallContext<'b>,

@@ -1,4 +1,4 @@
-//! Errors by their names, as Linux numbers them on x86-64.
+//! Errors by name, with their numbers in Linux on x86-64.
 
 use crate::trace::Errno;
 
@@ -40,7 +40,8 @@ const NAMES: [(&str, u16); 34] = [
     ("EDQUOT", 122),
 ];
 
-/// The number of an error; none of those that say more of the program than of the filesystem, such as `EBADF`.
+/// Returns the number of an error. Returns `None` for errors that concern the program rather than
+/// the filesystem, such as `EBADF`.
 pub fn errno_from_name(name: &str) -> Option<Errno> {
     NAMES
         .iter()

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::paths::{PathId, PathInterner};
-use crate::trace::{EntryKind, TreeEntry};
+use crate::trace::{TracedKind, TreeEntry};
 
 /// A file, directory or link, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,7 +186,7 @@ impl FsModel {
         Some(node)
     }
 
-    /// A file without a name.
+    /// Adds an unnamed file.
     pub fn add_anonymous(&mut self, mode: u16) -> Inode {
         self.add(InodeType::File, mode & !self.mask & 0o7777, None)
     }
@@ -204,7 +204,7 @@ impl FsModel {
         self.place(paths, to, PathState::Present(node));
     }
 
-    /// Everything at and below a path gets another name.
+    /// Renames a path and everything below it.
     pub fn rename(&mut self, paths: &mut PathInterner, from: PathId, to: PathId, exchange: bool) {
         let first = self.take(from);
         let second = self.take(to);
@@ -216,7 +216,8 @@ impl FsModel {
         self.put(paths, to, first);
     }
 
-    /// All below a path by the names from there on.
+    /// Removes a path and everything below it. Returns each path as the names below `top`, with its
+    /// state.
     fn take(&mut self, top: PathId) -> Vec<(Vec<PathId>, PathState)> {
         let mut taken = Vec::new();
         let mut left = vec![(Vec::new(), top)];
@@ -225,7 +226,7 @@ impl FsModel {
                 left.push(([&way[..], &[child]].concat(), child));
             }
             let there = match way.is_empty() {
-                // It stays one of its directory's names.
+                // The top stays a known name of its directory.
                 true => self
                     .there
                     .get_mut(&path)
@@ -247,7 +248,7 @@ impl FsModel {
         }
     }
 
-    /// The size as it is known.
+    /// Returns the known size.
     pub fn size(&self, node: Inode) -> u64 {
         self.nodes[node.0].size
     }
@@ -274,7 +275,7 @@ impl FsModel {
         }
     }
 
-    /// A call has shown what it is, and its permissions.
+    /// Records the type and the permissions that a call has shown.
     pub fn observe_type(&mut self, node: Inode, kind: InodeType, mode: u16) {
         let node = &mut self.nodes[node.0];
         if node.kind == InodeType::File {
@@ -339,7 +340,7 @@ impl FsModel {
                 path,
                 kind: match original == path {
                     true => entry_kind(known, known.size),
-                    false => EntryKind::Link(original),
+                    false => TracedKind::Link(original),
                 },
                 mode: known.mode,
             }
@@ -348,11 +349,11 @@ impl FsModel {
     }
 }
 
-fn entry_kind(node: &KnownAttributes, size: u64) -> EntryKind {
+fn entry_kind(node: &KnownAttributes, size: u64) -> TracedKind {
     match &node.kind {
-        InodeType::File => EntryKind::File { size },
-        InodeType::Directory => EntryKind::Directory,
-        InodeType::Symlink(text) => EntryKind::Symlink(text.clone()),
-        InodeType::Pipe => EntryKind::Pipe,
+        InodeType::File => TracedKind::File { size },
+        InodeType::Directory => TracedKind::Directory,
+        InodeType::Symlink(text) => TracedKind::Symlink(text.clone()),
+        InodeType::Pipe => TracedKind::Pipe,
     }
 }

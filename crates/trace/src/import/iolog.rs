@@ -8,18 +8,18 @@ use model::Nanos;
 
 use super::fs_model::{FsModel, Inode, InodeType};
 use super::line::number;
-use super::{ImportError, lines};
+use super::{TraceImportError, lines};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord};
 
-/// A file of the log.
+/// A file in the log.
 struct File {
     path: PathId,
     node: Inode,
     handle: Option<HandleId>,
 }
 
-struct Log {
+struct IologReader {
     paths: PathInterner,
     world: FsModel,
     files: HashMap<Vec<u8>, File>,
@@ -28,8 +28,9 @@ struct Log {
     now: u64,
 }
 
-/// Reads an iolog. Of file names, what is `below` a directory is taken; others lose only their first slash.
-pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
+/// Reads an iolog. Removes the prefix `below` from file names; other names lose only their first
+/// slash.
+pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
     let mut lines = lines(text);
     let timed = match lines.next() {
         Some((_, b"fio version 2 iolog")) => false,
@@ -41,7 +42,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
             ));
         }
     };
-    let mut log = Log {
+    let mut log = IologReader {
         paths: PathInterner::default(),
         world: FsModel::new(),
         files: HashMap::new(),
@@ -83,17 +84,17 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
     })
 }
 
-fn wrong(line: usize, what: &str) -> ImportError {
-    ImportError {
+fn wrong(line: usize, what: &str) -> TraceImportError {
+    TraceImportError {
         line,
         message: what.to_owned(),
     }
 }
 
-impl Log {
+impl IologReader {
     fn line(&mut self, words: &[&[u8]], below: Option<&[u8]>) -> Result<(), &'static str> {
         match *words {
-            // In version 2, waiting stands by itself.
+            // In version 2, a wait has no file name.
             [b"wait", time] => {
                 let time: u64 = number(time).ok_or("no microseconds to wait")?;
                 self.now = self.now.saturating_add(time.saturating_mul(1000));
@@ -211,7 +212,7 @@ impl Log {
                 );
             }
             b"write" => {
-                // fio lays its files out before it writes to them.
+                // fio creates its files at full size before it writes to them.
                 self.world.observe_size(node, end);
                 self.push(
                     Syscall::Write {

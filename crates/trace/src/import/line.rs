@@ -3,7 +3,7 @@
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The thread, as the kernel numbers it; 0 where the line does not say.
+    /// Kernel number of the thread; 0 if the line has none.
     pub task: u32,
     /// Nanoseconds since 1970.
     pub at: u64,
@@ -47,12 +47,12 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
     (&text[..end], text[end..].trim_ascii_start())
 }
 
-/// A number of decimal digits.
+/// Parses a decimal number.
 pub fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// `12.345678` seconds in nanoseconds.
+/// Converts seconds such as `12.345678` to nanoseconds.
 fn nanoseconds(text: &[u8]) -> Option<u64> {
     let (whole, part) = std::str::from_utf8(text).ok()?.split_once('.')?;
     let digits = part.get(..part.len().min(9))?;
@@ -74,14 +74,14 @@ pub struct ParsedCall<'a> {
     pub arguments: Vec<&'a [u8]>,
     /// Return value; `None` if strace does not know it.
     pub returned: Option<u64>,
-    /// The name of its error.
+    /// Name of the error, if the call failed.
     pub error: Option<&'a str>,
     /// Duration in nanoseconds.
     pub duration: Option<u64>,
 }
 
 impl<'a> ParsedCall<'a> {
-    /// Reads `name(arguments) = value ERROR (text) <seconds>`.
+    /// Parses `name(arguments) = value ERROR (text) <seconds>`.
     pub fn read(text: &'a [u8]) -> Option<Self> {
         let open = text.iter().position(|byte| *byte == b'(')?;
         let (arguments, behind) = arguments(&text[open + 1..])?;
@@ -112,18 +112,18 @@ impl<'a> ParsedCall<'a> {
         self.arguments.get(at).copied().unwrap_or_default()
     }
 
-    /// An argument that is a number.
+    /// Returns an argument as a number.
     pub fn number(&self, at: usize) -> Option<u64> {
         number(self.argument(at))
     }
 
-    /// Whether an argument has this word.
+    /// Returns true if an argument contains this word.
     pub fn has_flag(&self, at: usize, word: &str) -> bool {
         has(self.argument(at), word)
     }
 }
 
-/// Whether words between `|` and other marks have this one.
+/// Returns true if the text contains this word, separated by `|` or other punctuation.
 pub fn has(text: &[u8], word: &str) -> bool {
     let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     words.any(|found| found == word.as_bytes())
@@ -161,7 +161,7 @@ fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     None
 }
 
-/// A descriptor ends so: a digit, or that of `AT_FDCWD`.
+/// Returns true for the last byte of a descriptor: a digit, or the last letter of `AT_FDCWD`.
 const fn is_of_descriptor(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'D'
 }

@@ -1,4 +1,5 @@
-//! Follows the threads of a recorded program: their directories and descriptors, who started whom, who waited for whom.
+//! Follows the threads of a recorded program: their directories, their descriptors, and which
+//! thread started or awaited which.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -8,13 +9,13 @@ use model::Nanos;
 
 use super::fs_model::{FsModel, Inode};
 use super::line::{Line, ParsedCall, descriptor, has, number};
-use super::{ImportError, calls, lines};
+use super::{TraceImportError, calls, lines};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
     Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord,
 };
 
-/// An open file, whichever descriptors lead to it.
+/// An open file, shared by all descriptors that refer to it.
 #[derive(Debug)]
 pub struct OpenDescription {
     pub handle: HandleId,
@@ -22,23 +23,23 @@ pub struct OpenDescription {
     pub node: Inode,
     pub position: u64,
     pub appends: bool,
-    /// The operation that lists it now.
+    /// Operation that currently lists the directory.
     pub listing: Option<usize>,
     descriptors: usize,
 }
 
-/// The descriptors of a process, each with whether it is closed when another program is executed.
-type Table = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
+/// Descriptors of a process, each with its close-on-exec flag.
+type TaskTable = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
 
-/// A thread that was recorded.
+/// A recorded thread.
 pub struct Task {
     pub number: u32,
     process: u32,
-    pub table: Rc<RefCell<Table>>,
+    pub table: Rc<RefCell<TaskTable>>,
     pub directory: Rc<RefCell<Option<Vec<u8>>>>,
-    /// A call that has begun: when, and its text so far.
+    /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
-    /// Whether its end was seen.
+    /// Whether the end of the thread was recorded.
     ended: bool,
 }
 
@@ -53,13 +54,13 @@ pub struct Importer {
     processes: u32,
     pub handles: u32,
     messages: u32,
-    /// The last message in each pipe.
+    /// Last message in each pipe.
     pipes: HashMap<Vec<u8>, u32>,
     pub elsewhere: u64,
     pub unseen: BTreeSet<&'static str>,
 }
 
-/// A call, who made it and when.
+/// A call with its thread and time.
 pub struct CallContext<'a> {
     pub task: u32,
     pub at: u64,
@@ -67,8 +68,8 @@ pub struct CallContext<'a> {
     pub call: ParsedCall<'a>,
 }
 
-/// Reads what strace has written.
-pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
+/// Imports the output of strace.
+pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
     let mut importer = Importer {
         below: below.map(|path| calls::normalize_path(b"/", path)),
         paths: PathInterner::default(),
@@ -85,7 +86,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
     };
     let mut read = 0;
     for (number, text) in lines(text) {
-        let line = Line::read(text).map_err(|what| ImportError {
+        let line = Line::read(text).map_err(|what| TraceImportError {
             line: number,
             message: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
         })?;
@@ -93,11 +94,11 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
         read += 1;
     }
     match (read, &importer.below) {
-        (0, _) => Err(ImportError {
+        (0, _) => Err(TraceImportError {
             line: 1,
             message: "there is nothing in it".into(),
         }),
-        (_, None) => Err(ImportError {
+        (_, None) => Err(TraceImportError {
             line: 1,
             message: "the working directory of the program is unknown: give --below DIR".into(),
         }),
@@ -197,7 +198,7 @@ impl Importer {
         &mut self,
         task: u32,
         process: u32,
-        table: Rc<RefCell<Table>>,
+        table: Rc<RefCell<TaskTable>>,
         directory: Rc<RefCell<Option<Vec<u8>>>>,
     ) {
         let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
@@ -245,7 +246,7 @@ impl Importer {
         self.order(parent, at, SyncEvent::Spawn { thread });
     }
 
-    /// A thread has learnt that another process has ended.
+    /// Records that a thread has waited for the end of a process.
     pub fn process_reaped(&mut self, task: u32, at: u64, child: u32) {
         if let Some(child) = self.tasks.get(&child) {
             let thread = child.number;
@@ -253,7 +254,7 @@ impl Importer {
         }
     }
 
-    /// Something was written to a pipe.
+    /// Records a write to a pipe.
     pub fn sent(&mut self, task: u32, at: u64, pipe: Vec<u8>) {
         let message = self.messages;
         self.messages += 1;
@@ -261,7 +262,7 @@ impl Importer {
         self.order(task, at, SyncEvent::Send { message });
     }
 
-    /// Something was read from a pipe, or its end was.
+    /// Records a read from a pipe, or of its end of file.
     pub fn received(&mut self, task: u32, at: u64, pipe: &[u8]) {
         if let Some(message) = self.pipes.get(pipe).copied() {
             self.order(task, at, SyncEvent::Receive { message });
@@ -272,7 +273,7 @@ impl Importer {
         self.push(task, at, 0, Syscall::Order(order), SyscallResult::Ok(0));
     }
 
-    /// Adds an operation; gives its place.
+    /// Adds an operation and returns its index.
     pub fn push(
         &mut self,
         task: u32,
@@ -299,12 +300,12 @@ impl Importer {
         self.push(made.task, made.at, made.duration, call, outcome)
     }
 
-    /// Adds a call that has failed.
+    /// Adds a failed call.
     pub fn failed(&mut self, made: &CallContext<'_>, call: Syscall, errno: Errno) {
         self.done(made, call, SyscallResult::Err(errno));
     }
 
-    /// A file is open under a descriptor.
+    /// Records that a descriptor refers to an open file.
     pub fn install(
         &mut self,
         task: u32,
@@ -317,7 +318,7 @@ impl Importer {
         table.borrow_mut().insert(descriptor, (open, closes));
     }
 
-    /// An opening with this number, and no descriptor yet.
+    /// Creates an open file with the next handle and no descriptor.
     pub fn opening(
         &mut self,
         path: PathId,
@@ -380,7 +381,7 @@ impl Importer {
         }
     }
 
-    /// A thread has ended, and with the last of its process all that it has open.
+    /// Records the end of a thread. The last thread of a process also closes all its open files.
     fn end(&mut self, task: u32, at: u64) {
         self.task_mut(task).ended = true;
         let table = Rc::clone(&self.task(task).table);
@@ -441,7 +442,7 @@ pub fn waited_for(said: &ParsedCall<'_>) -> Option<u32> {
     }
 }
 
-/// The name of a pipe that a descriptor leads to.
+/// Returns the name of the pipe to which a descriptor refers. Returns `None` for other descriptors.
 pub fn pipe(argument: &[u8]) -> Option<Vec<u8>> {
     descriptor(argument)?
         .1

@@ -1,7 +1,7 @@
-//! Logs of other programs as traces.
+//! Tests that import logs of other programs.
 
 use super::*;
-use crate::trace::{EntryKind, Errno, HandleId, SyncEvent, Syscall, SyscallResult, TreeEntry};
+use crate::trace::{Errno, HandleId, SyncEvent, Syscall, SyscallResult, TracedKind, TreeEntry};
 
 /// A shell runs `mkdir d; cd d; echo hello >f; mv f g; cat g ../old`, and a child exits in between.
 const SHELL: &str = r#"
@@ -70,19 +70,19 @@ fn a_shell_is_understood() {
         length: 4,
     };
     assert_eq!(trace.operations[5].call, second);
-    let shown = |entries: &[TreeEntry]| -> Vec<(String, EntryKind, u16)> {
+    let shown = |entries: &[TreeEntry]| -> Vec<(String, TracedKind, u16)> {
         let name = |entry: &TreeEntry| String::from_utf8(trace.paths.full(entry.path)).unwrap();
         entries
             .iter()
             .map(|e| (name(e), e.kind.clone(), e.mode))
             .collect()
     };
-    let old = ("old".to_owned(), EntryKind::File { size: 700 }, 0o640);
+    let old = ("old".to_owned(), TracedKind::File { size: 700 }, 0o640);
     assert_eq!(shown(&trace.before), std::slice::from_ref(&old));
     let mut after = shown(&trace.after);
     after.sort_by(|a, b| a.0.cmp(&b.0));
-    let d = ("d".to_owned(), EntryKind::Directory, 0o755);
-    let g = ("d/g".to_owned(), EntryKind::File { size: 10 }, 0o644);
+    let d = ("d".to_owned(), TracedKind::Directory, 0o755);
+    let g = ("d/g".to_owned(), TracedKind::File { size: 10 }, 0o644);
     assert_eq!(after, [d, g, old]);
     assert_eq!(trace.header.elsewhere, 1);
 }
@@ -101,7 +101,7 @@ fn renamed_files_existed_before_under_the_old_name() {
     };
     assert_eq!(names(&trace.before), ["a", "a/file"]);
     assert_eq!(names(&trace.after), ["b", "b/file"]);
-    assert_eq!(trace.before[1].kind, EntryKind::File { size: 42 });
+    assert_eq!(trace.before[1].kind, TracedKind::File { size: 42 });
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn an_iolog_of_either_version_is_read() {
         ];
         assert_eq!(text_of(&trace.operations), expected);
         assert_eq!(trace.operations[2].began.0, read_at);
-        assert_eq!(trace.before[0].kind, EntryKind::File { size: 8192 });
+        assert_eq!(trace.before[0].kind, TracedKind::File { size: 8192 });
         assert_eq!(trace.before, trace.after);
         assert_eq!(trace.paths.full(trace.before[0].path), b"a");
     }

@@ -1,4 +1,4 @@
-//! Vector clocks: what each lane knows to be done in all others.
+//! Vector clocks: the steps of all other lanes that each lane knows to be finished.
 
 /// Condition of a step: a lane has finished a number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,12 +16,12 @@ pub struct VectorClocks {
     now: Vec<Vec<u32>>,
     /// For each lane, its knowledge after a number of steps, stored only if it had grown.
     past: Vec<Vec<(u32, Box<[u32]>)>>,
-    /// Whether a lane has learnt something since its last step.
+    /// Whether each lane has learnt about other lanes since its last step.
     learnt: Vec<bool>,
 }
 
 impl VectorClocks {
-    /// Clocks of lanes that know nothing.
+    /// Creates clocks of lanes that know nothing about each other.
     pub fn new(lanes: usize) -> Self {
         Self {
             now: vec![vec![0; lanes]; lanes],
@@ -30,7 +30,8 @@ impl VectorClocks {
         }
     }
 
-    /// A lane waits for something; whether it did not know of that already.
+    /// Records that a lane waits for a step. Returns false if the lane already knew that the step
+    /// was finished.
     pub fn merge(&mut self, lane: usize, wait: Dependency) -> bool {
         let other = wait.lane as usize;
         if other == lane || self.now[lane][other] >= wait.steps {
@@ -48,7 +49,7 @@ impl VectorClocks {
         true
     }
 
-    /// A lane has come so far.
+    /// Records that a lane has finished a step.
     pub fn done(&mut self, here: Dependency) {
         let lane = here.lane as usize;
         self.now[lane][lane] = here.steps;

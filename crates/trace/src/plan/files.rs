@@ -1,4 +1,5 @@
-//! Files while a trace is followed: which file a name stands for, and who touched which of its bytes.
+//! Files during a walk through a trace: the file of each name, and the operations that touched its
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,9 +7,9 @@ use std::ops::Range;
 use super::clocks::Dependency;
 use super::resource::{AccessMode, Resource, ResourceAccess};
 use crate::paths::{PathId, PathInterner};
-use crate::trace::{EntryKind, TreeEntry};
+use crate::trace::{TracedKind, TreeEntry};
 
-/// `renameat2` with this flag exchanges both names.
+/// Flag with which `renameat2` exchanges both names.
 const EXCHANGE: u8 = 2;
 
 /// A file, independent of its names.
@@ -21,7 +22,7 @@ pub struct FileTable {
     /// The file of each path.
     named: Vec<Option<FileId>>,
     data: Vec<ByteRangeAccess>,
-    /// The paths in each.
+    /// Child paths of each path.
     children: Vec<Vec<PathId>>,
 }
 
@@ -47,7 +48,7 @@ impl FileTable {
         };
         for entry in before {
             let file = match entry.kind {
-                EntryKind::Link(other) => files.file_or_new(other),
+                TracedKind::Link(other) => files.file_or_new(other),
                 _ => files.new_anonymous(),
             };
             files.name(entry.path, Some(file));
@@ -55,7 +56,7 @@ impl FileTable {
         files
     }
 
-    /// The file that a name stands for.
+    /// Returns the file of a name.
     pub fn file(&self, path: PathId) -> Option<FileId> {
         self.named[path.0 as usize]
     }
@@ -73,7 +74,7 @@ impl FileTable {
         FileId(self.data.len() - 1)
     }
 
-    /// Gives a file this name.
+    /// Sets the file of a name.
     pub fn name(&mut self, path: PathId, file: Option<FileId>) {
         self.named[path.0 as usize] = file;
     }
@@ -83,13 +84,13 @@ impl FileTable {
         self.name(path, None);
     }
 
-    /// A file gets a further name.
+    /// Adds another name to a file.
     pub fn link(&mut self, from: PathId, to: PathId) {
         let file = self.file_or_new(from);
         self.name(to, Some(file));
     }
 
-    /// A name, and all below it, become others.
+    /// Renames a path and everything below it.
     pub fn rename(&mut self, paths: &PathInterner, from: PathId, to: PathId, flags: u8) {
         let mut taken = Vec::new();
         self.take(from, to, paths, &mut taken);
@@ -122,12 +123,12 @@ impl FileTable {
         }
     }
 
-    /// The file gets another size: all of it is changed.
+    /// Records a change of the size, which modifies the whole file.
     pub fn resize(&mut self, file: FileId, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         self.touch(file, 0..u64::MAX, AccessMode::Modify, here, waits);
     }
 
-    /// Bytes of a file are touched. Operations that ran at the same time had no order.
+    /// Records an access to bytes of a file. Concurrent operations were not ordered.
     pub fn touch(
         &mut self,
         file: FileId,

@@ -6,9 +6,9 @@ use super::clocks::Dependency;
 /// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessMode {
-    /// Looks at it.
+    /// Reads the resource.
     Read,
-    /// Adds to it or takes from it: so do others at the same time.
+    /// Adds to the resource or removes from it; other operations may do so at the same time.
     Add,
     /// Replaces the resource.
     Modify,
@@ -18,11 +18,11 @@ pub enum AccessMode {
 /// recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceAccess {
-    /// It is done when this is.
+    /// Step whose end is the end of the access.
     pub wait: Dependency,
-    /// When it began, ns.
+    /// Start time, in ns.
     pub began: u64,
-    /// When it ended, ns.
+    /// End time, in ns.
     pub ended: u64,
 }
 
@@ -30,9 +30,9 @@ pub struct ResourceAccess {
 /// operations of the previous group.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
-    /// The last of each lane in the group before.
+    /// Last access of each lane in the previous group.
     before: Vec<ResourceAccess>,
-    /// The last of each lane in this group.
+    /// Last access of each lane in the current group.
     now: Vec<ResourceAccess>,
     touch: Option<AccessMode>,
 }
@@ -84,7 +84,7 @@ impl Resource {
         part.now.into_iter().for_each(|other| self.last(other));
     }
 
-    /// Remembers the last of each lane.
+    /// Records the last access of a lane.
     fn last(&mut self, here: ResourceAccess) {
         let of_lane = |other: &&mut ResourceAccess| other.wait.lane == here.wait.lane;
         match self.now.iter_mut().find(of_lane) {

@@ -66,7 +66,7 @@ fn name_waits_only_for_its_parent_directory() {
             (0, stat(paths, "a/d")),
         ]
     });
-    // That `a/d` waits for `a` follows from `a/c`, one step before.
+    // `a/d` does not wait for `a` itself, because `a/c` has waited one step earlier.
     assert_eq!(
         waits(&plan),
         [
@@ -126,7 +126,7 @@ fn known_waits_are_passed_on_by_starts_and_messages() {
             ]);
             calls
         });
-        // The first thread makes no step between: the third waits for the second itself.
+        // The first thread has no step in between, so the third waits for the second itself.
         assert_eq!(waits(&plan)[2], [[(1, 1), (0, 1)]]);
         assert_eq!(waits(&plan)[0], [vec![], vec![(1, 1)]]);
     }
@@ -144,7 +144,7 @@ fn processes_one_after_the_other_share_a_lane() {
     assert_eq!(steps, [3, 5]);
 }
 
-/// Opens a file, then lets other threads write and read it.
+/// Returns the waits after one thread opens a file and other threads write and read it.
 fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32, u32)>>> {
     let mut trace = Trace::default();
     let path = trace.paths.intern(b"f");
@@ -209,7 +209,7 @@ fn only_accesses_to_the_same_bytes_wait() {
     );
 }
 
-/// A filesystem of names in memory: of each path, whether it is a directory.
+/// A filesystem of names in memory: whether each path is a directory.
 type Names = BTreeMap<Vec<u8>, bool>;
 
 fn parent(path: &[u8]) -> &[u8] {
@@ -276,7 +276,8 @@ fn act(names: &mut Names, paths: &PathInterner, call: &Syscall) -> SyscallResult
     }
 }
 
-/// A trace of some threads that one after the other did something with few names.
+/// Creates a random trace of threads that take turns and use few names. Also returns the names at
+/// its end.
 fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
     let mut rng = SeededRng::substream(seed, "trace");
     let (mut trace, mut names) = (Trace::default(), Names::new());
@@ -325,7 +326,7 @@ fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
 }
 
 proptest! {
-    /// Lanes run as fast or slow as it pleases chance; every call ends as it did.
+    /// Lanes run at random speeds; every call has the same outcome as in the trace.
     #[test]
     fn any_pace_of_threads_gives_the_same(
         threads in 1_u32..5, operations in 1_u64..120, seed: u64, pace: u64,

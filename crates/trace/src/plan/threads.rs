@@ -1,10 +1,11 @@
-//! Which threads of a trace share a thread of the replay: those that did not overlap.
+//! Assigns threads of a trace to threads of the replay. Threads that did not overlap can share one.
 
 use std::collections::BTreeMap;
 
 use crate::trace::TraceRecord;
 
-/// The lane of each thread, and how many lanes there are: as many as threads ran side by side.
+/// Returns the lane of each thread and the number of lanes, which is the maximum number of
+/// concurrent threads.
 pub fn of(operations: &[TraceRecord]) -> (BTreeMap<u32, usize>, usize) {
     // First and last operation of each thread.
     let mut lives: BTreeMap<u32, (usize, usize)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The order of ageing: a fill as fast as can be, then files that come and go, then the fill that is wanted, exactly.
+//! Steps of ageing: a fast fill, then churn, then the exact requested fill.
 
 use model::{
     AgeingResult, AgeingSpec, AgeingStopReason, Bytes, Churn, Nanos, PerMille, SeededRng,
@@ -63,7 +63,7 @@ pub struct Ager<'a, G> {
 }
 
 impl<'a, G: AgeingTarget> Ager<'a, G> {
-    /// Ages this ground from this seed.
+    /// Creates an ager for this target and seed.
     pub fn new(
         age: &'a AgeingSpec,
         seed: u64,
@@ -130,7 +130,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         })
     }
 
-    /// Writes everything out and looks how full it is.
+    /// Writes all data to the device and updates the fill level.
     fn settle(&mut self) -> Result<(), OpError> {
         self.level = Level::of(self.ground.sync()?);
         Ok(())
@@ -140,7 +140,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         self.age.fill.apply_to(self.level.usable)
     }
 
-    /// About what a file takes.
+    /// Estimates the space that a file needs, in bytes.
     const fn charge(&self, size: u64) -> u64 {
         size.div_ceil(self.block) * self.block + OVERHEAD
     }
@@ -179,7 +179,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         let mut left = room;
         while left > 0 {
             let size = self.draw.size(&mut self.rng);
-            // The last one is as small as the room.
+            // The last file is not larger than the remaining space.
             let size = if self.charge(size) > left {
                 size.min(left)
             } else {
@@ -208,7 +208,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         Ok(any)
     }
 
-    /// Lets files come and go, so many as are wanted.
+    /// Creates and removes files until the requested number of operations is reached.
     fn churn(&mut self) -> Result<(), OpError> {
         let once = 2 * self.files.len().max(1);
         let wanted = self.age.operations;
@@ -339,7 +339,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         self.progress.add(operations);
     }
 
-    /// The layout score of files evenly spread over all ages.
+    /// Measures the layout score of files that are spread evenly over all ages.
     fn layout(&mut self) -> Option<PerMille> {
         let every = (self.files.len() / SAMPLE).max(1);
         let every = usize::try_from(every).unwrap_or(usize::MAX);
@@ -347,7 +347,8 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         self.ground.layout(&mut sample)
     }
 
-    /// Whether the layout score that is wanted is reached; remembers that this was the end.
+    /// Returns true if the requested layout score is reached, and records this as the reason to
+    /// stop.
     fn has_layout(&mut self) -> bool {
         let Some(wanted) = self.age.layout else {
             return false;
@@ -360,7 +361,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
     }
 }
 
-/// Whether an operation found no room.
+/// Returns true if an operation failed because of a lack of space.
 fn is_full(error: &OpError) -> bool {
     error
         .errno()

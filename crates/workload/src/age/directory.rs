@@ -1,4 +1,4 @@
-//! A directory of a mounted filesystem as the ground of ageing.
+//! Ageing of a directory on a mounted filesystem.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

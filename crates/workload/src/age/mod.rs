@@ -21,7 +21,7 @@ use crate::age::directory::OpenDirectory;
 use crate::error::OpError;
 use crate::measure::thread_stats::Progress;
 
-/// Version of the ager: another one does something else with the same age and seed.
+/// Version of the ager. Different versions give different results for the same age and seed.
 pub const AGER_VERSION: u32 = 1;
 /// Directory of the aged files, in the root of the filesystem. The name is valid on FAT.
 pub const AGE_DIRECTORY: &str = "aged.dir";

@@ -36,12 +36,12 @@ impl Population {
         self.there.len()
     }
 
-    /// Bytes in them.
+    /// Returns the total size of the files, in bytes.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number of the next file: how many were made.
+    /// Returns the number of the next file, which is the number of files created so far.
     pub fn next(&self) -> u32 {
         u32::try_from(self.made.len()).unwrap_or(u32::MAX)
     }
@@ -72,7 +72,7 @@ impl Population {
         self.there.select(chosen)
     }
 
-    /// The file of a number.
+    /// Returns the file with this number.
     pub fn file(&self, number: u32) -> AgedFile {
         self.made[number as usize]
     }
@@ -94,7 +94,7 @@ impl Population {
         PerMille::from_ratio(excess.sum(), self.weights.saturating_mul(self.len()))
     }
 
-    /// The numbers of the files of each age, the oldest first, and the weight of the age.
+    /// Returns the file numbers of each age, oldest first, with the weight of the age.
     fn bins(&self) -> impl Iterator<Item = (std::ops::Range<u32>, u32)> + '_ {
         let oldest = self.ages.last().map_or(1, |bin| bin.up_to);
         let made = self.next();

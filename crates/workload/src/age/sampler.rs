@@ -1,14 +1,15 @@
-//! Draws sizes and directories as a profile distributes them.
+//! Draws sizes and directories from the distributions of a profile.
 
 use model::{AgeProfile, SeededRng};
 
-/// A share of a device that no file is above: one alone would be too much of a small one.
+/// Inverse of the maximum share of a device in one file. A larger file would dominate a small
+/// device.
 pub const MAX_SHARE: u64 = 64;
 
 /// Draws the number of a bin in proportion to its weight.
 #[derive(Debug)]
 struct Weights {
-    /// Weights of all bins up to each.
+    /// Cumulative weights of the bins.
     sums: Vec<u64>,
 }
 
@@ -35,7 +36,7 @@ impl Weights {
 #[derive(Debug)]
 pub struct AgeSampler {
     sizes: Weights,
-    /// Smallest and largest of each bin.
+    /// Smallest and largest size of each bin.
     bounds: Vec<(u64, u64)>,
     depths: Weights,
     /// First directory and number of directories of each depth.
@@ -69,20 +70,22 @@ impl AgeSampler {
         }
     }
 
-    /// A size: of a bin after its weight, any of the bin as likely.
+    /// Draws a size: a bin by its weight, then a uniformly distributed size of the bin.
     pub fn size(&self, rng: &mut SeededRng) -> u64 {
         let bin = self.sizes.draw(rng).min(self.bounds.len() - 1);
         let (least, most) = self.bounds[bin];
         least + rng.below(most - least + 1)
     }
 
-    /// A directory: of a depth after its weight, any of the depth as likely.
+    /// Draws a directory: a depth by its weight, then any directory of this depth with equal
+    /// probability.
     pub fn directory(&self, rng: &mut SeededRng) -> u32 {
         let (first, count) = self.directories[self.depths.draw(rng)];
         first + rng.below(u64::from(count)) as u32
     }
 
-    /// The parent of each directory: any of the depth above.
+    /// Draws the parent of each directory, with equal probability for all directories one level
+    /// above.
     pub fn parents(&self, rng: &mut SeededRng) -> Vec<u32> {
         let mut parents = vec![0];
         for depths in self.directories.windows(2) {

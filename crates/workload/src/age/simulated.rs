@@ -15,7 +15,7 @@ use crate::age::target::{AgedFile, AgeingTarget};
 use crate::error::OpError;
 use crate::measure::thread_stats::Progress;
 
-/// A profile with sizes from nothing to 1 MiB, and more young files than old ones.
+/// Returns a profile with sizes from 0 to 1 MiB and more young files than old ones.
 pub fn profile(churn: Churn) -> AgeProfile {
     let size = |(up_to, weight)| SizeBin {
         up_to: Bytes(up_to),
@@ -55,9 +55,9 @@ struct SimulatedTarget {
     block: u64,
     /// Overhead of each file in addition to its blocks, in bytes.
     each: u64,
-    /// Whether what was removed gives no room back.
+    /// Whether removed files do not free their space.
     keeps: bool,
-    /// Operations until a disk error.
+    /// Number of operations until a disk error.
     breaks_after: Option<u64>,
     lost: u64,
     files: BTreeMap<(u32, u32), u64>,
@@ -156,7 +156,7 @@ impl AgeingTarget for SimulatedTarget {
         Ok(self.block)
     }
 
-    /// The more was removed, the worse.
+    /// Returns a score that falls with every removal.
     fn layout(&mut self, files: &mut dyn Iterator<Item = AgedFile>) -> Option<PerMille> {
         for file in files {
             assert_eq!(self.files[&(file.directory, file.name)], file.size);

@@ -15,7 +15,7 @@ pub struct AgedFile {
     pub size: u64,
 }
 
-/// Where files come and go.
+/// Filesystem in which the ager creates and removes files.
 pub trait AgeingTarget {
     /// Creates directories; each element is the index of the parent. The first directory is the top
     /// and its own parent.

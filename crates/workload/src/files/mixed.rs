@@ -10,7 +10,7 @@ use model::SeededRng;
 use crate::data::pattern::BlockIdentity;
 use crate::files::set::{FileSet, SetEntry};
 
-/// A file, or the room for one.
+/// A file, or a free slot for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSlot {
     /// Name and location of the file, and its size if it exists.
@@ -19,7 +19,7 @@ pub struct FileSlot {
     pub generation: u32,
 }
 
-/// A set with files that come and go.
+/// A set whose files are created and removed during a mix.
 #[derive(Clone, Debug)]
 pub struct DynamicFileSet {
     /// Names and locations of the files.
@@ -40,7 +40,7 @@ pub struct ThreadFiles {
 }
 
 impl DynamicFileSet {
-    /// A set as phases before have left it.
+    /// Creates the set in the state that earlier phases left.
     pub fn from_file_set(set: &FileSet) -> Self {
         let there = (0..set.len()).map(|position| FileSlot {
             entry: set.entry(position),
@@ -59,7 +59,7 @@ impl DynamicFileSet {
         &self.there
     }
 
-    /// The size of its largest file, or more.
+    /// Returns an upper limit of the size of the largest file.
     pub fn largest(&self) -> u64 {
         let there = self.there.iter().map(|slot| slot.entry.size);
         there.fold(self.set.largest(), u64::max)
@@ -81,7 +81,7 @@ impl DynamicFileSet {
         (0..threads).map(share).collect()
     }
 
-    /// Puts the parts together again.
+    /// Merges the shares of all threads.
     pub fn merge(&mut self, shares: Vec<ThreadFiles>) {
         self.there.clear();
         self.gone.clear();
@@ -119,12 +119,12 @@ impl ThreadFiles {
         self.there.push(slot);
     }
 
-    /// Keeps the room of a file that was removed.
+    /// Keeps the slot of a removed file for reuse.
     pub fn removed(&mut self, slot: FileSlot) {
         self.gone.push(slot);
     }
 
-    /// Room for a new file, empty: that of the file which was removed last, or another one.
+    /// Returns an empty slot for a new file: that of the last removed file, or a different one.
     pub fn room(&mut self, set: &FileSet) -> FileSlot {
         let slot = match self.gone.pop() {
             Some(gone) => FileSlot {
@@ -179,7 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// Threads make and remove what they like: no two have the same file, and none is lost.
+        /// Threads create and remove files at random. No two threads have the same file, and no
+        /// file is lost.
         #[test]
         fn shares_are_disjoint_and_complete(
             entries in 1u64..60, threads in 1u64..7, seed: u64,

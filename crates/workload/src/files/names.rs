@@ -8,16 +8,16 @@ const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// Number of possible lengths of the random letters before or after the number: 0 to 12. With the
 /// digits of the largest set, a name fits into the 30 bytes of an Amiga name.
 const TAILS: u64 = 13;
-/// As many letters as a name may have.
+/// Maximum number of letters in a name.
 const MAX_LETTERS: usize = TAILS as usize - 1;
 
-/// Digits of a number in a name, at least.
+/// Minimum number of digits in a name.
 const DIGITS: usize = 7;
 
-/// Random letters of a set; each name takes some that follow on each other.
+/// Number of random letters of a set; each name uses some consecutive letters.
 const POOL: usize = 1024;
 
-/// The two digits of each number below a hundred.
+/// Both digits of each number below 100.
 static PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[b'0'; 2]; 100];
     let mut number = 0;
@@ -80,8 +80,7 @@ fn append_letters(letters: &[u8], count: usize, into: &mut Vec<u8>) {
     into.truncate(end);
 }
 
-/// A number below a small bound from random bits, by their upper half; the bias is below one in a
-/// thousand million.
+/// Scales the upper half of random bits to a number below a small bound. The bias is below 10⁻⁹.
 const fn upper_below(bits: u64, bound: u64) -> u64 {
     ((bits >> 32) * bound) >> 32
 }
@@ -93,7 +92,7 @@ fn letter(rng: &mut SeededRng) -> u8 {
 /// Appends a number with leading zeros, in `digits` decimal digits (at most 20).
 #[inline]
 pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
-    // One more, as they come in pairs from the end.
+    // One extra digit, because digits are written in pairs from the end.
     let mut all = [b'0'; 21];
     let mut place = digits + 1;
     while place > 1 {

@@ -1,4 +1,4 @@
-//! Room for the path that the next call is given.
+//! Buffer for the path of the next call.
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ pub struct PathBuffer {
 }
 
 impl PathBuffer {
-    /// For paths below a directory.
+    /// Creates a buffer for paths below a directory.
     pub fn new(top: &Path) -> Self {
         let mut bytes = Vec::with_capacity(top.as_os_str().len() + 512);
         bytes.extend_from_slice(top.as_os_str().as_bytes());
@@ -24,38 +24,38 @@ impl PathBuffer {
         Self { bytes, base }
     }
 
-    /// Forgets all but the directory.
+    /// Removes everything after the directory.
     pub fn reset(&mut self) {
         self.bytes.truncate(self.base);
     }
 
-    /// Ends the path: what was pushed is whole.
+    /// Ends the path with a NUL byte.
     pub fn end(&mut self) {
         self.bytes.push(0);
     }
 
-    /// Adds to the path what a writer of names appends.
+    /// Returns the bytes of the path, so that names can be appended.
     pub const fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The path from the directory, for calls that are made by the million.
+    /// Returns the path relative to the directory, for calls that run millions of times.
     #[inline]
     pub fn as_relative(&self) -> CStrPath<'_> {
         CStrPath::new(&self.bytes[self.base..])
     }
 
-    /// The path from the directory.
+    /// Returns the path relative to the directory.
     pub fn relative(&self) -> &CStr {
         c_string(&self.bytes[self.base..])
     }
 
-    /// The path from the root, or from where the directory's path begins.
+    /// Returns the whole path, which begins with the path of the directory.
     pub fn absolute(&self) -> &CStr {
         c_string(&self.bytes)
     }
 
-    /// The path for messages.
+    /// Returns the path for messages.
     pub fn path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.bytes[..self.bytes.len() - 1]))
     }

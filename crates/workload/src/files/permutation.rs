@@ -16,7 +16,7 @@ const ROUNDS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
     length: u64,
-    /// Bits of the lower half; the upper has as many or one more.
+    /// Number of bits in the lower half; the upper half has as many or one more.
     low_bits: u32,
     low_mask: u64,
     high_mask: u64,
@@ -24,7 +24,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The order that a seed gives for a named purpose.
+    /// Creates the order for a seed and a named purpose.
     pub fn new(seed: u64, purpose: &str, length: u64) -> Self {
         let bits = (u64::BITS - length.saturating_sub(1).leading_zeros()).max(2);
         let low_bits = bits / 2;
@@ -38,10 +38,10 @@ impl Permutation {
         }
     }
 
-    /// The item at a place of the order.
+    /// Returns the item at a position of the order.
     ///
     /// # Panics
-    /// When the place is not below the length: the walk would not end.
+    /// Panics if the position is not below the length, because the walk would never end.
     pub fn item(&self, place: u64) -> u64 {
         assert!(place < self.length, "the place is in the order");
         let mut item = self.forward(place);
@@ -51,10 +51,10 @@ impl Permutation {
         item
     }
 
-    /// The place of an item: the inverse of [`Permutation::item`].
+    /// Returns the position of an item: the inverse of [`Permutation::item`].
     ///
     /// # Panics
-    /// When the item is not below the length.
+    /// Panics if the item is not below the length.
     pub fn place(&self, item: u64) -> u64 {
         assert!(item < self.length, "the item is in the order");
         let mut place = self.backward(item);
@@ -91,7 +91,7 @@ const fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// Both halves of a long product: one multiplication stirs every bit.
+/// Combines both halves of a long product, so that one multiplication mixes all bits.
 const fn round(half: u64, key: u64) -> u64 {
     let product = (half ^ key) as u128 * 0x9e37_79b9_7f4a_7c15;
     (product >> 64) as u64 ^ product as u64

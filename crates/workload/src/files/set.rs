@@ -17,11 +17,11 @@ use crate::files::names::{NameGenerator, write_digits};
 use crate::files::path_buffer::PathBuffer;
 use crate::files::visit_order::{VisitOrder, VisitProgress, split_evenly};
 
-/// Something that happened to the entries of a set, or to a part of them.
+/// Change of all or some entries of a set.
 #[derive(Clone, Debug)]
 struct SetChange {
     what: SetChangeKind,
-    /// The positions that it happened to; all where absent.
+    /// Changed positions; `None` if all positions changed.
     part: Option<VisitProgress>,
 }
 
@@ -35,11 +35,11 @@ enum SetChangeKind {
 /// Targets of a set's links.
 #[derive(Clone, Debug)]
 pub struct LinkTargets {
-    /// The set that is linked to.
+    /// Set to which the links point.
     pub target_set: String,
-    /// The order in which it was visited; links are numbered in this order.
+    /// Order in which the set was visited; links are numbered in this order.
     pub order: TraversalOrder,
-    /// Whether they are symbolic.
+    /// Whether the links are symbolic.
     pub symbolic: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct SetEntry {
     pub size: u64,
 }
 
-/// A set that phases have made and changed.
+/// A set that phases have created and changed.
 #[derive(Clone, Debug)]
 pub struct FileSet {
     /// Top directory.
@@ -65,7 +65,7 @@ pub struct FileSet {
     pub kind: EntryKind,
     /// Link targets, if the entries are links.
     pub links: Option<LinkTargets>,
-    /// Whether a file may be longer or shorter than the set knows, since links lead to it.
+    /// Whether files may have another size than recorded, because links point to them.
     pub sizes_unknown: bool,
     /// Number of permission changes; each one sets a new value.
     pub permissions_changed: u64,
@@ -78,10 +78,10 @@ pub struct FileSet {
     directories: u64,
     depth: u32,
     sharing: FileSharing,
-    /// Whether a second directory was added to each single one, to move entries to.
+    /// Whether each single directory has a second one, as the target of moves.
     doubled: bool,
     sizes: SizeSampler,
-    /// Where the share of each making thread begins, and the end of the last.
+    /// First index of the share of each creating thread, followed by the end of the last share.
     starts: Vec<u64>,
     /// Number of entries created before those of each creating thread, followed by the total.
     before: Vec<u64>,
@@ -155,12 +155,12 @@ impl FileSet {
         self.before = boundaries(done.iter().copied());
     }
 
-    /// Entries that there are.
+    /// Returns the number of existing entries.
     pub fn len(&self) -> u64 {
         self.before[self.before.len() - 1]
     }
 
-    /// Threads that made it.
+    /// Returns the number of threads that created the set.
     pub fn makers(&self) -> usize {
         self.starts.len() - 1
     }
@@ -198,13 +198,13 @@ impl FileSet {
             .collect()
     }
 
-    /// The shares of the threads that make it, in the order of the index.
+    /// Returns the shares of the creating threads, in index order.
     pub fn creation_orders(&self) -> Vec<VisitOrder> {
         let ranges = self.starts.windows(2).map(|s| s[0]..s[1]);
         ranges.map(|range| VisitOrder::sequential(&range)).collect()
     }
 
-    /// The entry at a position among those that there are.
+    /// Returns the existing entry at a position.
     pub fn entry(&self, position: u64) -> SetEntry {
         let maker = match self.makers() {
             1 => 0,
@@ -223,7 +223,7 @@ impl FileSet {
         entry
     }
 
-    /// An entry as it is made.
+    /// Returns an entry in its state after creation.
     pub fn planned(&self, index: u64) -> SetEntry {
         SetEntry {
             index,
@@ -233,12 +233,13 @@ impl FileSet {
         }
     }
 
-    /// The size of an entry that is made for the so-many-th time.
+    /// Returns the size of an entry in this generation, which counts how often the entry was
+    /// created.
     pub fn entry_size(&self, index: u64, generation: u32) -> u64 {
         self.sizes.size_of(index, generation)
     }
 
-    /// The number after the largest that an entry was planned with.
+    /// Returns the highest planned index plus one.
     pub fn indices(&self) -> u64 {
         self.starts[self.starts.len() - 1]
     }
@@ -251,7 +252,7 @@ impl FileSet {
         }
     }
 
-    /// The size of its largest entry, or more.
+    /// Returns an upper limit of the size of the largest entry.
     pub fn largest(&self) -> u64 {
         let sizes = self.changes.iter().map(|change| match change.what {
             SetChangeKind::Truncated(size) => size,
@@ -260,12 +261,12 @@ impl FileSet {
         sizes.fold(self.sizes.largest(), u64::max)
     }
 
-    /// Whether files of it may have content.
+    /// Returns true if files of the set may have content.
     pub fn has_content(&self) -> bool {
         self.kind == EntryKind::File && self.links.is_none() && self.largest() > 0
     }
 
-    /// Entries got new names, or went to the next directory.
+    /// Records that entries were renamed or moved to the next directory.
     pub fn was_renamed(&mut self, across: bool, part: VisitProgress) {
         let what = if across {
             SetChangeKind::Moved
@@ -275,7 +276,7 @@ impl FileSet {
         self.changed(what, part);
     }
 
-    /// Files got a new size.
+    /// Records that files were set to a new size.
     pub fn was_truncated(&mut self, size: u64, part: VisitProgress) {
         self.changed(SetChangeKind::Truncated(size), part);
     }
@@ -285,13 +286,13 @@ impl FileSet {
         self.changes.push(SetChange { what, part });
     }
 
-    /// Forgets the last renaming or truncation and gives the positions it happened to.
+    /// Removes the last rename or truncation and returns the changed positions.
     pub fn undo_last(&mut self) -> Option<VisitProgress> {
         let change = self.changes.pop()?;
         Some(change.part.unwrap_or_else(|| self.all_positions()))
     }
 
-    /// All positions, in their order.
+    /// Returns all positions in sequential order.
     pub fn all_positions(&self) -> VisitProgress {
         let orders = self.visit_orders(TraversalOrder::Sequential, 1);
         let done = orders.iter().map(VisitOrder::len).collect();
@@ -312,25 +313,26 @@ impl FileSet {
         }
     }
 
-    /// Directories that hold entries.
+    /// Returns the number of directories with entries.
     pub fn directories(&self) -> u64 {
         let added = if self.doubled { self.owners() } else { 0 };
         self.owners() * self.directories + added
     }
 
-    /// Whether a directory was added for entries to be moved to: each single one needs a second.
+    /// Adds a second directory to each single one, as the target of moves. Returns true if
+    /// directories were added.
     pub fn add_second_directory(&mut self) -> bool {
         let needed = self.directories == 1 && !self.doubled;
         self.doubled |= needed;
         needed
     }
 
-    /// The first directory that was added, if any was.
+    /// Returns the number of the first added directory, if directories were added.
     pub fn first_added(&self) -> u64 {
         self.owners() * self.directories
     }
 
-    /// The directory of an entry.
+    /// Returns the directory of an entry.
     pub fn directory(&self, entry: &SetEntry) -> u64 {
         let owner = match self.sharing {
             FileSharing::Shared => 0,
@@ -338,7 +340,7 @@ impl FileSet {
         };
         // Entries added after the planned ones belong to the last thread.
         let owner = owner.min(self.makers() - 1);
-        // Threads without a share begin where their follower does, and own nothing.
+        // Threads without a share start at the same index as the next thread and own no entries.
         let first = (entry.index - self.starts[owner]) % self.directories;
         let count = self.directories + u64::from(self.doubled);
         let owner = owner as u64;
@@ -348,7 +350,8 @@ impl FileSet {
         }
     }
 
-    /// Entries in each directory, and the names of directories among them in the top one.
+    /// Returns the number of names in each directory: its entries and, in a flat top directory, an
+    /// added directory.
     pub fn names_in_directories(&self) -> Vec<u32> {
         let mut counts = vec![0; self.directories() as usize];
         for position in 0..self.len() {
@@ -360,7 +363,7 @@ impl FileSet {
         counts
     }
 
-    /// Directories below the top on the way to a directory's entries.
+    /// Returns the number of directory levels below the top for the entries of a directory.
     pub const fn levels(&self, directory: u64) -> u32 {
         match (directory, self.is_nested()) {
             (0, false) => 0,
@@ -370,7 +373,7 @@ impl FileSet {
         }
     }
 
-    /// The way to a directory from the top, down to a level.
+    /// Writes the path of a directory from the top down to a level.
     pub fn write_directory(&self, directory: u64, levels: u32, into: &mut PathBuffer) {
         into.reset();
         push_directory(directory, levels, into.bytes());
@@ -380,7 +383,7 @@ impl FileSet {
         into.end();
     }
 
-    /// The path of an entry.
+    /// Writes the path of an entry.
     pub fn write_path(&self, entry: &SetEntry, into: &mut PathBuffer) {
         into.reset();
         if self.is_nested() || entry.moved > 0 {

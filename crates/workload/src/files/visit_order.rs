@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::files::permutation::Permutation;
 
-/// The share of one thread: a range of positions, visited in order or at random.
+/// Share of one thread: a range of positions, visited in sequential or random order.
 #[derive(Clone, Debug)]
 pub struct VisitOrder {
     start: u64,
@@ -16,7 +16,7 @@ pub struct VisitOrder {
 }
 
 impl VisitOrder {
-    /// The positions of a range in their order.
+    /// Creates the sequential order of a range.
     pub const fn sequential(range: &Range<u64>) -> Self {
         Self {
             start: range.start,
@@ -38,12 +38,13 @@ impl VisitOrder {
         self.length
     }
 
-    /// The step counted over all threads: the first steps of an order follow on the last of the one before.
+    /// Returns the number of a step over all threads. The steps of an order follow those of the
+    /// previous order.
     pub const fn ordinal(&self, step: u64) -> u64 {
         self.start + step
     }
 
-    /// The position visited at a step.
+    /// Returns the position visited at a step.
     pub fn position(&self, step: u64) -> u64 {
         let within = self.shuffled.as_ref().map_or(step, |p| p.item(step));
         self.start + within
@@ -75,7 +76,7 @@ impl VisitProgress {
         Self { orders, done }
     }
 
-    /// Whether every order was done to its end.
+    /// Returns true if all visits were completed.
     pub fn is_whole(&self) -> bool {
         self.orders
             .iter()
@@ -83,10 +84,10 @@ impl VisitProgress {
             .all(|(t, &d)| t.len() == d)
     }
 
-    /// Whether a position was visited.
+    /// Returns true if a position was visited.
     pub fn contains(&self, position: u64) -> bool {
         let after = self.orders.partition_point(|t| t.start <= position);
-        // Visits without a position begin where their follower does.
+        // Empty orders start at the same position as the next order.
         let Some(i) = after.checked_sub(1) else {
             return false;
         };

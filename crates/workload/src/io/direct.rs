@@ -1,5 +1,5 @@
-//! Passing the page cache by (`O_DIRECT`). Whether a filesystem can is tried on each target and never
-//! assumed: what it refuses is `unsupported`, with its own word.
+//! Direct I/O, which bypasses the page cache (`O_DIRECT`). Support is tested on each target and
+//! never assumed. A refusal is reported as `unsupported`, with the error of the filesystem.
 
 use std::fs;
 use std::io;
@@ -13,10 +13,10 @@ use sys::mount::mounts;
 use crate::error::{OpContext, OpError};
 use crate::io::target::{IoFile, OpenMode};
 
-/// Alignments that are tried where the kernel does not say which is needed: those of sectors.
+/// Alignments to try if the kernel does not report the required one: common sector sizes.
 const FALLBACK_ALIGNMENTS: [usize; 2] = [512, 4096];
 
-/// Name of the file on which writing is tried.
+/// Name of the file for the write test.
 const TRIAL: &str = "direct-trial";
 
 /// Returns the required alignment of offsets, lengths and sizes for direct I/O on a file. Writing
@@ -46,7 +46,7 @@ fn try_on(path: &Path, how: OpenMode) -> Result<u64, OpError> {
     }
 }
 
-/// The smallest alignment at which a request is taken.
+/// Returns the smallest alignment at which a request succeeds.
 fn try_requests(target: &IoFile, writes: bool) -> Result<u64, OpError> {
     let mut refused = None;
     for length in FALLBACK_ALIGNMENTS {

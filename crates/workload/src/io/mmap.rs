@@ -1,5 +1,5 @@
-//! Copies to and from a shared mapping. The kernel reads and writes back pages as it sees fit; a page
-//! that it cannot provide is an error like any other, by the name of the call `mmap`.
+//! Copies to and from a shared mapping. The kernel decides when to read pages and write them back.
+//! A page that the kernel cannot provide is an ordinary error of the call `mmap`.
 
 use nix::errno::Errno;
 use sys::fs::mapping::Mapping;
@@ -8,7 +8,7 @@ use crate::error::{OpContext, OpError};
 use crate::io::SyncIo;
 use crate::io::target::IoFile;
 
-/// A file in memory.
+/// A memory-mapped file.
 #[derive(Debug)]
 pub struct MmapIo<'a> {
     target: &'a IoFile,

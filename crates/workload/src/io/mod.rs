@@ -14,7 +14,7 @@ pub mod uring;
 
 use crate::error::OpError;
 
-/// A way to a file that answers each request before the next one.
+/// I/O on a file that finishes each request before the next one starts.
 pub trait SyncIo {
     /// Reads exactly `into.len()` bytes.
     ///
@@ -25,12 +25,12 @@ pub trait SyncIo {
     /// Writes all bytes.
     ///
     /// # Errors
-    /// When the filesystem refuses.
+    /// Returns an error if the write fails.
     fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), OpError>;
 
-    /// Brings what was written to the device.
+    /// Writes cached data to the device.
     ///
     /// # Errors
-    /// When the filesystem cannot.
+    /// Returns an error if the sync fails.
     fn sync(&mut self) -> Result<(), OpError>;
 }

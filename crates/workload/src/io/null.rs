@@ -1,4 +1,4 @@
-//! The way that does nothing: what is measured through it is fsarena itself.
+//! I/O engine that does nothing; measures only fsarena.
 
 use crate::error::OpError;
 use crate::io::SyncIo;

@@ -1,4 +1,4 @@
-//! `pread` and `pwrite`; `write` where the kernel chooses the place, at the end of the file.
+//! `pread` and `pwrite`, or `write` if the kernel chooses the offset at the end of the file.
 
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use crate::error::{OpContext, OpError};
 use crate::io::SyncIo;
 use crate::io::target::IoFile;
 
-/// One system call for each request.
+/// I/O with one system call per request.
 #[derive(Debug)]
 pub struct SyncFileIo<'a> {
     target: &'a IoFile,
@@ -15,7 +15,8 @@ pub struct SyncFileIo<'a> {
 }
 
 impl<'a> SyncFileIo<'a> {
-    /// A way to an open file; one opened for appending is written at its end.
+    /// Creates an I/O engine for an open file. If `appends` is true, writes go to the end of the
+    /// file.
     pub const fn new(target: &'a IoFile, appends: bool) -> Self {
         Self { target, appends }
     }
@@ -42,7 +43,8 @@ impl SyncIo for SyncFileIo<'_> {
     }
 }
 
-/// Reads as many bytes as the file must have; an early end is corruption, not an I/O error.
+/// Reads as many bytes as the file must contain. An early end of file is corruption, not an I/O
+/// error.
 #[inline]
 pub fn read_exact(target: &IoFile, into: &mut [u8], offset: u64) -> Result<(), OpError> {
     match target.file.read_at(into, offset) {

@@ -15,15 +15,15 @@ use crate::measure::thread_stats::ThreadStats;
 use crate::request::arrivals::ArrivalProcess;
 use crate::request::requests::{IoDirection, IoRequest, RequestStream};
 
-/// A clock that can be waited on; another one in tests.
+/// A clock that supports waiting. Tests use a virtual one.
 pub trait WaitClock {
-    /// Nanoseconds, never going back.
+    /// Returns the time in nanoseconds, which never decreases.
     fn now(&mut self) -> Nanos;
     /// Waits until a time, and returns a reading at or after it.
     fn wait_until(&mut self, at: Nanos) -> Nanos;
 }
 
-/// The machine's clock.
+/// The clock of the machine.
 #[derive(Debug)]
 pub struct SystemClock;
 
@@ -41,7 +41,7 @@ impl WaitClock for SystemClock {
 /// Verification of read data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyMode {
-    /// Not at all.
+    /// Do not compare.
     Off,
     /// Compare with the content before the phase.
     Before,
@@ -60,18 +60,18 @@ pub struct ExpectedData<'a> {
     pub state: &'a ExpectedFile,
     /// Effect of writes on the content.
     pub stamping: GenerationPolicy,
-    /// How reads are compared.
+    /// Comparison of reads.
     pub verify: VerifyMode,
 }
 
 impl ExpectedData<'_> {
-    /// The bytes to write, in the pattern's own memory.
+    /// Returns the bytes to write, in memory of the pattern.
     #[inline]
     pub fn fill<'p>(&self, pattern: &'p mut Pattern, offset: u64, length: usize) -> &'p [u8] {
         pattern.fill_with(offset, length, |at| self.state.stamped(self.stamping, at))
     }
 
-    /// The bytes to write, in memory of the caller's.
+    /// Fills memory of the caller with the bytes to write.
     pub fn render(&self, pattern: &Pattern, offset: u64, into: &mut [u8]) {
         pattern.fill_into(offset, into, |at| self.state.stamped(self.stamping, at));
     }
@@ -103,20 +103,20 @@ pub struct ThreadJob<'a> {
     pub content: ExpectedData<'a>,
     /// Number of writes between fsync calls; 0 for no fsync.
     pub fsync: u64,
-    /// When requests should begin, in an open loop.
+    /// Intended start times of the requests in an open loop.
     pub arrivals: Option<ArrivalProcess>,
     /// For errors.
     pub target: &'a IoFile,
 }
 
-/// Memory of one thread.
+/// Buffers of one thread.
 #[derive(Debug)]
 pub struct IoBuffers<'a> {
     /// Pattern for verifying reads.
     pub pattern: &'a Pattern,
     /// Pattern for writes, if the thread writes.
     pub own: Option<Pattern>,
-    /// Where reads go.
+    /// Destination of reads.
     pub buffer: AlignedBuffer,
 }
 
@@ -182,11 +182,11 @@ fn perform<W: SyncIo>(
     Ok(())
 }
 
-/// Counts the bytes of a request that was answered.
+/// Counts the bytes of a finished request.
 #[inline]
 pub fn count(tally: &mut ThreadStats, request: &IoRequest, verify: VerifyMode) {
     let length = request.length as u64;
-    // Each byte counts once, though it is read and written, as in Bonnie++'s rewrite column.
+    // Each byte counts once even if it is read and written, as in Bonnie++'s rewrite column.
     tally.bytes += length;
     if request.turn != IoDirection::Read {
         tally.bytes_written += length;
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Takes the times given for its requests, one after the other.
+    /// I/O whose requests take the given durations in order.
     struct Slow {
         clock: Virtual,
         times: VecDeque<u64>,
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn latency_includes_a_stall_for_all_requests_that_arrive_during_it() {
-        // One request takes 3.5 µs while one more arrives each microsecond.
+        // One request takes 3.5 µs while another request arrives each microsecond.
         let (began, latencies) = open_loop(&[100, 3_500, 100, 100, 100, 100, 100], 1_000_000, 0);
         assert_eq!(began, [0, 1_000, 4_500, 4_600, 4_700, 5_000, 6_000]);
         // Requests after the stall count from their intended start: 2, 3 and 4 µs. Buckets above

@@ -1,4 +1,4 @@
-//! An open file that requests go to.
+//! An open file as the target of requests.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,20 +17,20 @@ pub struct IoFile {
     pub file: File,
     /// Path of the file.
     pub path: PathBuf,
-    /// The size that it must have, bytes.
+    /// Expected size, in bytes.
     pub size: u64,
 }
 
-/// How a file is opened.
+/// Mode in which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// It must not exist yet.
+    /// Create a file that must not exist yet.
     CreateNew,
-    /// Writes go to its end (`O_APPEND`).
+    /// Append all writes to the end of the file (`O_APPEND`).
     Append,
-    /// For reading only.
+    /// Open for reading only.
     ReadOnly,
-    /// For reading and writing.
+    /// Open for reading and writing.
     ReadWrite,
 }
 
@@ -48,15 +48,15 @@ impl IoFile {
         })
     }
 
-    /// Brings what was written to the device (`fsync`).
+    /// Writes cached data to the device (`fsync`).
     ///
     /// # Errors
-    /// When the filesystem cannot.
+    /// Returns an error if `fsync` fails.
     pub fn sync(&self) -> Result<(), OpError> {
         self.file.sync_all().with_call("fsync", &self.path)
     }
 
-    /// The error of a file that ends before its size.
+    /// Returns the error for a file that ends before its expected size.
     pub fn unexpected_eof(&self, offset: u64) -> OpError {
         OpError::Corrupt {
             path: self.path.clone(),
@@ -69,7 +69,7 @@ impl IoFile {
         }
     }
 
-    /// The error of a wrong byte.
+    /// Returns the error for a wrong byte.
     pub fn corrupt(&self, corruption: Corruption) -> OpError {
         OpError::Corrupt {
             path: self.path.clone(),
@@ -77,7 +77,7 @@ impl IoFile {
         }
     }
 
-    /// The error of a system call.
+    /// Returns the error of a system call.
     pub fn failed(&self, call: &'static str, offset: Option<u64>, error: io::Error) -> OpError {
         OpError::System {
             call,

@@ -1,4 +1,4 @@
-//! Threads that prepare, begin together, and are counted together.
+//! Threads that prepare, start together and are counted together.
 
 use std::sync::{Barrier, OnceLock};
 
@@ -10,9 +10,9 @@ use crate::parallel::run_parallel;
 
 /// Work of each thread, and work of the calling thread on behalf of all.
 pub struct ThreadWork<Prepare, Open, Work, End, Close> {
-    /// In each thread, before the clock starts: memory, rings.
+    /// In each thread, before the clock starts: allocates memory and rings.
     pub prepare: Prepare,
-    /// In this thread, when all have prepared: what all work on.
+    /// In the calling thread, after all threads have prepared: opens the shared object.
     pub open: Open,
     /// In each thread, with its prepared state, the opened object and the start of the timed part.
     pub work: Work,
@@ -20,7 +20,7 @@ pub struct ThreadWork<Prepare, Open, Work, End, Close> {
     pub end: End,
     /// In the calling thread: closes the opened object.
     pub close: Close,
-    /// Whether opening and closing are timed as well; of one thread only.
+    /// Whether opening and closing are also timed. Supported for one thread only.
     pub opening_is_timed: bool,
 }
 

@@ -38,13 +38,13 @@ pub fn ring(depth: u32, longest: usize) -> Result<Ring, OpError> {
 struct SlotState {
     request: IoRequest,
     began: Nanos,
-    /// Whether it is being written: now or, of a request that is read first, already.
+    /// Whether the request is in its write step. Read-and-write requests have a read step first.
     writing: bool,
-    /// Bytes moved so far of this reading or writing.
+    /// Bytes moved so far in the current step.
     moved: usize,
 }
 
-/// A thread's requests, as many in flight as there are slots.
+/// Requests of a thread, with one slot per request in flight.
 #[derive(Debug)]
 struct Queue<'a> {
     ring: &'a mut Ring,
@@ -53,9 +53,9 @@ struct Queue<'a> {
     target: &'a IoFile,
     busy: Vec<Option<SlotState>>,
     idle: Vec<usize>,
-    /// Slots that were filled since the last submission.
+    /// Slots filled since the last submission.
     fresh: Vec<usize>,
-    /// Whether no further request begins.
+    /// Whether no further requests start.
     over: bool,
     unsynced: u64,
 }
@@ -136,7 +136,7 @@ impl Queue<'_> {
         Some(arrivals.next_arrival())
     }
 
-    /// When the next request of an open loop arrives, if one is still to come.
+    /// Returns the arrival time of the next request of an open loop, if any.
     fn next_arrival(&self) -> Option<Nanos> {
         let more = !self.over && self.work.requests.remaining() > 0;
         let arrivals = self.work.arrivals.as_ref().filter(|_| more);
@@ -174,7 +174,7 @@ impl Queue<'_> {
         self.ring.write(slot, 0, request.offset, request.length);
     }
 
-    /// Hands over what was filled in and waits for an answer, or for the next arrival.
+    /// Submits the filled slots and waits for a completion or the next arrival.
     fn submit(&mut self) -> Result<(), OpError> {
         let now = clock::now();
         let closed = self.work.arrivals.is_none();

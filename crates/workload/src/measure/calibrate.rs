@@ -20,13 +20,13 @@ use crate::measure::thread_stats::ThreadStats;
 use crate::ops::perform;
 use crate::workspace::CellWorkspace;
 
-/// Things that are done between two looks at the clock, so that these looks do not count.
+/// Calls between two clock readings, so many that the readings do not matter.
 const BATCH: u64 = 1000;
-/// Requests of data that is marked and compared.
+/// Size of a request whose data is stamped and compared.
 const REQUEST: usize = RawDevicePerformance::SEQUENTIAL_BLOCK.0 as usize;
-/// Size of a file that is not there: more requests than there is time for.
+/// Size of a file that does not exist, with more requests than the time limit allows.
 const SIZE: Bytes = Bytes(1 << 40);
-/// Any version of any file.
+/// An arbitrary version of an arbitrary file.
 const ORIGIN: BlockIdentity = BlockIdentity {
     file: 1,
     generation: 1,
@@ -81,7 +81,7 @@ fn operation(at_least: Nanos) -> Result<f64, OpError> {
             RawDevicePerformance::RANDOM_BLOCK,
         )
     };
-    // A place below which no file can be.
+    // No file can exist below this path.
     let mut workspace = CellWorkspace::new(Path::new("/dev/null"), 1);
     let mut tally = ThreadStats::new(
         Some(at_least),
@@ -102,7 +102,7 @@ fn clock_reader() -> impl FnMut() {
 fn histogram_filler() -> impl FnMut() {
     let mut latency = Latency::default();
     let mut chance = SeededRng::substream(1, "calibrate");
-    // Latencies of two powers of two, as those of one kind of request are.
+    // Latencies within two powers of two, like those of one request kind.
     let values: Vec<u64> = (0..64).map(|_| 10_000 + chance.below(30_000)).collect();
     let mut next = 0;
     move || {
@@ -144,7 +144,7 @@ fn bytes_per_second(at_least: Nanos, thing: impl FnMut()) -> f64 {
 }
 
 fn per_call(at_least: Nanos, mut call: impl FnMut()) -> f64 {
-    // Once for nothing, so that memory and caches are as they are later on.
+    // Uncounted warm-up call, so that memory and caches are in their later state.
     call();
     let start = clock::now();
     let mut calls = 0_u64;

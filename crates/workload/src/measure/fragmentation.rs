@@ -8,9 +8,9 @@ use sys::fs::extents::{Extent, block_runs};
 
 /// Unit of contiguity in bytes, for files without larger blocks.
 pub(crate) const BLOCK: u64 = 4096;
-/// Files that are looked at, evenly spread over all that are found.
+/// Maximum number of measured files, evenly spread over all files found.
 const SAMPLE: usize = 500;
-/// Files that are looked for at most.
+/// Maximum number of files to find.
 const MAX_LAYOUT_SIZE: usize = 50_000;
 
 /// Measures the layout of the files below a directory. Returns `None` if the filesystem reports no
@@ -33,7 +33,7 @@ pub fn fragmentation(root: &Path) -> Option<FragmentationStats> {
     (all.files > 0).then_some(all)
 }
 
-/// All files below a directory, in the order of their names, so that the same are looked at in every run.
+/// Finds all files below a directory in name order, so that every run measures the same files.
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries
@@ -52,7 +52,7 @@ fn find(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file has something on the device, and all of it a place.
+/// Returns true if a file has extents on the device and the location of each extent is known.
 fn is_placed(extents: &[Extent]) -> bool {
     !extents.is_empty() && extents.iter().all(|extent| extent.physical.is_some())
 }

@@ -6,12 +6,13 @@
 
 use model::{LatencyBucket, Nanos};
 
-/// Buckets for each power of two, as a power of two: 1024 give three significant digits.
+/// Binary logarithm of the number of buckets per power of two: 1024 buckets give three significant
+/// digits.
 const FINE: u32 = 10;
 /// Number of powers of two with 1024 buckets each, in addition to the first 2048 buckets.
 const POWERS: usize = (u64::BITS - FINE - 1) as usize;
 
-/// Counts of latencies. Pages of it that no latency falls into take no memory.
+/// Histogram of latencies. Pages of it without any latency take no memory.
 #[derive(Clone, Debug)]
 pub struct Latency {
     counts: Vec<u64>,
@@ -32,17 +33,17 @@ impl Latency {
         self.counts[bucket_of(nanoseconds)] += 1;
     }
 
-    /// Adds what another histogram has counted.
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
-            // Only what is filled is written to, so that the rest stays without memory.
+            // Write only nonzero counts, so that the other pages stay unallocated.
             if *count > 0 {
                 *sum += count;
             }
         }
     }
 
-    /// The filled buckets, ascending, each by its longest latency.
+    /// Returns the filled buckets in ascending order, each with its longest latency.
     pub fn buckets(&self) -> Vec<LatencyBucket> {
         let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
         filled
@@ -51,18 +52,18 @@ impl Latency {
     }
 }
 
-/// Which bucket a latency falls into.
+/// Returns the bucket of a latency.
 #[inline]
 const fn bucket_of(nanoseconds: u64) -> usize {
     let power = u64::BITS - 1 - FINE - (nanoseconds | ((2 << FINE) - 1)).leading_zeros();
     ((power as usize) << FINE) + (nanoseconds >> power) as usize
 }
 
-/// The longest latency that falls into a bucket, nanoseconds.
+/// Returns the longest latency of a bucket, in nanoseconds.
 const fn longest_in(bucket: usize) -> u64 {
     let power = (bucket >> FINE).saturating_sub(1);
     let fine = (bucket - (power << FINE)) as u64;
-    // In the last bucket of all, one more does not fit 64 bits.
+    // The end of the last bucket does not fit into 64 bits.
     (((fine + 1) as u128) << power).wrapping_sub(1) as u64
 }
 

@@ -8,16 +8,16 @@ use sys::block::{self, BlockStats};
 use sys::io::clock;
 use sys::process::usage;
 
-/// A phase being measured, in one timed part or in several: what lies between the parts does not count.
+/// Measurement of a phase in one or several timed parts. Time between the parts does not count.
 #[derive(Debug)]
 pub struct PhaseMeter {
     device: Option<BlockStats>,
     root: Option<PathBuf>,
-    /// Readings at the beginning of the part that is being timed; absent between parts.
+    /// Readings at the start of the current timed part; `None` between parts.
     running: Option<MeterReadings>,
     /// Whether no part has ended yet.
     first: bool,
-    sum: Measured,
+    sum: MeterReading,
 }
 
 /// Readings at the start of a part.
@@ -31,7 +31,7 @@ struct MeterReadings {
 
 /// Sums over the timed parts.
 #[derive(Clone, Debug, Default)]
-struct Measured {
+struct MeterReading {
     wall: Nanos,
     cpu: CpuTime,
     faults: PageFaults,
@@ -50,7 +50,7 @@ impl PhaseMeter {
             root: root.map(Path::to_owned),
             running: None,
             first: true,
-            sum: Measured::default(),
+            sum: MeterReading::default(),
         };
         meter.restart();
         meter

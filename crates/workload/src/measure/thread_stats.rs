@@ -26,7 +26,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Operations done since the phase began.
+    /// Returns the number of operations since the start of the phase.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -54,13 +54,13 @@ pub struct ThreadStats {
     pub operations: u64,
     /// Bytes transferred in either direction; bytes read and written back count once.
     pub bytes: u64,
-    /// Of these, bytes written.
+    /// Bytes written, which `bytes` includes.
     pub bytes_written: u64,
     /// Bytes read and compared with the expected content.
     pub verified: u64,
-    /// Arrivals per second that an open loop intended.
+    /// Intended arrivals per second in an open loop.
     pub offered_rate: Option<u64>,
-    /// Whether the time limit came before the end.
+    /// Whether the time limit ended the phase early.
     pub time_limited: bool,
     latency: Latency,
     syncing: Latency,
@@ -74,12 +74,12 @@ pub struct ThreadStats {
     /// Operations already added to `progress`.
     published: u64,
     publish_at: Nanos,
-    /// Absent in the tally of a further thread.
+    /// Meter of the phase; `None` for additional threads.
     meter: Option<PhaseMeter>,
 }
 
 impl ThreadStats {
-    /// An empty tally of a phase that the meter measures.
+    /// Creates empty statistics of a phase that the meter measures.
     pub fn new(at_most: Option<Nanos>, progress: Arc<Progress>, meter: PhaseMeter) -> Self {
         Self::empty(at_most, progress, Some(meter))
     }
@@ -149,7 +149,8 @@ impl ThreadStats {
         result.close = self.closing.buckets();
     }
 
-    /// A tally of the same phase for a further thread, with the time limit of the part that has begun.
+    /// Creates statistics of the same phase for an additional thread, with the time limit of the
+    /// current part.
     pub fn for_thread(&self) -> Self {
         let mut fork = Self::empty(self.at_most, Arc::clone(&self.progress), None);
         fork.last = clock::now();
@@ -166,7 +167,7 @@ impl ThreadStats {
         }
     }
 
-    /// Adds what another thread has done.
+    /// Adds the work of another thread.
     pub fn merge(&mut self, other: &Self) {
         other.progress.add(other.operations - other.published);
         self.operations += other.operations;
@@ -179,15 +180,15 @@ impl ThreadStats {
         self.syncing.add(&other.syncing);
     }
 
-    /// Counts the time of a sync, which is a part of an operation.
+    /// Records the time of a sync that is part of an operation.
     pub fn record_sync(&mut self, nanoseconds: u64) {
         self.syncing.record(nanoseconds);
     }
 
-    /// Opens a file that requests are to go to, timed by itself.
+    /// Opens a file for requests and records the duration of the call separately.
     ///
     /// # Errors
-    /// Those of opening it.
+    /// Returns an error if opening fails.
     pub fn record_open<T>(
         &mut self,
         open: impl FnOnce() -> Result<T, OpError>,
@@ -198,10 +199,10 @@ impl ThreadStats {
         Ok(opened)
     }
 
-    /// Closes a file that requests went to, timed by itself.
+    /// Closes a file after its requests and records the duration of the call separately.
     ///
     /// # Errors
-    /// When the filesystem has kept an error back until then.
+    /// Returns an error if the filesystem reports a delayed error.
     pub fn record_close(&mut self, file: impl Into<OwnedFd>, path: &Path) -> Result<(), OpError> {
         let begun = clock::now();
         close(file.into()).with_call("close", path)?;
@@ -209,21 +210,21 @@ impl ThreadStats {
         Ok(())
     }
 
-    /// The end of the operation before, or the beginning of the timed part.
+    /// Returns the end of the previous operation, or the start of the timed part.
     pub const fn last(&self) -> Nanos {
         self.last
     }
 
-    /// Counts an operation that ended now and began when the one before it ended: one clock reading
-    /// for each operation.
+    /// Counts an operation that ends now and started at the end of the previous one. This needs one
+    /// clock reading per operation.
     #[inline]
     pub fn finish_op(&mut self) {
         let now = clock::now();
         self.record(self.last, now);
     }
 
-    /// Counts an operation by when it began and when it ended; the latter is also what the time limit
-    /// is compared with.
+    /// Counts an operation with its start and end time. The end time is also compared with the time
+    /// limit.
     #[inline]
     pub fn record(&mut self, began: Nanos, ended: Nanos) {
         self.latency.record(ended.0.saturating_sub(began.0));
@@ -234,14 +235,14 @@ impl ThreadStats {
         }
     }
 
-    /// [`ThreadStats::finish_op`] for an operation that read bytes.
+    /// Does the same as [`ThreadStats::finish_op`] for an operation that read bytes.
     #[inline]
     pub fn finish_read(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.finish_op();
     }
 
-    /// [`ThreadStats::finish_op`] for an operation that wrote bytes.
+    /// Does the same as [`ThreadStats::finish_op`] for an operation that wrote bytes.
     #[inline]
     pub fn finish_write(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
@@ -299,7 +300,7 @@ pub struct ThreadTotals {
 }
 
 impl ThreadTotals {
-    /// Adds what one of them has done.
+    /// Adds the work of one thread.
     pub fn add(&mut self, thread: &ThreadStats) {
         self.operations += thread.operations;
         self.bytes += thread.bytes;
@@ -310,7 +311,7 @@ impl ThreadTotals {
         self.syncing.add(&thread.syncing);
     }
 
-    /// Writes down what was counted.
+    /// Writes the totals into a result.
     pub fn write(&self, result: &mut PhaseResult) {
         result.operations = self.operations;
         result.bytes = Bytes(self.bytes);

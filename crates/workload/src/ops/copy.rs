@@ -1,5 +1,5 @@
-//! Copying within a filesystem by reading and writing, as `cp` did before it could share extents:
-//! every filesystem does the same work.
+//! Copies within a filesystem by reading and writing, as `cp` did before it could share extents.
+//! Every filesystem does the same work.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -32,7 +32,7 @@ pub fn file(
     Ok(())
 }
 
-/// Copies a tree; its blocks keep the identity of the tree they were first written for.
+/// Copies a tree. The blocks keep the identity of the tree for which they were first written.
 pub fn tree(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -72,7 +72,7 @@ pub fn tree(
 /// as a failure of the filesystem; the content of suites always fits.
 pub fn require_inodes(ws: &CellWorkspace, needed: u64) -> Result<(), OpError> {
     let space = statfs(ws.root());
-    // Zero in all: the filesystem makes inodes as it needs them.
+    // A total of zero means that the filesystem creates inodes on demand.
     match space.filter(|space| space.inodes > 0) {
         Some(space) if space.inodes_free < needed => Err(OpError::Unsupported {
             reason: format!(

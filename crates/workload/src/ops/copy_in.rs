@@ -138,7 +138,7 @@ fn named<T>(outcome: io::Result<T>, name: &Path) -> Result<io::Result<T>, OpErro
     }
 }
 
-/// One file on its way.
+/// Copy of one file.
 struct Copy<'a> {
     source: &'a ScannedSource,
     from: &'a Path,
@@ -148,7 +148,8 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Copies it in requests of the buffer's size, each an operation, and lets `seen` see what was read.
+    /// Copies the file in requests of the buffer's size, one operation each. Passes the data read
+    /// to `seen`.
     fn run(
         &self,
         buffer: &mut [u8],
@@ -176,7 +177,7 @@ impl Copy<'_> {
 #[derive(Default)]
 struct BlockSums {
     sums: Vec<u64>,
-    /// The beginning of a block that is not whole yet.
+    /// Beginning of an incomplete block.
     begun: Vec<u8>,
 }
 
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!((before.atime(), before.len()), (after.atime(), after.len()));
     }
 
-    /// A tree that is made from a seed has each name once.
+    /// Generated trees contain each name only once, but a copied tree may repeat names.
     #[test]
     fn a_name_that_several_files_have_is_found_as_often() {
         let Places { source, ws, _both } = places();
@@ -433,7 +434,7 @@ mod tests {
         assert_eq!(verify_file(&mut ws, "file").unwrap().bytes, 70_001);
     }
 
-    /// As on a filesystem that takes `A` and `a` for the same name.
+    /// Simulates a filesystem that treats `A` and `a` as the same name.
     #[test]
     fn an_impossible_name_is_unsupported_and_so_are_dependent_phases() {
         let Places { source, ws, _both } = places();

@@ -1,4 +1,4 @@
-//! Single files as wholes: made, written front to back for other operations, removed.
+//! Operations on whole files: create, write front to back for other operations, remove.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use crate::error::{OpContext, OpError};
 use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// Opens a file that must not exist yet.
+/// Creates and opens a file that must not exist yet.
 pub fn create_new(path: &Path) -> Result<File, OpError> {
     OpenOptions::new()
         .write(true)
@@ -43,7 +43,7 @@ pub fn write_all(
     Ok(())
 }
 
-/// Ends a phase on a file as it says it ends.
+/// Syncs a file at the end of a phase, if requested.
 pub fn finish(file: &File, path: &Path, ends: SyncAtEnd) -> Result<(), OpError> {
     match ends {
         SyncAtEnd::Fsync => file.sync_all().with_call("fsync", path),
@@ -51,7 +51,8 @@ pub fn finish(file: &File, path: &Path, ends: SyncAtEnd) -> Result<(), OpError> 
     }
 }
 
-/// Reads as many bytes as the file must have; an early end is corruption, not an I/O error.
+/// Reads as many bytes as the file must contain. An early end of file is corruption, not an I/O
+/// error.
 pub fn read_exact(
     file: &File,
     path: &Path,
@@ -78,7 +79,7 @@ pub fn unexpected_eof(file: &File, path: &Path, offset: u64, size: u64) -> OpErr
     }
 }
 
-/// Removes a file, or the files that threads have made for themselves under its name.
+/// Removes a file, or the per-thread files of this name.
 pub fn remove(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let names = ws.thread_files(name);
     if names.is_empty() {

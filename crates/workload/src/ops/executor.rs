@@ -23,7 +23,7 @@ pub struct PhaseExecutor<'a> {
 }
 
 impl<'a> PhaseExecutor<'a> {
-    /// A bench for one operation.
+    /// Creates an executor for one operation.
     pub const fn new(
         ws: &'a mut CellWorkspace,
         tally: &'a mut ThreadStats,
@@ -37,7 +37,7 @@ impl<'a> PhaseExecutor<'a> {
         }
     }
 
-    /// Ends the phase as it says it ends.
+    /// Ends the phase and syncs the filesystem if requested.
     pub fn end(&mut self) -> Result<(), OpError> {
         let syncs = self.setting.ends == SyncAtEnd::Syncfs && !self.ended;
         self.ended = true;

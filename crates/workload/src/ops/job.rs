@@ -1,5 +1,5 @@
-//! Data operations: what a job of fio would say. Plans the requests, opens the files, lets threads make
-//! the requests in flight that the job asks for, and remembers what was written.
+//! Data operations, similar to fio jobs. Plans the requests, opens the files, keeps the requested
+//! number of requests in flight, and records the written data.
 
 use std::fs;
 use std::ops::Range;
@@ -24,13 +24,13 @@ use crate::request::arrivals::ArrivalProcess;
 use crate::request::requests::{IoDirection, IoPlan, RequestStream};
 use crate::workspace::{CellWorkspace, thread_file_name};
 
-/// Where buffers begin: what any file wants for direct I/O.
+/// Alignment of buffers, sufficient for direct I/O on any file.
 const BUFFER_ALIGN: usize = 4096;
 
-/// Written ranges that are collected before they are put in order and remembered.
+/// Number of written ranges that are collected before they are sorted and recorded.
 const WRITTEN_RANGE_BATCH: usize = 1 << 16;
 
-/// Performs a data operation, its end included.
+/// Performs a data operation, including the sync at its end.
 pub fn perform(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -47,14 +47,14 @@ pub fn perform(
     }
 }
 
-/// A job whose files are known.
+/// A job with its planned files.
 #[derive(Debug)]
 struct Planned<'a> {
     job: &'a Io,
     setting: IoMode,
     seed: u64,
     root: PathBuf,
-    /// One, or one for each thread.
+    /// One file, or one file per thread.
     files: Vec<PlannedFile>,
 }
 
@@ -115,7 +115,7 @@ fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, 
     let mut state = match (job.access, known, wanted) {
         (AccessPattern::Write, _, size) => ExpectedFile::hole(&name, size.unwrap_or_default()),
         (_, Ok(state), _) => state,
-        // Nothing needs no file.
+        // The null engine needs no file.
         (_, Err(_), Some(size)) if job.engine == IoEngine::Null => ExpectedFile::new(&name, size),
         (_, Err(error), _) => return Err(error),
     };
@@ -165,7 +165,7 @@ fn stamping(
 }
 
 impl PlannedFile {
-    /// Whether requests as planned may pass the page cache by.
+    /// Returns an error if the planned requests do not fit the alignment of direct I/O.
     fn try_direct(&self, job: &Io) -> Result<(), OpError> {
         let alignment = direct::alignment(&self.path, job.access.writes())?;
         let fits = self.plan.is_aligned(alignment) && self.state.size.is_multiple_of(alignment);
@@ -259,7 +259,7 @@ impl Planned<'_> {
     fn open(&self, file: &PlannedFile) -> Result<IoFile, OpError> {
         let how = match self.job.access {
             AccessPattern::Write => OpenMode::CreateNew,
-            // A mapping has no end to append to: it is made longer.
+            // A mapping cannot append, so the file is extended first.
             AccessPattern::Append if self.job.engine != IoEngine::Mmap => OpenMode::Append,
             access if access.writes() => OpenMode::ReadWrite,
             _ => OpenMode::ReadOnly,
@@ -391,7 +391,8 @@ impl Planned<'_> {
                 self.job.access,
                 AccessPattern::Write | AccessPattern::Append
             );
-            // Cut short or with fewer operations, the file ends where the last request did.
+            // If the phase was cut short or limits its operations, the file ends after the last
+            // request.
             if grows && (!whole || self.job.operations.is_some()) && state.size > 0 {
                 let end = end.max(if self.job.access == AccessPattern::Append {
                     state.before_append
@@ -399,7 +400,7 @@ impl Planned<'_> {
                     0
                 });
                 if self.job.engine == IoEngine::Mmap {
-                    // It was given its size beforehand.
+                    // The file was extended to its full size before the phase.
                     let longer = fs::OpenOptions::new().write(true).open(&file.path);
                     let cut = longer.and_then(|f| f.set_len(end));
                     cut.with_call("ftruncate", &file.path)?;

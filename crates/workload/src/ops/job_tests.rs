@@ -30,7 +30,8 @@ impl Scratch {
         Self { directory, ws }
     }
 
-    /// On the disk of this crate: `/tmp` may be memory, which knows no direct I/O.
+    /// Creates the workspace on the disk of this crate, because `/tmp` may be in memory and lack
+    /// direct I/O.
     fn on_disk() -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let ws = CellWorkspace::new(directory.path(), 3);
@@ -82,7 +83,7 @@ fn write(name: &str, size: u64, block: u64) -> Io {
     }
 }
 
-/// Whether this kernel lets this user have a ring.
+/// Returns true if the kernel allows this user to create an io_uring ring.
 fn has_rings() -> bool {
     crate::io::uring::ring(1, 4096).is_ok()
 }
@@ -110,7 +111,7 @@ fn accesses() -> impl Strategy<Value = AccessPattern> {
 }
 
 prop_compose! {
-    /// A job on the file `f`, or on files of two threads' own.
+    /// Generates jobs on the file `f`, or on separate files of two threads.
     fn jobs(sharing: FileSharing)(
         access in accesses(),
         block in prop_oneof![

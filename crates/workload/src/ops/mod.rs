@@ -37,12 +37,12 @@ pub use undo::undo;
 pub struct IoMode {
     /// Work included at the end of the timed part.
     pub ends: SyncAtEnd,
-    /// Whether data passes the page cache by (`O_DIRECT`).
+    /// Whether data bypasses the page cache (`O_DIRECT`).
     pub direct: bool,
 }
 
 impl From<SyncAtEnd> for IoMode {
-    /// Through the page cache.
+    /// Creates a mode that uses the page cache.
     fn from(ends: SyncAtEnd) -> Self {
         Self {
             ends,
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Each file that requests go to is opened and closed once, and no request holds any of it.
+    /// Each file is opened and closed once, and no request includes the time of these calls.
     #[test]
     fn every_opening_and_closing_is_counted_by_itself() {
         let place = tempfile::tempdir().unwrap();

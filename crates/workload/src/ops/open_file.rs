@@ -1,4 +1,4 @@
-//! Single system calls on files of the workspace, for operations that are made of them.
+//! Single system calls on files of the workspace, for operations that consist of such calls.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ pub struct OpenFile {
     name: String,
     path: PathBuf,
     file: File,
-    /// Whether the operation made it.
+    /// Whether the operation created the file.
     is_new: bool,
 }
 
@@ -61,12 +61,12 @@ pub fn create(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
 }
 
 impl OpenFile {
-    /// Sets its size.
+    /// Sets the size of the file.
     pub fn set_size(&self, size: Bytes) -> Result<(), OpError> {
         self.file.set_len(size.0).with_call("ftruncate", &self.path)
     }
 
-    /// Changes its space.
+    /// Changes the allocated space of the file.
     pub fn fallocate(
         &self,
         ws: &mut CellWorkspace,
@@ -87,13 +87,14 @@ impl OpenFile {
         self.judge(ws, "fallocate", outcome.map_err(io::Error::from))
     }
 
-    /// Makes another file share its space.
+    /// Makes another file share the space of this file (`FICLONE`).
     pub fn clone_to(&self, ws: &mut CellWorkspace, to: &Self) -> Result<(), OpError> {
         let outcome = sys::fs::reflink::ficlone(&self.file, &to.file);
         to.judge(ws, "FICLONE", outcome)
     }
 
-    /// Copies a part of it to the same place of another; an end before the part is corruption.
+    /// Copies a range of the file to the same offset of another file. An early end of file is
+    /// corruption.
     pub fn copy_to(
         &self,
         ws: &mut CellWorkspace,
@@ -143,12 +144,12 @@ impl OpenFile {
         Err(OpError::Unsupported { reason })
     }
 
-    /// Ends the phase on it.
+    /// Syncs the file at the end of the phase, if requested.
     pub fn sync(&self, ends: SyncAtEnd) -> Result<(), OpError> {
         data::finish(&self.file, &self.path, ends)
     }
 
-    /// Remembers what it holds, which takes a while.
+    /// Records the expected content of the file, which takes some time.
     pub fn record_content(
         self,
         ws: &mut CellWorkspace,

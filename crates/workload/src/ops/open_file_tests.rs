@@ -26,7 +26,7 @@ fn run(ws: &mut CellWorkspace, op: impl Into<Op>) -> Result<ThreadStats, OpError
     perform(&op.into(), SyncAtEnd::Fsync, ws, &mut tally).map(|()| tally)
 }
 
-/// Performs an operation, takes it back, and performs it again.
+/// Performs an operation, undoes it, and performs it again.
 fn again(ws: &mut CellWorkspace, op: impl Into<Op>) -> Result<ThreadStats, OpError> {
     let op = op.into();
     run(ws, op.clone())?;

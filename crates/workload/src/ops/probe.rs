@@ -20,7 +20,7 @@ use sys::io::clock;
 use crate::OpError;
 use crate::error::OpContext;
 
-/// A block that direct I/O takes on every device: aligned to a page and as long.
+/// Size and alignment of a block that supports direct I/O on every device.
 const PAGE: usize = 4096;
 
 /// Maximum time for a FUSE driver to process a close after it was notified.

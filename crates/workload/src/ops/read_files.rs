@@ -1,4 +1,4 @@
-//! Files that a command has made, found and read in random order.
+//! Finds the files that a command created and reads them in random order.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,8 +12,8 @@ use crate::workspace::CellWorkspace;
 /// Bytes per request.
 const REQUEST: usize = 128 << 10;
 
-/// Finds all files below a directory and reads them in an order that the seed gives. Finding them is part of it, and the
-/// first operation that counts; each file is another.
+/// Finds all files below a directory and reads them in an order determined by the seed. The search
+/// is the first operation; each file is another one.
 pub fn read(ws: &CellWorkspace, tally: &mut ThreadStats, directory: &str) -> Result<(), OpError> {
     let top = ws.path(directory);
     let mut buffer = vec![0; REQUEST];

@@ -78,7 +78,7 @@ impl Drop for UmaskGuard {
     }
 }
 
-/// Removes what a replay has left, so that it can be done again.
+/// Removes the results of a replay, so that the replay can be repeated.
 pub fn remove(ws: &CellWorkspace, name: &str) -> Result<(), OpError> {
     let path = ws.path(name);
     fs::remove_dir_all(&path).with_call("rmdir", &path)
@@ -113,7 +113,7 @@ fn trace_of(replay: &Replay) -> Result<Trace, OpError> {
     }
 }
 
-/// Performs all operations, timed.
+/// Performs all operations and measures their time.
 fn run(
     trace: &Trace,
     top: &Path,
@@ -159,7 +159,7 @@ fn scene<'a>(
             _ => None,
         });
     let highest = openings.map(|handle| handle.0 as usize + 1).max();
-    // The files of many processes are open in this one.
+    // This process opens the files of many recorded processes.
     raise_limit_of_files();
     Ok(ReplayContext {
         trace,
@@ -180,7 +180,7 @@ fn open_directory(top: &Path) -> Result<OwnedFd, OpError> {
     rustix::fs::open(top, flags, Mode::empty()).with_call("open", top)
 }
 
-/// Lets this process have as many files open as it may.
+/// Raises the limit of open files to the maximum for this process.
 fn raise_limit_of_files() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
@@ -191,7 +191,7 @@ fn raise_limit_of_files() {
     }
 }
 
-/// When an operation that was recorded then is to begin.
+/// Returns the time at which a recorded operation must start in the replay.
 fn due(recorded: Nanos, first: Nanos, begun: Nanos, speed: f64) -> Nanos {
     let later = recorded.0.saturating_sub(first.0) as f64 / speed;
     Nanos(begun.0.saturating_add(later as u64))

@@ -16,7 +16,8 @@ use crate::measure::thread_stats::ThreadStats;
 use crate::ops::data;
 use crate::workspace::CellWorkspace;
 
-/// The C library's own size of a buffer (`BUFSIZ` of glibc), used where the file names no smaller one.
+/// Default buffer size of the C library (`BUFSIZ` of glibc), unless the file has a smaller block
+/// size.
 const BUFSIZ: u64 = 8192;
 
 /// Writes a new file.

@@ -19,7 +19,7 @@ use crate::workspace::{CellWorkspace, PlantedTree};
 /// Bytes per request when a tree is planted or verified.
 const REQUEST: usize = 128 << 10;
 
-/// Writes a tree whose content is made in memory, so that no other disk is in the result.
+/// Writes a tree with content generated in memory, so that no other disk affects the result.
 pub fn plant(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -35,7 +35,7 @@ pub fn plant(
     write_tree(ws, tally, name, tree)
 }
 
-/// Writes a tree whose shape is known, and remembers it.
+/// Writes a tree with a known shape and records it.
 pub fn write_tree(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -93,11 +93,11 @@ pub fn list(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(
     counted(ws, name, expected, found)
 }
 
-/// Looks for the name of the last file through the whole tree, as `find -name` does.
+/// Searches the whole tree for the name of the last file, as `find -name` does.
 pub fn find(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let shape = &ws.tree(name)?.shape;
     let wanted = sought(shape).to_owned();
-    // In a tree that was copied in, several may have it.
+    // A copied tree may contain the name several times.
     let all = shape
         .directories
         .iter()
@@ -135,7 +135,8 @@ fn counted(ws: &CellWorkspace, name: &str, expected: u64, found: u64) -> Result<
     })
 }
 
-/// Visits every entry below a directory, a directory's entries before what is below them.
+/// Visits every entry below a directory. The entries of a directory precede those of its
+/// subdirectories.
 fn walk(
     top: &Path,
     visit: &mut dyn FnMut(&fs::DirEntry) -> Result<(), OpError>,
@@ -195,7 +196,7 @@ fn corrupt(path: &Path, corruption: Corruption) -> OpError {
     }
 }
 
-/// Removes a tree, as `rm -r` does: what is found, not what was planted.
+/// Removes a tree, as `rm -r` does: all entries found, not only the planted ones.
 pub fn remove(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     tally.start_timed(ws.tree(name)?.shape.entries() + 1);
     remove_directory(&ws.path(name), tally)?;

@@ -14,7 +14,7 @@ use crate::measure::thread_stats::ThreadStats;
 use crate::ops::{copy_in, data, replay, sets, tree};
 use crate::workspace::{CellWorkspace, PlantedTree};
 
-/// Bytes per request when a file that was removed is written again.
+/// Bytes per request when a removed file is written again.
 const REQUEST: usize = 1 << 20;
 /// Bytes per request when a removed file is copied again.
 const COPIED: Bytes = Bytes::mib(1);
@@ -38,7 +38,7 @@ fn take_back(change: &FsChange, ws: &mut CellWorkspace) -> Result<(), OpError> {
         FsChange::Removed(ObjectKind::File, name) => write_again(ws, name),
         FsChange::Removed(ObjectKind::Set, name) => sets::recreate(ws, name),
         FsChange::Removed(ObjectKind::Tree, name) => plant_again(ws, name),
-        // No operation removes one.
+        // No operation removes a replayed directory.
         FsChange::Removed(ObjectKind::Replayed, _) => Ok(()),
         FsChange::Grown(name) => shorten(ws, name),
         FsChange::Renamed { set, across } => sets::rename_back(ws, set, *across),
@@ -63,7 +63,7 @@ fn forget_file(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Cuts off what the last append has added.
+/// Removes the data that the last append added.
 fn shorten(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     for name in ws.thread_files(name) {
         let path = ws.path(&name);

@@ -1,28 +1,30 @@
-//! When requests of an open loop should begin: at fixed times, whether the filesystem keeps up or not.
-//! Pure; who waits, and on which clock, is the caller's business.
+//! Start times of requests in an open loop: fixed times, independent of the speed of the
+//! filesystem. The module is pure; the caller chooses a clock and waits.
 
 use model::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The intended starts of one thread's requests.
+/// Intended start times of one thread's requests.
 ///
-/// Over all threads they are 1/rate seconds apart: the k-th of thread i of n is at (k n + i) / rate, so
-/// that threads take turns. Fractions of a nanosecond are carried along, so that nothing drifts.
+/// Over all threads, requests are 1/rate seconds apart: request k of thread i of n starts at (k n +
+/// i) / rate, so that threads take turns. Fractions of a nanosecond are carried over, so that the
+/// times do not drift.
 #[derive(Clone, Debug)]
 pub struct ArrivalProcess {
     begun: Nanos,
-    /// Since `begun`, in whole nanoseconds and in parts of 1/rate.
+    /// Next start after `begun`: whole nanoseconds, and the remainder in units of 1/rate.
     next: (u64, u64),
     step: (u64, u64),
     rate: u64,
 }
 
 impl ArrivalProcess {
-    /// Arrivals of one thread out of several that together make `rate` a second, from a time on.
+    /// Creates the arrivals of one thread. All threads together issue `rate` requests per second
+    /// from `begun` on.
     ///
     /// # Panics
-    /// When the rate is zero.
+    /// Panics if the rate is zero.
     pub const fn new(rate: u64, thread: u32, threads: u32, begun: Nanos) -> Self {
         Self {
             begun,
@@ -32,12 +34,12 @@ impl ArrivalProcess {
         }
     }
 
-    /// The intended start of the next request.
+    /// Returns the intended start of the next request.
     pub const fn peek(&self) -> Nanos {
         Nanos(self.begun.0 + self.next.0)
     }
 
-    /// The intended start of the next request, which is taken.
+    /// Returns the intended start of the next request and advances to the following one.
     #[inline]
     pub const fn next_arrival(&mut self) -> Nanos {
         let at = self.peek();

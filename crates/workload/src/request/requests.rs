@@ -8,11 +8,11 @@ use crate::files::permutation::Permutation;
 /// Direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoDirection {
-    /// They are read.
+    /// Read the data.
     Read,
-    /// They are written.
+    /// Write the data.
     Write,
-    /// They are read, changed and written back.
+    /// Read the data, change it and write it back.
     ReadAndWrite,
 }
 
@@ -33,9 +33,9 @@ pub struct IoPlan {
     access: AccessPattern,
     block: u64,
     align: u64,
-    /// Where the part of the file that is worked on begins: not at zero when it is appended to.
+    /// Start of the part of the file that the job uses; nonzero for appends.
     start: u64,
-    /// Size of the part that is worked on.
+    /// Size of the part that the job uses.
     extent: u64,
     operations: Option<u64>,
     threads: u64,
@@ -43,7 +43,7 @@ pub struct IoPlan {
 }
 
 impl IoPlan {
-    /// A plan for a job on `extent` bytes of each file from `start` on.
+    /// Creates a plan for a job on `extent` bytes of each file, starting at `start`.
     pub fn new(job: &Io, start: u64, extent: u64) -> Self {
         let Bytes(block) = job.block;
         Self {
@@ -58,7 +58,7 @@ impl IoPlan {
         }
     }
 
-    /// The longest request, bytes.
+    /// Returns the length of the longest request, in bytes.
     pub fn longest(&self) -> usize {
         self.block.min(self.extent.max(1)) as usize
     }
@@ -74,14 +74,14 @@ impl IoPlan {
         self.block.is_multiple_of(to) && offsets.is_multiple_of(to) && self.start.is_multiple_of(to)
     }
 
-    /// Whether the same is done to all of the part that is worked on, once.
+    /// Returns true if the job does the same to the whole part, exactly once.
     pub fn covers_all(&self) -> bool {
         let one_turn = !matches!(self.access, AccessPattern::RandomMix { .. });
         let all_of = |n: u64| n >= self.blocks() * self.files();
         !self.repeats() && one_turn && self.operations.is_none_or(all_of)
     }
 
-    /// The requests of one thread, counted from zero.
+    /// Returns the requests of one thread; threads are counted from zero.
     pub fn of_thread(&self, thread: u32, seed: u64) -> RequestStream {
         let part = self.part(u64::from(thread));
         let blocks = part.end - part.start;
@@ -91,13 +91,13 @@ impl IoPlan {
             (Some(all), FileSharing::Own) => {
                 share(all, u64::from(thread), self.threads).min(blocks)
             }
-            // In proportion to the parts: of few blocks, a thread may have none.
+            // In proportion to the parts; with few blocks, a thread may have none.
             (Some(all), FileSharing::Shared) => {
                 let up_to = |block| proportion(all.min(self.blocks()), block, self.blocks());
                 up_to(part.end) - up_to(part.start)
             }
         };
-        // Reads are not where the writes before them were, unless chance has it so.
+        // Reads use other offsets than the writes before them, except by chance.
         let purpose = format!("{}-{thread}", self.access.name());
         let left = if self.extent == 0 { 0 } else { left };
         RequestStream {
@@ -122,7 +122,7 @@ impl IoPlan {
             },
             AccessPattern::RecordRewrite => OffsetOrder::Fixed { block: part.start },
             _ if self.shuffles() => {
-                // Threads that share a file share one order, each a stretch of it.
+                // Threads that share a file share one order; each uses a section of it.
                 let purpose = match self.sharing {
                     FileSharing::Own => purpose,
                     FileSharing::Shared => self.access.name(),
@@ -143,7 +143,7 @@ impl IoPlan {
         }
     }
 
-    /// Whether the same block may come again, so that there can be more requests than blocks.
+    /// Returns true if a block may repeat, so that requests may outnumber blocks.
     const fn repeats(&self) -> bool {
         let drawn = self.access.is_random() && !self.shuffles();
         drawn || matches!(self.access, AccessPattern::RecordRewrite)
@@ -173,8 +173,8 @@ impl IoPlan {
         self.extent.div_ceil(self.block)
     }
 
-    /// The blocks that are a thread's: contiguous, in the order of the threads; all in a file of its
-    /// own.
+    /// Returns the blocks of a thread: a contiguous range in thread order, or all blocks of a
+    /// separate file.
     fn part(&self, thread: u64) -> std::ops::Range<u64> {
         let blocks = self.blocks();
         if self.sharing == FileSharing::Own {
@@ -195,7 +195,7 @@ const fn share(all: u64, thread: u64, threads: u64) -> u64 {
     all / threads + if thread < all % threads { 1 } else { 0 }
 }
 
-/// The requests of one thread, one after the other.
+/// Requests of one thread in order.
 #[derive(Clone, Debug)]
 pub struct RequestStream {
     block: u64,
@@ -237,7 +237,7 @@ enum OffsetOrder {
 #[derive(Clone, Copy, Debug)]
 enum DirectionMix {
     All(IoDirection),
-    /// The first turn where 53 random bits are below the bound, else the second.
+    /// The direction `below` if 53 random bits are below the bound, otherwise `else_`.
     Either {
         bound: u64,
         below: IoDirection,
@@ -267,7 +267,7 @@ impl DirectionMix {
 }
 
 impl RequestStream {
-    /// Requests that are still to come.
+    /// Returns the number of remaining requests.
     #[inline]
     pub const fn remaining(&self) -> u64 {
         self.left
@@ -336,7 +336,7 @@ impl Iterator for RequestStream {
     }
 }
 
-/// Draws numbers below a bound without bias, as [`SeededRng::below`] does, with the division done once.
+/// Unbiased random numbers below a bound, as from [`SeededRng::below`], but with only one division.
 #[derive(Clone, Debug)]
 struct Draw {
     bound: u64,

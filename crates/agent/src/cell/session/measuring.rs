@@ -8,7 +8,7 @@ use model::{
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
 
-use super::{PhaseError, Session};
+use super::{CellSession, PhaseError};
 use crate::cell::iterations::Iterations;
 use crate::cell::volume::MountedVolume;
 
@@ -20,7 +20,7 @@ enum RemountReporting {
     Off,
 }
 
-impl Session<'_> {
+impl CellSession<'_> {
     pub(super) fn attempt(
         &mut self,
         phase: &Phase,
@@ -78,7 +78,7 @@ impl Session<'_> {
             (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
             (CacheState::Cold, None) | (CacheState::FadviseDontNeed, _) => {
                 for file in self.workspace.content_files() {
-                    // A file that an earlier phase could not keep is found missing by this one.
+                    // If an earlier phase lost a file, the phase itself reports the missing file.
                     let _ = caches::drop_file_cache(&file);
                 }
                 if let Some(source) = self.workspace.source() {
@@ -106,7 +106,8 @@ impl Session<'_> {
         outcome
     }
 
-    /// Does the phase, and does it again until it can be timed; what lies between does not count.
+    /// Runs the phase repeatedly until its duration can be measured. Time between the passes does
+    /// not count.
     fn passes(
         &mut self,
         phase: &Phase,
@@ -226,7 +227,7 @@ impl Session<'_> {
     }
 }
 
-/// Why a step cannot be asked of a volume at all.
+/// Returns the reason if a step is impossible on a volume.
 fn impossible(step: VolumeStep, volume: &MountedVolume<'_>) -> Option<&'static str> {
     match step {
         VolumeStep::Mkfs if !volume.has_mkfs() => Some("no mkfs program exists"),

@@ -1,9 +1,9 @@
-//! A cache of cells in a bucket of an S3-compatible store. Built with the feature `s3`; without it, naming a bucket is
-//! refused in one line.
+//! A cache of cells in a bucket of an S3-compatible store. Needs the feature `s3`; without it,
+//! every bucket is refused with a one-line error.
 //!
-//! Where the store is and who may use it comes from the usual variables of the environment (`AWS_ENDPOINT_URL`, `AWS_REGION`,
-//! `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`). The store has to know conditional writes
-//! (`If-None-Match`, `If-Match`).
+//! Address and credentials of the store come from the usual environment variables
+//! (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+//! `AWS_SESSION_TOKEN`). The store must support conditional writes (`If-None-Match`, `If-Match`).
 
 mod address;
 #[cfg(feature = "s3")]
@@ -16,18 +16,18 @@ use crate::BlobStore;
 
 pub use address::BucketUrl;
 
-/// Why a bucket cannot be used.
+/// Reason that a bucket cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
-    /// This program was built without.
+    /// This program was built without S3 support.
     #[error(
         "this fsarena was built without S3: `cargo build --release --locked --features s3`, or name a directory (--cache DIR)"
     )]
     FeatureDisabled,
-    /// It would be reached over the network as plain text.
+    /// The connection to the bucket would be unencrypted.
     #[error("{0} is not encrypted: use https://, or set AWS_ALLOW_HTTP=true on a trusted network")]
     Unencrypted(String),
-    /// The environment does not say all.
+    /// A required environment variable is missing or invalid.
     #[error(
         "s3://{bucket} cannot be used: {why}; see AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"
     )]
@@ -39,8 +39,8 @@ pub enum BucketError {
     },
 }
 
-/// Variables of the environment, by name.
-pub type Environment = BTreeMap<String, String>;
+/// Environment variables by name.
+pub type EnvVars = BTreeMap<String, String>;
 
 /// Opens the bucket at an address with the settings of the environment. Does not connect to the
 /// store.
@@ -49,18 +49,15 @@ pub type Environment = BTreeMap<String, String>;
 /// Returns an error if a setting is missing or invalid, or if this program was built without S3
 /// support.
 #[cfg(feature = "s3")]
-pub fn open(
-    address: &BucketUrl,
-    environment: &Environment,
-) -> Result<Arc<dyn BlobStore>, BucketError> {
+pub fn open(address: &BucketUrl, environment: &EnvVars) -> Result<Arc<dyn BlobStore>, BucketError> {
     Ok(Arc::new(s3::S3Store::open(address, environment)?))
 }
 
-/// The bucket at an address, which this program cannot reach.
+/// Refuses the bucket, because this program was built without S3 support.
 ///
 /// # Errors
-/// Always.
+/// Always returns an error.
 #[cfg(not(feature = "s3"))]
-pub const fn open(_: &BucketUrl, _: &Environment) -> Result<Arc<dyn BlobStore>, BucketError> {
+pub const fn open(_: &BucketUrl, _: &EnvVars) -> Result<Arc<dyn BlobStore>, BucketError> {
     Err(BucketError::FeatureDisabled)
 }

@@ -1,4 +1,4 @@
-//! Objects of a bucket as entries of a cache.
+//! A blob store that keeps its entries as objects of a bucket.
 
 use std::future::Future;
 use std::io;
@@ -13,13 +13,13 @@ use object_store::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use crate::cache::bucket::{BucketError, BucketUrl, Environment};
+use crate::cache::bucket::{BucketError, BucketUrl, EnvVars};
 
 /// Timeout of a request.
 const ANSWERS: Duration = Duration::from_secs(30);
 /// Maximum time for retries of a failed request.
 const RETRIED: Duration = Duration::from_secs(20);
-/// No entry is larger, in bytes.
+/// Maximum size of an entry, in bytes.
 const MAX_S3_SIZE: u64 = 1 << 30;
 
 /// A bucket, or the objects in it below a prefix.
@@ -32,7 +32,7 @@ pub struct S3Store {
 
 impl S3Store {
     /// Opens a bucket with the settings of the environment.
-    pub fn open(address: &BucketUrl, environment: &Environment) -> Result<Self, BucketError> {
+    pub fn open(address: &BucketUrl, environment: &EnvVars) -> Result<Self, BucketError> {
         let given = |name: &str| environment.get(name).map_or("", String::as_str);
         let endpoint = given("AWS_ENDPOINT_URL");
         let is_allowed = matches!(given("AWS_ALLOW_HTTP"), "true" | "1");
@@ -107,7 +107,7 @@ impl S3Store {
         }
     }
 
-    /// Writes under a condition; whether it held.
+    /// Writes an entry under a condition. Returns true if the condition held.
     fn write(&self, name: &str, content: &str, mode: PutMode) -> io::Result<bool> {
         let (path, payload) = (self.path(name), PutPayload::from(content.to_owned()));
         let put = self.store.put_opts(&path, payload, PutOptions::from(mode));
@@ -174,13 +174,13 @@ impl BlobStore for S3Store {
     }
 }
 
-/// Whether what is sent to an address can be read in transit.
+/// Returns true if the connection to an address is unencrypted.
 fn is_plain(endpoint: &str) -> bool {
     let scheme = endpoint.get(..5).unwrap_or_default();
     scheme.eq_ignore_ascii_case("http:")
 }
 
-/// Whether an address is this machine's own.
+/// Returns true if an address belongs to this machine.
 fn is_here(endpoint: &str) -> bool {
     let host = endpoint.split("://").nth(1).unwrap_or_default();
     let host = host.split('/').next().unwrap_or_default();

@@ -174,7 +174,7 @@ fn hosts_with_the_same_key_share_a_cache() {
     );
 }
 
-/// Executes a cell at once, unless another has it.
+/// Executes a cell immediately, unless another process has claimed it.
 fn try_once(cache: &CellCache, runs: &Cell<u64>) -> Result<CellResult, AbortReason> {
     let mut executor = CachedExecutor::new(counting(runs), Some(cache.clone()), None);
     executor.execute(&job(1), &mut |_| {})
@@ -349,7 +349,7 @@ fn full_or_read_only_shared_cache_is_reported_in_one_line() {
         "the cache /full does not work: No space left on device (os error 28); cells are run and may not be shared"
     );
     assert_eq!(cache.take_warning(), None, "once");
-    // Not even root writes there.
+    // Writes below /proc fail even for root.
     let refused = shared_in(Path::new("/proc/self"), 7)
         .unwrap_err()
         .to_string();
@@ -369,7 +369,7 @@ fn one_cell_in_twenty_is_run_again_and_the_seed_decides_which() {
     assert!(!checked(1).eq(checked(2)));
 }
 
-/// A result that a disturbed run had left was served ever after.
+/// Regression test: the result of a disturbed run was returned from the cache forever.
 #[test]
 fn unrepeated_result_is_reported_and_replaced() {
     let directory = tempfile::tempdir().unwrap();
@@ -428,7 +428,7 @@ fn result_without_key_or_repeatability_or_cache_is_not_stored() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-/// A host without memory once gave a result for good: "crashed".
+/// Regression test: a host without memory produced the permanent result "crashed".
 #[test]
 fn externally_ended_cell_is_withdrawn_if_requested() {
     let runs = Cell::new(0);

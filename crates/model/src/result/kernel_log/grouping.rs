@@ -1,4 +1,4 @@
-//! From the lines of a kernel log to events. Pure.
+//! Groups the lines of a kernel log into events. Pure.
 
 use super::patterns::{
     continues_oom, ends_oom, ends_warning, is_block_device, is_consequence, is_part, kind,
@@ -20,37 +20,37 @@ const EVENT_GROUPING_WINDOW: Nanos = Nanos(100_000_000);
 /// repeats. Every other line is a separate event.
 pub fn events(lines: impl IntoIterator<Item = LogLine>) -> Vec<KernelEvent> {
     let mut events: Vec<KernelEvent> = Vec::new();
-    let mut open: Option<Report> = None;
+    let mut open: Option<KernelReport> = None;
     for line in lines {
         let text = strip_level(&line.text);
         match open.as_mut().filter(|report| report.has(text, line.at)) {
             Some(report) => report.take(line),
             None => {
-                let before = open.replace(Report::begin(line));
-                events.extend(before.map(Report::close));
+                let before = open.replace(KernelReport::begin(line));
+                events.extend(before.map(KernelReport::close));
             }
         }
     }
-    events.extend(open.map(Report::close));
+    events.extend(open.map(KernelReport::close));
     events
 }
 
 /// Form of an event, derived from its first line.
 enum Form {
-    /// A warning or a bug between its marks; whether the end was seen.
+    /// A warning or a bug between two marks. `ended` is true after the end mark.
     Warning { ended: bool },
-    /// Want of memory; whether it was said who was killed.
+    /// Out of memory. `ended` is true after the message about the killed process.
     OutOfMemory { ended: bool },
-    /// A report of many lines without marks.
+    /// A multi-line report without marks.
     Trace,
-    /// Something about a block device.
+    /// A message about a block device.
     Device(String),
     /// A single line, with lines that may follow any line.
     Line,
 }
 
-/// An event to which more lines may belong.
-struct Report {
+/// An event that may be continued by further lines.
+struct KernelReport {
     form: Form,
     /// The first line with its variable parts removed.
     kind: String,
@@ -58,7 +58,7 @@ struct Report {
     last: Option<Nanos>,
 }
 
-impl Report {
+impl KernelReport {
     fn begin(line: LogLine) -> Self {
         let text = strip_level(&line.text);
         Self {
@@ -69,7 +69,7 @@ impl Report {
         }
     }
 
-    /// Whether a line belongs to it.
+    /// Returns true if a line belongs to the event.
     fn has(&self, text: &str, at: Option<Nanos>) -> bool {
         let pause = at.zip(self.last).map(|(at, last)| at.0.abs_diff(last.0));
         if pause.is_some_and(|pause| pause > PAUSE.0) {
@@ -120,7 +120,7 @@ impl Form {
     }
 }
 
-/// The block device that a line is about: the first that it names.
+/// Returns the block device of a line: the first one that the line contains.
 fn device(text: &str) -> Option<&str> {
     split_words(text).find(|word| is_block_device(word))
 }

@@ -12,7 +12,7 @@ use crate::Nanos;
 pub use grouping::events;
 pub use patterns::strip_level;
 
-/// Kernel log levels up to this one (`KERN_WARNING`) are complaints.
+/// Maximum level of a complaint (`KERN_WARNING`); lower levels are more severe.
 const COMPLAINT_LEVEL: u8 = 4;
 
 /// A line of a kernel log.
@@ -20,7 +20,7 @@ const COMPLAINT_LEVEL: u8 = 4;
 pub struct LogLine {
     /// Time since the start of the kernel; `None` if unknown.
     pub at: Option<Nanos>,
-    /// The line as `<level> text`; levels go from 0, the gravest, to 7, see syslog(2).
+    /// The line as `<level> text`; levels range from 0, the most severe, to 7 (syslog(2)).
     pub text: String,
 }
 
@@ -30,9 +30,9 @@ pub struct LogLine {
 pub struct KernelEvent {
     /// The most informative line, as `<level> text`.
     pub title: String,
-    /// All its lines, as `<level> text`.
+    /// All lines of the event, as `<level> text`.
     pub lines: Vec<String>,
-    /// Whether it concerns the cell during which it was logged.
+    /// Whether the event concerns the cell during which it was logged.
     #[serde(default)]
     pub concern: Attribution,
 }
@@ -43,7 +43,8 @@ pub struct KernelEvent {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Attribution {
-    /// It names the cell's device, one of its programs or its control group, or was logged in its own guest.
+    /// The event contains the cell's device, one of its programs or its control group, or was
+    /// logged in the cell's guest.
     Cell,
     /// It names no object of this cell or of another one.
     #[default]
@@ -51,7 +52,7 @@ pub enum Attribution {
 }
 
 impl KernelEvent {
-    /// The event of these lines, each as `<level> text`.
+    /// Creates the event of these lines, each as `<level> text`.
     fn of_lines(lines: Vec<String>) -> Self {
         Self {
             title: patterns::title(&lines).to_owned(),
@@ -60,7 +61,7 @@ impl KernelEvent {
         }
     }
 
-    /// An event of one line, `<level> text`, that is about the cell.
+    /// Creates an event of one line, `<level> text`, that concerns the cell.
     pub fn from_line(line: impl Into<String>) -> Self {
         Self {
             concern: Attribution::Cell,
@@ -68,7 +69,7 @@ impl KernelEvent {
         }
     }
 
-    /// The block devices that its lines name.
+    /// Returns the block devices that its lines contain.
     pub fn devices(&self) -> impl Iterator<Item = &str> {
         let words = self
             .lines
@@ -77,7 +78,7 @@ impl KernelEvent {
         words.filter(|word| patterns::is_block_device(word))
     }
 
-    /// Whether one of its lines is of level 4 (warning) or worse.
+    /// Returns true if one of its lines has level 4 (warning) or a more severe one.
     pub fn is_complaint(&self) -> bool {
         let levels = self.lines.iter().filter_map(|line| patterns::level(line));
         levels.min().is_some_and(|level| level <= COMPLAINT_LEVEL)

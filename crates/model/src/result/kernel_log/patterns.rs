@@ -5,9 +5,9 @@
 //! `mm/memcontrol.c` and `mm/page_alloc.c` (memory), `kernel/hung_task.c`, `kernel/watchdog.c` and
 //! `kernel/rcu/tree_stall.h` (hangs).
 
-/// With what a warning or a bug begins.
+/// Start mark of a warning or a bug.
 const CUT_HERE: &str = "------------[ cut here ]";
-/// With what it ends.
+/// End mark of a warning or a bug.
 const END_TRACE: &str = "---[ end trace";
 /// Message about a program that ran out of memory.
 const OUT_OF_MEMORY: &str = " invoked oom-killer";
@@ -85,19 +85,19 @@ const PARTS: [&str; 50] = [
 /// Consequences of a report.
 const CONSEQUENCES: [&str; 3] = ["Oops: ", "Kernel panic", "Shutting down cpus"];
 
-/// Names of block devices before their number.
+/// Prefixes of block device names that end with a number.
 const NUMBERED: [&str; 8] = [
     "loop", "nvme", "dm-", "nullb", "fsd", "zram", "mmcblk", "sr",
 ];
-/// Names of block devices before their letter.
+/// Prefixes of block device names that continue with a letter.
 const LETTERED: [&str; 3] = ["sd", "vd", "xvd"];
 
-/// `<level> text` as `text`, without blanks around it.
+/// Removes the level from `<level> text`, and surrounding blanks.
 pub fn strip_level(line: &str) -> &str {
     split(line).map_or(line, |(_, text)| text).trim()
 }
 
-/// The level of `<level> text`.
+/// Returns the level of `<level> text`.
 pub(super) fn level(line: &str) -> Option<u8> {
     split(line).map(|(level, _)| level)
 }
@@ -118,7 +118,7 @@ pub(super) fn title(lines: &[String]) -> &str {
     gravest.or(lines.first()).map_or("", String::as_str)
 }
 
-/// The line without what differs from one occurrence to the next: words that hold a digit.
+/// Returns the line without words that contain a digit, because they differ between occurrences.
 pub(super) fn kind(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let differs = word.contains(|c: char| c.is_ascii_digit());
@@ -164,7 +164,7 @@ pub(super) fn is_part(text: &str) -> bool {
     PARTS.iter().any(|part| text.starts_with(part)) || is_frame(text) || is_dump(text)
 }
 
-/// A frame of a stack trace: `? ext4_lookup+0x1a/0x2c0 [ext4]`.
+/// Returns true for a frame of a stack trace: `? ext4_lookup+0x1a/0x2c0 [ext4]`.
 fn is_frame(text: &str) -> bool {
     let place = text.strip_prefix("? ").unwrap_or(text);
     let function = place.split_whitespace().next().unwrap_or_default();
@@ -172,7 +172,7 @@ fn is_frame(text: &str) -> bool {
     offset.is_some_and(|rest| rest.contains("/0x"))
 }
 
-/// A line of a dump of bytes: `00000010: 58 41 47 46`.
+/// Returns true for a line of a hex dump: `00000010: 58 41 47 46`.
 fn is_dump(text: &str) -> bool {
     let offset = text.split_once(": ").map(|(offset, _)| offset);
     offset.is_some_and(|o| o.len() == 8 && o.bytes().all(|b| b.is_ascii_hexdigit()))

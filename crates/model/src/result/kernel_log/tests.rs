@@ -1,4 +1,4 @@
-//! Logs as kernels write them, and the events they are. The formats are those of the sources named in `signs.rs`.
+//! Kernel logs and their expected events. The formats are from the sources named in `patterns.rs`.
 
 use super::*;
 
@@ -84,7 +84,7 @@ const STUCK: &str = "\
 <4>[  268.000005] Call Trace:
 <4>[  268.000006]  jfs_lazycommit+0x1a2/0x430 [jfs]";
 
-/// Filesystems about one device each.
+/// Reports of filesystems, each about one device.
 const REPORTS: &str = "\
 <3>[   10.000001] I/O error, dev loop0, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2
 <3>[   10.000100] Buffer I/O error on dev loop0, logical block 256, lost sync page write
@@ -104,7 +104,7 @@ const REPORTS: &str = "\
 <4>[   35.000001] BTRFS warning (device nvme0n1p2): csum failed root 5 ino 260 off 0
 <4>[   35.000002] BTRFS warning (device sda1): csum failed root 5 ino 260 off 0";
 
-/// `<4>[  100.000001] text`, as `dmesg --raw` writes it.
+/// Parses `<4>[  100.000001] text`, the format of `dmesg --raw`.
 fn log(raw: &str) -> Vec<LogLine> {
     let line = |line: &str| {
         let (level, rest) = line.split_once('[').unwrap();
@@ -118,7 +118,7 @@ fn log(raw: &str) -> Vec<LogLine> {
     raw.lines().map(line).collect()
 }
 
-/// Each event as its number of lines and its title.
+/// Returns the number of lines and the title of each event.
 fn told(raw: &str) -> Vec<(usize, String)> {
     let events = events(log(raw)).into_iter();
     events.map(|e| (e.lines.len(), e.title)).collect()

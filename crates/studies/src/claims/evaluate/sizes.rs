@@ -91,14 +91,14 @@ fn size(found: Comparison, said: &NumberRange) -> Truth {
     };
     let share = is.ln() / missed.ln();
     match (0.5..=2.0).contains(&share) {
-        // It may be any larger one just as well, which would not be true in part.
+        // The ratio may also be any larger one, for which the claim would not be partly true.
         true if found.high.is_infinite() => Truth::Open,
         true => Truth::Partly,
         false => Truth::Fails,
     }
 }
 
-/// The smallest and the largest of sizes that are ranges.
+/// Returns the minimum and the maximum of sizes that are ranges.
 pub(super) fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
     let least = sizes
         .iter()
@@ -119,7 +119,7 @@ pub(crate) fn range((low, high): (f64, f64)) -> String {
     }
 }
 
-/// A ratio in three digits.
+/// Formats a ratio with three digits.
 pub(super) fn digits(value: f64) -> String {
     match value {
         value if !value.is_finite() => "any number of".to_owned(),

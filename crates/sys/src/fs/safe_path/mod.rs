@@ -30,10 +30,10 @@ use walk::{MissingPolicy, open_directory, walk};
 pub use owner::{check_owner, default_mode, is_trusted};
 
 const STICKY: u32 = 0o1000;
-/// The extended attribute of a list of access rights.
+/// Name of the extended attribute with the access control list.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
-/// Why a place cannot be used.
+/// Reason why a path cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum UntrustedPath {
     /// The path belongs to another user.
@@ -47,7 +47,7 @@ pub enum UntrustedPath {
         /// Its owner.
         owner: u32,
     },
-    /// Others may rename and remove what is in it.
+    /// Other users may rename or remove entries.
     #[error(
         "{} may be changed by other users (mode {mode:o}), who could replace what is kept there: name another \
          place, or `chmod go-w {}`", path.display(), path.display()
@@ -84,7 +84,7 @@ pub enum UntrustedPath {
     },
 }
 
-/// A directory that is held open.
+/// An open directory.
 #[derive(Debug)]
 pub struct SafeDir {
     file: File,
@@ -103,10 +103,10 @@ impl SafeDir {
         walk(path, MissingPolicy::Error, false)
     }
 
-    /// Opens a directory; what is missing on the way is made, with mode 0700.
+    /// Opens a directory, and creates missing directories with mode 0700.
     ///
     /// # Errors
-    /// As for [`Directory::open`], and when one cannot be made.
+    /// Returns the errors of [`Directory::open`], and an error if a directory cannot be created.
     pub fn make(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Create, false)
     }
@@ -151,10 +151,11 @@ impl SafeDir {
         self.child(name.as_ref())
     }
 
-    /// Makes a file that only this user may read. Nothing may have the name yet, be it a link that leads nowhere.
+    /// Creates a file that only this user may read. The name must not exist, even as a dangling
+    /// link.
     ///
     /// # Errors
-    /// When the name is taken, or the file cannot be made.
+    /// Returns an error if the name exists, or if the file cannot be created.
     pub fn create(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
         let name = name.as_ref();
         self.create_at(name)
@@ -271,7 +272,8 @@ impl SafeDir {
         }
     }
 
-    /// A file with this content, on the disk, under a name at random; what does not get another one is removed.
+    /// Creates a file with this content and a random name, and flushes it to disk. The file is
+    /// removed unless it is renamed.
     fn partial(&self, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
         let mut file = tempfile::Builder::new()
             .prefix(".partial-")
@@ -338,10 +340,10 @@ impl SafeDir {
         fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Flushes names that were given, changed or removed in it.
+    /// Flushes changes to the names in the directory.
     ///
     /// # Errors
-    /// When the kernel cannot.
+    /// Returns an error if the kernel cannot flush them.
     pub fn flush(&self) -> Result<(), UntrustedPath> {
         let flushed = self.file.sync_all();
         flushed.map_err(|error| self.io("flush", OsStr::new(""), error))
@@ -365,7 +367,7 @@ impl SafeDir {
         }
     }
 
-    /// Opens a directory in it; links are not followed.
+    /// Opens a subdirectory without following links.
     fn child(&self, name: &OsStr) -> Result<Self, UntrustedPath> {
         let file = open_directory(&self.file, name).map_err(|error| match error {
             Errno::ENOTDIR | Errno::ELOOP => self.other(name, "no directory"),
@@ -392,13 +394,13 @@ impl SafeDir {
         Ok(file.into())
     }
 
-    /// A pipe in its place would make the open wait.
+    /// Opens a file without blocking, because the name may be a pipe.
     fn open_at(&self, name: &OsStr) -> nix::Result<File> {
         let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         openat(&self.file, name, flags, Mode::empty()).map(File::from)
     }
 
-    /// Gives a new directory in it to whom it belongs itself.
+    /// Gives a new subdirectory the same owner as this directory.
     fn hand_over(&self, name: &OsStr) -> Result<(), UntrustedPath> {
         let handed = || -> nix::Result<()> {
             if let Some((owner, group)) = self.owner_for_new_files()? {
@@ -410,10 +412,11 @@ impl SafeDir {
         handed().map_err(|error| self.io("give away", name, error))
     }
 
-    /// To whom what root makes in it is given: to the user who called sudo, in a directory of his.
+    /// Returns the owner for files that root creates in the directory: the user who called sudo, if
+    /// the directory belongs to that user.
     ///
     /// # Errors
-    /// When the kernel does not tell whose it is.
+    /// Returns an error if the kernel does not report the owner.
     pub fn owner_for_new_files(&self) -> nix::Result<Option<(Uid, Gid)>> {
         let here = fstat(&self.file)?;
         let is_his = Some(here.st_uid) == sudo_uid();

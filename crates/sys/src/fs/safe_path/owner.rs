@@ -46,7 +46,8 @@ pub fn is_writable_by_others(mode: u32, owner: u32, group: u32) -> bool {
     mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && group_is_else)
 }
 
-/// Whether what this user has belongs to him who acts here: root, the user himself, and who became root by sudo.
+/// Returns true for an owner who can be trusted: root, the current user, or the user who called
+/// sudo.
 #[must_use]
 pub fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == geteuid().as_raw() || Some(owner) == sudo_uid()

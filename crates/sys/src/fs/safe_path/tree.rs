@@ -41,13 +41,13 @@ fn require_one_mount(at: &File, name: &OsStr) -> io::Result<()> {
 fn remove_all(at: &File, name: &OsStr) -> io::Result<()> {
     match unlinkat(at, name, UnlinkatFlags::NoRemoveDir) {
         Ok(()) | Err(Errno::ENOENT) => return Ok(()),
-        // POSIX allows either for a directory.
+        // POSIX allows either error for a directory.
         Err(Errno::EISDIR | Errno::EPERM) => {}
         Err(error) => return Err(error.into()),
     }
     match on_this_mount(at, name, OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
         Err(Errno::ENOENT) => return Ok(()),
-        // It is no directory, and may not be removed.
+        // The entry is not a directory, and may not be removed.
         Err(Errno::ENOTDIR) => return Err(Errno::EPERM.into()),
         Err(error) => return Err(error.into()),
         Ok(directory) => {

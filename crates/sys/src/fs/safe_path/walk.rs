@@ -1,4 +1,4 @@
-//! The way to a directory, step by step from the root on.
+//! Step-by-step walk from the root to a directory.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use nix::unistd::geteuid;
 
 use super::{SafeDir, UntrustedPath, is_trusted};
 
-/// As many links in a path as the kernel follows (path_resolution(7)).
+/// Maximum number of links in a path, as in the kernel (path_resolution(7)).
 const MAX_LINKS: u32 = 40;
 
 /// Action for a missing directory.
@@ -24,7 +24,8 @@ pub enum MissingPolicy {
     Stop,
 }
 
-/// Goes to a directory step by step, from the root on; links are followed where root or this user made them.
+/// Walks from the root to a directory, one component at a time. Follows only links of root and this
+/// user.
 pub fn walk(path: &Path, missing: MissingPolicy, shared: bool) -> Result<SafeDir, UntrustedPath> {
     let io = |source| UntrustedPath::Io {
         doing: "open",
@@ -111,7 +112,8 @@ impl SafeDir {
         Ok(Some(target.into()))
     }
 
-    /// On the way only a place was looked at; the end is for reading and flushing.
+    /// Reopens the final directory for reading and flushing. Directories along the path only serve
+    /// as locations.
     fn readable(self) -> Result<Self, UntrustedPath> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let file = openat(&self.file, ".", flags, Mode::empty())
@@ -137,7 +139,7 @@ pub fn open_directory(at: &File, name: &OsStr) -> nix::Result<File> {
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let opened: nix::Result<OwnedFd> = openat(at, name, flags, Mode::empty());
     match opened {
-        // A directory that may be passed and not listed.
+        // The directory can be traversed but not listed.
         Err(Errno::EACCES) => openat(at, name, flags | OFlag::O_PATH, Mode::empty()),
         other => other,
     }

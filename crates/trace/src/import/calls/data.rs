@@ -247,7 +247,7 @@ impl ArgPositions<'_, '_> {
         });
     }
 
-    /// Several calls list one directory.
+    /// Imports a listing. Several calls can list one directory.
     pub(super) fn list(&mut self) {
         let Some(open) = self.handle(0) else {
             return;

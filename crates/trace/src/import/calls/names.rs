@@ -1,4 +1,4 @@
-//! Calls on names: opened, looked at, made, removed, renamed.
+//! Calls on names: open, stat, create, remove, rename.
 
 use super::super::fs_model::{Inode, InodeType};
 use super::super::line::{has, number, string};
@@ -160,7 +160,7 @@ impl ArgPositions<'_, '_> {
         self.plain(Syscall::ReadLink { path });
     }
 
-    /// A name is made: what is made there, and the call for it.
+    /// Records the creation of a name by a call, with its type and mode.
     pub(super) fn make(&mut self, path: PathId, kind: InodeType, mode: u16, call: Syscall) {
         if self.made.call.error.is_some() {
             self.learn_from_failure(path);

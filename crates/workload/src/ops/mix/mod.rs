@@ -25,7 +25,7 @@ use crate::measure::thread_stats::{ThreadStats, ThreadTotals};
 use crate::request::arrivals::ArrivalProcess;
 use crate::workspace::CellWorkspace;
 use targets::{MixTargets, OpenTargets};
-use worker::{ThreadOutcome, Worker};
+use worker::{MixWorker, ThreadOutcome};
 
 /// Maximum sleep of a thread between checks for the end of the mix.
 const END_POLL_INTERVAL: Nanos = Nanos(10_000_000);
@@ -34,7 +34,7 @@ const END_POLL_INTERVAL: Nanos = Nanos(10_000_000);
 #[derive(Clone, Debug, Default)]
 pub struct RoleTotals {
     done: ThreadTotals,
-    /// From the begin of the mix to the end of the role's last thread.
+    /// Time from the start of the mix to the end of the role's last thread.
     wall: Nanos,
 }
 
@@ -49,7 +49,7 @@ struct RoleThread<'a> {
     cycles: u64,
 }
 
-/// Performs a mix, its end included.
+/// Performs a mix, including the sync at its end.
 pub fn perform(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -126,19 +126,19 @@ fn seats(mix: &Mix) -> Vec<RoleThread<'_>> {
     seats
 }
 
-/// Whether all end with this role.
+/// Returns true if the mix ends with this role.
 fn is_awaited(mix: &Mix, role: &Role) -> bool {
     mix.until.as_ref() == Some(&role.name)
 }
 
-/// A mix that runs.
+/// A running mix.
 struct Running<'a> {
     mix: &'a Mix,
     seats: &'a [RoleThread<'a>],
     things: &'a MixTargets,
     /// Whether unlimited roles must end, or a thread has failed.
     over: AtomicBool,
-    /// Threads of the role with which all end that have not ended.
+    /// Running threads of the role that ends the mix.
     awaited: AtomicU32,
     /// Results of each role.
     roles: Vec<Mutex<RoleTotals>>,
@@ -167,7 +167,7 @@ impl Running<'_> {
         let part = threads::ThreadWork {
             prepare: |thread: u32| {
                 let (thread, pattern) = (thread as usize, pattern.clone());
-                Worker::new(
+                MixWorker::new(
                     self.seats,
                     thread,
                     self.things,
@@ -178,7 +178,7 @@ impl Running<'_> {
             },
             open: |_: &mut ThreadStats| self.things.open(),
             work: |thread,
-                   worker: &mut Worker<'_>,
+                   worker: &mut MixWorker<'_>,
                    opened: &OpenTargets,
                    begun,
                    tally: &mut ThreadStats| {
@@ -197,7 +197,7 @@ impl Running<'_> {
     fn work(
         &self,
         thread: u32,
-        worker: &mut Worker<'_>,
+        worker: &mut MixWorker<'_>,
         opened: &OpenTargets,
         begun: Nanos,
         tally: &mut ThreadStats,
@@ -212,14 +212,14 @@ impl Running<'_> {
         let mut role = locked(&self.roles[seat.role_number]);
         role.done.add(tally);
         role.wall = role.wall.max(Nanos(tally.last().0.saturating_sub(begun.0)));
-        *locked(&self.left[thread as usize]) = worker.into_outcome();
+        *locked(&self.left[thread as usize]) = worker.take_outcome();
         outcome
     }
 
     fn cycles(
         &self,
         seat: &RoleThread<'_>,
-        worker: &mut Worker<'_>,
+        worker: &mut MixWorker<'_>,
         opened: &OpenTargets,
         begun: Nanos,
         tally: &mut ThreadStats,

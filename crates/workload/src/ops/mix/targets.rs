@@ -24,13 +24,13 @@ use crate::workspace::CellWorkspace;
 /// (`iosize=1m`).
 pub const REQUEST: u64 = 1 << 20;
 
-/// Sets, files and logs before the clock starts.
+/// Sets, files and logs of a mix before the clock starts.
 pub struct MixTargets {
-    /// The sets that roles work on.
+    /// Sets that roles use.
     pub sets: Vec<TargetSet>,
-    /// The files that roles work on.
+    /// Files that roles use.
     pub files: Vec<TargetFile>,
-    /// The log of each role that has one.
+    /// Log of each role that has one.
     pub logs: Vec<TargetLog>,
     longest: usize,
 }
@@ -44,7 +44,7 @@ pub struct TargetSet {
     shares: Option<Vec<Mutex<Option<ThreadFiles>>>>,
 }
 
-/// A file with blocks that are read and written.
+/// A file whose blocks are read and written.
 pub struct TargetFile {
     name: String,
     path: PathBuf,
@@ -52,7 +52,7 @@ pub struct TargetFile {
     pub state: ExpectedFile,
     /// Effect of writes on the content.
     pub stamping: GenerationPolicy,
-    /// How reads are compared.
+    /// Comparison of reads.
     pub verify: VerifyMode,
     writes: bool,
     /// Whether a role streams over the file, which is then evicted from the page cache first.
@@ -63,7 +63,7 @@ pub struct TargetFile {
 pub struct TargetLog {
     role: String,
     path: PathBuf,
-    /// Bytes in it before the mix.
+    /// Size before the mix, in bytes.
     before: u64,
 }
 
@@ -72,19 +72,19 @@ pub struct OpenTargets {
     /// The files.
     pub files: Vec<IoFile>,
     /// The logs.
-    pub logs: Vec<Log>,
+    pub logs: Vec<AppendLog>,
 }
 
 /// An open log.
-pub struct Log {
-    /// Open for appending.
+pub struct AppendLog {
+    /// File opened for appending.
     pub file: File,
     /// Path of the log.
     pub path: PathBuf,
 }
 
 impl MixTargets {
-    /// Finds what roles work on.
+    /// Finds the sets, files and logs that roles use.
     pub fn find(ws: &CellWorkspace, mix: &Mix, seats: &[RoleThread<'_>]) -> Result<Self, OpError> {
         let sets = mix.sets().into_iter();
         let sets = sets.map(|set| TargetSet::find(ws, mix, set, seats));
@@ -93,13 +93,13 @@ impl MixTargets {
         let files = files.map(|file| TargetFile::find(ws, mix, file));
         let logging = mix.roles.iter().filter(|role| role.appends_to_log());
         let logs = logging.map(|role| TargetLog {
-            // No name in a suite begins so.
+            // No name in a suite starts with an underscore.
             path: ws.path(&format!("_{}.log", role.name)),
             before: ws.logs.get(&role.name).copied().unwrap_or(0),
             role: role.name.clone(),
         });
         let steps = || mix.roles.iter().flat_map(|role| &role.steps);
-        // A file that is appended to may become longer than any is now.
+        // Appends may make a file longer than any existing one.
         let grows = steps().any(|step| matches!(step, MixStep::Append(_)));
         let largest = sets.iter().map(|set| match grows {
             true => u64::MAX,
@@ -115,22 +115,22 @@ impl MixTargets {
         })
     }
 
-    /// The longest request, bytes.
+    /// Returns the length of the longest request, in bytes.
     pub const fn longest(&self) -> usize {
         self.longest
     }
 
-    /// A set, by its name.
+    /// Returns the set with this name.
     pub fn set(&self, name: &str) -> Option<&TargetSet> {
         self.sets.iter().find(|set| set.name == name)
     }
 
-    /// The place of a file among all, by its name.
+    /// Returns the index of the file with this name.
     pub fn file(&self, name: &str) -> Option<usize> {
         self.files.iter().position(|file| file.name == name)
     }
 
-    /// The place of a role's log among all.
+    /// Returns the index of the log of a role.
     pub fn log(&self, role: &str) -> Option<usize> {
         self.logs.iter().position(|log| log.role == role)
     }
@@ -151,7 +151,7 @@ impl MixTargets {
         let open_log = |log: &TargetLog| {
             let file = OpenOptions::new().append(true).create(true).open(&log.path);
             let file = file.with_call("open", &log.path)?;
-            Ok(Log {
+            Ok(AppendLog {
                 file,
                 path: log.path.clone(),
             })
@@ -270,7 +270,7 @@ impl TargetFile {
             _ => None,
         });
         let written: Vec<u64> = written.collect();
-        // Requests that cover parts of blocks cannot make them of one new generation.
+        // Requests that cover only parts of blocks cannot write whole blocks of one new generation.
         let aligned = written.iter().all(|size| size.is_multiple_of(BLOCK as u64));
         let writes = !written.is_empty();
         Ok(Self {
@@ -310,7 +310,7 @@ impl TargetLog {
 }
 
 impl OpenTargets {
-    /// Closes all of it.
+    /// Closes all files and logs.
     pub fn close(self) -> Result<(), OpError> {
         for target in self.files {
             close(target.file).with_call("close", &target.path)?;

@@ -1,4 +1,4 @@
-//! Mixes on a directory: what each role has done, that it is the same again, and that damage is found.
+//! Mixes on a directory: the work of each role, its reproducibility, and the detection of damage.
 
 use super::*;
 use crate::PhaseMeter;
@@ -59,7 +59,7 @@ fn nobody() -> ThreadStats {
     ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
 }
 
-/// A workspace with a set and a file in it.
+/// Creates a workspace with a set and a file.
 fn workspace(place: &Path) -> CellWorkspace {
     let mut ws = CellWorkspace::new(place, 9);
     for op in [
@@ -235,7 +235,7 @@ fn a_pause_takes_time_but_does_not_count_as_latency() {
     let pauses = 4 * 3_000_000;
     assert!(result.elapsed.0 >= pauses);
     let latency = |r: &PhaseResult| r.latency.iter().map(|b| b.0.0 * b.1).sum::<u64>();
-    // Buckets are named by their longest, a thousandth above what fell into them.
+    // A bucket is named by its longest latency, which is up to 0.1 % above the recorded ones.
     assert!(latency(&result) <= (result.elapsed.0 - pauses) * 1001 / 1000 + 4);
     tally.finish(&mut result);
     assert_eq!(counted(&result.latency), 4);

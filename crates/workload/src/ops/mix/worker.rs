@@ -1,4 +1,4 @@
-//! One thread of a role: does the steps of its cycle, each a few system calls.
+//! One thread of a role. It runs the steps of its cycle; each step takes a few system calls.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -25,7 +25,7 @@ use crate::io::sync_loop::{ExpectedData, VerifyMode};
 use crate::measure::thread_stats::ThreadStats;
 use crate::ops::sets::{EntryCursor, open_entry};
 
-/// Where buffers begin.
+/// Alignment of buffers, in bytes.
 const BUFFER_ALIGN: usize = 4096;
 
 /// Final state of a thread.
@@ -35,18 +35,18 @@ pub struct ThreadOutcome {
     pub share: Option<ThreadFiles>,
     /// Written ranges of a file: start and end.
     pub written: Vec<(u64, u64)>,
-    /// Bytes that it appended to the log of its role.
+    /// Bytes appended to the log of the role.
     pub logged: u64,
 }
 
-/// A thread, with all that it needs before the clock starts.
-pub struct Worker<'a> {
+/// A thread of a role, fully allocated before the clock starts.
+pub struct MixWorker<'a> {
     steps: &'a [MixStep],
     rng: SeededRng,
     pattern: Pattern,
     buffer: AlignedBuffer,
     verify: bool,
-    files: Option<Files<'a>>,
+    files: Option<MixFiles<'a>>,
     blocks: Option<Blocks<'a>>,
     /// Index of the log and the origin of its blocks.
     log: Option<(usize, BlockIdentity)>,
@@ -56,13 +56,13 @@ pub struct Worker<'a> {
 }
 
 /// The open file of a set and the files from which it is chosen.
-struct Files<'a> {
+struct MixFiles<'a> {
     hand: EntryCursor<'a>,
     from: FileChoice<'a>,
     open: Option<(File, FileSlot)>,
 }
 
-/// Where files are chosen from.
+/// Source of the files to choose from.
 enum FileChoice<'a> {
     Own(ThreadFiles),
     All(&'a [FileSlot]),
@@ -87,8 +87,8 @@ enum LastTarget {
     Log,
 }
 
-impl<'a> Worker<'a> {
-    /// The thread of a seat, the so-many-th of all.
+impl<'a> MixWorker<'a> {
+    /// Creates the worker of a thread, given the number of the thread.
     pub fn new(
         seats: &'a [RoleThread<'a>],
         thread: usize,
@@ -107,7 +107,7 @@ impl<'a> Worker<'a> {
             .iter()
             .filter(|seat| seat.role.set == role.set);
         let files = set.map(|set| {
-            Ok(Files {
+            Ok(MixFiles {
                 hand: EntryCursor::new(&set.mixed.set)?,
                 from: match set.share(before.count()) {
                     Some(share) => FileChoice::Own(share),
@@ -133,12 +133,12 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes the final state of the thread.
-    pub fn into_outcome(&mut self) -> ThreadOutcome {
+    pub fn take_outcome(&mut self) -> ThreadOutcome {
         let mut left = std::mem::take(&mut self.left);
-        if let Some(Files {
+        if let Some(MixFiles {
             from: FileChoice::Own(share),
             ..
-        }) = self.files.take().map(Files::closed)
+        }) = self.files.take().map(MixFiles::closed)
         {
             left.share = Some(share);
         }
@@ -297,7 +297,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Files<'_> {
+impl MixFiles<'_> {
     fn open(&self) -> Result<(&File, FileSlot), OpError> {
         let open = self.open.as_ref().map(|(file, slot)| (file, *slot));
         open.ok_or_else(|| nothing("an open file"))
@@ -314,7 +314,7 @@ impl Files<'_> {
         Ok(slot)
     }
 
-    /// Puts a file back that was chosen.
+    /// Returns a chosen file to the share of the thread.
     fn put(&mut self, slot: FileSlot) {
         if let FileChoice::Own(share) = &mut self.from {
             share.put(slot);
@@ -443,7 +443,7 @@ impl Files<'_> {
 impl<'a> Blocks<'a> {
     fn new(place: usize, file: &'a TargetFile, seat: &RoleThread<'_>) -> Self {
         let parts = split_evenly(file.state.size, seat.role.threads);
-        // Aligned, so that requests of threads do not cut blocks of each other.
+        // Aligned, so that requests of different threads never share a block.
         let part = &parts[seat.number as usize];
         let aligned = |at: u64| {
             at.next_multiple_of(BUFFER_ALIGN as u64)
@@ -465,7 +465,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The next request of a stream: where and how long.
+    /// Returns the offset and length of the next request of a stream.
     fn next(&mut self, size: u64) -> (u64, u64) {
         let offset = self.at;
         let length = size.min(self.part.end - offset);
@@ -484,7 +484,8 @@ fn requests(from: u64, size: u64) -> impl Iterator<Item = (u64, usize)> {
         .map(move |done| (from + done, (size - done).min(REQUEST) as usize))
 }
 
-/// Gives up what the page cache holds of a part of a file, as a backup does: what it reads again comes from the device.
+/// Drops a range of a file from the page cache, as a backup does, so that the next pass reads from
+/// the device.
 fn forget(file: &File, offset: u64, length: u64) {
     // If the filesystem ignores the advice, the next pass reads from memory.
     let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;

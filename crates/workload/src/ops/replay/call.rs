@@ -1,4 +1,4 @@
-//! The calls of a trace as system calls. Nothing is allocated for any but a mapping.
+//! The calls of a trace as system calls. Only mappings allocate memory.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -20,9 +20,9 @@ use super::lane::ReplayContext;
 use super::paths::confine_link_target;
 use crate::data::pattern::{BlockIdentity, Pattern};
 
-/// The most that is read or written in one call; what is longer takes several.
+/// Maximum bytes per read or write call; longer requests take several calls.
 const MAX_CALL_SIZE: u64 = 8 << 20;
-/// Room for the names of a directory, as the C library has it.
+/// Size of the buffer for names of a directory, as in the C library.
 const NAMES: usize = 32 << 10;
 /// Time used for every recorded time change: 2001-09-09, which every filesystem can represent.
 const REPLAY_TIMESTAMP: Timespec = Timespec {
@@ -34,7 +34,7 @@ const TIMES: Timestamps = Timestamps {
     last_modification: REPLAY_TIMESTAMP,
 };
 
-/// The memory of one lane.
+/// Buffers of one lane.
 pub struct Buffers {
     pattern: Pattern,
     read: AlignedBuffer,
@@ -43,7 +43,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Memory for the requests of a trace.
+    /// Allocates buffers for the requests of a trace.
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let lengths = trace
             .operations
@@ -193,7 +193,7 @@ impl ReplayContext<'_> {
             Syscall::StatHandle { .. } => fs::fstat(file).map(drop),
             Syscall::LinkHandle { to, .. } => {
                 let (top, to) = (&self.top, self.paths.relative(to));
-                // By the descriptor itself, only who may read everything may.
+                // A link to the descriptor itself (`AT_EMPTY_PATH`) needs `CAP_DAC_READ_SEARCH`.
                 let from = format!("/proc/self/fd/{}", file.as_raw_fd());
                 fs::linkat(fs::CWD, from, top, to, AtFlags::SYMLINK_FOLLOW)
             }
@@ -246,7 +246,8 @@ impl ReplayContext<'_> {
         done.map(|()| 0)
     }
 
-    /// Names of attributes that mean something to the kernel become names of a user's.
+    /// Performs an attribute call. Attributes that the kernel interprets are replaced by user
+    /// attributes.
     fn attribute(&self, call: &Syscall, room: &mut Vec<u8>) -> Result<()> {
         let Some(path) = call.paths()[0] else {
             return Err(Errno::INVAL);
@@ -294,7 +295,7 @@ fn group() -> Option<fs::Gid> {
     Some(fs::Gid::from_raw(nix::unistd::getegid().as_raw()))
 }
 
-/// Flags have other numbers on other machines.
+/// Converts the flags, which have different values on other architectures.
 fn open_flags(flags: OpenFlags) -> OFlags {
     const SAME: [(u32, OFlags); 11] = [
         (OpenFlags::CREATE, OFlags::CREATE),

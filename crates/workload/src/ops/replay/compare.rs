@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use trace::{EntryKind, PathId, Syscall, SyscallResult, Trace, TreeEntry};
+use trace::{PathId, Syscall, SyscallResult, Trace, TracedKind, TreeEntry};
 
 use super::paths::{PathTable, confine_link_target};
 use crate::error::{OpContext, OpError};
@@ -14,9 +14,9 @@ use crate::error::{OpContext, OpError};
 /// Default umask if the trace does not reveal one.
 const DEFAULT_MASK: u16 = 0o022;
 
-/// A name that was found.
+/// State of a name that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum FoundTree {
     File { size: u64, inode: u64 },
     Directory,
     Symlink(Vec<u8>),
@@ -40,29 +40,30 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
             return Err(differs("is missing".into()));
         };
         match (&entry.kind, there) {
-            (EntryKind::File { size }, Found::File { size: now, .. }) if *size == now => {}
-            (EntryKind::File { size }, Found::File { size: now, .. }) => {
+            (TracedKind::File { size }, FoundTree::File { size: now, .. }) if *size == now => {}
+            (TracedKind::File { size }, FoundTree::File { size: now, .. }) => {
                 return Err(differs(format!("has {now} bytes instead of {size}")));
             }
-            (EntryKind::Symlink(text), Found::Symlink(now))
+            (TracedKind::Symlink(text), FoundTree::Symlink(now))
                 if confine_link_target(text, entry.path, &trace.paths) == now => {}
-            (EntryKind::Symlink(_), Found::Symlink(_)) => {
+            (TracedKind::Symlink(_), FoundTree::Symlink(_)) => {
                 return Err(differs("leads elsewhere".into()));
             }
-            (EntryKind::Link(other), Found::File { inode, .. }) => {
+            (TracedKind::Link(other), FoundTree::File { inode, .. }) => {
                 let first = top.join(paths.display(*other));
                 let metadata = fs::symlink_metadata(&first).with_call("stat", &first)?;
                 if metadata.ino() != inode {
                     return Err(differs("is a separate file instead of a link".into()));
                 }
             }
-            (EntryKind::Directory, Found::Directory) | (EntryKind::Pipe, Found::Pipe) => {}
+            (TracedKind::Directory, FoundTree::Directory) | (TracedKind::Pipe, FoundTree::Pipe) => {
+            }
             _ => return Err(differs("is of another kind".into())),
         }
         let unforeseen = made
             .get(&entry.path)
             .is_some_and(|asked| asked & !mask != entry.mode);
-        let has_mode = !matches!(entry.kind, EntryKind::Symlink(_) | EntryKind::Link(_));
+        let has_mode = !matches!(entry.kind, TracedKind::Symlink(_) | TracedKind::Link(_));
         if modes_are_kept && has_mode && !unforeseen && mode != entry.mode {
             return Err(differs(format!(
                 "has the permissions {mode:o} instead of {:o}",
@@ -90,7 +91,7 @@ fn differs(path: &Path, what: &str) -> OpError {
 fn walk(
     top: &Path,
     directory: &Path,
-    found: &mut BTreeMap<PathBuf, (Found, u16)>,
+    found: &mut BTreeMap<PathBuf, (FoundTree, u16)>,
 ) -> Result<(), OpError> {
     for entry in fs::read_dir(directory).with_call("getdents", directory)? {
         let path = entry.with_call("getdents", directory)?.path();
@@ -98,14 +99,14 @@ fn walk(
         let kind = metadata.file_type();
         let what = if kind.is_dir() {
             walk(top, &path, found)?;
-            Found::Directory
+            FoundTree::Directory
         } else if kind.is_symlink() {
             let text = fs::read_link(&path).with_call("readlink", &path)?;
-            Found::Symlink(text.as_os_str().as_bytes().to_vec())
+            FoundTree::Symlink(text.as_os_str().as_bytes().to_vec())
         } else if kind.is_fifo() || kind.is_socket() {
-            Found::Pipe
+            FoundTree::Pipe
         } else {
-            Found::File {
+            FoundTree::File {
                 size: metadata.len(),
                 inode: metadata.ino(),
             }
@@ -135,7 +136,7 @@ fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
                 asked.insert(path, mode);
             }
             Syscall::ChangeMode { path, .. } | Syscall::Unlink { path } => {
-                drop(asked.remove(&path))
+                asked.remove(&path);
             }
             Syscall::Rename { from, to, .. } => {
                 asked.remove(&to);

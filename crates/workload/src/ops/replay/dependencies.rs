@@ -1,4 +1,4 @@
-//! Lets the lanes of a replay wait for each other.
+//! Makes the lanes of a replay wait for each other.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,7 +13,7 @@ const SPINS_BEFORE_SLEEP: u32 = 2000;
 /// Progress of each lane.
 #[derive(Debug)]
 pub struct ReplayProgress {
-    lanes: Vec<Progress>,
+    lanes: Vec<ReplayWait>,
     stopped: AtomicBool,
     looks: u32,
 }
@@ -21,7 +21,7 @@ pub struct ReplayProgress {
 /// Padded to a separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Progress {
+struct ReplayWait {
     steps: AtomicU32,
     waiting: AtomicU32,
     lock: Mutex<()>,
@@ -29,11 +29,11 @@ struct Progress {
 }
 
 impl ReplayProgress {
-    /// Of lanes that have done nothing.
+    /// Creates the state of lanes that have not started.
     pub fn new(lanes: usize) -> Self {
         let alone = thread::available_parallelism().is_ok_and(|n| n.get() == 1);
         Self {
-            lanes: (0..lanes).map(|_| Progress::default()).collect(),
+            lanes: (0..lanes).map(|_| ReplayWait::default()).collect(),
             stopped: AtomicBool::new(false),
             // Polling is useless with a single processor.
             looks: if alone { 0 } else { SPINS_BEFORE_SLEEP },
@@ -53,7 +53,8 @@ impl ReplayProgress {
         }
     }
 
-    /// Waits until a lane has come so far; whether it did so before all were stopped.
+    /// Waits until a lane has finished the given number of steps. Returns false if the replay was
+    /// stopped before.
     #[inline]
     pub fn wait(&self, wait: Dependency) -> bool {
         let lane = &self.lanes[wait.lane as usize];
@@ -61,7 +62,7 @@ impl ReplayProgress {
     }
 
     #[cold]
-    fn wait_long(&self, lane: &Progress, steps: u32) -> bool {
+    fn wait_long(&self, lane: &ReplayWait, steps: u32) -> bool {
         for _ in 0..self.looks {
             if lane.steps.load(Ordering::Acquire) >= steps {
                 return true;

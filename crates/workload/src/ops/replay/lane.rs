@@ -32,12 +32,12 @@ pub struct ReplayContext<'a> {
     pub turns: ReplayProgress,
     /// Speed relative to the recording; as fast as possible if `None`.
     pub speed: Option<f64>,
-    /// When the first operation was recorded.
+    /// Recorded start of the first operation.
     pub first: Nanos,
 }
 
 impl ReplayContext<'_> {
-    /// Plays one lane to its end, or until another one has failed.
+    /// Replays one lane to its end, or until another lane fails.
     pub fn run_thread(
         &self,
         lane: u32,
@@ -79,7 +79,7 @@ impl ReplayContext<'_> {
             verdict::check_result(&self.paths, step.operation, operation, outcome)?;
             match operation.call {
                 Syscall::Read { .. } | Syscall::MappedRead { .. } => {
-                    tally.finish_read(count(outcome))
+                    tally.finish_read(count(outcome));
                 }
                 Syscall::Write { .. } | Syscall::MappedWrite { .. } | Syscall::CopyRange { .. } => {
                     tally.finish_write(count(outcome));

@@ -1,4 +1,4 @@
-//! The paths of a trace as system calls take them, all made before the clock starts.
+//! Paths of a trace in the form that system calls need, built before the clock starts.
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ pub struct PathTable {
 }
 
 impl PathTable {
-    /// The paths below this directory.
+    /// Builds the paths below this directory.
     pub fn new(paths: &PathInterner, top: &Path) -> Self {
         let top = top.as_os_str().as_bytes();
         let mut table = Self {
@@ -39,17 +39,17 @@ impl PathTable {
         table
     }
 
-    /// The path from the directory.
+    /// Returns the path relative to the directory.
     pub fn relative(&self, path: PathId) -> &CStr {
         self.from(path, self.base)
     }
 
-    /// The whole path.
+    /// Returns the whole path.
     pub fn absolute(&self, path: PathId) -> &CStr {
         self.from(path, 0)
     }
 
-    /// The path for messages.
+    /// Returns the path for messages.
     pub fn display(&self, path: PathId) -> PathBuf {
         Path::new(OsStr::from_bytes(self.relative(path).to_bytes())).to_owned()
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sys::io::caches;
-use trace::{EntryKind, Trace};
+use trace::{Trace, TracedKind};
 
 use super::paths::{PathTable, confine_link_target};
 use crate::data::pattern::{BlockIdentity, Pattern};
@@ -15,7 +15,7 @@ use crate::error::{OpContext, OpError};
 
 /// Bytes per request.
 const REQUEST: usize = 1 << 20;
-/// Permissions that a directory gets to see whether they are kept.
+/// Permissions that are set on a directory to test whether the filesystem keeps them.
 const PROBE: u32 = 0o710;
 
 /// Creates the directory with its initial contents and writes them to the device. Returns true if
@@ -32,23 +32,23 @@ pub fn make(trace: &Trace, top: &Path, seed: u64) -> Result<bool, OpError> {
     for entry in &trace.before {
         let path = &top.join(paths.display(entry.path));
         let made = match &entry.kind {
-            EntryKind::File { size } => {
+            TracedKind::File { size } => {
                 let origin = BlockIdentity {
                     file: entry.path.0.into(),
                     generation: 1,
                 };
                 file(path, *size, origin, &mut pattern)
             }
-            EntryKind::Directory => fs::create_dir(path).with_call("mkdir", path),
-            EntryKind::Symlink(text) => {
+            TracedKind::Directory => fs::create_dir(path).with_call("mkdir", path),
+            TracedKind::Symlink(text) => {
                 let text = confine_link_target(text, entry.path, &trace.paths);
                 let text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(&text[..]);
                 symlink(text, path).with_call("symlink", path)
             }
-            EntryKind::Link(other) => {
+            TracedKind::Link(other) => {
                 fs::hard_link(top.join(paths.display(*other)), path).with_call("link", path)
             }
-            EntryKind::Pipe => {
+            TracedKind::Pipe => {
                 mkfifo(path, Mode::from_bits_truncate(0o644)).with_call("mknod", path)
             }
         };
@@ -90,7 +90,8 @@ fn file(
 /// Sets permissions after all entries exist, because a directory may be read-only.
 fn set_modes(trace: &Trace, top: &Path, paths: &PathTable) -> Result<(), OpError> {
     let entries = trace.before.iter().rev();
-    for entry in entries.filter(|e| !matches!(e.kind, EntryKind::Symlink(_) | EntryKind::Link(_))) {
+    for entry in entries.filter(|e| !matches!(e.kind, TracedKind::Symlink(_) | TracedKind::Link(_)))
+    {
         let path = &top.join(paths.display(entry.path));
         let mode = Permissions::from_mode(entry.mode.into());
         fs::set_permissions(path, mode).with_call("chmod", path)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{Op, ReplaySpeed};
 use trace::{
-    EntryKind, Errno, OpenFlags, PathId, SyncEvent, SyscallResult, TraceRecord, TreeEntry,
+    Errno, OpenFlags, PathId, SyncEvent, SyscallResult, TraceRecord, TracedKind, TreeEntry,
 };
 
 use super::*;
@@ -24,9 +24,9 @@ impl Script {
         self.trace.paths.intern(path.as_bytes())
     }
 
-    fn before(&mut self, path: &str, kind: EntryKind) {
+    fn before(&mut self, path: &str, kind: TracedKind) {
         let path = self.path(path);
-        let mode = if kind == EntryKind::Directory {
+        let mode = if kind == TracedKind::Directory {
             0o755
         } else {
             0o644
@@ -34,7 +34,7 @@ impl Script {
         self.trace.before.push(TreeEntry { path, kind, mode });
     }
 
-    fn after(&mut self, path: &str, kind: EntryKind, mode: u16) {
+    fn after(&mut self, path: &str, kind: TracedKind, mode: u16) {
         let path = self.path(path);
         self.trace.after.push(TreeEntry { path, kind, mode });
     }
@@ -103,9 +103,9 @@ impl Script {
 /// Builds a trace of all features of a Linux filesystem, in two threads.
 fn everything() -> Script {
     let mut s = Script::default();
-    s.before("d", EntryKind::Directory);
-    s.before("d/old", EntryKind::File { size: 10_000 });
-    s.before("d/link", EntryKind::Symlink(b"old".to_vec()));
+    s.before("d", TracedKind::Directory);
+    s.before("d/old", TracedKind::File { size: 10_000 });
+    s.before("d/link", TracedKind::Symlink(b"old".to_vec()));
     s.open(0, "d/new", 0);
     let handle = HandleId(0);
     for (offset, length) in [(0, 5000), (5000, 9_000_000), (100, 0)] {
@@ -292,15 +292,19 @@ fn everything() -> Script {
         },
     );
     s.done(0, Syscall::Unlink { path: link });
-    s.after("d", EntryKind::Directory, 0o755);
-    s.after("d/old", EntryKind::File { size: 77 }, 0o640);
-    s.after("d/new", EntryKind::File { size: 9_005_000 }, 0o644);
-    s.after("h", EntryKind::Directory, 0o755);
-    s.after("h/f", EntryKind::Directory, 0o755);
-    s.after("h/f/g", EntryKind::File { size: 12_345 }, 0o600);
-    s.after("h/hard", EntryKind::Link(old), 0o640);
-    s.after("h/soft", EntryKind::Symlink(b"/etc/passwd".to_vec()), 0o777);
-    s.after("h/pipe", EntryKind::Pipe, 0o600);
+    s.after("d", TracedKind::Directory, 0o755);
+    s.after("d/old", TracedKind::File { size: 77 }, 0o640);
+    s.after("d/new", TracedKind::File { size: 9_005_000 }, 0o644);
+    s.after("h", TracedKind::Directory, 0o755);
+    s.after("h/f", TracedKind::Directory, 0o755);
+    s.after("h/f/g", TracedKind::File { size: 12_345 }, 0o600);
+    s.after("h/hard", TracedKind::Link(old), 0o640);
+    s.after(
+        "h/soft",
+        TracedKind::Symlink(b"/etc/passwd".to_vec()),
+        0o777,
+    );
+    s.after("h/pipe", TracedKind::Pipe, 0o600);
     s
 }
 
@@ -332,13 +336,13 @@ fn a_different_final_tree_is_a_failure() {
         "{}",
         script.fails()
     );
-    script.after("h/pipe", EntryKind::File { size: 0 }, 0o600);
+    script.after("h/pipe", TracedKind::File { size: 0 }, 0o600);
     assert!(script.fails().ends_with("h/pipe is of another kind"));
     script.trace.after.pop();
-    script.after("h/pipe", EntryKind::Pipe, 0o640);
+    script.after("h/pipe", TracedKind::Pipe, 0o640);
     assert!(script.fails().contains("permissions 600 instead of 640"));
-    script.after("more", EntryKind::Directory, 0o755);
-    script.trace.after[2].kind = EntryKind::File { size: 1 };
+    script.after("more", TracedKind::Directory, 0o755);
+    script.trace.after[2].kind = TracedKind::File { size: 1 };
     assert!(
         script
             .fails()
@@ -445,7 +449,7 @@ fn the_pace_of_the_recording_is_kept() {
     script.clock = 40_000_000;
     script.mkdir(0, "b");
     for name in ["a", "b"] {
-        script.after(name, EntryKind::Directory, 0o755);
+        script.after(name, TracedKind::Directory, 0o755);
     }
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);

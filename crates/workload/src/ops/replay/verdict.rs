@@ -1,4 +1,4 @@
-//! Whether an operation went as it did when the trace was made.
+//! Checks whether the outcome of an operation is the same as in the recording.
 
 use std::io;
 

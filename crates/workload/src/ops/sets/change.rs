@@ -18,7 +18,7 @@ use crate::files::visit_order::VisitProgress;
 use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// The attribute that is set. Every filesystem with attributes has those of users.
+/// Name of the attribute. Every filesystem with attributes supports those of users.
 const ATTRIBUTE: &CStr = c"user.fsarena";
 
 /// Visits every entry of a set with one operation each. Returns the progress of the threads.
@@ -39,7 +39,7 @@ fn visit_all<W: Send>(
         .map_err(classify_error)
 }
 
-/// Gives each entry a new name, or lets it keep its name and go to another directory.
+/// Gives each entry a new name, or moves it to another directory under the same name.
 pub fn rename(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -69,7 +69,7 @@ pub fn rename(
     Ok(())
 }
 
-/// The entry after a renaming.
+/// Returns the entry after a rename.
 pub const fn renamed(entry: &SetEntry, across: bool) -> SetEntry {
     let mut renamed = *entry;
     if across {
@@ -80,7 +80,7 @@ pub const fn renamed(entry: &SetEntry, across: bool) -> SetEntry {
     renamed
 }
 
-/// Changes the permissions of each entry, each time to others than it has.
+/// Changes the permissions of each entry to a value different from the current one.
 pub fn permissions(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -117,7 +117,8 @@ fn chmod(hand: &EntryCursor<'_>, mode: u32) -> Result<(), OpError> {
         .with_call("chmod", hand.path.path())
 }
 
-/// Some filesystems take permissions and forget them: the first entry is tried, and brought back.
+/// Tests with the first entry whether permissions are kept, and restores them. Some filesystems
+/// accept permissions but do not store them.
 fn permissions_stay(set: &FileSet, wanted: u32, other: u32) -> Result<(), OpError> {
     if set.len() == 0 {
         return Ok(());
@@ -165,7 +166,7 @@ pub fn attributes(
     Ok(())
 }
 
-/// Tries whether the first entry keeps an attribute.
+/// Tests whether the first entry keeps an attribute.
 fn attributes_stay(set: &FileSet, value: &[u8]) -> Result<(), OpError> {
     if set.len() == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Makes the entries of a set.
+//! Creates the entries of a set.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use crate::files::set::{FileSet, SetEntry};
 use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// Bytes per request, at most.
+/// Maximum bytes per request.
 const REQUEST: u64 = 64 << 10;
 
 /// Creates a set. Stops early at the time limit of the phase and keeps the files created so far.
@@ -50,7 +50,7 @@ pub fn create(
     Ok(())
 }
 
-/// Makes files with recognisable content, and directories.
+/// Writer that creates directories and files with recognisable content.
 #[derive(Clone, Debug)]
 pub struct EntryWriter {
     /// `None` if files have no content.
@@ -65,7 +65,7 @@ impl EntryWriter {
         Self { pattern, fsync }
     }
 
-    /// Makes the entry that the hand points to.
+    /// Creates the entry at the cursor.
     pub fn make(&mut self, hand: &EntryCursor<'_>, entry: &SetEntry) -> Result<(), OpError> {
         if hand.set.kind == EntryKind::Directory {
             return mkdirat(&hand.top, hand.path.relative(), Mode::S_IRWXU)
@@ -85,7 +85,7 @@ impl EntryWriter {
         self.pattern.is_none() && !self.fsync
     }
 
-    /// Writes the content of a file from its beginning on.
+    /// Writes the content of a file from its start.
     pub fn fill(
         &mut self,
         hand: &EntryCursor<'_>,
@@ -109,7 +109,7 @@ impl EntryWriter {
     }
 }
 
-/// Opens the file that the hand points to.
+/// Opens the file at the cursor.
 pub fn open(hand: &EntryCursor<'_>, flags: OFlag) -> Result<OwnedFd, OpError> {
     let owner = Mode::S_IRUSR | Mode::S_IWUSR;
     let flags = flags | OFlag::O_CLOEXEC;

@@ -20,13 +20,13 @@ use crate::files::set::FileSet;
 /// keeps a removed file under a hidden name, and its directory is not empty.
 pub const CLOSING: Nanos = Nanos::from_secs(5);
 
-/// Makes the top of a set and all directories below it.
+/// Creates the top directory of a set and all directories below it.
 pub fn make(set: &FileSet) -> Result<(), OpError> {
     fs::create_dir(&set.top).with_call("mkdir", &set.top)?;
     make_below(set, 0..set.directories())
 }
 
-/// Makes some of the directories below the top.
+/// Creates some of the directories below the top.
 pub fn make_below(set: &FileSet, directories: Range<u64>) -> Result<(), OpError> {
     let mut hand = EntryCursor::new(set)?;
     for directory in directories {

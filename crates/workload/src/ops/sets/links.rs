@@ -1,4 +1,4 @@
-//! Makes a link to each entry of a set: a new set.
+//! Creates a link to each entry of a set; the links form a new set.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,8 +13,8 @@ use crate::files::set::{FileSet, LinkTargets};
 use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// Makes the links. Where the filesystem has none, the new set is remembered as impossible, so that
-/// later phases on it can say so, too.
+/// Creates the links. If the filesystem does not support links, the new set is recorded as
+/// impossible, so that later phases report the same cause.
 pub fn make(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -71,7 +71,7 @@ pub struct LinkWriter<'a> {
 }
 
 impl<'a> LinkWriter<'a> {
-    /// Links of one set to another, which has this name.
+    /// Creates a writer of links in the set `links` to the set `set` with the name `name`.
     pub fn between(name: &'a str, set: &'a FileSet, links: &'a FileSet) -> Result<Self, OpError> {
         Ok(Self {
             target: EntryCursor::new(set)?,
@@ -82,7 +82,7 @@ impl<'a> LinkWriter<'a> {
         })
     }
 
-    /// Makes a link, by its number, to the entry at a position.
+    /// Creates the link with this number to the entry at a position.
     pub fn link(&mut self, number: u64, position: u64) -> Result<(), OpError> {
         self.target.reach(position);
         let planned = self.link.set.planned(number);

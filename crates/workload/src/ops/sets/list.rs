@@ -10,7 +10,8 @@ use crate::files::visit_order::split_evenly;
 use crate::measure::thread_stats::ThreadStats;
 use crate::workspace::CellWorkspace;
 
-/// Lists each directory once; every name found is an operation, and their number must be right.
+/// Lists each directory once. Every name found is an operation, and the number of names must be
+/// correct.
 pub fn readdir(
     ws: &CellWorkspace,
     tally: &mut ThreadStats,

@@ -35,7 +35,7 @@ pub use create::{create, open as open_entry};
 pub use remove::RemovedSet;
 pub use undo::{recreate, remove_set, rename_back, restore_sizes};
 
-/// Does something with each entry of a set.
+/// Runs a metadata operation on each entry of a set.
 pub fn run_metadata_op(
     ws: &mut CellWorkspace,
     tally: &mut ThreadStats,
@@ -59,12 +59,12 @@ pub fn run_metadata_op(
     }
 }
 
-/// How the entries of a set are visited.
+/// Options of a visit of all entries of a set.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitOptions {
-    /// In order, or at random.
+    /// Sequential or random order.
     pub order: TraversalOrder,
-    /// Threads, each with its share.
+    /// Number of threads; each visits its share.
     pub threads: u32,
 }
 
@@ -77,12 +77,12 @@ pub struct EntryCursor<'a> {
     pub top: OwnedFd,
     /// Path of the current entry.
     pub path: PathBuffer,
-    /// The directory that was fsynced last, by its number.
+    /// Number and descriptor of the last fsynced directory.
     synced: Option<(u64, OwnedFd)>,
 }
 
 impl<'a> EntryCursor<'a> {
-    /// A hand that points nowhere yet.
+    /// Creates a cursor without a current entry.
     pub fn new(set: &'a FileSet) -> Result<Self, OpError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let top = openat(AT_FDCWD, &set.top, flags, Mode::empty()).with_call("open", &set.top)?;
@@ -94,19 +94,19 @@ impl<'a> EntryCursor<'a> {
         })
     }
 
-    /// Points to the entry at a position.
+    /// Moves the cursor to the entry at a position.
     fn reach(&mut self, position: u64) -> SetEntry {
         let entry = self.set.entry(position);
         self.point(&entry);
         entry
     }
 
-    /// Points to an entry.
+    /// Moves the cursor to an entry.
     pub fn point(&mut self, entry: &SetEntry) {
         self.set.write_path(entry, &mut self.path);
     }
 
-    /// Brings the directory of an entry to the device; points to that directory then.
+    /// Writes the directory of an entry to the device and leaves the cursor at this directory.
     fn sync_directory(&mut self, entry: &SetEntry) -> Result<(), OpError> {
         let number = self.set.directory(entry);
         let levels = self.set.levels(number);

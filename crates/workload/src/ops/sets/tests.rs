@@ -1,4 +1,4 @@
-//! Each action's effect, seen on a real directory.
+//! Tests of each action's effect on a real directory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::files::path_buffer::PathBuffer;
 use crate::ops::{perform, undo};
 use crate::{CellWorkspace, OpError, PhaseMeter, ThreadStats};
 
-/// A directory, what is in it, and the operations on one set.
+/// A directory, its contents, and the operations on one set.
 struct Scratch {
     directory: TempDir,
     ws: CellWorkspace,
@@ -59,7 +59,8 @@ impl Scratch {
         self.directory.path().join(set)
     }
 
-    /// Everything below a set's top that has no further entries: its entries, if none is a directory.
+    /// Returns all paths below a set's top that have no entries below them: the set's entries,
+    /// unless some are directories.
     fn entries(&self, set: &str) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
         walk(&self.top(set), &mut found);
@@ -433,7 +434,7 @@ fn operations_can_be_repeated_after_undo() {
     }
 }
 
-/// Long enough for some entries and too short for all.
+/// Time limit that some entries can meet, but not all.
 const SHORT: Option<Nanos> = Some(Nanos(0));
 
 #[test]

@@ -37,7 +37,7 @@ pub fn remove_set(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     }
 }
 
-/// Gives the entries the names that they had.
+/// Gives the entries their previous names.
 pub fn rename_back(ws: &mut CellWorkspace, name: &str, across: bool) -> Result<(), OpError> {
     let Some(set) = ws.sets.get_mut(name) else {
         return Ok(());
@@ -79,7 +79,7 @@ pub fn restore_sizes(ws: &mut CellWorkspace, name: &str, truncated: u64) -> Resu
     Ok(())
 }
 
-/// Makes what was removed again, under the names it had.
+/// Recreates the removed entries under their previous names.
 pub fn recreate(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     let Some(RemovedSet { set, part }) = ws.removed_sets.remove(name) else {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn recreate(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-/// The position that the link with this number leads to.
+/// Returns the position to which the link with this number points.
 fn linked_position(orders: &[VisitOrder], number: u64) -> u64 {
     let after = orders.partition_point(|t| t.ordinal(0) <= number);
     let order = &orders[after - 1];

@@ -1,4 +1,4 @@
-//! Looks at the entries of a set and changes nothing.
+//! Reads the entries of a set without changing them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -78,7 +78,7 @@ fn read_whole(hand: &EntryCursor<'_>, entry: &SetEntry, buffer: &mut [u8]) -> Re
     let file = File::from(create::open(hand, OFlag::O_RDONLY)?);
     let path = hand.path.path();
     let mut offset = 0;
-    // A file that is known to end here is not asked once more whether it does.
+    // If the size is known, there is no further read to detect the end of the file.
     while hand.set.sizes_unknown || offset < entry.size {
         let read = file.read_at(buffer, offset).at("pread", path, offset)?;
         if read == 0 {

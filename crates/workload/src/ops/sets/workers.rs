@@ -1,4 +1,4 @@
-//! Threads that visit the entries of a set, each its share: begun together, stopped together.
+//! Threads that each visit a share of the entries of a set. They start and stop together.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use crate::files::visit_order::VisitOrder;
 use crate::measure::thread_stats::ThreadStats;
 use crate::parallel::run_parallel;
 
-/// One step of an order.
+/// One step of a visit.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitStep {
     /// Number of the step, counted over all threads.
     pub ordinal: u64,
-    /// The position visited.
+    /// Visited position.
     pub position: u64,
 }
 
@@ -59,7 +59,7 @@ pub fn run<W: Send>(
         tally.merge(&worker);
         outcome
     };
-    // Every tally is joined before an error is looked for.
+    // Merge all tallies before an error is returned.
     let done: Vec<Result<u64, OpError>> = outcomes.into_iter().map(count).collect();
     done.into_iter().collect()
 }

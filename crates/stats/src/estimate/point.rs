@@ -1,4 +1,4 @@
-//! The estimate over several rounds: median, interval and coefficient of variation.
+//! Estimates over several rounds: median, interval and coefficient of variation.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +11,14 @@ pub const UNSTEADY_ABOVE: f64 = 10.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RobustEstimate {
-    /// Rounds that gave a value.
+    /// Number of rounds with a value.
     pub rounds: u32,
-    /// Their median, in the metric's unit.
+    /// Median of the values, in the metric's unit.
     pub median: f64,
     /// An interval for the median.
     pub interval: Interval,
-    /// Coefficient of variation in percent: the standard deviation (n − 1) as a share of the mean;
-    /// absent with one round or a mean of 0.
+    /// Coefficient of variation in percent: the standard deviation (n − 1) as a share of the mean.
+    /// `None` with one round or a mean of 0.
     pub variation: Option<f64>,
 }
 
@@ -39,7 +39,8 @@ impl RobustEstimate {
     }
 }
 
-/// Coefficient of variation in percent, by two passes, which loses no digits to cancellation.
+/// Returns the coefficient of variation in percent. Two passes avoid a loss of digits by
+/// cancellation.
 fn variation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

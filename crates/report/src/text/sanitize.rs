@@ -1,19 +1,19 @@
-//! Text from outside, made safe to show: no control character and no invisible one gets through.
+//! Makes text from outside safe to show: control characters and invisible characters are escaped.
 //!
-//! Escaping for HTML, Markdown or CSV is the business of those formats and comes after this.
+//! Escaping for HTML, Markdown or CSV is a later step in those formats.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The longest piece of outside text that is shown in one line.
+/// Maximum length of a line of text from outside.
 const MAX_LINE: usize = 400;
 
-/// One line of text: what could move a cursor, turn the direction of writing or hide is shown by
-/// its number; ends of lines become spaces; what is very long is shortened.
+/// Returns text from outside as one short line. Characters that are hidden, move the cursor or
+/// change the writing direction are replaced by their numbers; line breaks become spaces.
 pub(crate) fn sanitize_line(text: &str) -> String {
     shorten(&sanitize_paragraph(text), MAX_LINE)
 }
 
-/// A paragraph, cleaned as [`clean`] does but of any length.
+/// Cleans text like [`sanitize_line`], but keeps its full length.
 pub(crate) fn sanitize_paragraph(text: &str) -> String {
     let flat = text.trim().replace("\r\n", " ");
     escape_invisible(&flat.replace(['\n', '\r', '\t'], " "))
@@ -28,7 +28,7 @@ pub(crate) fn clean_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// The text with every character that is not plainly visible replaced by `\u{…}`.
+/// Replaces every invisible character of the text by `\u{…}`.
 pub fn escape_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,8 +41,8 @@ pub fn escape_invisible(text: &str) -> String {
     shown
 }
 
-/// Control characters, and those of Unicode's format characters that are invisible or change the
-/// order of others (UAX #9, UTR #36 §2).
+/// Returns true for control characters, and for Unicode format characters that are invisible or
+/// reorder text (UAX #9, UTR #36 §2).
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -64,7 +64,7 @@ fn is_hidden(c: char) -> bool {
 /// readers that remove one get the original text. Source: OWASP, "CSV Injection".
 pub(crate) fn escape_formula(text: &str) -> String {
     const BEGINNINGS: [char; 9] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\''];
-    // Some readers leave blanks out.
+    // Some readers ignore leading spaces.
     let begins = text.starts_with(char::is_control) || text.trim_start().starts_with(BEGINNINGS);
     match begins {
         true => format!("'{text}"),
@@ -72,7 +72,7 @@ pub(crate) fn escape_formula(text: &str) -> String {
     }
 }
 
-/// Columns that a text takes on a terminal.
+/// Returns the width of a text on a terminal, in columns.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
@@ -98,7 +98,7 @@ fn take_columns(text: impl Iterator<Item = char>, columns: usize) -> String {
     .collect()
 }
 
-/// Names for columns of a table: clean, short, and still different from each other.
+/// Shortens names for table columns. The results are sanitized and still distinct.
 pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
     let short: Vec<String> = names
         .iter()
