@@ -75,7 +75,7 @@ fn page_of_a_study_does_not_describe_fsarenas_method() {
         "<dt>Processor</dt><dd>Intel Celeron 533</dd>",
         "<dt>Rounds</dt><dd>one number each; the spread is not stated</dd>",
         "<code>fsarena show study debian-file-server-2006</code> has them",
-        "Others measured, in a way of their own",
+        "Others made these measurements with their own method",
     ] {
         assert!(html.contains(said), "{said}");
     }

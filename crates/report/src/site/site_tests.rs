@@ -185,7 +185,7 @@ fn a_study_that_was_run_again_has_its_claims_with_both_verdicts() {
         "<p>19 claims, judged by its own figures: 11 supported, 3 partly and 5 undecidable.</p>",
         "<p>None of the 19 claims can be judged by the measured results.</p>",
         "<th scope=\"col\">By what was published</th><th scope=\"col\">By campaign 7</th>",
-        "<small>taken as 1.95 to 2.05 times</small>",
+        "<small>interpreted as 1.95 to 2.05 times</small>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -66,7 +66,7 @@ fn several_disks_have_their_tables_and_sentences_each() {
         assert!(page.contains(&format!("<b>On {disk}, ")), "{page}");
     }
     assert!(!table.contains("overall: geometric means"));
-    assert!(page.contains("the best on the same disk takes"));
+    assert!(page.contains("as a multiple of the best on the same disk"));
     assert!(!remarks(&analysis).join(" ").contains("depends"));
     analysis.by_disk[1].analysis.overall.crossovers = vec![Crossover {
         group: stats::WorkloadCategory::StreamWrite,
