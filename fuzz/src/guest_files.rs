@@ -1,7 +1,7 @@
 //! External files for guests: programs, libraries, kernels, and a user-defined mirror.
 
 use guest::build::elf;
-use guest::{check_mirror, payload};
+use guest::{payload, validate_mirror};
 
 /// Parses a file as a program and as a kernel, and its text as a mirror.
 pub fn run(input: &[u8]) {
@@ -17,7 +17,7 @@ pub fn run(input: &[u8]) {
         assert!(payload.len() < input.len());
     }
     if let Ok(text) = str::from_utf8(input)
-        && check_mirror(text).is_ok()
+        && validate_mirror(text).is_ok()
     {
         assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text:?}");
     }

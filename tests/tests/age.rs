@@ -299,7 +299,11 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         remarks[0].contains("was damaged (its checksum is wrong)"),
         "{remarks:?}"
     );
-    assert!(shown.stderr.contains("aged again"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("aged the filesystem again"),
+        "{}",
+        shown.stderr
+    );
     let [before, now] = [&first[0], &third[0]].map(|record| record.operations);
     assert!(
         before.abs_diff(now) * 100 <= before,

@@ -255,13 +255,16 @@ fn campaigns_of_several_sessions_are_compared_by_their_means() {
     };
     let both = said(&["old", "new"]);
     assert!(
-        both.contains("campaigns: 2 and 1 before, 4 and 3 after"),
+        both.contains("campaigns are compared: 2 and 1 before, 4 and 3 after"),
         "{both}"
     );
     let one = said(&["old", "4"]);
-    assert!(one.contains("campaigns: 2 and 1 before, 4 after"), "{one}");
+    assert!(
+        one.contains("campaigns are compared: 2 and 1 before, 4 after"),
+        "{one}"
+    );
     let numbers = said(&["2", "3"]);
-    assert!(numbers.contains("these rounds do not say"), "{numbers}");
+    assert!(numbers.contains("These rounds do not show"), "{numbers}");
     let same = compare(&sandbox, &["old", "2"]).assert_code(2);
     assert!(
         same.stderr.contains("both sides are campaign 2"),

@@ -192,7 +192,7 @@ fn impossible_guests_are_refused_before_any_cell_runs() {
             ["--processors", "2"],
             "in virtual time a machine has one processor",
         ),
-        (["--device", "/dev/null"], "--device means nothing"),
+        (["--device", "/dev/null"], "cannot use --device"),
         (["--disk", "floppy"], "there is no disk `floppy`"),
         (["--size", "64KiB"], "larger --size"),
     ] {

@@ -71,12 +71,12 @@ function shortlistWords(shortlist, margin) {
   const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ` (${shown[place]}×)`));
   const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
   const far = named.slice(near.length);
-  const [few, which, seldom] = isSingle()
+  const [few, which, unsure] = isSingle()
     ? ["judged by one number each", "one number each does not say which", "how far a number varies is not stated"]
-    : [`with too few rounds to be certain${enough}`, `too few rounds to say which${enough}`, "ran too seldom to be ruled out"];
+    : [`with too few rounds to be certain${enough}`, `too few rounds to say which${enough}`, "not yet ruled out"];
   const answer = near.length === 1 ? `${near[0]}, ${few}` : `${someOf(near, "or")}: ${which}`;
   if (far.length === 0) return answer;
-  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ${seldom}`;
+  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ${unsure}`;
 }
 
 // What a verdict says beside the best.

@@ -70,7 +70,7 @@ pub fn fetch_local(
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Vec<CachedArchive>> {
     let cache = guest::cache_directory()?;
-    let held = guest::bring_archives(wanted, &cache, stop, say);
+    let held = guest::fetch_archives(wanted, &cache, stop, say);
     held.map_err(|error| {
         EnvironmentError(format!("the suite cannot have its sources: {error}")).into()
     })
@@ -100,7 +100,7 @@ pub fn campaign_archives(
         .into());
     }
     let cache = guest::cache_directory()?;
-    let place = |held: CachedArchive| (held.name.clone(), guest::path_of_archive(&held, &cache));
+    let place = |held: CachedArchive| (held.name.clone(), guest::archive_path(&held, &cache));
     Ok(held.into_iter().map(place).collect())
 }
 

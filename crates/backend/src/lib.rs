@@ -52,8 +52,8 @@ mod error;
 pub mod source;
 mod stale_directories;
 
-pub use aged::{AgedImage, AgedImageCache, MOST as MOST_AGED};
-pub use archives::{fetch_archives as bring_archives, required_by as archives_of_suites};
+pub use aged::{AgedImage, AgedImageCache, MAX_AGED_BYTES};
+pub use archives::{fetch_archives, required_by as required_archives};
 pub use error::{EnvironmentError, UsageError, UserInterrupt, error_chain, kind, not_utf8};
 pub use guests::resources::{disk_size, parallel_cells, simulated_disk};
 pub use host::campaign_dir::{CALIBRATION, CampaignDir, LockOwner, is_campaign_name, unique_name};
@@ -69,4 +69,6 @@ pub use remote::inspect::{
 pub use remote::serve::serve;
 pub use remote::ssh::SshTransport;
 pub use remote::user_prompt::{EraseRequest, UserPrompt};
-pub use stale_directories::{find_stale as find_left_here, remove as remove_left_here};
+pub use stale_directories::{
+    find_stale as find_stale_directories, remove as remove_stale_directories,
+};

@@ -282,9 +282,9 @@ impl<'a> CampaignBuilder<'a> {
 
     /// Records a skipped part of the input and the reason. Equal lines are counted.
     pub fn skip_with_reason(&mut self, what: impl Into<String>) {
-        const MOST: usize = 50;
+        const MAX_SKIPPED: usize = 50;
         let what = what.into();
-        if self.left_out.len() < MOST || self.left_out.contains_key(&what) {
+        if self.left_out.len() < MAX_SKIPPED || self.left_out.contains_key(&what) {
             *self.left_out.entry(what).or_insert(0) += 1;
         }
     }
@@ -323,13 +323,13 @@ const fn word_of(format: InputFormat) -> &'static str {
 impl NameKey {
     /// Returns the parameters, truncated to one line, or the name if there are no parameters.
     fn title(&self) -> String {
-        const LONGEST: usize = 100;
+        const MAX_TITLE: usize = 100;
         let title = match self.parameters.as_str() {
             "" => &self.called,
             parameters => parameters,
         };
         let mut letters = title.chars().filter(|letter| !letter.is_control());
-        let mut title: String = letters.by_ref().take(LONGEST).collect();
+        let mut title: String = letters.by_ref().take(MAX_TITLE).collect();
         if letters.next().is_some() {
             title.push('…');
         }

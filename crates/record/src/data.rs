@@ -167,10 +167,10 @@ impl Recorder {
     ) -> Option<Then> {
         /// Size of an `iovec` in bytes, and maximum number of them per call.
         const PART: usize = 16;
-        const MOST: u64 = 1024;
+        const MAX_IOVECS: u64 = 1024;
         let is_opening = caller.files.borrow().opening(a[0] as i32).is_some();
         let length = if is_opening {
-            let parts = caller.bytes(a[1], a[2].min(MOST) as usize * PART)?;
+            let parts = caller.bytes(a[1], a[2].min(MAX_IOVECS) as usize * PART)?;
             let lengths = parts.chunks_exact(PART).map(|part| {
                 let length = part[8..].try_into();
                 length.map_or(0, u64::from_ne_bytes)

@@ -164,8 +164,8 @@ impl Recorder {
     fn socket_name(&mut self, caller: &Caller, address: u64, length: u64) -> Option<Vec<u8>> {
         /// Sizes of `sa_family` and of `struct sockaddr_un`, in bytes.
         const FAMILY: usize = 2;
-        const LONGEST: usize = 110;
-        let bytes = caller.bytes(address, (length as usize).min(LONGEST))?;
+        const MAX_SOCKET_ADDRESS: usize = 110;
+        let bytes = caller.bytes(address, (length as usize).min(MAX_SOCKET_ADDRESS))?;
         let family = u16::from_ne_bytes(bytes.get(..FAMILY)?.try_into().ok()?);
         if i32::from(family) != libc::AF_UNIX {
             if [libc::AF_INET, libc::AF_INET6].contains(&i32::from(family)) {

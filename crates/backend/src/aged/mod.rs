@@ -31,7 +31,7 @@ const SUFFIX: &str = ".zst";
 const PARTIAL: &str = "partial";
 const LOCK: &str = "lock";
 /// Maximum total size. The least recently used images are removed first.
-pub const MOST: Bytes = Bytes::mib(20 << 10);
+pub const MAX_AGED_BYTES: Bytes = Bytes::mib(20 << 10);
 /// Time limit for the kernel to release an image.
 const RELEASE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -117,7 +117,9 @@ impl AgedImageCache {
         let all = self.all();
         let size = Bytes(all.iter().map(|image| image.size.0).sum());
         let (count, place) = (all.len(), self.path().display());
-        format!("aged states are kept in {place}: {count} take {size}, and {MOST} at most")
+        format!(
+            "aged states are kept in {place}: {count} take {size}, and {MAX_AGED_BYTES} at most"
+        )
     }
 
     /// Returns all images, the most recently used first.
@@ -271,7 +273,7 @@ impl AgedImageCache {
         let mut taken = 0;
         for image in self.all() {
             taken += image.size.0;
-            if taken > MOST.0 && image.path != but {
+            if taken > MAX_AGED_BYTES.0 && image.path != but {
                 // Files that cannot be removed stay and appear in `list`.
                 let _ = fs::remove_file(&image.path);
             }

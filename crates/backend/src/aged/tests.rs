@@ -160,7 +160,7 @@ fn the_images_that_were_not_used_for_longest_go_first() {
     let kept = place.kept();
     for (name, age) in [("old", 200), ("new", 100)] {
         let file = File::create(kept.path().join(format!("{name}.zst"))).unwrap();
-        file.set_len(MOST.0 / 2).unwrap();
+        file.set_len(MAX_AGED_BYTES.0 / 2).unwrap();
         let then = SystemTime::now() - Duration::from_secs(age);
         file.set_modified(then).unwrap();
     }

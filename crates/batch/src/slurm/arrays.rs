@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     /// The limits of Debian, except for the array size, which is Slurm's default.
-    const USUAL: ClusterLimits = ClusterLimits {
+    const TYPICAL_LIMITS: ClusterLimits = ClusterLimits {
         array: 1001,
         queued: 5000,
     };
@@ -114,11 +114,11 @@ mod tests {
             while !left.is_empty() {
                 // Simulate jobs of other users, which leave the queue before the next submission.
                 let queued = if submissions % 2 == 0 { 0 } else { 3000 };
-                let arrays = arrays(&left, 0, USUAL, queued);
+                let arrays = arrays(&left, 0, TYPICAL_LIMITS, queued);
                 let count: usize = arrays.iter().map(|array| array.tasks.len()).sum();
-                assert!(count as u32 + queued <= USUAL.queued);
+                assert!(count as u32 + queued <= TYPICAL_LIMITS.queued);
                 for array in &arrays {
-                    assert!(array.tasks.iter().all(|task| *task < USUAL.array));
+                    assert!(array.tasks.iter().all(|task| *task < TYPICAL_LIMITS.array));
                     for task in array.tasks() {
                         assert!(left.remove(&task));
                         run.extend(task.first..(task.first + task.entries).min(100_000));
@@ -134,7 +134,7 @@ mod tests {
     fn a_small_campaign_has_a_cell_in_each_task() {
         assert_eq!(cells_per_task(8, 2), 1);
         assert_eq!(cells_per_task(0, 0), 1);
-        let whole = arrays(&tasks(0..8, 0, 1), 0, USUAL, 0);
+        let whole = arrays(&tasks(0..8, 0, 1), 0, TYPICAL_LIMITS, 0);
         assert_eq!(whole.len(), 1);
         assert_eq!(whole[0].tasks, (0..8).collect::<Vec<_>>());
     }

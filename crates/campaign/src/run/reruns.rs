@@ -76,8 +76,7 @@ pub fn cell_label(cell: &Cell) -> String {
 /// Formats the warning about a busy machine as one line.
 pub fn noisy_host_hint(disturbance: &HostNoise) -> String {
     format!(
-        "this machine is not quiet ({disturbance}): results vary more, and fewer answers can be settled in the same \
-         time; stop what else runs on it"
+        "this machine is busy ({disturbance}): results vary more and need more rounds; stop other programs if you can"
     )
 }
 

@@ -39,8 +39,8 @@ pub struct CheckArgs {
 impl CheckArgs {
     /// Returns the number of cells per thousand to run on two hosts.
     pub fn per_mille(&self) -> u32 {
-        const USUAL: f64 = 0.05;
-        (self.check.unwrap_or(USUAL).min(1.0) * 1000.0).round() as u32
+        const DEFAULT_CHECK_SHARE: f64 = 0.05;
+        (self.check.unwrap_or(DEFAULT_CHECK_SHARE).min(1.0) * 1000.0).round() as u32
     }
 }
 

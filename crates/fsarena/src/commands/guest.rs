@@ -153,7 +153,7 @@ fn choose(
     let bad = |error: GuestError| UsageError(error.to_string());
     own.check().map_err(bad)?;
     if let Some(mirror) = &options.mirror {
-        guest::check_mirror(mirror).map_err(bad)?;
+        guest::validate_mirror(mirror).map_err(bad)?;
     }
     let cache = guest::cache_directory()?;
     for recipe in &recipes {

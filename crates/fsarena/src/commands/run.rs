@@ -217,9 +217,9 @@ pub fn campaign(
         yes: means.consent.yes,
         stop,
     };
-    let archives = backend::archives_of_suites(&campaign.suites)?;
+    let archives = backend::required_archives(&campaign.suites)?;
     if !archives.is_empty() {
-        campaign.archives = backend::bring_archives(&*reach, archives, &asked, stop)?;
+        campaign.archives = backend::fetch_archives(&*reach, archives, &asked, stop)?;
     }
     let consent = &means.consent;
     let (id, taken) =

@@ -224,8 +224,8 @@ impl PlanWorker<'_> {
 
     /// Removes leftovers of killed workers on this host.
     fn sweep(&self) {
-        for left in backend::find_left_here(std::slice::from_ref(&self.work_dir)) {
-            if let Err(error) = backend::remove_left_here(&left.directory, None) {
+        for left in backend::find_stale_directories(std::slice::from_ref(&self.work_dir)) {
+            if let Err(error) = backend::remove_stale_directories(&left.directory, None) {
                 print_note(&format!("{}: {error}", left.directory.display()));
             }
         }

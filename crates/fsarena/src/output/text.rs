@@ -201,8 +201,11 @@ fn folded(text: &str, columns: Option<usize>) -> String {
 }
 
 fn folded_line(line: &str, columns: usize) -> String {
-    if shown_width(line.trim_end()) <= columns {
-        return line.to_owned();
+    let shown = line.trim_end();
+    if shown_width(shown) <= columns {
+        // Spaces at the end could exceed the width.
+        let end = if line.ends_with('\n') { "\n" } else { "" };
+        return format!("{shown}{end}");
     }
     let margin = line.len() - line.trim_start_matches(' ').len();
     // A paragraph has no further indentation, but entries of a list have. A deep margin may leave
@@ -302,6 +305,10 @@ mod tests {
         let told = "short\n  failed  ext4: no room on the\n    device that is tested\n";
         assert_eq!(folded(text, Some(32)), told);
         assert_eq!(folded(text, None), text);
+        assert_eq!(
+            folded("it fits with a space ", Some(20)),
+            "it fits with a space"
+        );
         let bold = "\u{1b}[1mext4\u{1b}[0m is first of all";
         assert_eq!(folded(bold, Some(22)), bold);
     }

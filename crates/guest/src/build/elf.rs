@@ -152,7 +152,10 @@ mod tests {
         assert!(install.args([&data, &program]).status().unwrap().success());
         let output = Command::new(&program).arg("--list").output().unwrap();
         let listed = String::from_utf8(output.stdout).unwrap();
-        assert!(listed.contains("program_runs_without_its_unloaded_parts"), "{listed}");
+        assert!(
+            listed.contains("program_runs_without_its_unloaded_parts"),
+            "{listed}"
+        );
     }
 
     /// A table and a segment at the end of the address range, as in a damaged file.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OpUnit, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
+use super::{FsState, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
 /// Measure the space on the device that is available to files (`statfs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

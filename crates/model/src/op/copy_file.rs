@@ -1,7 +1,9 @@
 //! A file copied within the filesystem.
 
 use super::keys::{block, keyed, name, op_name};
-use super::{FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{
+    FILE_SYNC_MODES, FsState, ObjectKind, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate,
+};
 use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {

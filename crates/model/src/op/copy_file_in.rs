@@ -1,8 +1,8 @@
 //! Copies a file from another disk.
 
-use super::keys::{block, keyed, name, size, op_name};
-use super::{FILE_SYNC_MODES, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
+use super::keys::{block, keyed, name, op_name, size};
+use super::{FILE_SYNC_MODES, FsState, ObjectKind, OpExecutor, OpInfo, OpName, WorkEstimate};
+use crate::{Bytes, Metric, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Copy the largest file of the campaign's source into the filesystem. Without a source, write

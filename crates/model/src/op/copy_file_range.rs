@@ -1,7 +1,10 @@
 //! A file copied by the kernel.
 
-use super::keys::{keyed, name, size, op_name};
-use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::keys::{keyed, name, op_name, size};
+use super::{
+    FILE_SYNC_MODES, FileContent, FsState, ObjectKind, OpExecutor, OpInfo, OpName, OpUnit,
+    WorkEstimate,
+};
 use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 
 keyed! {

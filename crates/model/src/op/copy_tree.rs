@@ -1,7 +1,7 @@
 //! A tree copied within the filesystem.
 
 use super::keys::{block, keyed, name, op_name};
-use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{FsState, ObjectKind, OpExecutor, OpInfo, OpName, WorkEstimate};
 use crate::{Bytes, WorkloadCategory};
 
 keyed! {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{FromKeys, block, name};
-use super::{KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, TreeSpec, OpName, WorkEstimate};
+use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, TreeSpec, WorkEstimate};
 use crate::{Bytes, WorkloadCategory};
 
 /// Copy the whole tree of the campaign's source into the filesystem. Without a source, write a tree

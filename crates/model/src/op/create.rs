@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::io::sharing;
-use super::keys::{choice, count, flag, name, count_up_to, optional, threads};
+use super::keys::{choice, count, count_up_to, flag, name, optional, threads};
 use super::metadata::order;
-use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, TraversalOrder, FileSharing, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{Bytes, WorkloadCategory, Metric};
+use super::{
+    FileSharing, FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName,
+    TraversalOrder, WorkEstimate,
+};
+use crate::{Bytes, Metric, WorkloadCategory};
 
 /// Kind of the entries of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

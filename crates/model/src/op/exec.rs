@@ -1,7 +1,7 @@
 //! A command line of the user, run in the mounted directory.
 
 use super::keys::{FromKeys, keyed, optional, size};
-use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory};
 
 keyed! {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OpUnit, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{CacheState, SyncAtEnd, WorkloadCategory, Metric};
+use super::{FsState, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
 /// An operation performed by another program. No suite can contain it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

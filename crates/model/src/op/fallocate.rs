@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{choice, keyed, name, optional, size, op_name};
+use super::keys::{choice, keyed, name, op_name, optional, size};
 use super::{
-    FileContent, FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate,
+    FILE_SYNC_MODES, FileContent, FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo,
+    OpName, OpUnit, WorkEstimate,
 };
 use crate::{Bytes, SyncAtEnd, WorkloadCategory};
 

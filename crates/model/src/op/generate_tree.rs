@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{FromKeys, count, keyed, name, size};
-use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{
+    FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName, WorkEstimate,
+};
 use crate::{Bytes, WorkloadCategory};
 
 keyed! {

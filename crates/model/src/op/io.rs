@@ -4,11 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{MAX_COUNT, block, choice, count, flag, name, count_up_to, optional, size, threads};
-use super::{
-    FsChange, FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate,
+use super::keys::{
+    MAX_COUNT, block, choice, count, count_up_to, flag, name, optional, size, threads,
 };
-use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
+use super::{
+    FILE_SYNC_MODES, FsChange, FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo,
+    OpName, OpUnit, WorkEstimate,
+};
+use crate::{Bytes, CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
 /// Requests on one file, or on one file per thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -330,7 +333,9 @@ impl OpInfo for Io {
         let share = |share: f64| (bytes as f64 * share) as u64;
         let work = match self.access {
             AccessPattern::Rewrite => WorkEstimate::new(bytes, bytes, operations),
-            AccessPattern::Seek { write_share } => WorkEstimate::new(bytes, share(write_share), operations),
+            AccessPattern::Seek { write_share } => {
+                WorkEstimate::new(bytes, share(write_share), operations)
+            }
             AccessPattern::RandomMix { read_share } => {
                 let read = share(read_share);
                 WorkEstimate::new(read, bytes - read.min(bytes), operations)
@@ -350,15 +355,20 @@ impl OpInfo for Io {
         Some(match self.access {
             _ if self.engine == IoEngine::Null => return None,
             access if self.fsync > 0 && access.writes() => WorkloadCategory::Durable,
-            AccessPattern::Write | AccessPattern::Overwrite | AccessPattern::Rewrite | AccessPattern::Append => {
-                WorkloadCategory::StreamWrite
+            AccessPattern::Write
+            | AccessPattern::Overwrite
+            | AccessPattern::Rewrite
+            | AccessPattern::Append => WorkloadCategory::StreamWrite,
+            AccessPattern::Read
+            | AccessPattern::ReadBackward
+            | AccessPattern::ReadStride { .. } => WorkloadCategory::StreamRead,
+            AccessPattern::RandomMix { read_share } if read_share > 0.5 => {
+                WorkloadCategory::RandomRead
             }
-            AccessPattern::Read | AccessPattern::ReadBackward | AccessPattern::ReadStride { .. } => WorkloadCategory::StreamRead,
-            AccessPattern::RandomMix { read_share } if read_share > 0.5 => WorkloadCategory::RandomRead,
             AccessPattern::RandomRead | AccessPattern::Seek { .. } => WorkloadCategory::RandomRead,
-            AccessPattern::RandomWrite | AccessPattern::RecordRewrite | AccessPattern::RandomMix { .. } => {
-                WorkloadCategory::RandomWrite
-            }
+            AccessPattern::RandomWrite
+            | AccessPattern::RecordRewrite
+            | AccessPattern::RandomMix { .. } => WorkloadCategory::RandomWrite,
         })
     }
 
@@ -384,7 +394,11 @@ impl OpInfo for Io {
 
     fn allowed_caches(&self) -> &'static [CacheState] {
         match self.engine {
-            IoEngine::Mmap => &[CacheState::Cold, CacheState::Warm, CacheState::FadviseDontNeed],
+            IoEngine::Mmap => &[
+                CacheState::Cold,
+                CacheState::Warm,
+                CacheState::FadviseDontNeed,
+            ],
             _ => &[
                 CacheState::Cold,
                 CacheState::Warm,

@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, flag, name, size, threads};
-use super::{FsChange, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{Bytes, WorkloadCategory, Metric};
+use super::{
+    FsChange, FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName,
+    WorkEstimate,
+};
+use crate::{Bytes, Metric, WorkloadCategory};
 
 /// The order in which names are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +100,10 @@ fn read(keys: &dyn KeySource, action: MetadataAction) -> Result<Op, KeyError> {
 
 /// Reads an order: sequential or random.
 pub(super) fn order(keys: &dyn KeySource, key: &'static str) -> Result<TraversalOrder, KeyError> {
-    let words = [("sequential", TraversalOrder::Sequential), ("random", TraversalOrder::Random)];
+    let words = [
+        ("sequential", TraversalOrder::Sequential),
+        ("random", TraversalOrder::Random),
+    ];
     choice(keys, key, &words)
 }
 
@@ -190,17 +196,25 @@ impl OpInfo for Metadata {
         };
         let mut work = WorkEstimate::new(0, 0, there.entries);
         match &self.action {
-            MetadataAction::Open | MetadataAction::Readdir | MetadataAction::Stat { read: false } => {}
+            MetadataAction::Open
+            | MetadataAction::Readdir
+            | MetadataAction::Stat { read: false } => {}
             MetadataAction::Stat { read: true } => work = work.with_read(Bytes(there.bytes)),
-            MetadataAction::Remove { fsync } => work = work.with_syncs(there.entries * u64::from(*fsync)),
+            MetadataAction::Remove { fsync } => {
+                work = work.with_syncs(there.entries * u64::from(*fsync))
+            }
             MetadataAction::Link { to } | MetadataAction::Symlink { to } => {
                 things.add(ObjectKind::Set, to, there.entries, 0);
             }
             MetadataAction::Chmod | MetadataAction::SetXattr { .. } => {
                 things.change(FsChange::Overwritten(ObjectKind::Set, set()));
             }
-            &MetadataAction::Rename { across } => things.change(FsChange::Renamed { set: set(), across }),
-            &MetadataAction::Truncate { size } => things.change(FsChange::Resized { set: set(), size }),
+            &MetadataAction::Rename { across } => {
+                things.change(FsChange::Renamed { set: set(), across })
+            }
+            &MetadataAction::Truncate { size } => {
+                things.change(FsChange::Resized { set: set(), size })
+            }
         }
         work
     }
@@ -211,9 +225,9 @@ impl OpInfo for Metadata {
 
     fn group(&self) -> Option<WorkloadCategory> {
         Some(match self.action {
-            MetadataAction::Link { .. } | MetadataAction::Symlink { .. } | MetadataAction::Remove { .. } => {
-                WorkloadCategory::ManyFiles
-            }
+            MetadataAction::Link { .. }
+            | MetadataAction::Symlink { .. }
+            | MetadataAction::Remove { .. } => WorkloadCategory::ManyFiles,
             _ => WorkloadCategory::Names,
         })
     }

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{count, flag, name, optional, threads};
 use super::mix_step::MixStep;
-use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{CacheState, WorkloadCategory, Metric};
+use super::{
+    FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName, WorkEstimate,
+};
+use crate::{CacheState, Metric, WorkloadCategory};
 
 /// Maximum number of threads of all roles.
 const MAX_THREADS: u32 = 1024;
@@ -116,7 +118,10 @@ impl Mix {
     fn follow_set(&self, set: &str, things: &mut FsState) {
         let changes = self.changes_set(set);
         let found = things.find_dynamic(set);
-        let threads: u64 = self.roles_of_set(set).map(|role| u64::from(role.threads)).sum();
+        let threads: u64 = self
+            .roles_of_set(set)
+            .map(|role| u64::from(role.threads))
+            .sum();
         let each = match changes {
             true => found.entries / threads.max(1),
             false => found.entries,
@@ -184,7 +189,9 @@ impl Role {
 
     /// Returns true if it appends to a private log.
     pub fn appends_to_log(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, MixStep::Log(_)))
+        self.steps
+            .iter()
+            .any(|step| matches!(step, MixStep::Log(_)))
     }
 
     /// Returns true if a step reads its file sequentially from the device.
@@ -276,7 +283,11 @@ impl Role {
                 self.name
             ));
         }
-        if self.steps.iter().all(|step| matches!(step, MixStep::Sleep(_))) {
+        if self
+            .steps
+            .iter()
+            .all(|step| matches!(step, MixStep::Sleep(_)))
+        {
             return Err(format!("role `{}` does nothing", self.name));
         }
         for (given, key, used) in [
@@ -320,7 +331,7 @@ impl CycleState {
     fn admit(&mut self, step: &MixStep, set: bool, file: bool) -> Result<(), &'static str> {
         use MixStep::{
             Append, Close, Create, Delete, Fdatasync, Fsync, Log, Open, RandomRead, RandomWrite,
-            Read, Stat, Stream, Sleep, Write,
+            Read, Sleep, Stat, Stream, Write,
         };
         match step {
             Create | Open | Stat | Delete if !set => return Err("needs a `set`"),

@@ -1,7 +1,7 @@
 //! Mixes in suite files: valid orders of steps, and the resulting state of the filesystem.
 
 use super::*;
-use crate::{Bytes, Create, EntryKind, Io, Nanos, TraversalOrder, FileSharing};
+use crate::{Bytes, Create, EntryKind, FileSharing, Io, Nanos, TraversalOrder};
 use proptest::prelude::*;
 
 fn role(name: &str, steps: &[&str]) -> Role {

@@ -1,8 +1,8 @@
 //! Probes a filesystem for a feature.
 
 use super::keys::{choice, keyed, op_name};
-use super::{OpUnit, KeyError, KeySource, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{CacheState, SyncAtEnd, Feature, WorkloadCategory, Metric};
+use super::{FsState, KeyError, KeySource, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use crate::{CacheState, Feature, Metric, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Probe a feature. The agent does this and stores the result.

@@ -1,7 +1,7 @@
 //! Reads files created by commands, in random order.
 
 use super::keys::{keyed, name, op_name};
-use super::{CacheState, OpUnit, SyncAtEnd, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{CacheState, FsState, OpExecutor, OpInfo, OpName, OpUnit, SyncAtEnd, WorkEstimate};
 use crate::WorkloadCategory;
 
 keyed! {

@@ -1,7 +1,10 @@
 //! A file that shares the space of another until one of them is written to.
 
 use super::keys::{keyed, name, op_name};
-use super::{FileContent, FILE_SYNC_MODES, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{
+    FILE_SYNC_MODES, FileContent, FsState, ObjectKind, OpExecutor, OpInfo, OpName, OpUnit,
+    WorkEstimate,
+};
 use crate::{SyncAtEnd, WorkloadCategory};
 
 keyed! {

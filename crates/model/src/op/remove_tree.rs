@@ -1,7 +1,7 @@
 //! A tree removed.
 
 use super::keys::{keyed, name, op_name};
-use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{FsState, ObjectKind, OpExecutor, OpInfo, OpName, WorkEstimate};
 use crate::WorkloadCategory;
 
 keyed! {

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, name, optional};
-use super::{KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory, Metric};
+use super::{
+    FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName, WorkEstimate,
+};
+use crate::{Bytes, CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
 /// Replay a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +80,9 @@ impl Replay {
             pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?
                 .unwrap_or_default(),
             speed: optional(keys, "speed", |keys, key| keys.factor(key))?,
-            group: optional(keys, "group", |keys, key| choice(keys, key, &WorkloadCategory::WORDS))?,
+            group: optional(keys, "group", |keys, key| {
+                choice(keys, key, &WorkloadCategory::WORDS)
+            })?,
             facts: None,
             data: None,
         }))
@@ -139,7 +143,9 @@ impl OpInfo for Replay {
 
     fn check(&self) -> Result<(), String> {
         match (self.pace, self.speed) {
-            (ReplaySpeed::Scaled, None) => Err("`pace = \"scaled\"` needs `speed`, such as 2.0".into()),
+            (ReplaySpeed::Scaled, None) => {
+                Err("`pace = \"scaled\"` needs `speed`, such as 2.0".into())
+            }
             (ReplaySpeed::Closed | ReplaySpeed::Recorded, Some(_)) => {
                 Err("`speed` is for `pace = \"scaled\"`".into())
             }

@@ -1,7 +1,7 @@
 //! A file that consists of one hole.
 
-use super::keys::{keyed, name, size, op_name};
-use super::{FileContent, OpUnit, ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::keys::{keyed, name, op_name, size};
+use super::{FileContent, FsState, ObjectKind, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{Bytes, WorkloadCategory};
 
 keyed! {

@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::{block, name, size};
-use super::{FILE_SYNC_MODES, OpUnit, KeyError, KeySource, ObjectKind, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
-use crate::{Bytes, SyncAtEnd, WorkloadCategory, Metric};
+use super::{
+    FILE_SYNC_MODES, FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName,
+    OpUnit, WorkEstimate,
+};
+use crate::{Bytes, Metric, SyncAtEnd, WorkloadCategory};
 
 /// Unit of the calls to a buffered stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

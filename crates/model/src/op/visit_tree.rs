@@ -1,7 +1,7 @@
 //! Operations that only read a tree: list it, find a name in it, verify every file.
 
 use super::keys::{keyed, name, op_name};
-use super::{ObjectKind, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{FsState, ObjectKind, OpExecutor, OpInfo, OpName, WorkEstimate};
 use crate::WorkloadCategory;
 
 macro_rules! visits {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OpUnit, KeyError, KeySource, Op, OpInfo, OpExecutor, FsState, OpName, WorkEstimate};
+use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 
 /// Kind of step.

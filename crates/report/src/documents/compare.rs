@@ -302,7 +302,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
                 format_excess(detectable)
             ),
             false => format!(
-                " With this few {} even a result that costs twice as much may have been missed.",
+                " With so few {} even a result that costs twice as much may have been missed.",
                 unit(found)
             ),
         };
@@ -353,7 +353,7 @@ fn of_sessions(found: &CampaignComparison) -> String {
         }
         None if found.elsewhere => String::new(),
         None if !found.paired => {
-            " By how much two campaigns of the same thing differ, these rounds do not say. `fsarena run --sessions 3 --name NAME` \
+            " These rounds do not show by how much two equal campaigns differ. `fsarena run --sessions 3 --name NAME` \
              for each side shows it, and `fsarena guard` runs both sides in one campaign."
                 .to_owned()
         }

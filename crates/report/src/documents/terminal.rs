@@ -635,7 +635,7 @@ mod tests {
             .lines()
             .filter(|line| line.contains("ext4") && line.contains("xfs"));
         assert_eq!(names.count(), 1, "{text}");
-        assert!(!text.contains("Each shortlist"), "{text}");
+        assert!(!text.contains("With 95 % confidence"), "{text}");
         assert!(!text.contains("semantics"), "{text}");
     }
 

@@ -176,7 +176,7 @@ fn failures(analysis: &Analysis) -> Option<String> {
     }
     let run = pluralize(analysis.counts.run, "cell");
     if failed.is_empty() {
-        return Some(format!("Of {run} that ran none failed{also}."));
+        return Some(format!("No failure in {run}{also}."));
     }
     let of = |contender: &String| failed.iter().filter(|f| f.contender == *contender).count();
     let mut who: Vec<(&String, usize)> = analysis.contenders.iter().map(|c| (c, of(c))).collect();

@@ -75,17 +75,14 @@ fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
     let features = distinct(untried.map(|(feature, _)| feature.to_string()));
     let mut lacking = Vec::new();
     if !groups.is_empty() {
-        lacking.push(format!("tests of {}", some_of(&groups)));
+        lacking.push(some_of(&groups));
     }
     if !features.is_empty() {
-        lacking.push(format!("whether somebody has {}", some_of(&features)));
+        lacking.push(format!("support for {}", some_of(&features)));
     }
     let why = match lacking.is_empty() {
         true => "no contender has every result that counts".to_owned(),
-        false => format!(
-            "each lacks tests or features that count ({})",
-            lacking.join("; ")
-        ),
+        false => format!("these were not tested: {}", lacking.join("; ")),
     };
     let missing = open.iter().flat_map(missing_suites).collect();
     ConclusionText {
@@ -167,16 +164,18 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
     let is_open = all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }));
     let open = match is_open && !is_single(analysis) {
         true => format!(
-            "With too few rounds, (1.04×) is the cost so far, relative to the first, compared round by round.{}",
+            "A number in brackets, such as (1.04×), is the cost so far as a multiple of the first contender named, compared round by round.{}",
             more_rounds(analysis)
         ),
         false => String::new(),
     };
     let sure = match is_one_seed(analysis) {
         true => {
-            "One round in virtual time: each shortlist holds the best of this seed, and other seeds may say otherwise (--rounds 3)"
+            "One round in virtual time: the best contender of this seed is among those named; other seeds may give another order (--rounds 3)"
         }
-        false => "Each shortlist holds the best with 95 % certainty, all uses together",
+        false => {
+            "With 95 % confidence, the best contender is among those named, for all uses at once"
+        }
     };
     let sure = match has_shortlist(analysis) {
         true => format!(
@@ -542,7 +541,7 @@ impl Phrases<'_> {
                 let are = if far.len() == 1 { "is" } else { "are" };
                 let why = match self.single {
                     true => "how far a number varies is not stated",
-                    false => "ran too seldom to be ruled out",
+                    false => "not yet ruled out",
                 };
                 match far.is_empty() {
                     true => answer,

@@ -26,7 +26,7 @@ fn too_few_rounds_give_no_best_but_the_rounds_needed() {
     results.cells.retain(|stored| stored.cell.round == 1);
     let lines = said(category_conclusions(&analyse(&results)));
     assert!(lines[0].contains("fast or middle (2.00×): too few rounds to say which"));
-    let far = "slow (4.00×) is far behind, but ran too seldom to be ruled out";
+    let far = "slow (4.00×) is far behind, but not yet ruled out";
     assert!(lines[0].contains(far), "{}", lines[0]);
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
     // With one round each, results are not called close.

@@ -22,7 +22,7 @@ macro_rules! calls {
 
         /// Returns the call with this number and empty parts. Returns `None` if the number is
         /// unknown.
-        pub fn blank(number: u8) -> Option<Syscall> {
+        pub fn default_for(number: u8) -> Option<Syscall> {
             Some(match number {
                 $($number => Syscall::$name { $($part: Default::default()),* },)*
                 STARTS => Syscall::Order(SyncEvent::Spawn { thread: 0 }),
@@ -34,7 +34,7 @@ macro_rules! calls {
         }
 
         /// Writes or reads the parts of a call.
-        pub fn parts<C: Columns>(
+        pub fn visit_fields<C: Columns>(
             call: &mut Syscall,
             coder: &mut ColumnCoder<C>,
         ) -> Result<(), DecodeError> {

@@ -97,7 +97,7 @@ impl<C: Columns> ColumnCoder<C> {
         self.columns
             .number(TraceColumn::Took, &mut operation.duration.0)?;
         self.at = [None; 2];
-        calls::parts(&mut operation.call, self)?;
+        calls::visit_fields(&mut operation.call, self)?;
         self.outcome(&operation.call, &mut operation.outcome)
     }
 
@@ -419,7 +419,8 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
             return Err(DecodeError::TooLarge);
         }
         let read = kinds.iter().map(|kind| {
-            let call = calls::blank(*kind).ok_or(DecodeError::Damaged("a call is unknown"))?;
+            let call =
+                calls::default_for(*kind).ok_or(DecodeError::Damaged("a call is unknown"))?;
             let mut operation = TraceRecord {
                 process: 0,
                 thread: 0,

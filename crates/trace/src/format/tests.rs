@@ -47,7 +47,7 @@ fn entry() -> impl Strategy<Value = TreeEntry> {
 /// Generates calls of every number in the file, with random parts.
 fn call() -> impl Strategy<Value = Syscall> {
     let numbers: Vec<u8> = (0..=u8::MAX)
-        .filter(|n| calls::blank(*n).is_some())
+        .filter(|n| calls::default_for(*n).is_some())
         .collect();
     let parts = (
         path(),
@@ -61,7 +61,7 @@ fn call() -> impl Strategy<Value = Syscall> {
         let (one, another, [small, opened], [offset, length, size], name, flag) = parts;
         let handle = HandleId(small);
         let mode = small as u16;
-        match calls::blank(number).unwrap() {
+        match calls::default_for(number).unwrap() {
             Syscall::Open { .. } => Syscall::Open {
                 path: one,
                 flags: OpenFlags(small),
@@ -102,7 +102,7 @@ fn call() -> impl Strategy<Value = Syscall> {
                 follow: flag,
             },
             Syscall::Order(_) => Syscall::Order(SyncEvent::Send { message: small }),
-            blank => blank,
+            default_for => default_for,
         }
     })
 }
@@ -248,7 +248,7 @@ fn operations_take_few_bytes() {
 #[test]
 fn call_numbers_are_unique() {
     for number in 0..=u8::MAX {
-        if let Some(call) = calls::blank(number) {
+        if let Some(call) = calls::default_for(number) {
             assert_eq!(calls::number(&call), number);
         }
     }

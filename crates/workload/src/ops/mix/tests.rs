@@ -303,7 +303,11 @@ fn an_error_in_one_thread_ends_all_threads() {
     assert!(matches!(refused, OpError::Unsupported { .. }), "{refused}");
     let mut blank = of_nothing(&op);
     let unsupported = role_result(&ws, &part, &mut blank).unwrap_err();
-    assert!(unsupported.to_string().contains("phase `mix` did not complete"));
+    assert!(
+        unsupported
+            .to_string()
+            .contains("phase `mix` did not complete")
+    );
 }
 
 fn of_nothing(op: &Op) -> PhaseResult {
