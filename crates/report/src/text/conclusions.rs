@@ -82,7 +82,7 @@ fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
     }
     let why = match lacking.is_empty() {
         true => "no contender has every result that counts".to_owned(),
-        false => format!("these were not tested: {}", lacking.join("; ")),
+        false => format!("{} were not tested", lacking.join(", and ")),
     };
     let missing = open.iter().flat_map(missing_suites).collect();
     ConclusionText {

@@ -231,7 +231,7 @@ fn several_uses_without_evidence_are_one_sentence_with_one_command() {
         (WorkloadCategory::RandomRead, vec!["iozone".to_owned()]),
     ]);
     analysis.score_use_cases([&mail, &build], &suites);
-    let told = "Mail spool; Build machine: no advice, since each lacks tests or features that count (tests of durable writes and random reads): run the same with `-s fs-mark -s iozone -s made`.";
+    let told = "Mail spool; Build machine: no advice, since durable writes and random reads were not tested: run the same with `-s fs-mark -s iozone -s made`.";
     assert_eq!(said(use_case_conclusions(&analysis)), [told]);
 }
 
