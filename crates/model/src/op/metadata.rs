@@ -201,7 +201,7 @@ impl OpInfo for Metadata {
             | MetadataAction::Stat { read: false } => {}
             MetadataAction::Stat { read: true } => work = work.with_read(Bytes(there.bytes)),
             MetadataAction::Remove { fsync } => {
-                work = work.with_syncs(there.entries * u64::from(*fsync))
+                work = work.with_syncs(there.entries * u64::from(*fsync));
             }
             MetadataAction::Link { to } | MetadataAction::Symlink { to } => {
                 things.add(ObjectKind::Set, to, there.entries, 0);
@@ -210,10 +210,10 @@ impl OpInfo for Metadata {
                 things.change(FsChange::Overwritten(ObjectKind::Set, set()));
             }
             &MetadataAction::Rename { across } => {
-                things.change(FsChange::Renamed { set: set(), across })
+                things.change(FsChange::Renamed { set: set(), across });
             }
             &MetadataAction::Truncate { size } => {
-                things.change(FsChange::Resized { set: set(), size })
+                things.change(FsChange::Resized { set: set(), size });
             }
         }
         work
