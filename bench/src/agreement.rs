@@ -146,23 +146,10 @@ fn bonnie_warm(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         scratch,
         memory: None,
         prepare: Vec::new(),
-        sides: vec![
-            side(OURS, Runner::Engine(ours)),
-            side(peer, Runner::Bonnie(run)),
-        ],
+        sides: vec![side(OURS, Runner::Engine(ours)), side(peer, Runner::Bonnie(run))],
         rows: vec![
-            row(
-                "read",
-                "bonnie: block read, warm, 1 KiB",
-                ComparisonUnit::Bytes,
-                peer,
-            ),
-            row(
-                "seek",
-                "bonnie: seeks, warm, 1 KiB",
-                ComparisonUnit::Operations,
-                peer,
-            ),
+            row("read", "bonnie: block read, warm, 1 KiB", ComparisonUnit::Bytes, peer),
+            row("seek", "bonnie: seeks, warm, 1 KiB", ComparisonUnit::Operations, peer),
         ],
     }
 }
@@ -178,12 +165,7 @@ fn bonnie_small(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let rows = ["", "-random"].into_iter().flat_map(|suffix| {
         ["create", "stat", "delete"].map(|word| {
             let result = format!("{word}{suffix}");
-            row(
-                &result,
-                &format!("bonnie: {result}"),
-                ComparisonUnit::Operations,
-                peer,
-            )
+            row(&result, &format!("bonnie: {result}"), ComparisonUnit::Operations, peer)
         })
     });
     PeerBenchmark {
@@ -191,10 +173,7 @@ fn bonnie_small(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         scratch,
         memory: None,
         prepare: Vec::new(),
-        sides: vec![
-            side(OURS, Runner::Engine(phases.concat())),
-            side(peer, Runner::Bonnie(run)),
-        ],
+        sides: vec![side(OURS, Runner::Engine(phases.concat())), side(peer, Runner::Bonnie(run))],
         rows: rows.collect(),
     }
 }
@@ -203,15 +182,8 @@ fn iozone(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let stream = "stream".to_owned();
     let unit = StreamUnit::Record(RECORD);
-    let fread = Op::ReadStream(ReadStream {
-        file: stream.clone(),
-        unit,
-    });
-    let fwrite = Op::WriteStream(WriteStream {
-        file: stream,
-        size: scale.streamed,
-        unit,
-    });
+    let fread = Op::ReadStream(ReadStream { file: stream.clone(), unit });
+    let fwrite = Op::WriteStream(WriteStream { file: stream, size: scale.streamed, unit });
     let ours = [
         synced(write("write", FILE, scale.streamed, RECORD)),
         synced(access("overwrite", AccessPattern::Overwrite)),
@@ -266,10 +238,7 @@ fn iozone(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         scratch,
         memory: None,
         prepare: Vec::new(),
-        sides: vec![
-            side(OURS, Runner::Engine(ours)),
-            side(peer, Runner::Iozone(run)),
-        ],
+        sides: vec![side(OURS, Runner::Engine(ours)), side(peer, Runner::Iozone(run))],
         rows: rows.to_vec(),
     }
 }
@@ -279,11 +248,7 @@ const IOZONE: &str = "IOzone";
 /// Returns a run of IOzone tests, given by number and by whether caches are dropped before the
 /// test.
 fn iozone_run(scale: BenchScale, tests: &[(u32, bool)]) -> iozone::IozoneRun {
-    let step = |&(test, cold): &(u32, bool)| iozone::IozoneStep {
-        test,
-        cold,
-        flags: &[],
-    };
+    let step = |&(test, cold): &(u32, bool)| iozone::IozoneStep { test, cold, flags: &[] };
     iozone::IozoneRun {
         files: ["iozone", "iozone-stream"],
         size: scale.streamed,
@@ -304,19 +269,12 @@ fn iozone_row((result, words): (&str, &str)) -> ComparisonRow {
 fn iozone_cold(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
-    let fwrite = Op::WriteStream(WriteStream {
-        file: stream.clone(),
-        size: scale.streamed,
-        unit,
-    });
+    let fwrite = Op::WriteStream(WriteStream { file: stream.clone(), size: scale.streamed, unit });
     let ours = [
         synced(write("write", &file, scale.streamed, RECORD)),
         cold(data("read", Io::new(&file, AccessPattern::Read, RECORD))),
         synced(phase("fwrite", fwrite)),
-        cold(phase(
-            "fread",
-            Op::ReadStream(ReadStream { file: stream, unit }),
-        )),
+        cold(phase("fread", Op::ReadStream(ReadStream { file: stream, unit }))),
         remove(&file),
         remove("stream"),
     ]
@@ -328,13 +286,8 @@ fn iozone_cold(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         scratch,
         memory: Some(MEMORY),
         prepare: Vec::new(),
-        sides: vec![
-            side(OURS, Runner::Engine(ours)),
-            side(IOZONE, Runner::Iozone(run)),
-        ],
-        rows: [("read", "read, cold"), ("fread", "fread, cold")]
-            .map(iozone_row)
-            .to_vec(),
+        sides: vec![side(OURS, Runner::Engine(ours)), side(IOZONE, Runner::Iozone(run))],
+        rows: [("read", "read, cold"), ("fread", "fread, cold")].map(iozone_row).to_vec(),
     }
 }
 
@@ -379,12 +332,7 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         synced(data("random-write", random(AccessPattern::RandomWrite))),
         cold(data("read", own(AccessPattern::Read))),
         cold(data("random-read", random(AccessPattern::RandomRead))),
-        phase(
-            "remove",
-            Op::RemoveFile(RemoveFile {
-                file: "tiobench".to_owned(),
-            }),
-        ),
+        phase("remove", Op::RemoveFile(RemoveFile { file: "tiobench".to_owned() })),
     ];
     let threads = |result, rw| fio::FioBenchJob {
         threads: TIOBENCH_THREADS,
@@ -393,25 +341,14 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
     };
     let some = |result, rw| {
         let mut job = threads(result, rw);
-        job.more
-            .push(format!("--number_ios={}", scale.tiobench_random));
+        job.more.push(format!("--number_ios={}", scale.tiobench_random));
         job
     };
     let theirs = vec![
-        fio::FioBenchJob {
-            fresh: true,
-            ..threads("write", "write")
-        },
+        fio::FioBenchJob { fresh: true, ..threads("write", "write") },
         some("random-write", "randwrite"),
-        fio::FioBenchJob {
-            cold: true,
-            ..threads("read", "read")
-        },
-        fio::FioBenchJob {
-            cold: true,
-            last: true,
-            ..some("random-read", "randread")
-        },
+        fio::FioBenchJob { cold: true, ..threads("read", "read") },
+        fio::FioBenchJob { cold: true, last: true, ..some("random-read", "randread") },
     ];
     let peer = "fio";
     let line = |result, words, unit| row(result, words, unit, peer);
@@ -420,22 +357,11 @@ fn tiobench(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
         scratch,
         memory: Some(MEMORY),
         prepare: Vec::new(),
-        sides: vec![
-            side(OURS, Runner::Engine(ours)),
-            side(peer, Runner::Fio(theirs)),
-        ],
+        sides: vec![side(OURS, Runner::Engine(ours)), side(peer, Runner::Fio(theirs))],
         rows: vec![
             line("write", "tiobench: write, 4 threads", ComparisonUnit::Bytes),
-            line(
-                "random-write",
-                "tiobench: random write, 4 threads",
-                ComparisonUnit::Operations,
-            ),
-            line(
-                "read",
-                "tiobench: read, 4 threads, cold",
-                ComparisonUnit::Bytes,
-            ),
+            line("random-write", "tiobench: random write, 4 threads", ComparisonUnit::Operations),
+            line("read", "tiobench: read, 4 threads, cold", ComparisonUnit::Bytes),
             line(
                 "random-read",
                 "tiobench: random read, 4 threads, cold",
@@ -468,14 +394,7 @@ fn same_file(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
             side(hinted, Runner::Fio(vec![job("--fadvise_hint=1")])),
         ],
         rows: [plain, hinted]
-            .map(|peer| {
-                row(
-                    "read",
-                    "one file, read cold, 1 MiB",
-                    ComparisonUnit::Bytes,
-                    peer,
-                )
-            })
+            .map(|peer| row("read", "one file, read cold, 1 MiB", ComparisonUnit::Bytes, peer))
             .to_vec(),
     }
 }

@@ -78,21 +78,13 @@ fn cached_job(scale: BenchScale, result: &'static str, threads: u32) -> fio::Fio
 }
 
 fn cached_phase(scale: BenchScale, name: &str, threads: u32) -> Phase {
-    let io = Io {
-        threads,
-        ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
-    };
+    let io = Io { threads, ..Io::new(FILE, AccessPattern::RandomRead, BLOCK) };
     for_seconds(scale.seconds, name, io)
 }
 
 fn random_read(scale: BenchScale) -> PeerBenchmark {
     let result = "random-read";
-    let looped = loop_c::CLoopRun {
-        result,
-        file: FILE,
-        seconds: scale.seconds,
-        threads: 1,
-    };
+    let looped = loop_c::CLoopRun { result, file: FILE, seconds: scale.seconds, threads: 1 };
     let title = "4 KiB cached random read, 1 thread";
     PeerBenchmark {
         name: result.to_owned(),
@@ -105,20 +97,8 @@ fn random_read(scale: BenchScale) -> PeerBenchmark {
             side("C loop", Runner::Loop(vec![looped])),
         ],
         rows: vec![
-            row(
-                title,
-                ComparisonUnit::Operations,
-                result,
-                "fio",
-                Goal::AtLeast(1.25),
-            ),
-            row(
-                title,
-                ComparisonUnit::Operations,
-                result,
-                "C loop",
-                Goal::AtLeast(0.9),
-            ),
+            row(title, ComparisonUnit::Operations, result, "fio", Goal::AtLeast(1.25)),
+            row(title, ComparisonUnit::Operations, result, "C loop", Goal::AtLeast(0.9)),
         ],
     }
 }
@@ -140,10 +120,7 @@ fn uring(scale: BenchScale) -> PeerBenchmark {
         depth: DEPTH,
         ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
     };
-    let phase = Phase {
-        cache: CacheState::Direct,
-        ..for_seconds(scale.seconds, result, io)
-    };
+    let phase = Phase { cache: CacheState::Direct, ..for_seconds(scale.seconds, result, io) };
     let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
     let compare = |peer: &'static str| {
         let cost = ComparisonRow {
@@ -153,25 +130,13 @@ fn uring(scale: BenchScale) -> PeerBenchmark {
             against: PeerReference::Peer(Quantity::Processor(peer, result.to_owned())),
             target: Goal::AtMost(1.0),
         };
-        [
-            row(
-                title,
-                ComparisonUnit::Operations,
-                result,
-                peer,
-                Goal::AtLeast(1.0),
-            ),
-            cost,
-        ]
+        [row(title, ComparisonUnit::Operations, result, peer, Goal::AtLeast(1.0)), cost]
     };
     PeerBenchmark {
         name: result.to_owned(),
         scratch: FsType::Ext4,
         memory: None,
-        prepare: vec![ending(
-            SyncAtEnd::Fsync,
-            write("prepare", FILE, scale.streamed, LARGE),
-        )],
+        prepare: vec![ending(SyncAtEnd::Fsync, write("prepare", FILE, scale.streamed, LARGE))],
         sides: vec![
             side(OURS, Runner::Engine(vec![phase])),
             side("fio", Runner::Fio(vec![job(&[])])),
@@ -193,16 +158,8 @@ fn sequential(scale: BenchScale) -> PeerBenchmark {
         last: fresh,
         ..cached_job(scale, result, 1)
     };
-    let copy = |result, file, write| dd::DdRun {
-        result,
-        file,
-        block: LARGE,
-        write,
-    };
-    let read = phase(
-        "read",
-        model::Op::Io(Io::new(FILE, AccessPattern::Read, LARGE)),
-    );
+    let copy = |result, file, write| dd::DdRun { result, file, block: LARGE, write };
+    let read = phase("read", model::Op::Io(Io::new(FILE, AccessPattern::Read, LARGE)));
     let (reading, writing) = ("1 MiB sequential read", "1 MiB sequential write");
     let wanted = Goal::AtLeast(1.0);
     PeerBenchmark {
@@ -248,19 +205,11 @@ pub fn bonnie_files(files: u64, set: &str, order: TraversalOrder, suffix: &str) 
     let name = |word: &str| format!("{word}{suffix}");
     let look = MetadataAction::Stat { read: true };
     vec![
-        ending(
-            SyncAtEnd::Syncfs,
-            create(&name("create"), set, files, order),
-        ),
+        ending(SyncAtEnd::Syncfs, create(&name("create"), set, files, order)),
         each(&name("stat"), set, look, order),
         ending(
             SyncAtEnd::Syncfs,
-            each(
-                &name("delete"),
-                set,
-                MetadataAction::Remove { fsync: false },
-                order,
-            ),
+            each(&name("delete"), set, MetadataAction::Remove { fsync: false }, order),
         ),
     ]
 }
@@ -300,10 +249,7 @@ fn files(scale: BenchScale, scratch: FsType) -> PeerBenchmark {
             side(OURS, Runner::Engine(like_bonnie)),
             side("bonnie++", Runner::Bonnie(bonnie)),
             side(ours_again, Runner::Engine(like_fs_mark)),
-            side(
-                "fs_mark",
-                Runner::FsMark(fsmark::FsMarkRun { files: count }),
-            ),
+            side("fs_mark", Runner::FsMark(fsmark::FsMarkRun { files: count })),
         ],
         rows: vec![
             against(OURS, "bonnie++", "create"),
@@ -332,10 +278,7 @@ fn scaling(scale: BenchScale) -> PeerBenchmark {
             ),
             side(
                 "fio",
-                Runner::Fio(vec![
-                    cached_job(scale, "one", 1),
-                    cached_job(scale, "many", THREADS),
-                ]),
+                Runner::Fio(vec![cached_job(scale, "one", 1), cached_job(scale, "many", THREADS)]),
             ),
         ],
         rows: vec![ComparisonRow {
@@ -350,10 +293,7 @@ fn scaling(scale: BenchScale) -> PeerBenchmark {
 
 fn verifying(scale: BenchScale) -> PeerBenchmark {
     let read = |name: &str, verify| {
-        let io = Io {
-            verify,
-            ..Io::new(FILE, AccessPattern::Read, LARGE)
-        };
+        let io = Io { verify, ..Io::new(FILE, AccessPattern::Read, LARGE) };
         phase(name, model::Op::Io(io))
     };
     let fixed = |title: &str, ours| ComparisonRow {
@@ -368,10 +308,7 @@ fn verifying(scale: BenchScale) -> PeerBenchmark {
         scratch: FsType::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
-        sides: vec![side(
-            OURS,
-            Runner::Engine(vec![read("read", false), read("verified", true)]),
-        )],
+        sides: vec![side(OURS, Runner::Engine(vec![read("read", false), read("verified", true)]))],
         rows: vec![
             fixed(
                 "verified 1 MiB read, per core",
@@ -379,11 +316,7 @@ fn verifying(scale: BenchScale) -> PeerBenchmark {
             ),
             fixed(
                 "its checking alone, per core",
-                Quantity::Surplus(
-                    OURS,
-                    ["read".to_owned(), "verified".to_owned()],
-                    LARGE.0 as f64,
-                ),
+                Quantity::Surplus(OURS, ["read".to_owned(), "verified".to_owned()], LARGE.0 as f64),
             ),
         ],
     }

@@ -302,12 +302,7 @@ impl PeerBenchmark {
         progress: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Vec<RowResult>> {
         let scratch = ScratchFs::prepare(self.scratch, setting.image, self.memory)?;
-        progress(&format!(
-            "{} on {}: {}",
-            self.name,
-            self.scratch,
-            scratch.attachment()
-        ));
+        progress(&format!("{} on {}: {}", self.name, self.scratch, scratch.attachment()));
         let rounds = self
             .rounds(&scratch, setting, progress)
             .with_context(|| format!("{} on {}", self.name, self.scratch))?;
@@ -381,11 +376,7 @@ impl PeerBenchmark {
         let cause = why.root_cause().to_string();
         let obstacle = cause.lines().next().map(str::to_owned);
         let rows = self.judge(&[]).into_iter();
-        rows.map(|row| RowResult {
-            obstacle: obstacle.clone(),
-            ..row
-        })
-        .collect()
+        rows.map(|row| RowResult { obstacle: obstacle.clone(), ..row }).collect()
     }
 }
 
@@ -400,11 +391,7 @@ mod tests {
             ratio,
             lowest: low,
             highest: high,
-            interval: stats::Interval {
-                low,
-                high,
-                confidence: 0.96,
-            },
+            interval: stats::Interval { low, high, confidence: 0.96 },
             pairs: 6,
         }
     }
@@ -414,22 +401,13 @@ mod tests {
         let judge = |target: Goal, c: PairedComparison| target.judge(Some(&c));
         let wide = comparison(0.95, 0.8, 1.2);
         assert_eq!(judge(Goal::AtLeast(0.9), wide), TargetVerdict::Met);
-        assert_eq!(
-            judge(Goal::AtLeast(1.0), wide),
-            TargetVerdict::MissedWithinNoise
-        );
+        assert_eq!(judge(Goal::AtLeast(1.0), wide), TargetVerdict::MissedWithinNoise);
         assert_eq!(judge(Goal::AtLeast(1.3), wide), TargetVerdict::Missed);
         assert_eq!(judge(Goal::AtMost(1.0), wide), TargetVerdict::Met);
-        assert_eq!(
-            judge(Goal::AtMost(0.9), wide),
-            TargetVerdict::MissedWithinNoise
-        );
+        assert_eq!(judge(Goal::AtMost(0.9), wide), TargetVerdict::MissedWithinNoise);
         assert_eq!(judge(Goal::AtMost(0.7), wide), TargetVerdict::Missed);
         assert_eq!(judge(Goal::Within(0.1), wide), TargetVerdict::Met);
-        assert_eq!(
-            judge(Goal::Within(0.01), wide),
-            TargetVerdict::MissedWithinNoise
-        );
+        assert_eq!(judge(Goal::Within(0.01), wide), TargetVerdict::MissedWithinNoise);
         let apart = comparison(2.0, 1.9, 2.1);
         assert_eq!(judge(Goal::Within(0.1), apart), TargetVerdict::Missed);
         assert_eq!(Goal::AtLeast(1.0).judge(None), TargetVerdict::NoResult);
@@ -437,10 +415,7 @@ mod tests {
 
     #[test]
     fn quantities_follow_from_the_results_of_a_round() {
-        let sample = |rate, processor| PeerSample {
-            rate,
-            processor: Some(processor),
-        };
+        let sample = |rate, processor| PeerSample { rate, processor: Some(processor) };
         let results = PeerSamples::from([
             ("one".to_owned(), sample(10.0, 0.5)),
             ("many".to_owned(), sample(40.0, 0.25)),

@@ -62,10 +62,7 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
     );
     println!("{:<12} {:>10} {:>10}", "step", "CPU [s]", "peak [MB]");
     let ran = measured("run", || {
-        let mut hosts = Hosts {
-            count: options.hosts as usize,
-            news: VecDeque::new(),
-        };
+        let mut hosts = Hosts { count: options.hosts as usize, news: VecDeque::new() };
         let mut ledger = in_memory::MemorySink::new(&campaign);
         complete(&mut ledger, &mut hosts)?;
         Ok(ledger)
@@ -90,12 +87,7 @@ fn campaign(cells: u32, options: &HostOptions) -> anyhow::Result<()> {
 fn shown(results: &CampaignResults) -> anyhow::Result<()> {
     let analysis = measured("analysis", || Ok(stats::analyse(results)))?;
     let page = measured("page", || {
-        Ok(render(
-            ReportFormat::Html,
-            results,
-            &analysis,
-            &DocumentOptions::default(),
-        ))
+        Ok(render(ReportFormat::Html, results, &analysis, &DocumentOptions::default()))
     })?;
     println!("{:<12} {:>10.1} MB\n", "the page", page.len() as f64 / 1e6);
     Ok(())
@@ -133,10 +125,7 @@ fn many(rounds: u32) -> anyhow::Result<Campaign> {
         contender
     };
     let mut campaign = in_memory::campaign((0..CONTENDERS).map(contender).collect(), rounds);
-    let test = |number| Test {
-        name: format!("test-{number}"),
-        ..in_memory::test()
-    };
+    let test = |number| Test { name: format!("test-{number}"), ..in_memory::test() };
     campaign.suites[0].tests = (0..TESTS).map(test).collect();
     Ok(campaign)
 }
@@ -183,13 +172,8 @@ impl CellBackend for Hosts {
 }
 
 fn complete<L: ResultSink, B: CellBackend>(ledger: &mut L, backend: &mut B) -> anyhow::Result<()> {
-    let ended = campaign::run::run(
-        ledger,
-        backend,
-        &RunLimits::default(),
-        &(),
-        &StopFlag::default(),
-    );
+    let ended =
+        campaign::run::run(ledger, backend, &RunLimits::default(), &(), &StopFlag::default());
     let ended = ended.map_err(|error| anyhow::anyhow!("{error}"))?;
     ensure!(ended == CampaignEnd::Complete, "cells have no result");
     Ok(())
@@ -197,11 +181,7 @@ fn complete<L: ResultSink, B: CellBackend>(ledger: &mut L, backend: &mut B) -> a
 
 fn planned(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
     let carry = |_: &Path| {
-        Ok(GuestCopy {
-            name: "guest".into(),
-            manifest: String::new(),
-            add_ons: Vec::new(),
-        })
+        Ok(GuestCopy { name: "guest".into(), manifest: String::new(), add_ons: Vec::new() })
     };
     let planned = PlanInput {
         campaign,

@@ -92,11 +92,7 @@ struct BenchOptions {
 
 impl BenchOptions {
     const fn scale(&self) -> BenchScale {
-        if self.smoke {
-            BenchScale::SMOKE
-        } else {
-            BenchScale::FULL
-        }
+        if self.smoke { BenchScale::SMOKE } else { BenchScale::FULL }
     }
 }
 
@@ -148,10 +144,8 @@ fn chosen(contests: Vec<PeerBenchmark>, only: &[String]) -> anyhow::Result<Vec<P
         *name == contest.name || *name == format!("{}@{}", contest.name, contest.scratch)
     };
     if let Some(unknown) = only.iter().find(|n| !contests.iter().any(|c| is(c, n))) {
-        let known: Vec<String> = contests
-            .iter()
-            .map(|c| format!("{}@{}", c.name, c.scratch))
-            .collect();
+        let known: Vec<String> =
+            contests.iter().map(|c| format!("{}@{}", c.name, c.scratch)).collect();
         anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
     }
     let wanted = |c: &PeerBenchmark| only.is_empty() || only.iter().any(|name| is(c, name));
@@ -161,10 +155,8 @@ fn chosen(contests: Vec<PeerBenchmark>, only: &[String]) -> anyhow::Result<Vec<P
 /// Restarts this program in private mount and process namespaces.
 fn go_inside() -> anyhow::Result<ExitCode> {
     namespace::unshare().context("cannot create a mount namespace; run as root")?;
-    let status = Command::new(env::current_exe()?)
-        .args(env::args_os().skip(1))
-        .arg("--inside")
-        .status()?;
+    let status =
+        Command::new(env::current_exe()?).args(env::args_os().skip(1)).arg("--inside").status()?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
@@ -172,12 +164,8 @@ fn go_inside() -> anyhow::Result<ExitCode> {
 fn compare(contests: &[PeerBenchmark], options: &BenchOptions) -> anyhow::Result<Vec<RowResult>> {
     let needs_image = contests.iter().any(|c| c.scratch != FsType::Tmpfs);
     let image = needs_image.then(|| write_image(options)).transpose()?;
-    let setting = RunOptions {
-        pairs: options.pairs.into(),
-        warm_up: 1,
-        image: image.as_ref(),
-        engine,
-    };
+    let setting =
+        RunOptions { pairs: options.pairs.into(), warm_up: 1, image: image.as_ref(), engine };
     let mut outcomes = Vec::new();
     for contest in contests {
         // A contest that fails to run reports the reason, and the others still run.
@@ -197,10 +185,7 @@ fn compare(contests: &[PeerBenchmark], options: &BenchOptions) -> anyhow::Result
 
 fn write_image(options: &BenchOptions) -> anyhow::Result<ScratchImage> {
     let size = options.size;
-    let directory = options
-        .work_dir
-        .clone()
-        .unwrap_or_else(|| scratch::image_path(size));
+    let directory = options.work_dir.clone().unwrap_or_else(|| scratch::image_path(size));
     eprintln!("writing an image of {size} in {}", directory.display());
     ScratchImage::write(&directory, size)
 }

@@ -57,13 +57,7 @@ mod tests {
 
     #[test]
     fn five_pairs_by_hand() {
-        let pairs = [
-            (10.0, 10.0),
-            (30.0, 10.0),
-            (20.0, 10.0),
-            (12.0, 10.0),
-            (14.0, 10.0),
-        ];
+        let pairs = [(10.0, 10.0), (30.0, 10.0), (20.0, 10.0), (12.0, 10.0), (14.0, 10.0)];
         let c = compare(&pairs).unwrap();
         assert_eq!((c.ours, c.peer, c.ratio), (14.0, 10.0, 1.4));
         assert_eq!((c.lowest, c.highest, c.pairs), (1.0, 3.0, 5));

@@ -77,34 +77,20 @@ pub fn phase(name: &str, op: Op) -> Phase {
 
 /// Returns a phase that writes a new file sequentially.
 pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
-    let io = Io {
-        size: Some(size),
-        ..Io::new(file, AccessPattern::Write, block)
-    };
+    let io = Io { size: Some(size), ..Io::new(file, AccessPattern::Write, block) };
     phase(name, Op::Io(io))
 }
 
 /// Returns a phase that removes a file.
 pub fn remove(file: &str) -> Phase {
-    phase(
-        "remove",
-        Op::RemoveFile(RemoveFile {
-            file: file.to_owned(),
-        }),
-    )
+    phase("remove", Op::RemoveFile(RemoveFile { file: file.to_owned() }))
 }
 
 /// Creates a phase with a fixed duration.
 pub fn for_seconds(seconds: u64, name: &str, io: Io) -> Phase {
     Phase {
         at_most: Some(Nanos::from_secs(seconds)),
-        ..phase(
-            name,
-            Op::Io(Io {
-                operations: Some(ENDLESS),
-                ..io
-            }),
-        )
+        ..phase(name, Op::Io(Io { operations: Some(ENDLESS), ..io }))
     }
 }
 
@@ -113,18 +99,12 @@ const ENDLESS: u64 = 1 << 32;
 
 /// Returns the phase with another sync at its end.
 pub fn ending(ends: SyncAtEnd, phase: Phase) -> Phase {
-    Phase {
-        sync_at_end: ends,
-        ..phase
-    }
+    Phase { sync_at_end: ends, ..phase }
 }
 
 /// Returns the phase with dropped caches before it.
 pub fn cold(phase: Phase) -> Phase {
-    Phase {
-        cache: CacheState::Cold,
-        ..phase
-    }
+    Phase { cache: CacheState::Cold, ..phase }
 }
 
 /// Returns a phase that creates empty files in one directory.
@@ -150,13 +130,5 @@ pub fn create(name: &str, set: &str, files: u64, order: TraversalOrder) -> Phase
 
 /// Returns a phase that runs an action on each file of a set.
 pub fn each(name: &str, set: &str, action: MetadataAction, order: TraversalOrder) -> Phase {
-    phase(
-        name,
-        Op::Metadata(Metadata {
-            set: set.to_owned(),
-            action,
-            order,
-            threads: 1,
-        }),
-    )
+    phase(name, Op::Metadata(Metadata { set: set.to_owned(), action, order, threads: 1 }))
 }

@@ -69,11 +69,7 @@ struct RunTime {
 pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let place = tempfile::Builder::new()
         .prefix("fsarena-bench-")
-        .tempdir_in(if Path::new("/dev/shm").is_dir() {
-            "/dev/shm"
-        } else {
-            "/tmp"
-        })?;
+        .tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" })?;
     let sides = sides(options, place.path())?;
     let mut out = std::io::stdout().lock();
     writeln!(
@@ -107,11 +103,7 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
 fn sides(options: &RecordOptions, place: &Path) -> anyhow::Result<[RecordingSide; 4]> {
     let beside = std::env::current_exe()?.with_file_name("fsarena");
     let fsarena = options.fsarena.clone().unwrap_or(beside);
-    ensure!(
-        fsarena.exists(),
-        "there is no {}: `make build`",
-        fsarena.display()
-    );
+    ensure!(fsarena.exists(), "there is no {}: `make build`", fsarena.display());
     let side = |name, line: &str| RecordingSide {
         name,
         words: line.split_whitespace().map(str::to_owned).collect(),
@@ -162,16 +154,8 @@ fn once(side: &RecordingSide, work: &Work, directory: &Path) -> anyhow::Result<R
         .status()
         .with_context(|| format!("starting {}", words[0]))?;
     let wall = start.elapsed().as_secs_f64();
-    ensure!(
-        status.success(),
-        "{} under {}: {status}",
-        work.name,
-        side.name
-    );
-    Ok(RunTime {
-        wall,
-        processor: processor_time()? - before,
-    })
+    ensure!(status.success(), "{} under {}: {status}", work.name, side.name);
+    Ok(RunTime { wall, processor: processor_time()? - before })
 }
 
 /// Returns the processor time of all awaited child processes, in seconds.
@@ -199,10 +183,8 @@ fn archive(place: &Path, files: usize) -> anyhow::Result<()> {
         let content = vec![b'x'; number * 7919 % 32_768];
         fs::write(directory.join(format!("f{number}.c")), content)?;
     }
-    let status = Command::new("tar")
-        .args(["cf", "files.tar", "files"])
-        .current_dir(place)
-        .status()?;
+    let status =
+        Command::new("tar").args(["cf", "files.tar", "files"]).current_dir(place).status()?;
     ensure!(status.success(), "tar: {status}");
     Ok(fs::remove_dir_all(top)?)
 }
@@ -214,10 +196,7 @@ fn project(place: &Path, sources: usize) -> anyhow::Result<()> {
     fs::create_dir(&top)?;
     let mut main = String::from("int main(void) { return 0; }\n");
     for number in 0..sources {
-        fs::write(
-            top.join(format!("h{number}.h")),
-            format!("int f{number}(int);\n"),
-        )?;
+        fs::write(top.join(format!("h{number}.h")), format!("int f{number}(int);\n"))?;
         let include = format!("#include \"h{number}.h\"\n");
         let code = format!(
             "{include}#include <stdio.h>\nint f{number}(int n) {{ return n + {number}; }}\n"

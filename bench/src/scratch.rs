@@ -93,10 +93,7 @@ pub fn image_path(size: Bytes) -> PathBuf {
 /// in units of 1024 bytes.
 fn available_memory(information: &str) -> Bytes {
     let line = |l: &str| {
-        let amount = l
-            .strip_prefix("MemAvailable:")?
-            .trim()
-            .strip_suffix(" kB")?;
+        let amount = l.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?;
         Some(Bytes::kib(amount.parse().ok()?))
     };
     information.lines().find_map(line).unwrap_or_default()
@@ -163,20 +160,11 @@ impl ScratchFs {
             Some(command) => {
                 let image = image.context("this filesystem needs an image")?;
                 let device = LoopDevice::attach(&image.path())?;
-                peers::run(
-                    Command::new(command[0])
-                        .args(&command[1..])
-                        .arg(device.path()),
-                )?;
+                peers::run(Command::new(command[0]).args(&command[1..]).arg(device.path()))?;
                 Some(device)
             }
         };
-        let scratch = Self {
-            kind,
-            path,
-            device,
-            memory: memory.unwrap_or(USED),
-        };
+        let scratch = Self { kind, path, device, memory: memory.unwrap_or(USED) };
         scratch.mount()?;
         Ok(scratch)
     }
@@ -188,9 +176,7 @@ impl ScratchFs {
 
     /// Describes how the image is attached.
     pub fn attachment(&self) -> &'static str {
-        self.device
-            .as_ref()
-            .map_or("memory", LoopDevice::attachment)
+        self.device.as_ref().map_or("memory", LoopDevice::attachment)
     }
 
     /// Remounts with dropped kernel caches. Has no effect on tmpfs, which is always in memory.
@@ -225,22 +211,13 @@ impl ScratchFs {
     }
 
     fn mount(&self) -> anyhow::Result<()> {
-        let source = self
-            .device
-            .as_ref()
-            .map_or(Path::new("tmpfs"), |d| d.path());
+        let source = self.device.as_ref().map_or(Path::new("tmpfs"), |d| d.path());
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         // The default limits of tmpfs, half of all memory and a number of inodes, are too small for
         // some comparisons.
         let options = self.device.is_none().then_some("size=80%,nr_inodes=0");
-        mount(
-            Some(source),
-            &self.path,
-            Some(self.kind.name()),
-            flags,
-            options,
-        )
-        .with_context(|| format!("mounting {}", self.kind))
+        mount(Some(source), &self.path, Some(self.kind.name()), flags, options)
+            .with_context(|| format!("mounting {}", self.kind))
     }
 }
 

@@ -51,13 +51,8 @@ pub fn align<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String
 
 /// Formats rows as a Markdown table.
 pub fn to_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
-    rows.insert(
-        1,
-        numbers.map(|right| if right { "---:" } else { "---" }.to_owned()),
-    );
-    rows.iter()
-        .map(|row| format!("| {} |\n", row.join(" | ")))
-        .collect()
+    rows.insert(1, numbers.map(|right| if right { "---:" } else { "---" }.to_owned()));
+    rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect()
 }
 
 /// Replaces the text between two markers of a document. The new text is computed from the old.
@@ -105,9 +100,7 @@ fn comparison(row: &str) -> String {
 
 fn rows(outcomes: &[RowResult]) -> Vec<[String; 9]> {
     let heads = HEADS.map(str::to_owned);
-    std::iter::once(heads)
-        .chain(outcomes.iter().map(cells))
-        .collect()
+    std::iter::once(heads).chain(outcomes.iter().map(cells)).collect()
 }
 
 fn cells(outcome: &RowResult) -> [String; 9] {
@@ -127,10 +120,7 @@ fn cells(outcome: &RowResult) -> [String; 9] {
         or_dash(c.map(|c| format!("{:.2}…{:.2}", c.lowest, c.highest))),
         or_dash(c.map(|c| {
             let percent = 100.0 * c.interval.confidence;
-            format!(
-                "{:.2}…{:.2} ({percent:.0}%)",
-                c.interval.low, c.interval.high
-            )
+            format!("{:.2}…{:.2} ({percent:.0}%)", c.interval.low, c.interval.high)
         })),
         target(outcome.target),
         verdict(outcome),
@@ -256,13 +246,7 @@ mod tests {
                 at_least,
                 &[(3.5e9, 2e9), (4.5e9, 2e9)],
             ),
-            outcome(
-                "stat",
-                Some("bonnie++"),
-                ComparisonUnit::Operations,
-                at_least,
-                &[],
-            ),
+            outcome("stat", Some("bonnie++"), ComparisonUnit::Operations, at_least, &[]),
             outcome(
                 "scaling",
                 Some("fio"),
@@ -279,13 +263,7 @@ mod tests {
             ),
             RowResult {
                 obstacle: Some("there is no such program".into()),
-                ..outcome(
-                    "boot",
-                    None,
-                    ComparisonUnit::Seconds,
-                    Goal::AtMost(1.0),
-                    &[],
-                )
+                ..outcome("boot", None, ComparisonUnit::Seconds, Goal::AtMost(1.0), &[])
             },
         ]
     }

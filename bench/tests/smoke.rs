@@ -6,31 +6,18 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn bench(arguments: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench"))
-        .args(arguments)
-        .output();
+    let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench")).args(arguments).output();
     output.expect("cargo built it")
 }
 
 #[test]
 fn tiny_comparison_gives_results_and_leaves_no_mounts() {
-    let output = bench(&[
-        "bench",
-        "--smoke",
-        "--only",
-        "sequential",
-        "--pairs",
-        "2",
-        "--json",
-    ]);
+    let output = bench(&["bench", "--smoke", "--only", "sequential", "--pairs", "2", "--json"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let outcomes: Value = serde_json::from_slice(&output.stdout).expect(&said);
     let outcomes = outcomes.as_array().unwrap();
-    let peers: Vec<&str> = outcomes
-        .iter()
-        .map(|o| o["peer"].as_str().unwrap())
-        .collect();
+    let peers: Vec<&str> = outcomes.iter().map(|o| o["peer"].as_str().unwrap()).collect();
     assert_eq!(peers, ["fio", "dd", "fio", "dd"], "{said}");
     for outcome in outcomes {
         let comparison = &outcome["comparison"];
@@ -59,12 +46,8 @@ fn instructions_of_an_operation_are_the_same_in_two_runs() {
     let first = take();
     assert_eq!(first, take());
     let rows: Value = serde_json::from_str(&first).unwrap();
-    let peers: Vec<&str> = rows
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|r| r["peer"].as_str().unwrap())
-        .collect();
+    let peers: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|r| r["peer"].as_str().unwrap()).collect();
     assert_eq!(peers, ["C loop"]);
     for row in rows.as_array().unwrap() {
         for side in ["ours", "theirs"] {

@@ -80,11 +80,7 @@ fn planned() -> (TempDir, Batch) {
     let contenders = ["ext4", "xfs"].map(|name| CATALOG.contender(name).expect("it is known"));
     let campaign = in_memory::campaign(contenders.into(), 1);
     let carry = |_: &Path| {
-        Ok(GuestCopy {
-            name: "guest-1".into(),
-            manifest: String::new(),
-            add_ons: Vec::new(),
-        })
+        Ok(GuestCopy { name: "guest-1".into(), manifest: String::new(), add_ons: Vec::new() })
     };
     let planned = PlanInput {
         campaign: &campaign,

@@ -43,11 +43,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         files.extend(entries.flatten().map(|entry| entry.path()));
     }
     let studies = fs::read_dir(root.join("studies")).into_iter().flatten();
-    files.extend(
-        studies
-            .flatten()
-            .map(|study| study.path().join("study.toml")),
-    );
+    files.extend(studies.flatten().map(|study| study.path().join("study.toml")));
     files.sort();
     let texts = files.iter().map(|file| fs::read(file).unwrap_or_default());
     texts.collect()
@@ -75,10 +71,7 @@ fn is_sound(catalog: &Catalog) {
         }
     }
     catalog.uses().for_each(survives_json);
-    catalog
-        .disks()
-        .map(|disk| &disk.model)
-        .for_each(survives_json);
+    catalog.disks().map(|disk| &disk.model).for_each(survives_json);
 }
 
 /// Commands contain no unfilled placeholders, and every mount uses the safety options.
@@ -91,16 +84,8 @@ fn commands_are_filled(catalog: &Catalog, name: &str) {
         fsarena: "/bin/fsarena",
     };
     let commands = expand_commands(&contender, &place);
-    for line in [
-        &commands.mkfs,
-        &commands.mount,
-        &commands.umount,
-        &commands.fsck,
-    ] {
-        for word in line
-            .iter()
-            .filter(|word| !word.contains(char::is_whitespace))
-        {
+    for line in [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck] {
+        for word in line.iter().filter(|word| !word.contains(char::is_whitespace)) {
             assert!(!word.contains(['{', '}']), "{word}");
         }
     }

@@ -20,10 +20,7 @@ use crate::sample::CATALOG;
 
 static BASES: LazyLock<[Base; 3]> = LazyLock::new(|| {
     let of = |name, results: CampaignResults| {
-        Base::of(
-            name,
-            json!({ "schema": report::SCHEMA, "results": results }),
-        )
+        Base::of(name, json!({ "schema": report::SCHEMA, "results": results }))
     };
     [
         of("plain", fixture::plain()),
@@ -85,10 +82,7 @@ fn compared(campaign: AnalysedCampaign<'_>) {
         return;
     };
     assert_eq!(found.regressions().count(), 0, "it is the same campaign");
-    let sides = SideLabels {
-        before: "before",
-        after: "after",
-    };
+    let sides = SideLabels { before: "before", after: "after" };
     for form in [TextStyle::Text { columns: None }, TextStyle::Markdown] {
         report::compare_text(&found, sides, form);
     }

@@ -41,9 +41,7 @@ pub fn run(input: &[u8]) {
     match scan(&device, SIZE).expect("it can be read") {
         DeviceContent::Data { offset, .. } => {
             let mut byte = [0];
-            device
-                .read_exact_at(&mut byte, offset)
-                .expect("it is there");
+            device.read_exact_at(&mut byte, offset).expect("it is there");
             assert_ne!(byte, [0], "no data at {offset}");
         }
         DeviceContent::Blank(_) => assert!(is_zero(&device, &first), "data was not seen"),

@@ -45,10 +45,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         elapsed: Nanos(7),
         output: "done".into(),
     });
-    let well: String = well
-        .chain([ended, CellEvent::Done])
-        .map(|e| e.to_line())
-        .collect();
+    let well: String = well.chain([ended, CellEvent::Done]).map(|e| e.to_line()).collect();
     let failed = CellEvent::Failed {
         crashed: true,
         failure: fixture::failure("mount", "it said no", Some(("EIO", 5, "mount"))),
@@ -60,11 +57,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         target: WorkTarget::Directory {
             path: "/a/b".into(),
             top: "/a".into(),
-            mount: MountId {
-                device: (8, 1),
-                mount: 1,
-                inode: 2,
-            },
+            mount: MountId { device: (8, 1), mount: 1, inode: 2 },
         },
         archives: None,
         test: TEST.clone(),

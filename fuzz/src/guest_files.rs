@@ -8,10 +8,7 @@ pub fn run(input: &[u8]) {
     elf::dependencies(input);
     let loaded = elf::strip(input);
     assert!(loaded.len() <= input.len());
-    assert_eq!(
-        elf::is_elf(&loaded),
-        elf::is_elf(input) && loaded.len() >= 6
-    );
+    assert_eq!(elf::is_elf(&loaded), elf::is_elf(input) && loaded.len() >= 6);
     elf::is_startable(input);
     if let Some(payload) = payload(input) {
         assert!(payload.len() < input.len());

@@ -33,11 +33,7 @@ pub fn run(input: &[u8]) {
     let end = GuestEnd::PoweredOff;
     explained(CellEnd::Guest { end, last_words }, &events);
     let stall = StallKind::Silence(Nanos::from_secs(60));
-    let hung = CellEnd::Hung {
-        stall,
-        stacks,
-        unkillable: false,
-    };
+    let hung = CellEnd::Hung { stall, stacks, unkillable: false };
     explained(hung, &events);
 }
 

@@ -36,78 +36,28 @@ pub struct FuzzTarget {
 
 /// All targets.
 pub const TARGETS: [FuzzTarget; 12] = [
-    FuzzTarget {
-        name: "campaign",
-        run: campaign::run,
-        seeds: campaign::seeds,
-        longest: 4096,
-    },
+    FuzzTarget { name: "campaign", run: campaign::run, seeds: campaign::seeds, longest: 4096 },
     FuzzTarget {
         name: "catalog",
         run: catalog_file::run,
         seeds: catalog_file::seeds,
         longest: 8192,
     },
-    FuzzTarget {
-        name: "study",
-        run: study::run,
-        seeds: study::seeds,
-        longest: 131_072,
-    },
-    FuzzTarget {
-        name: "events",
-        run: events::run,
-        seeds: events::seeds,
-        longest: 8192,
-    },
-    FuzzTarget {
-        name: "proc",
-        run: procfs::run,
-        seeds: procfs::seeds,
-        longest: 4096,
-    },
-    FuzzTarget {
-        name: "oops",
-        run: kernel_oops::run,
-        seeds: Vec::new,
-        longest: 8192,
-    },
-    FuzzTarget {
-        name: "database",
-        run: database::run,
-        seeds: database::seeds,
-        longest: 1024,
-    },
-    FuzzTarget {
-        name: "device",
-        run: device::run,
-        seeds: device::seeds,
-        longest: 256,
-    },
-    FuzzTarget {
-        name: "guest",
-        run: guest_files::run,
-        seeds: guest_files::seeds,
-        longest: 4096,
-    },
-    FuzzTarget {
-        name: "trace",
-        run: trace_file::run,
-        seeds: trace_file::seeds,
-        longest: 4096,
-    },
+    FuzzTarget { name: "study", run: study::run, seeds: study::seeds, longest: 131_072 },
+    FuzzTarget { name: "events", run: events::run, seeds: events::seeds, longest: 8192 },
+    FuzzTarget { name: "proc", run: procfs::run, seeds: procfs::seeds, longest: 4096 },
+    FuzzTarget { name: "oops", run: kernel_oops::run, seeds: Vec::new, longest: 8192 },
+    FuzzTarget { name: "database", run: database::run, seeds: database::seeds, longest: 1024 },
+    FuzzTarget { name: "device", run: device::run, seeds: device::seeds, longest: 256 },
+    FuzzTarget { name: "guest", run: guest_files::run, seeds: guest_files::seeds, longest: 4096 },
+    FuzzTarget { name: "trace", run: trace_file::run, seeds: trace_file::seeds, longest: 4096 },
     FuzzTarget {
         name: "import",
         run: program_output::run,
         seeds: program_output::seeds,
         longest: 8192,
     },
-    FuzzTarget {
-        name: "batch",
-        run: batch_files::run,
-        seeds: batch_files::seeds,
-        longest: 512,
-    },
+    FuzzTarget { name: "batch", run: batch_files::run, seeds: batch_files::seeds, longest: 512 },
 ];
 
 /// Returns the target with this name.

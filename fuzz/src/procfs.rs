@@ -31,10 +31,7 @@ pub fn run(input: &[u8]) {
     }
     let _ = (usage::parse_proc_stat(text), sysfs::numbered(text));
     let _ = (host_memory::available(text), environment::memory(text));
-    let _ = (
-        environment::cpu_model(text),
-        environment::distribution(text),
-    );
+    let _ = (environment::cpu_model(text), environment::distribution(text));
     let _ = (memory::kills(text), memory::current_cgroup(text));
 }
 
@@ -49,9 +46,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "/proc/self/cgroup",
     ];
     let texts = files.into_iter().filter_map(|file| fs::read(file).ok());
-    texts
-        .map(|text| text[..text.len().min(4096)].to_vec())
-        .collect()
+    texts.map(|text| text[..text.len().min(4096)].to_vec()).collect()
 }
 
 /// Checks that each line is a mount and that no path is longer than its escaped field.

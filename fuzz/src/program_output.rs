@@ -22,31 +22,21 @@ pub fn run(input: &[u8]) {
 
 /// Checks that the input is rejected in one line, or is a campaign with valid names and numbers.
 fn is_sound(format: InputFormat, input: &[u8]) {
-    let naming = NamingOptions {
-        given: None,
-        otherwise: "here".to_owned(),
-    };
+    let naming = NamingOptions { given: None, otherwise: "here".to_owned() };
     let found = match read(format, input, &naming) {
         Err(error) => return is_one_line(&error),
         Ok(found) => found,
     };
     let results = found.into_results().expect("what was read is a campaign");
     assert!((1..=Campaign::MAX_ROUNDS).contains(&results.campaign.rounds));
-    for test in results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests)
-    {
+    for test in results.campaign.suites.iter().flat_map(|suite| &suite.tests) {
         check_name(&test.name).expect("a test has a name");
         for phase in &test.phases {
             check_name(&phase.name).expect("a phase has a name");
         }
     }
     let done = results.cells.iter().filter_map(|cell| cell.result.as_ref());
-    for number in done
-        .flat_map(|result| &result.phases)
-        .flat_map(model::PhaseResult::measurements)
+    for number in done.flat_map(|result| &result.phases).flat_map(model::PhaseResult::measurements)
     {
         assert!(number.value.is_finite() && number.value >= 0.0);
     }
@@ -61,9 +51,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let contents = files.iter().filter_map(|file| fs::read(file).ok());
     let seed = |contents: Vec<u8>| {
         let format = detect_format(&contents);
-        let place = InputFormat::ALL
-            .iter()
-            .position(|known| Some(*known) == format);
+        let place = InputFormat::ALL.iter().position(|known| Some(*known) == format);
         let mut seed = vec![place.unwrap_or(0) as u8];
         seed.extend(contents);
         seed

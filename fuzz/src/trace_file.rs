@@ -65,16 +65,9 @@ fn sample() -> Trace {
             mode: 0o644,
             handle: Some(handle),
         },
-        Syscall::Write {
-            handle,
-            offset: 0,
-            length: 4096,
-        },
+        Syscall::Write { handle, offset: 0, length: 4096 },
         Syscall::Close { handle },
-        Syscall::Symlink {
-            text: b"main.c".to_vec(),
-            path: PathId(1),
-        },
+        Syscall::Symlink { text: b"main.c".to_vec(), path: PathId(1) },
         Syscall::Order(SyncEvent::Spawn { thread: 1 }),
     ];
     trace.operations = calls

@@ -79,31 +79,15 @@ pub struct Viewport {
 
 impl Viewport {
     /// A desktop window with light colours.
-    pub const DESK: Self = Self {
-        width: 1280,
-        height: 900,
-        dark: false,
-        phone: false,
-        scripts: true,
-    };
+    pub const DESK: Self =
+        Self { width: 1280, height: 900, dark: false, phone: false, scripts: true };
     /// The desktop view in dark mode.
-    pub const DARK: Self = Self {
-        dark: true,
-        ..Self::DESK
-    };
+    pub const DARK: Self = Self { dark: true, ..Self::DESK };
     /// A phone in portrait orientation.
-    pub const PHONE: Self = Self {
-        width: 390,
-        height: 844,
-        dark: false,
-        phone: true,
-        scripts: true,
-    };
+    pub const PHONE: Self =
+        Self { width: 390, height: 844, dark: false, phone: true, scripts: true };
     /// A browser that runs no scripts.
-    pub const SCRIPTLESS: Self = Self {
-        scripts: false,
-        ..Self::DESK
-    };
+    pub const SCRIPTLESS: Self = Self { scripts: false, ..Self::DESK };
 }
 
 /// A loaded page.
@@ -144,22 +128,13 @@ impl BrowserProgram {
                 }
             }
         });
-        Self {
-            shell,
-            profile,
-            commands,
-            messages,
-            last: 0,
-        }
+        Self { shell, profile, commands, messages, last: 0 }
     }
 
     /// Kills a browser that may no longer respond.
     fn kill(mut self) {
         // Errors are ignored: the process may already have ended.
-        let _ = killpg(
-            Pid::from_raw(self.shell.id().cast_signed()),
-            Signal::SIGKILL,
-        );
+        let _ = killpg(Pid::from_raw(self.shell.id().cast_signed()), Signal::SIGKILL);
         let _ = self.shell.wait();
         let _ = std::fs::remove_dir_all(self.profile);
     }
@@ -204,10 +179,7 @@ impl Browser {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut program = idle.unwrap_or_else(BrowserProgram::start);
         let mut context = program.call(None, "Target.createBrowserContext", json!({}));
-        Self {
-            program: Some(program),
-            context: context["browserContextId"].take(),
-        }
+        Self { program: Some(program), context: context["browserContextId"].take() }
     }
 
     /// Loads a file in a new page and waits until it is loaded.
@@ -244,10 +216,7 @@ impl Browser {
         }
         page.look(view);
         if !view.scripts {
-            page.call(
-                "Emulation.setScriptExecutionDisabled",
-                json!({ "value": true }),
-            );
+            page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
         }
         let begun = Instant::now();
         let file = file.canonicalize().expect("the page exists");
@@ -274,9 +243,7 @@ impl Drop for Browser {
         }
         let context = json!({ "browserContextId": self.context });
         program.call(None, "Target.disposeBrowserContext", context);
-        IDLE.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(program);
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(program);
     }
 }
 
@@ -325,10 +292,7 @@ impl BrowserPage<'_> {
         let parameters = json!({ "expression": expression, "returnByValue": true,
             "allowUnsafeEvalBlockedByCSP": false });
         let answer = self.call("Runtime.evaluate", parameters);
-        answer["result"]["value"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        answer["result"]["value"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Returns the text value of an expression.
@@ -403,10 +367,8 @@ impl BrowserPage<'_> {
         let mut parameters = json!({ "format": "png" });
         if whole {
             let size = self.call("Page.getLayoutMetrics", json!({}));
-            let (width, height) = (
-                &size["cssContentSize"]["width"],
-                &size["cssContentSize"]["height"],
-            );
+            let (width, height) =
+                (&size["cssContentSize"]["width"], &size["cssContentSize"]["height"]);
             parameters["captureBeyondViewport"] = json!(true);
             parameters["clip"] =
                 json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
@@ -489,8 +451,7 @@ impl BrowserPage<'_> {
         match message["method"].as_str() {
             Some("Runtime.consoleAPICalled") => self.console.push(parameters["args"].to_string()),
             Some("Runtime.exceptionThrown") => {
-                self.console
-                    .push(parameters["exceptionDetails"].to_string());
+                self.console.push(parameters["exceptionDetails"].to_string());
             }
             Some("Page.loadEventFired") => self.loaded = true,
             Some("Log.entryAdded") => self.console.push(parameters["entry"]["text"].to_string()),

@@ -105,9 +105,7 @@ impl Debian {
     /// # Panics
     /// Panics if it cannot be created.
     pub fn new(directory: &Path) -> Self {
-        let debian = Self {
-            directory: directory.to_owned(),
-        };
+        let debian = Self { directory: directory.to_owned() };
         fs::create_dir_all(directory.join("pool")).unwrap();
         let programs = [
             ("apt-get", APT_GET),
@@ -127,10 +125,7 @@ impl Debian {
         debian.package("e2fsprogs", &[("sbin/mke2fs", b"a program")]);
         debian.package(&format!("linux-image-{RELEASE}"), &kernel());
         let headers = format!("usr/src/linux-headers-{RELEASE}/Makefile");
-        debian.package(
-            &format!("linux-headers-{RELEASE}"),
-            &[(&headers, b"all:\n")],
-        );
+        debian.package(&format!("linux-headers-{RELEASE}"), &[(&headers, b"all:\n")]);
         let source = debian.source();
         let file = "usr/src/linux-source-6.1.tar.xz";
         debian.package("linux-source-6.1", &[(file, &source)]);
@@ -189,9 +184,7 @@ impl Debian {
             "Package: {name}\nVersion: 1\nArchitecture: amd64\nMaintainer: x\nDescription: x\n"
         );
         let control = [("DEBIAN/control", control.as_bytes())];
-        let files = files
-            .iter()
-            .map(|(name, content)| (name.as_ref(), content.as_ref()));
+        let files = files.iter().map(|(name, content)| (name.as_ref(), content.as_ref()));
         for (name, content) in files.chain(control) {
             let file = tree.join(name);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -235,20 +228,8 @@ fn kernel() -> Vec<(String, Vec<u8>)> {
     image.extend(packed);
     image.extend(u32::try_from(KERNEL_SIZE).unwrap().to_le_bytes());
     let below = format!("lib/modules/{RELEASE}");
-    let modules = [
-        "virtio_pci",
-        "virtio_blk",
-        "virtio_console",
-        "null_blk",
-        "raid0",
-        "ext4",
-    ];
-    let module = |name| {
-        (
-            format!("{below}/kernel/{name}.ko"),
-            b"\0depends=\0".to_vec(),
-        )
-    };
+    let modules = ["virtio_pci", "virtio_blk", "virtio_console", "null_blk", "raid0", "ext4"];
+    let module = |name| (format!("{below}/kernel/{name}.ko"), b"\0depends=\0".to_vec());
     let mut files: Vec<_> = modules.into_iter().map(module).collect();
     files.push((format!("{below}/modules.builtin"), Vec::new()));
     files.push((format!("boot/vmlinuz-{RELEASE}"), image));

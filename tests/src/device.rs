@@ -34,11 +34,7 @@ impl TestLoopDevice {
         std::fs::create_dir(directory).expect("the directory is new");
         let options = format!("die-at={fatal}");
         let arguments = ["-o", &options, "none"];
-        succeed(
-            Command::new(program::faultfs())
-                .args(arguments)
-                .arg(directory),
-        );
+        succeed(Command::new(program::faultfs()).args(arguments).arg(directory));
         let image = directory.join("disk");
         let file = File::create(&image).expect("the driver makes files");
         file.set_len(size).expect("files may have holes");
@@ -48,11 +44,7 @@ impl TestLoopDevice {
     fn attach(image: &Path, below: Option<PathBuf>) -> Self {
         let mut losetup = Command::new("losetup");
         let device = succeed(losetup.args(["--show", "--find"]).arg(image));
-        Self {
-            device: PathBuf::from(device.trim()),
-            image: image.to_owned(),
-            below,
-        }
+        Self { device: PathBuf::from(device.trim()), image: image.to_owned(), below }
     }
 
     /// Returns the path of the device, such as `/dev/loop3`.
@@ -98,10 +90,6 @@ impl Drop for TestLoopDevice {
 #[track_caller]
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("the program can be started");
-    assert!(
-        output.status.success(),
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

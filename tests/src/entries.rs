@@ -68,11 +68,7 @@ impl DirectoryEntry {
     /// Returns the entry as a catalog file.
     pub fn toml(&self) -> String {
         let mut text = String::new();
-        let kernel = if self.driver == "fuse" {
-            "fuse"
-        } else {
-            "ext4"
-        };
+        let kernel = if self.driver == "fuse" { "fuse" } else { "ext4" };
         let top = [
             ("name", self.name.as_str()),
             ("title", self.name.as_str()),
@@ -86,13 +82,7 @@ impl DirectoryEntry {
             let reader = r#"{ system = "linux", writes = true, source = "made for a test" }"#;
             writeln!(text, "read_by = [{reader}]").expect("a string takes it");
         }
-        let Self {
-            programs,
-            mkfs,
-            mount,
-            mount_options,
-            ..
-        } = self;
+        let Self { programs, mkfs, mount, mount_options, .. } = self;
         write!(
             text,
             "[requires]\nkernel = {kernel:?}\nprograms = {programs:?}\nsmallest = \"8 MiB\"\n\

@@ -89,10 +89,7 @@ impl Gate {
         loop {
             match options.open(&self.pipe) {
                 Ok(pipe) => {
-                    return BlockedContender {
-                        _pipe: pipe,
-                        path: self.pipe.clone(),
-                    };
+                    return BlockedContender { _pipe: pipe, path: self.pipe.clone() };
                 }
                 Err(error) => assert!(
                     start.elapsed() < TIME_LIMIT,

@@ -16,12 +16,7 @@ use crate::program;
 pub fn guest() -> Guest {
     static MAKING: Mutex<()> = Mutex::new(());
     let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = Guest::build(
-        &guest_recipe(),
-        &guest_cache(),
-        &Arc::default(),
-        &mut |_| {},
-    );
+    let made = Guest::build(&guest_recipe(), &guest_cache(), &Arc::default(), &mut |_| {});
     made.expect("a guest can be made")
 }
 

@@ -120,10 +120,7 @@ mod tests {
         let found = find(sandbox.path());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(
-            found.iter().any(|line| line.contains("read line")),
-            "{found:?}"
-        );
+        assert!(found.iter().any(|line| line.contains("read line")), "{found:?}");
         assert_eq!(find_lasting(sandbox.path()), Vec::<String>::new());
     }
 }

@@ -46,10 +46,7 @@ pub fn cache() -> PathBuf {
 /// Returns `TARGET/TRIPLE/PROFILE`, two levels above the program of the test.
 fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");
-    let directory = test
-        .ancestors()
-        .nth(2)
-        .expect("tests are located in PROFILE/deps");
+    let directory = test.ancestors().nth(2).expect("tests are located in PROFILE/deps");
     directory.to_owned()
 }
 

@@ -57,10 +57,8 @@ impl RemoteHost {
             succeed(keygen.arg(place.join(key)));
         }
         let cable = format!("far{number}");
-        let (near, far) = (
-            format!("10.231.{}.1", number % 250),
-            format!("10.231.{}.2", number % 250),
-        );
+        let (near, far) =
+            (format!("10.231.{}.1", number % 250), format!("10.231.{}.2", number % 250));
         let cache = sandbox.path(&format!("{name}-cache"));
         fs::create_dir(&cache).expect("a sandbox is writable");
         let shown = place.display();
@@ -105,30 +103,18 @@ impl RemoteHost {
             .expect("unshare can be started");
         let mut there = String::new();
         let said = sshd.stdout.take().expect("piped above");
-        BufReader::new(said)
-            .read_line(&mut there)
-            .expect("the host reports that it is ready");
+        BufReader::new(said).read_line(&mut there).expect("the host reports that it is ready");
         let inside = sshd.id();
         let run = |words: String| succeed(Command::new("nsenter").args(words.split_whitespace()));
         let ip = |words: String| succeed(Command::new("ip").args(words.split_whitespace()));
-        ip(format!(
-            "link add {cable} type veth peer name eth0 netns {inside}"
-        ));
+        ip(format!("link add {cable} type veth peer name eth0 netns {inside}"));
         ip(format!("addr add {near}/30 dev {cable}"));
         ip(format!("link set {cable} up"));
         run(format!("-t {inside} -n ip addr add {far}/30 dev eth0"));
         run(format!("-t {inside} -n ip link set eth0 up"));
         let mut cable_is_there = sshd.stdin.take().expect("piped above");
-        cable_is_there
-            .write_all(b"now\n")
-            .expect("it waits for this");
-        let host = Self {
-            name: name.to_owned(),
-            cable,
-            sshd,
-            cache,
-            bin,
-        };
+        cable_is_there.write_all(b"now\n").expect("it waits for this");
+        let host = Self { name: name.to_owned(), cable, sshd, cache, bin };
         host.wait_until_it_listens();
         host
     }
@@ -205,8 +191,6 @@ impl Drop for RemoteHost {
         }
         let _ = self.sshd.kill();
         let _ = self.sshd.wait();
-        let _ = Command::new("ip")
-            .args(["link", "del", &self.cable])
-            .status();
+        let _ = Command::new("ip").args(["link", "del", &self.cable]).status();
     }
 }

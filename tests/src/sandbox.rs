@@ -47,10 +47,7 @@ impl Sandbox {
             .prefix("fsarena-e2e-")
             .tempdir()
             .expect("the directory for temporary files is writable");
-        let sandbox = Self {
-            directory,
-            _turn: None,
-        };
+        let sandbox = Self { directory, _turn: None };
         for sub in ["catalog/filesystems", "catalog/suites", "work"] {
             fs::create_dir_all(sandbox.path(sub)).expect("a sandbox is writable");
         }
@@ -179,10 +176,7 @@ impl Sandbox {
     /// Returns resources that runs left in the sandbox, after waiting for the kernel to clean up.
     pub fn leftovers(&self) -> Vec<String> {
         let mut found = leak_check::find_lasting(self.root());
-        let files = fs::read_dir(self.path("work"))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let files = fs::read_dir(self.path("work")).into_iter().flatten().flatten();
         found.extend(files.map(|file| format!("file: {}", file.path().display())));
         found
     }
@@ -243,10 +237,5 @@ pub fn cells_of<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a Ce
         let result = stored.result.as_ref();
         result.unwrap_or_else(|| panic!("no result for {:?}", stored.cell))
     };
-    results
-        .cells
-        .iter()
-        .filter(|stored| stored.cell.contender == contender)
-        .map(result)
-        .collect()
+    results.cells.iter().filter(|stored| stored.cell.contender == contender).map(result).collect()
 }

@@ -52,9 +52,7 @@ impl Slurm {
         slurm.control();
         NODES.iter().for_each(|node| slurm.node(node));
         for node in NODES {
-            slurm.wait_for(&format!("{node} is up"), |slurm| {
-                slurm.state(node).starts_with("idle")
-            });
+            slurm.wait_for(&format!("{node} is up"), |slurm| slurm.state(node).starts_with("idle"));
         }
         slurm
     }
@@ -90,20 +88,14 @@ impl Slurm {
     }
 
     fn munge(&mut self) {
-        let option = |name: &str| {
-            format!(
-                "--{name}-file={}",
-                self.path(&format!("munge.{name}")).display()
-            )
-        };
+        let option =
+            |name: &str| format!("--{name}-file={}", self.path(&format!("munge.{name}")).display());
         let socket = format!("--socket={}", self.path("munge.socket").display());
         let mut command = Command::new("munged");
         command.args(["--foreground", "--force", &socket]);
         command.args(["key", "pid", "log", "seed"].map(option));
         self.daemon("munged", &command);
-        self.wait_for("munged answers", |slurm| {
-            slurm.path("munge.socket").exists()
-        });
+        self.wait_for("munged answers", |slurm| slurm.path("munge.socket").exists());
     }
 
     /// Starts or restarts the controller.
@@ -115,9 +107,7 @@ impl Slurm {
         command.args(["-D", "-f"]).arg(self.config());
         self.daemon("slurmctld", &command);
         self.wait_for("the controller answers", |slurm| {
-            slurm
-                .run("scontrol", &["ping"])
-                .is_some_and(|text| text.contains("UP"))
+            slurm.run("scontrol", &["ping"]).is_some_and(|text| text.contains("UP"))
         });
     }
 
@@ -126,16 +116,8 @@ impl Slurm {
     pub fn node(&mut self, name: &str) {
         let mut command = Command::new("unshare");
         // Unmounts by other processes also take effect in the node's namespace.
-        command.args([
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "--propagation=slave",
-        ]);
-        command
-            .args(["slurmd", "-D", "-N", name, "-f"])
-            .arg(self.config());
+        command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--propagation=slave"]);
+        command.args(["slurmd", "-D", "-N", name, "-f"]).arg(self.config());
         self.daemon(name, &command);
     }
 
@@ -193,10 +175,7 @@ impl Slurm {
 
     /// Returns the queue, one line per task: number, state, node.
     pub fn queue(&self) -> String {
-        let queue = self.run(
-            "squeue",
-            &["--array", "--noheader", "--format", "%i %T %N %j"],
-        );
+        let queue = self.run("squeue", &["--array", "--noheader", "--format", "%i %T %N %j"]);
         queue.unwrap_or_default()
     }
 
@@ -211,14 +190,7 @@ impl Slurm {
 
     /// Returns the last output of the daemons.
     fn said(&self) -> String {
-        let logs = [
-            "control.log",
-            "n1.log",
-            "n2.log",
-            "slurmctld.out",
-            "n1.out",
-            "munged.out",
-        ];
+        let logs = ["control.log", "n1.log", "n2.log", "slurmctld.out", "n1.out", "munged.out"];
         let log = |name: &&str| {
             let text = fs::read_to_string(self.path(name)).unwrap_or_default();
             let lines: Vec<&str> = text.lines().rev().take(15).collect();

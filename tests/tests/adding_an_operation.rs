@@ -43,9 +43,7 @@ fn root() -> PathBuf {
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     let begin = format!("```{language}\n");
     let blocks = page.split(&begin).skip(1);
-    blocks
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect()
+    blocks.map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 /// Files of a workspace, by relative path.
@@ -91,10 +89,7 @@ fn with_operation(page: &str) -> Files {
     for directory in crates.iter().chain(&others) {
         read(&root(), directory, &mut files);
     }
-    files.insert(
-        "Cargo.lock".into(),
-        fs::read(root().join("Cargo.lock")).unwrap(),
-    );
+    files.insert("Cargo.lock".into(), fs::read(root().join("Cargo.lock")).unwrap());
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let members = manifest.lines().map(|line| match line {
         line if line.starts_with("members = ") => "members = [\"crates/*\"]",
@@ -105,20 +100,10 @@ fn with_operation(page: &str) -> Files {
     files.insert("Cargo.toml".into(), manifest.into());
 
     files.insert("crates/model/src/op/touch.rs".into(), file.into());
-    edit(
-        &mut files,
-        "crates/model/src/op/mod.rs",
-        "\noperations! {\n",
-        line,
-    );
+    edit(&mut files, "crates/model/src/op/mod.rs", "\noperations! {\n", line);
     files.insert("crates/workload/tests/added.rs".into(), USE.into());
     let dependency = "config.workspace = true\n";
-    edit(
-        &mut files,
-        "crates/workload/Cargo.toml",
-        "[dev-dependencies]\n",
-        dependency,
-    );
+    edit(&mut files, "crates/workload/Cargo.toml", "[dev-dependencies]\n", dependency);
     files
 }
 
@@ -143,21 +128,8 @@ fn a_file_and_a_line_are_an_operation() {
          rationale = \"A test.\"\nspace = \"1 MiB\"\n[[test.phase]]\nname = \"new\"\n{phase}"
     );
     let built = Command::new(env!("CARGO"))
-        .args([
-            "test",
-            "--offline",
-            "--quiet",
-            "--package",
-            "workload",
-            "--test",
-            "added",
-        ])
-        .args([
-            "--config",
-            "profile.dev.opt-level=0",
-            "--config",
-            "profile.dev.debug=false",
-        ])
+        .args(["test", "--offline", "--quiet", "--package", "workload", "--test", "added"])
+        .args(["--config", "profile.dev.opt-level=0", "--config", "profile.dev.debug=false"])
         .current_dir(source)
         // A separate target directory, because this test's cargo may hold the other one.
         .env("CARGO_TARGET_DIR", place.join("target"))
@@ -165,9 +137,5 @@ fn a_file_and_a_line_are_an_operation() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&built.stderr);
-    assert!(
-        built.status.success(),
-        "{said}\n{}",
-        String::from_utf8_lossy(&built.stdout)
-    );
+    assert!(built.status.success(), "{said}\n{}", String::from_utf8_lossy(&built.stdout));
 }

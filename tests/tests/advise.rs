@@ -60,35 +60,19 @@ fn excludes_contenders_that_lack_a_feature_or_lose_data() {
     let mut command = sandbox.campaign(&["made", "linkless"], "trial");
     run(command.args(["--suite", "abilities"])).assert_code(0);
     let text = words(&sandbox, "shelf");
-    assert!(
-        text.contains("Take made: no other is comparable."),
-        "{text}"
-    );
+    assert!(text.contains("Take made: no other is comparable."), "{text}");
     let line = |name: &str| {
-        let found = text
-            .lines()
-            .find(|l| l.trim_start().starts_with(&format!("{name}: ")));
-        found
-            .unwrap_or_else(|| panic!("a line for {name} in {text}"))
-            .to_owned()
+        let found = text.lines().find(|l| l.trim_start().starts_with(&format!("{name}: ")));
+        found.unwrap_or_else(|| panic!("a line for {name} in {text}")).to_owned()
     };
     assert!(line("linkless").contains("no hard-links ("), "{text}");
     assert!(line("linkless").ends_with("copies are links"), "{text}");
-    assert!(
-        text.contains("durable writes: 20 % of the weight (-s "),
-        "{text}"
-    );
-    assert!(
-        text.contains("The advice rests on 80 % of the weight."),
-        "{text}"
-    );
+    assert!(text.contains("durable writes: 20 % of the weight (-s "), "{text}");
+    assert!(text.contains("The advice rests on 80 % of the weight."), "{text}");
     let advice = advice(&sandbox, "shelf");
     assert_eq!(advice["recommendation"], "only");
     assert_eq!(advice["untested"][0]["group"], "durable");
-    assert_eq!(
-        advice["ruled_out"][0]["ruled_out"][0]["feature"],
-        "hard-links"
-    );
+    assert_eq!(advice["ruled_out"][0]["ruled_out"][0]["feature"], "hard-links");
     let carried = words(&sandbox, "removable");
     assert!(
         carried.contains("made: only Linux reads it: a disk that neither Windows nor macOS reads"),
@@ -120,10 +104,7 @@ fn one_round_gives_no_answer_and_an_untested_feature_no_advice() {
         ),
         "{text}"
     );
-    assert!(
-        text.contains("Needed, and never tried"),
-        "hard links: {text}"
-    );
+    assert!(text.contains("Needed, and never tried"), "hard links: {text}");
     sandbox.assert_clean();
 }
 
@@ -134,42 +115,20 @@ fn a_crash_in_a_required_test_excludes_the_contender() {
     sandbox.add_faulty("mortal", &["die-after=3MiB"]);
     run(&mut sandbox.campaign(&["made", "mortal"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
-    assert!(
-        text.contains("mortal: data/write: crashed in 1 of 1 rounds"),
-        "{text}"
-    );
-    assert!(
-        text.contains("No advice, since hard-links was not tested"),
-        "{text}"
-    );
+    assert!(text.contains("mortal: data/write: crashed in 1 of 1 rounds"), "{text}");
+    assert!(text.contains("No advice, since hard-links was not tested"), "{text}");
     sandbox.assert_clean();
 }
 
 #[test]
 fn uses_are_listed_and_a_wrong_one_is_bad_input() {
     let sandbox = sandbox();
-    let list = run(sandbox.fsarena().args(["list", "uses"]))
-        .assert_code(0)
-        .stdout;
-    for word in [
-        "file-server",
-        "mail-spool",
-        "removable",
-        "shelf",
-        "stream-write 40",
-    ] {
+    let list = run(sandbox.fsarena().args(["list", "uses"])).assert_code(0).stdout;
+    for word in ["file-server", "mail-spool", "removable", "shelf", "stream-write 40"] {
         assert!(list.contains(word), "{word}: {list}");
     }
     let ended = run(sandbox.fsarena().args(["advise", "--use", "file-sever"])).assert_code(2);
-    assert!(
-        ended.stderr.contains("did you mean `file-server`?"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("did you mean `file-server`?"), "{}", ended.stderr);
     let ended = run(sandbox.fsarena().args(["advise", "--use", "shelf"])).assert_code(2);
-    assert!(
-        ended.stderr.contains("no campaign was run yet"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("no campaign was run yet"), "{}", ended.stderr);
 }

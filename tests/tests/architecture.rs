@@ -21,16 +21,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("record", &["model", "sys", "trace"]),
     ("storage", &["model", "sys"]),
     ("studies", &["config", "model", "stats"]),
-    (
-        "agent",
-        &["import", "mkfs", "model", "simdisk", "sys", "workload"],
-    ),
-    (
-        "backend",
-        &[
-            "agent", "campaign", "config", "guest", "model", "storage", "sys", "workload",
-        ],
-    ),
+    ("agent", &["import", "mkfs", "model", "simdisk", "sys", "workload"]),
+    ("backend", &["agent", "campaign", "config", "guest", "model", "storage", "sys", "workload"]),
     ("batch", &["campaign", "guest", "model", "sys"]),
     ("report", &["model", "stats", "studies"]),
     (
@@ -91,10 +83,7 @@ const IMPURE: &[&str] = &[
 ];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 fn sources(below: &Path) -> Vec<PathBuf> {
@@ -148,11 +137,7 @@ fn crates_use_only_lower_crates() {
     let crates = crates();
     let ours: BTreeSet<&str> = crates.keys().map(String::as_str).collect();
     let allowed: BTreeMap<&str, &[&str]> = EDGES.iter().copied().collect();
-    assert_eq!(
-        ours,
-        allowed.keys().copied().collect(),
-        "every crate has its line in EDGES"
-    );
+    assert_eq!(ours, allowed.keys().copied().collect(), "every crate has its line in EDGES");
     for (name, manifest) in &crates {
         let used = manifest["dependencies"].as_table().unwrap();
         for dependency in used.keys().filter(|d| ours.contains(d.as_str())) {
@@ -284,15 +269,8 @@ fn unsafe_is_only_in_sys_and_the_disk_mechanism_with_a_reason() {
                 continue;
             }
             assert!(in_sys, "{}:{} holds unsafe code", path.display(), i + 1);
-            let reason = lines[i.saturating_sub(6)..i]
-                .iter()
-                .any(|l| l.contains("SAFETY:"));
-            assert!(
-                reason,
-                "{}:{} does not say why it is sound",
-                path.display(),
-                i + 1
-            );
+            let reason = lines[i.saturating_sub(6)..i].iter().any(|l| l.contains("SAFETY:"));
+            assert!(reason, "{}:{} does not say why it is sound", path.display(), i + 1);
         }
     }
 }
@@ -314,10 +292,7 @@ fn no_unfinished_or_disabled_code_remains() {
         concat!("TO", "DO"),
         concat!("FIX", "ME"),
     ];
-    for path in all_sources()
-        .into_iter()
-        .chain(sources(&root().join("tests")))
-    {
+    for path in all_sources().into_iter().chain(sources(&root().join("tests"))) {
         if path.ends_with("architecture.rs") {
             continue;
         }
@@ -350,9 +325,7 @@ fn files_of_tests(directory: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
 #[test]
 fn every_file_of_tests_is_run() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
-    let named = makefile
-        .lines()
-        .find_map(|line| line.strip_prefix("ROOT_TESTS := "));
+    let named = makefile.lines().find_map(|line| line.strip_prefix("ROOT_TESTS := "));
     let named: BTreeSet<&str> = named.unwrap().split(' ').collect();
     let mut with_root = BTreeSet::new();
     let own = BTreeMap::from([("tests".to_owned(), manifest(&root().join("tests")))]);
@@ -374,19 +347,13 @@ fn every_file_of_tests_is_run() {
         assert_eq!(files, run, "files and listed tests of {name}");
     }
     let with_root: BTreeSet<&str> = with_root.iter().map(String::as_str).collect();
-    assert_eq!(
-        named, with_root,
-        "ROOT_TESTS of the Makefile, and `test = false`"
-    );
+    assert_eq!(named, with_root, "ROOT_TESTS of the Makefile, and `test = false`");
 }
 
 /// Returns the names of all test functions, with and without the path of the file.
 fn test_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for path in all_sources()
-        .into_iter()
-        .chain(sources(&root().join("tests")))
-    {
+    for path in all_sources().into_iter().chain(sources(&root().join("tests"))) {
         let text = fs::read_to_string(&path).unwrap();
         let file = path.strip_prefix(root()).unwrap().display().to_string();
         for line in text.lines().map(str::trim_start) {
@@ -406,25 +373,17 @@ fn every_promise_of_the_specification_is_held_by_a_test_that_exists() {
     let mut numbers = BTreeSet::new();
     for line in specification.lines().filter(|l| l.starts_with("| P")) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [_, number, promise, tests, _] = cells[..] else {
-            panic!("not three cells: {line}")
-        };
+        let [_, number, promise, tests, _] = cells[..] else { panic!("not three cells: {line}") };
         assert!(numbers.insert(number.to_owned()), "{number} occurs twice");
         assert!(!promise.is_empty());
         let named: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         assert!(!named.is_empty(), "{number} names no test");
         for test in named {
-            assert!(
-                known.contains(test),
-                "{number} names {test}, which does not exist"
-            );
+            assert!(known.contains(test), "{number} names {test}, which does not exist");
         }
         promises += 1;
     }
-    assert!(
-        promises >= 20,
-        "the specification has only {promises} promises"
-    );
+    assert!(promises >= 20, "the specification has only {promises} promises");
 }
 
 #[test]

@@ -127,17 +127,12 @@ fn each_phase_of_suite_bonnie_syncs_as_bonnie_does_with_b() {
     let files = ["create-seq", "delete-seq", "create-random", "delete-random"];
     // Before the phases, bonnie++ checks that the filesystem can be synced. Before the seekers
     // start, it closes the file, which is not part of a phase of fsarena.
-    let [_, theirs @ ..] = &parts[..] else {
-        panic!("{parts:?}")
-    };
+    let [_, theirs @ ..] = &parts[..] else { panic!("{parts:?}") };
     let (of_blocks, [_, of_files @ ..]) = theirs.split_at(blocks.len()) else {
         panic!("{parts:?}")
     };
     assert_eq!(of_files.len(), files.len(), "{parts:?}");
-    let phases = blocks
-        .iter()
-        .zip(of_blocks)
-        .chain(files.iter().zip(of_files));
+    let phases = blocks.iter().zip(of_blocks).chain(files.iter().zip(of_files));
     for (name, theirs) in phases {
         assert_eq!(ours[*name], *theirs, "{name}: ours and bonnie++'s");
     }

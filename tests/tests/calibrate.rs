@@ -14,19 +14,9 @@ fn calibration(json: &str) -> Calibration {
 #[track_caller]
 fn assert_whole(calibration: &Calibration) {
     let cost = &calibration.overhead;
-    let results = [
-        cost.operation,
-        cost.clock,
-        cost.histogram,
-        cost.marking,
-        cost.verification,
-    ];
+    let results = [cost.operation, cost.clock, cost.histogram, cost.marking, cost.verification];
     let RawDevicePerformance {
-        sequential_read,
-        sequential_write,
-        random_read,
-        random_write,
-        ..
+        sequential_read, sequential_write, random_read, random_write, ..
     } = calibration.raw_device.clone().expect("there is a device");
     let device = [sequential_read, sequential_write, random_read, random_write];
     for result in results.into_iter().chain(device.map(Option::unwrap)) {
@@ -53,11 +43,7 @@ fn calibration_of_an_image_leaves_no_files() {
 fn the_overhead_alone_is_measured_without_a_device() {
     let sandbox = Sandbox::new();
     let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).assert_code(0);
-    assert!(
-        ended.stdout.contains("an operation without I/O"),
-        "{}",
-        ended.stdout
-    );
+    assert!(ended.stdout.contains("an operation without I/O"), "{}", ended.stdout);
     assert!(!ended.stdout.contains("sequential"), "{}", ended.stdout);
     assert!(!sandbox.path("fsarena.db").exists(), "nothing is stored");
 }
@@ -80,9 +66,7 @@ fn a_blank_device_stays_blank_and_any_other_is_refused() {
     assert_eq!(refused.stdout, "");
     assert_eq!(fs::read(device.path()).unwrap()[..4096], [7; 4096]);
     let node = device.path().to_str().unwrap();
-    assert_whole(&calibration(
-        &calibrate(&["--erase", node]).assert_code(0).stdout,
-    ));
+    assert_whole(&calibration(&calibrate(&["--erase", node]).assert_code(0).stdout));
 }
 
 #[test]
@@ -95,19 +79,14 @@ fn a_campaign_stores_its_calibration_and_every_report_prints_it() {
     let report =
         |format: &str| run(sandbox.fsarena().args(["report", "--format", format])).assert_code(0);
     for format in ["html", "markdown"] {
-        assert!(
-            report(format).stdout.contains("sequential read"),
-            "{format}"
-        );
+        assert!(report(format).stdout.contains("sequential read"), "{format}");
     }
     let shown = run(sandbox.fsarena().arg("show")).assert_code(0).stdout;
     assert!(shown.contains("an operation without I/O"), "{shown}");
     let document: Value = serde_json::from_str(&report("json").stdout).unwrap();
     let rows = document["analysis"]["rows"].as_array().unwrap();
     let shares = |name| {
-        let results = rows
-            .iter()
-            .flat_map(|row| row["results"].as_array().unwrap());
+        let results = rows.iter().flat_map(|row| row["results"].as_array().unwrap());
         results.filter(|result| result[name].is_f64()).count()
     };
     assert!(shares("overhead_share") > 0);
@@ -129,20 +108,8 @@ fn calibration_without_a_raw_device_is_reported() {
     let directory = sandbox.path("directory");
     fs::create_dir(&directory).unwrap();
     let mut command = sandbox.fsarena();
-    command.args([
-        "run",
-        "--profile",
-        "smoke",
-        "--suite",
-        "trial",
-        "--rounds",
-        "1",
-        "--dir",
-    ]);
-    command
-        .arg(&directory)
-        .arg("--work-dir")
-        .arg(sandbox.path("work"));
+    command.args(["run", "--profile", "smoke", "--suite", "trial", "--rounds", "1", "--dir"]);
+    command.arg(&directory).arg("--work-dir").arg(sandbox.path("work"));
     run(&mut command).assert_code(0);
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
     let mounted = results_of(report).calibration.unwrap();

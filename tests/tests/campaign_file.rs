@@ -42,21 +42,10 @@ fn treatment(cell: &CellResult) -> Option<&str> {
 #[test]
 fn variants_of_a_filesystem_compete_under_separate_names() {
     let sandbox = Sandbox::new();
-    let mount = [
-        "sh",
-        "-c",
-        MOUNT,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
+    let mount = ["sh", "-c", MOUNT, "sh", "{options}", "{device}", "{mountpoint}"];
     sandbox.add(&DirectoryEntry::ext4("watched").mount(&mount));
     let mut command = sandbox.fsarena();
-    command
-        .arg("run")
-        .arg(write(&sandbox, VARIANTS))
-        .arg("--work-dir");
+    command.arg("run").arg(write(&sandbox, VARIANTS)).arg("--work-dir");
     let ended = run(command.arg(sandbox.path("work"))).assert_code(0);
     let results = sandbox.results();
     let campaign = &results.campaign;
@@ -81,46 +70,14 @@ fn variants_of_a_filesystem_compete_under_separate_names() {
 
 /// An invalid file, the line of the error, and parts of the one-line message.
 const WRONG: [(&str, usize, &[&str]); 10] = [
-    (
-        "contenders = [\"ext4\"]\nround = 3",
-        2,
-        &["`round`", "expected", "rounds"],
-    ),
-    (
-        "contenders = [\"ext4\"]\nrounds = 0",
-        2,
-        &["`rounds`", "expected", "1"],
-    ),
-    (
-        "contenders = [\"ext4\"]\nrounds = \"three\"",
-        2,
-        &["`rounds`", "expected"],
-    ),
-    (
-        "contenders = [\"ext4\"]\n\nsize = \"1 potato\"",
-        3,
-        &["`size`", "expected"],
-    ),
-    (
-        "contenders = [\n  \"ext4\",\n  \"ext5\",\n]",
-        3,
-        &["`ext5`", "`ext4`"],
-    ),
-    (
-        "contenders = [\"ext4\"]\nprofile = \"huge\"",
-        2,
-        &["`huge`", "expected", "smoke"],
-    ),
-    (
-        "contenders = [\"ext4\"]\nsuites = [\"bonny\"]",
-        2,
-        &["`bonny`", "`bonnie`"],
-    ),
-    (
-        "contenders = [\"ext4\"]\nbackend = \"dir\"",
-        2,
-        &["`dir`", "expected"],
-    ),
+    ("contenders = [\"ext4\"]\nround = 3", 2, &["`round`", "expected", "rounds"]),
+    ("contenders = [\"ext4\"]\nrounds = 0", 2, &["`rounds`", "expected", "1"]),
+    ("contenders = [\"ext4\"]\nrounds = \"three\"", 2, &["`rounds`", "expected"]),
+    ("contenders = [\"ext4\"]\n\nsize = \"1 potato\"", 3, &["`size`", "expected"]),
+    ("contenders = [\n  \"ext4\",\n  \"ext5\",\n]", 3, &["`ext5`", "`ext4`"]),
+    ("contenders = [\"ext4\"]\nprofile = \"huge\"", 2, &["`huge`", "expected", "smoke"]),
+    ("contenders = [\"ext4\"]\nsuites = [\"bonny\"]", 2, &["`bonny`", "`bonnie`"]),
+    ("contenders = [\"ext4\"]\nbackend = \"dir\"", 2, &["`dir`", "expected"]),
     ("rounds = 3", 1, &["`contenders`"]),
     ("contenders = [\"ext4\"\nrounds = 3", 2, &["expected"]),
 ];

@@ -13,10 +13,9 @@ fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     let mkfs = "blockdev --getra $0 && mke2fs -q -F -t ext4 $0";
     sandbox.add(&DirectoryEntry::ext4("made").mkfs(&["sh", "-c", mkfs, "{device}"]));
     // `blockdev` uses sectors of 512 bytes.
-    for (words, sectors, readahead) in [
-        (vec![], "256", "128 KiB"),
-        (vec!["--readahead", "64 KiB"], "128", "64 KiB"),
-    ] {
+    for (words, sectors, readahead) in
+        [(vec![], "256", "128 KiB"), (vec!["--readahead", "64 KiB"], "128", "64 KiB")]
+    {
         run(sandbox.campaign(&["made"], "trial").args(words)).assert_code(0);
         let results = sandbox.results();
         let steps = &results.cells[0].result.as_ref().unwrap().steps;
@@ -36,11 +35,7 @@ fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     let mut in_directory = campaign;
     in_directory.args(["--backend", "dir", "--dir", "/tmp", "--readahead", "64 KiB"]);
     let refused = run(&mut in_directory).assert_code(2);
-    assert!(
-        refused.stderr.contains("--readahead is for images"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("--readahead is for images"), "{}", refused.stderr);
 }
 
 /// Keeps every processor busy until dropped.
@@ -84,14 +79,9 @@ fn a_cell_that_was_disturbed_runs_once_more_and_both_results_are_kept() {
     drop(busy);
     let results = sandbox.results();
     let cells = cells_of(&results, "ext4");
-    let disturbed = cells
-        .iter()
-        .filter(|c| c.disturbance.is_some_and(|d| d.is_significant()));
+    let disturbed = cells.iter().filter(|c| c.disturbance.is_some_and(|d| d.is_significant()));
     assert!(disturbed.count() >= 5, "{:?}", cells[0].disturbance);
-    let twice: Vec<_> = cells
-        .iter()
-        .filter_map(|cell| cell.first.as_ref())
-        .collect();
+    let twice: Vec<_> = cells.iter().filter_map(|cell| cell.first.as_ref()).collect();
     assert_eq!(twice.len(), 1, "a tenth of ten");
     assert!(twice[0].disturbance.unwrap().is_significant());
     assert_eq!(twice[0].phases.len(), cells[0].phases.len());

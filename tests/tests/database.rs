@@ -17,24 +17,14 @@ impl Mounted {
         fs::create_dir(&path).unwrap();
         succeed(
             Command::new("mount")
-                .args([
-                    "-t",
-                    "tmpfs",
-                    "-o",
-                    &format!("mode=700,size={size}"),
-                    "none",
-                ])
+                .args(["-t", "tmpfs", "-o", &format!("mode=700,size={size}"), "none"])
                 .arg(&path),
         );
         Self(path)
     }
 
     fn make_read_only(&self) {
-        succeed(
-            Command::new("mount")
-                .args(["-o", "remount,ro"])
-                .arg(&self.0),
-        );
+        succeed(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0));
     }
 }
 
@@ -88,11 +78,7 @@ fn assert_told(ended: CommandOutput, code: i32, database: &Path, words: &str) {
 /// Fills all remaining space.
 fn fill(directory: &Path) -> PathBuf {
     let path = directory.join("filler");
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .unwrap();
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
     for size in [65_536, 4096, 1] {
         while file.write_all(&vec![1; size]).is_ok() {}
     }
@@ -105,11 +91,7 @@ fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
     let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
     run(&mut campaign(&sandbox, &database)).assert_code(0);
-    let look = |words: &[&str]| {
-        run(&mut with(&sandbox, &database, words))
-            .assert_code(0)
-            .stdout
-    };
+    let look = |words: &[&str]| run(&mut with(&sandbox, &database, words)).assert_code(0).stdout;
     let before = look(&["report", "--format", "json"]);
     let filler = fill(&disk.0);
     assert_eq!(look(&["report", "--format", "json"]), before);
@@ -133,10 +115,7 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
     for words in [&["report"][..], &["list", "campaigns"], &["show"]] {
         run(&mut with(&sandbox, &database, words)).assert_code(0);
     }
-    for mut command in [
-        campaign(&sandbox, &database),
-        with(&sandbox, &database, &["resume"]),
-    ] {
+    for mut command in [campaign(&sandbox, &database), with(&sandbox, &database, &["resume"])] {
         assert_told(run(&mut command), 3, &database, "read-only");
     }
     let new = disk.0.join("new.db");
@@ -152,10 +131,7 @@ fn a_locked_database_is_reported() {
     let holder = rusqlite::Connection::open(&database).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     run(&mut with(&sandbox, &database, &["report"])).assert_code(0);
-    for mut command in [
-        campaign(&sandbox, &database),
-        with(&sandbox, &database, &["resume"]),
-    ] {
+    for mut command in [campaign(&sandbox, &database), with(&sandbox, &database, &["resume"])] {
         assert_told(run(&mut command), 3, &database, "locked");
     }
 }

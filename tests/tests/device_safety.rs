@@ -24,19 +24,11 @@ fn assert_refused(sandbox: &Sandbox, device: &TestLoopDevice, held: &str) {
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&["ext4"], "trial");
     let ended = run(command.args(["--device", word])).assert_code(3);
-    assert_eq!(
-        ended.stderr.trim_end().lines().count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains(word), "{}", ended.stderr);
     let said = ended.stderr.to_lowercase();
     assert!(said.contains(held), "the message must name {held}: {said}");
-    assert!(
-        fs::read(device.image()).unwrap() == before,
-        "{held}: untouched"
-    );
+    assert!(fs::read(device.image()).unwrap() == before, "{held}: untouched");
 }
 
 fn write_at(device: &Path, offset: u64, bytes: &[u8]) {
@@ -47,10 +39,9 @@ fn write_at(device: &Path, offset: u64, bytes: &[u8]) {
 
 #[test]
 fn a_filesystem() {
-    for (line, name) in [
-        (&["mke2fs", "-q", "-t", "ext4"][..], "ext4"),
-        (&["mkfs.btrfs", "-q"], "btrfs"),
-    ] {
+    for (line, name) in
+        [(&["mke2fs", "-q", "-t", "ext4"][..], "ext4"), (&["mkfs.btrfs", "-q"], "btrfs")]
+    {
         let sandbox = Sandbox::new();
         let device = device(&sandbox);
         succeed(Command::new(line[0]).args(&line[1..]).arg(device.path()));
@@ -93,9 +84,7 @@ fn a_physical_volume_of_lvm() {
     label[32..64].copy_from_slice(b"0123456789abcdefghijklmnopqrstuv");
     label[64..72].copy_from_slice(&SIZE.to_le_bytes());
     let sum = label[20..].iter().fold(0xf597_a6cf_u32, |sum, &byte| {
-        (0..8).fold(sum ^ u32::from(byte), |s, _| {
-            (s >> 1) ^ (0xedb8_8320 * (s & 1))
-        })
+        (0..8).fold(sum ^ u32::from(byte), |s, _| (s >> 1) ^ (0xedb8_8320 * (s & 1)))
     });
     label[16..20].copy_from_slice(&sum.to_le_bytes());
     write_at(device.path(), SECTOR, &label);
@@ -106,11 +95,7 @@ fn a_physical_volume_of_lvm() {
 fn a_mount() {
     let sandbox = Sandbox::new();
     let device = device(&sandbox);
-    succeed(
-        Command::new("mke2fs")
-            .args(["-q", "-t", "ext2"])
-            .arg(device.path()),
-    );
+    succeed(Command::new("mke2fs").args(["-q", "-t", "ext2"]).arg(device.path()));
     let mountpoint = sandbox.path("mounted");
     fs::create_dir(&mountpoint).unwrap();
     // Read-only, because the kernel otherwise writes the time into the superblock at each sync(2)
@@ -141,10 +126,7 @@ fn uses_an_empty_device_and_a_full_one_only_if_named_twice() {
     let sandbox = Sandbox::new();
     let device = device(&sandbox);
     let word = device.path().to_str().unwrap();
-    for more in [
-        &["--device", word][..],
-        &["--device", word, "--erase", word],
-    ] {
+    for more in [&["--device", word][..], &["--device", word, "--erase", word]] {
         // The first campaign leaves a filesystem on the device, and the second one may erase it.
         run(sandbox.campaign(&["ext4"], "trial").args(more)).assert_code(0);
         let results = sandbox.results();
@@ -158,22 +140,13 @@ fn uses_an_empty_device_and_a_full_one_only_if_named_twice() {
 fn naming_another_device_for_erasing_does_not_erase_this_one() {
     let sandbox = Sandbox::new();
     let device = device(&sandbox);
-    succeed(
-        Command::new("mke2fs")
-            .args(["-q", "-t", "ext2"])
-            .arg(device.path()),
-    );
+    succeed(Command::new("mke2fs").args(["-q", "-t", "ext2"]).arg(device.path()));
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&["ext4"], "trial");
     run(command.args(["--erase", word])).assert_code(2);
     let mut command = sandbox.campaign(&["ext4"], "trial");
     let ended = run(command.args(["--device", word, "--erase", "/dev/null"]));
     assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
-    assert_eq!(
-        ended.stderr.trim_end().lines().count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
     succeed(Command::new("e2fsck").arg("-fn").arg(device.path()));
 }

@@ -32,10 +32,8 @@ fn programs_get_a_private_tmp_if_the_campaign_is_not_below_tmp() {
     let sandbox = Sandbox::new();
     let work = tempfile::tempdir_in("/var/tmp").unwrap();
     let own = format!("/tmp/of-{}", work.path().file_name().unwrap().display());
-    let suite = suite("/proc/nowhere").replace(
-        "seq 200000 >numbers",
-        &format!("seq 200000 >numbers && echo x >{own}"),
-    );
+    let suite = suite("/proc/nowhere")
+        .replace("seq 200000 >numbers", &format!("seq 200000 >numbers && echo x >{own}"));
     sandbox.add_suite("ours", &suite);
     sandbox.add(&DirectoryEntry::ext4("watched"));
     let campaign = sandbox.path("small.toml");
@@ -69,23 +67,14 @@ fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
         panic!("{cell:?}");
     };
     assert_eq!(count.status, Status::Ok, "{:?}", count.failure);
-    assert_eq!(
-        sort.status,
-        Status::Ok,
-        "{:?} {:?}",
-        sort.failure,
-        cell.steps
-    );
+    assert_eq!(sort.status, Status::Ok, "{:?} {:?}", sort.failure, cell.steps);
     for phase in [count, sort] {
         assert!(phase.elapsed.0 > 0 && phase.faults.minor > 0, "{phase:?}");
         assert!(phase.cpu.user.0 + phase.cpu.system.0 > 0, "{phase:?}");
         assert_eq!((phase.operations, phase.passes.len()), (1, 0));
     }
     let written = count.device.expect("an image is a device").write_bytes;
-    assert!(
-        written.0 > 1_000_000,
-        "what was written is synced: {written}"
-    );
+    assert!(written.0 > 1_000_000, "what was written is synced: {written}");
     let failure = fails.failure.as_ref().unwrap();
     assert_eq!(fails.status, Status::Failed);
     assert_eq!(failure.reason, "`sh` ended with 7: the reason");
@@ -96,9 +85,7 @@ fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
     assert!(!elsewhere.exists(), "it wrote outside of its filesystem");
     let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     assert!(table.contains("`sh` ended with 7: the reason"), "{table}");
-    let row = table
-        .lines()
-        .find(|line| line.trim_start().starts_with("count"));
+    let row = table.lines().find(|line| line.trim_start().starts_with("count"));
     assert!(row.is_some_and(|row| row.contains("ms")), "{table}");
     sandbox.assert_clean();
 }
@@ -122,27 +109,13 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
     let place = sandbox.path("place");
     fs::create_dir(&place).unwrap();
     let mut campaign = sandbox.fsarena();
-    campaign.args([
-        "run",
-        "--profile",
-        "smoke",
-        "--rounds",
-        "1",
-        "-s",
-        "ours",
-        "--dir",
-    ]);
+    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "ours", "--dir"]);
     run(campaign.arg(&place)).assert_code(0);
     let results = sandbox.results();
     let phases = &results.cells[0].result.as_ref().unwrap().phases;
     let outcomes: Vec<_> = phases
         .iter()
-        .map(|phase| {
-            (
-                phase.status,
-                phase.failure.as_ref().unwrap().reason.as_str(),
-            )
-        })
+        .map(|phase| (phase.status, phase.failure.as_ref().unwrap().reason.as_str()))
         .collect();
     assert_eq!(
         outcomes,
@@ -157,15 +130,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
     );
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
-    assert!(
-        doctor.contains("Suite ours lacks no-such-program: "),
-        "{doctor}"
-    );
-    let packages = run(sandbox.fsarena().args(["doctor", "--packages"]))
-        .assert_code(0)
-        .stdout;
-    assert!(
-        packages.split_whitespace().any(|p| p == "no-such-package"),
-        "{packages}"
-    );
+    assert!(doctor.contains("Suite ours lacks no-such-program: "), "{doctor}");
+    let packages = run(sandbox.fsarena().args(["doctor", "--packages"])).assert_code(0).stdout;
+    assert!(packages.split_whitespace().any(|p| p == "no-such-package"), "{packages}");
 }

@@ -6,9 +6,7 @@ use end_to_end::{DirectoryEntry, Sandbox, run};
 use serde_json::Value;
 
 fn report(sandbox: &Sandbox, words: &[&str]) -> String {
-    run(sandbox.fsarena().arg("report").args(words))
-        .assert_code(0)
-        .stdout
+    run(sandbox.fsarena().arg("report").args(words)).assert_code(0).stdout
 }
 
 #[test]
@@ -22,15 +20,9 @@ fn a_campaign_leaves_in_every_form() {
     let schema: Value = serde_json::from_str(&report(&sandbox, &["--schema"])).unwrap();
     assert_eq!(json["schema"], schema["properties"]["schema"]["const"]);
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator
-        .iter_errors(&json)
-        .map(|e| e.to_string())
-        .collect();
+    let errors: Vec<String> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    assert!(
-        json["analysis"]["uses"].as_array().unwrap().len() >= 6,
-        "weights for the page"
-    );
+    assert!(json["analysis"]["uses"].as_array().unwrap().len() >= 6, "weights for the page");
 
     let directory = sandbox.path("charts");
     let said = report(&sandbox, &["--charts", directory.to_str().unwrap()]);
@@ -39,38 +31,23 @@ fn a_campaign_leaves_in_every_form() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert!(
-        said.starts_with(&format!("{} charts", names.len() / 2)),
-        "{said}"
-    );
+    assert!(said.starts_with(&format!("{} charts", names.len() / 2)), "{said}");
     for name in ["data-write-throughput.svg", "iozone-read-by-size.svg"] {
         assert!(names.contains(&name.to_owned()), "{name} in {names:?}");
         let svg = fs::read_to_string(directory.join(name)).unwrap();
-        assert!(
-            svg.starts_with("<svg xmlns=") && svg.contains("made"),
-            "{svg}"
-        );
+        assert!(svg.starts_with("<svg xmlns=") && svg.contains("made"), "{svg}");
         let png = fs::read(directory.join(name.replace(".svg", ".png"))).unwrap();
-        assert!(
-            png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 2_000,
-            "{name}"
-        );
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 2_000, "{name}");
     }
 
     let iozone = report(&sandbox, &["--format", "iozone"]);
-    assert!(
-        iozone.contains("\n\"Writer report\"\n        \"8\""),
-        "{iozone}"
-    );
+    assert!(iozone.contains("\n\"Writer report\"\n        \"8\""), "{iozone}");
     assert!(iozone.contains("\n\"Re-Reader report\"\n"), "{iozone}");
 
     let markdown = report(&sandbox, &["--format", "markdown"]);
     assert!(markdown.contains("\n## Standings\n"), "{markdown}");
 
     let ended = run(sandbox.fsarena().args(["report", "--format", "parquet"]));
-    assert!(
-        matches!(ended.code, Some(2 | 3)),
-        "no text, or not built: {ended:?}"
-    );
+    assert!(matches!(ended.code, Some(2 | 3)), "no text, or not built: {ended:?}");
     sandbox.assert_clean();
 }

@@ -34,10 +34,7 @@ fn verdict<'a>(results: &'a CampaignResults, bad: &str) -> (&'a CellResult, &'a 
     let cells = cells_of(results, bad);
     assert_eq!(cells.len(), 2, "a cell for each round");
     assert_eq!(cells[0].status, cells[1].status);
-    let failure = cells[0]
-        .failure
-        .as_ref()
-        .expect("a failed cell has a failure");
+    let failure = cells[0].failure.as_ref().expect("a failed cell has a failure");
     (cells[0], failure)
 }
 
@@ -59,15 +56,9 @@ fn mkfs_that_exits_1_fails_with_its_output() {
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
     assert_eq!(failure.step, "mkfs");
-    assert!(
-        failure.reason.contains("ended with 1: out of luck"),
-        "{failure:?}"
-    );
+    assert!(failure.reason.contains("ended with 1: out of luck"), "{failure:?}");
     let record = cell.steps.iter().find(|s| s.step == "mkfs").unwrap();
-    assert_eq!(
-        (record.exit, record.output.as_str()),
-        (Some(1), "out of luck")
-    );
+    assert_eq!((record.exit, record.output.as_str()), (Some(1), "out of luck"));
     assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
 }
 
@@ -79,34 +70,20 @@ fn missing_mkfs_fails_with_the_reason() {
     let results = contest(&sandbox, "bad", GOOD, &[]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
-    assert!(
-        failure.reason.contains("mkfs.nowhere: not found"),
-        "{failure:?}"
-    );
+    assert!(failure.reason.contains("mkfs.nowhere: not found"), "{failure:?}");
 }
 
 #[test]
 fn a_mount_without_effect_fails_and_no_phase_is_measured() {
     let sandbox = Sandbox::new();
     let script = "echo mounted, honestly: \"$@\"";
-    let line = [
-        "sh",
-        "-c",
-        script,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
+    let line = ["sh", "-c", script, "sh", "{options}", "{device}", "{mountpoint}"];
     sandbox.add(&DirectoryEntry::ext4("bad").mount(&line));
     let results = contest(&sandbox, "bad", GOOD, &[]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
     assert_eq!(failure.step, "mount");
-    assert!(
-        failure.reason.contains("no filesystem is mounted"),
-        "{failure:?}"
-    );
+    assert!(failure.reason.contains("no filesystem is mounted"), "{failure:?}");
     assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
 }
 
@@ -114,15 +91,7 @@ fn a_mount_without_effect_fails_and_no_phase_is_measured() {
 fn waits_for_a_driver_that_forks_before_it_mounts() {
     let sandbox = Sandbox::new();
     let script = "(sleep 0.3; mount -o \"$1\" \"$2\" \"$3\") >/dev/null 2>&1 &";
-    let line = [
-        "sh",
-        "-c",
-        script,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
+    let line = ["sh", "-c", script, "sh", "{options}", "{device}", "{mountpoint}"];
     sandbox.add(&DirectoryEntry::ext4("late").mount(&line));
     let results = contest(&sandbox, "late", GOOD, &[]);
     for cell in cells_of(&results, "late") {
@@ -140,15 +109,9 @@ fn a_mount_that_never_returns_is_hung() {
     assert_eq!(failure.step, "mount");
     let silence = failure.reason.split_once("nothing moved for ");
     let seconds = silence.and_then(|(_, time)| time.split(' ').next()?.parse::<f64>().ok());
-    assert!(
-        seconds.is_some_and(|seconds| seconds >= 15.0),
-        "{failure:?}"
-    );
+    assert!(seconds.is_some_and(|seconds| seconds >= 15.0), "{failure:?}");
     let stacks = failure.stacks.join("\n");
-    assert!(
-        stacks.contains("faultfs"),
-        "the stacks show the hanging driver and call: {stacks}"
-    );
+    assert!(stacks.contains("faultfs"), "the stacks show the hanging driver and call: {stacks}");
     assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
 }
 
@@ -173,14 +136,8 @@ fn a_driver_killed_in_mid_test_is_crashed() {
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Crashed);
     assert_eq!(failure.step, "write");
-    assert!(
-        ["ENOTCONN", "ECONNABORTED"].contains(&error_name(failure)),
-        "{failure:?}"
-    );
-    assert!(
-        failure.reason.contains("process of the filesystem is gone"),
-        "{failure:?}"
-    );
+    assert!(["ENOTCONN", "ECONNABORTED"].contains(&error_name(failure)), "{failure:?}");
+    assert!(failure.reason.contains("process of the filesystem is gone"), "{failure:?}");
     assert_eq!(phase(cell, "verify").status, Status::Skipped);
 }
 
@@ -194,10 +151,7 @@ fn a_filesystem_that_fills_up_fails_with_enospc() {
     assert_eq!(failure.step, "write");
     assert_eq!(error_name(failure), "ENOSPC");
     let reason = &failure.reason;
-    assert!(
-        reason.contains("ENOSPC") && reason.contains("at offset"),
-        "{reason}"
-    );
+    assert!(reason.contains("ENOSPC") && reason.contains("at offset"), "{reason}");
 }
 
 #[test]
@@ -229,11 +183,7 @@ fn missing_features_of_a_filesystem_are_unsupported() {
     let forgetful = cells_of(&results, "forgetful");
     let of = |status| forgetful.iter().filter(|c| c.status == status).count();
     assert_eq!((of(Status::Ok), of(Status::Unsupported)), (2, 1));
-    assert!(
-        cells_of(&results, GOOD)
-            .iter()
-            .all(|c| c.status == Status::Ok)
-    );
+    assert!(cells_of(&results, GOOD).iter().all(|c| c.status == Status::Ok));
     sandbox.assert_clean();
 }
 
@@ -257,10 +207,7 @@ fn old_content_of_a_rewritten_block_is_corrupt() {
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Failed);
     assert_eq!(failure.step, "verify");
-    assert!(
-        failure.reason.contains("generation 1 instead of 2"),
-        "{failure:?}"
-    );
+    assert!(failure.reason.contains("generation 1 instead of 2"), "{failure:?}");
 }
 
 /// Returns the agent above a starting driver. The agent is identified by its unique command line.
@@ -283,11 +230,7 @@ fn an_agent_that_is_killed_costs_one_cell() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["hang-on=mount"]);
     let mut command = sandbox.campaign(&["bad", GOOD], "trial");
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let agent = loop {
         match agent_above(&sandbox) {
             Some(agent) => break agent,

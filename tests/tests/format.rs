@@ -22,16 +22,10 @@ fn a_device_with_content_is_refused_unless_it_is_named_twice() {
         let refused = run(sandbox.fsarena().args(format)).assert_code(3);
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
         assert!(refused.stderr.contains("--erase"), "{}", refused.stderr);
-        assert!(
-            fs::read(device.image()).unwrap() == before,
-            "it is untouched"
-        );
+        assert!(fs::read(device.image()).unwrap() == before, "it is untouched");
         let other = sandbox.path("disk");
         run(sandbox.fsarena().args(format).arg("--erase").arg(other)).assert_code(3);
-        assert!(
-            fs::read(device.image()).unwrap() == before,
-            "it is untouched"
-        );
+        assert!(fs::read(device.image()).unwrap() == before, "it is untouched");
         run(sandbox.fsarena().args(format).args(["--erase", node])).assert_code(0);
     }
 }
@@ -62,18 +56,13 @@ fn an_image_is_created_and_an_existing_one_is_not_modified() {
     let image = sandbox.path("image");
     let format = |filesystem: &str| {
         let mut command = sandbox.fsarena();
-        command
-            .args(["--json", "format", filesystem, "--size", "880KiB"])
-            .arg(&image);
+        command.args(["--json", "format", filesystem, "--size", "880KiB"]).arg(&image);
         command
     };
     for filesystem in FILESYSTEMS {
         let said = run(&mut format(filesystem)).assert_code(0).stdout;
         let made: serde_json::Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(
-            (&made["filesystem"], &made["blocks"]),
-            (&filesystem.into(), &1760.into())
-        );
+        assert_eq!((&made["filesystem"], &made["blocks"]), (&filesystem.into(), &1760.into()));
         assert_eq!(fs::metadata(&image).unwrap().len(), 880 << 10);
         run(&mut format(filesystem)).assert_code(3);
         fs::remove_file(&image).unwrap();
@@ -102,11 +91,7 @@ fn blkid_knows_an_hpfs_by_its_label() {
     let image = sandbox.path("image");
     let words = ["format", "hpfs", "--label", "Warp 4", "--size", "20MiB"];
     run(sandbox.fsarena().args(words).arg(&image)).assert_code(0);
-    let found = succeed(
-        Command::new("blkid")
-            .args(["-p", "-o", "export"])
-            .arg(&image),
-    );
+    let found = succeed(Command::new("blkid").args(["-p", "-o", "export"]).arg(&image));
     for word in ["TYPE=hpfs", "LABEL=WARP\\ 4"] {
         assert!(found.contains(word), "{word}:\n{found}");
     }

@@ -18,11 +18,7 @@ use crate::guest_bench::{Bench, execute};
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
 /// Tests that fit on a small image. They write files, verify them after a remount, and remove them.
-const TESTS: [(&str, &str); 3] = [
-    ("lifecycle", "lifecycle"),
-    TREE,
-    ("large-file", "large-file"),
-];
+const TESTS: [(&str, &str); 3] = [("lifecycle", "lifecycle"), TREE, ("large-file", "large-file")];
 
 fn smoke(bench: &Bench, (suite, name): (&str, &str)) -> Test {
     bench.test(suite, name, SizeProfile::Smoke)
@@ -47,9 +43,7 @@ fn assert_well(result: &CellResult, filesystem: &str) {
     }
     let about = |line: &&String| {
         let line = line.to_lowercase();
-        [filesystem, "vda", "nullb", "i/o error"]
-            .iter()
-            .any(|word| line.contains(word))
+        [filesystem, "vda", "nullb", "i/o error"].iter().any(|word| line.contains(word))
     };
     assert_eq!(result.kernel_lines().find(about), None);
 }
@@ -70,18 +64,11 @@ fn takes_files_without(word: &str, contender: &str) {
 /// final unmount of the first.
 fn one_after_the_other(bench: &Bench) -> Test {
     let [mut whole, others @ ..] = TESTS.map(|test| smoke(bench, test));
-    for Test {
-        name,
-        phases,
-        space,
-        ..
-    } in others
-    {
+    for Test { name, phases, space, .. } in others {
         let last = whole.phases.len() - 1;
-        let named = phases.into_iter().map(|phase| Phase {
-            name: format!("{name}-{}", phase.name),
-            ..phase
-        });
+        let named = phases
+            .into_iter()
+            .map(|phase| Phase { name: format!("{name}-{}", phase.name), ..phase });
         whole.phases.splice(last..last, named);
         whole.space.0 += space.0;
     }
@@ -182,12 +169,7 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
     assert_eq!(first.name(), second.name());
     let (first, second) = (files(first.directory()), files(second.directory()));
     assert!(first.keys().any(|file| file.ends_with("ufs.ko")));
-    assert!(
-        first.keys().eq(second.keys()),
-        "{:?}\n{:?}",
-        first.keys(),
-        second.keys()
-    );
+    assert!(first.keys().eq(second.keys()), "{:?}\n{:?}", first.keys(), second.keys());
     for (file, content) in &first {
         assert!(content == &second[file], "{}", file.display());
     }

@@ -27,11 +27,7 @@ impl Bench {
     /// Creates a directory for a guest with a disk of this size.
     pub fn new(size: Bytes) -> Self {
         let directory = tempfile::Builder::new().prefix("fsarena-e2e-").tempdir();
-        Self {
-            directory: directory.unwrap(),
-            size,
-            catalog: Catalog::builtin().unwrap(),
-        }
+        Self { directory: directory.unwrap(), size, catalog: Catalog::builtin().unwrap() }
     }
 
     /// Creates a file in the directory.
@@ -53,12 +49,7 @@ impl Bench {
 
     /// Returns an executor in virtual time, with the disk in the guest's memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        self.executor(
-            guest(),
-            contender,
-            DiskLocation::GuestMemory,
-            Clock::Virtual,
-        )
+        self.executor(guest(), contender, DiskLocation::GuestMemory, Clock::Virtual)
     }
 
     fn executor(

@@ -151,10 +151,7 @@ fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
     stopwatch.assert_within(PROMISE, &when);
     let ended = ended.assert_code(130);
     assert_eq!(last_line(&ended.stderr), INTERRUPTED, "{when}");
-    let told = ended
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("fsarena: "));
+    let told = ended.stderr.lines().filter(|line| line.starts_with("fsarena: "));
     assert_eq!(told.count(), 1, "{when}: {}", ended.stderr);
     place.assert_empty(&when);
     place.debian.resume();
@@ -186,9 +183,7 @@ fn a_signal_ends_a_build_and_its_children_at_each_step() {
 fn busy_files_are_named_and_removed_by_the_next_build() {
     let place = Scratch::new();
     let child = place.standing_still(&["guest", "build"], "bringing");
-    let partial = names(&place.cache())
-        .into_iter()
-        .find(|name| name.starts_with("partial-"));
+    let partial = names(&place.cache()).into_iter().find(|name| name.starts_with("partial-"));
     let partial = place.cache().join(partial.expect("a build is running"));
     let busy = partial.join("packages");
     let disk = Disk::mount(&busy, 16);
@@ -211,11 +206,7 @@ fn a_signal_ends_the_build_of_every_command() {
     let work = place.sandbox.path("work");
     let campaign = ["run", "--backend", "vm", "-c", "ext4", "--work-dir"];
     let campaign = [&campaign[..], &[work.to_str().unwrap()]].concat();
-    let demands: [&[&str]; 3] = [
-        &campaign,
-        &["guest", "shell", "ext4"],
-        &["guest", "selftest"],
-    ];
+    let demands: [&[&str]; 3] = [&campaign, &["guest", "shell", "ext4"], &["guest", "selftest"]];
     for (words, signal) in demands.into_iter().zip(SIGNALS) {
         interrupt(&place, words, "bringing", signal);
     }
@@ -232,11 +223,7 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
         assert_eq!(left, [""; 0], "{step}");
         let partial = names(&place.cache());
         let partial = partial.iter().filter(|name| name.starts_with("partial-"));
-        assert_eq!(
-            partial.count(),
-            1,
-            "{step}: only what the last one has left"
-        );
+        assert_eq!(partial.count(), 1, "{step}: only what the last one has left");
         place.debian.resume();
     }
     place.built();
@@ -251,9 +238,7 @@ fn leftovers_of_a_killed_build_are_removed_by_any_guest_lookup() {
     run(&mut place.fsarena(&["doctor"])).assert_code(0);
     let names_meanwhile = names(&place.cache());
     assert!(
-        names_meanwhile
-            .iter()
-            .any(|name| name.starts_with("partial-")),
+        names_meanwhile.iter().any(|name| name.starts_with("partial-")),
         "the files of a running build are kept: {names_meanwhile:?}"
     );
     child.kill().unwrap();
@@ -261,10 +246,7 @@ fn leftovers_of_a_killed_build_are_removed_by_any_guest_lookup() {
     assert_eq!(leak_check::find_lasting(place.sandbox.root()), [""; 0]);
     run(&mut place.fsarena(&["doctor"])).assert_code(0);
     let left = names(&place.cache());
-    assert!(
-        !left.iter().any(|name| name.starts_with("partial-")),
-        "{left:?}"
-    );
+    assert!(!left.iter().any(|name| name.starts_with("partial-")), "{left:?}");
 }
 
 #[test]
@@ -354,10 +336,7 @@ fn doctor_names_the_damaged_file_and_the_repair_command() {
     let said = run(&mut place.fsarena(&["doctor"])).assert_code(0).stdout;
     let told = "is damaged (vmlinux differs): `fsarena guest build` makes it again";
     assert!(said.contains(told), "{said}");
-    assert_eq!(
-        fs::read_to_string(guest.join("vmlinux")).unwrap(),
-        "no kernel"
-    );
+    assert_eq!(fs::read_to_string(guest.join("vmlinux")).unwrap(), "no kernel");
 }
 
 #[test]
@@ -406,10 +385,7 @@ fn a_full_disk_is_reported_with_a_hint_and_leaves_no_files() {
         }
         let told = ended.assert_code(3).stderr;
         let told = last_line(&told);
-        let full = format!(
-            "fsarena: the filesystem of {} is full",
-            place.cache().display()
-        );
+        let full = format!("fsarena: the filesystem of {} is full", place.cache().display());
         assert!(told.starts_with(&full), "{told}");
         assert!(told.contains("needs about 1 GiB"), "{told}");
         assert!(told.contains("XDG_CACHE_HOME"), "{told}");
@@ -455,11 +431,7 @@ fn a_cache_is_for_its_user_alone_and_any_other_is_refused() {
             assert_eq!(told.lines().count(), 1, "{told}");
         }
     };
-    for path in [
-        place.cache(),
-        guest.join("vmlinux"),
-        place.cache().join("packages"),
-    ] {
+    for path in [place.cache(), guest.join("vmlinux"), place.cache().join("packages")] {
         let usual = mode(&path);
         for others in [0o020, 0o002] {
             set(&path, usual | others);
@@ -480,11 +452,7 @@ fn a_umask_that_lets_others_write_is_no_matter() {
     let mut open = Command::new("sh");
     open.args(["-c", "umask 000; exec \"$@\"", "sh"]);
     open.arg(fsarena.get_program()).args(fsarena.get_args());
-    open.envs(
-        fsarena
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
+    open.envs(fsarena.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run(&mut open).assert_code(0);
     assert_eq!(place.build().assert_code(0).stderr, "");
 }

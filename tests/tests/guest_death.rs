@@ -27,19 +27,11 @@ fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str])
     assert_eq!(result.status, status, "{failure:?}");
     assert_eq!(failure.step, step, "{failure:?}");
     for words in reason {
-        assert!(
-            failure.reason.contains(words),
-            "{words}: {}",
-            failure.reason
-        );
+        assert!(failure.reason.contains(words), "{words}: {}", failure.reason);
     }
     // Each missing result needs a reason.
     for phase in &result.phases {
-        assert!(
-            phase.status == Status::Ok || phase.failure.is_some(),
-            "{}",
-            phase.phase
-        );
+        assert!(phase.status == Status::Ok || phase.failure.is_some(), "{}", phase.phase);
     }
 }
 
@@ -168,12 +160,7 @@ fn a_driver_without_progress_is_hung() {
     let mut executor = bench.real("ntfs-3g");
     executor.stall_timeout = Nanos::from_secs(30);
     let mut job = bench.job("ntfs-3g", &executor, &tree(&bench));
-    script(
-        &mut job,
-        "mount",
-        &driver_gets("STOP"),
-        &[guest::DISK, guest::MOUNTPOINT],
-    );
+    script(&mut job, "mount", &driver_gets("STOP"), &[guest::DISK, guest::MOUNTPOINT]);
     let result = execute(&mut executor, &job);
     assert_died(&result, Status::Hung, "tree-in", &["nothing moved for 30"]);
     let stacks = result.failure.unwrap().stacks;
@@ -231,17 +218,7 @@ fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
     let job = bench.job("minix", &executor, &test);
     let result = execute(&mut executor, &job);
     assert_died(&result, Status::Failed, "copy-in", &["fsync"]);
-    assert_eq!(
-        result
-            .failure
-            .as_ref()
-            .unwrap()
-            .error
-            .as_ref()
-            .unwrap()
-            .name,
-        "EIO"
-    );
+    assert_eq!(result.failure.as_ref().unwrap().error.as_ref().unwrap().name, "EIO");
     let said = |line: &String| line.contains("I/O error, dev vda");
     assert!(result.kernel_lines().any(said), "{:?}", result.kernel_log);
 }
@@ -285,23 +262,16 @@ fn no_guest_outlives_an_orchestrator_that_is_killed() {
         .spawn()
         .unwrap();
     // fsarena builds the guest first.
-    until("a guest runs", Duration::from_secs(600), || {
-        !processes_about(place.path()).is_empty()
-    });
+    until("a guest runs", Duration::from_secs(600), || !processes_about(place.path()).is_empty());
     orchestrator.kill().unwrap();
     orchestrator.wait().unwrap();
-    until("no guest runs", SOON, || {
-        processes_about(place.path()).is_empty()
-    });
+    until("no guest runs", SOON, || processes_about(place.path()).is_empty());
 }
 
 fn until(what: &str, at_most: Duration, is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(
-            start.elapsed() < at_most,
-            "waited for {at_most:?} until {what}"
-        );
+        assert!(start.elapsed() < at_most, "waited for {at_most:?} until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

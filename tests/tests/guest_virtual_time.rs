@@ -84,9 +84,7 @@ fn take(guest: &Guest, bench: &Bench) -> Golden {
     let mut machine = executor.machine.command(guest, &first, &[], &console);
     sys::process::set_pdeathsig(&mut machine);
     let ended = machine.stdin(Stdio::piped()).output().unwrap();
-    let emulator = Command::new(machine.get_program())
-        .arg("--version")
-        .output();
+    let emulator = Command::new(machine.get_program()).arg("--version").output();
     let said = fs::read_to_string(&console).unwrap();
     assert!(ended.status.success(), "{said}");
     let laps = said.lines().filter_map(|line| {
@@ -117,16 +115,10 @@ fn digest(path: &Path) -> String {
 fn a_fixed_workload_takes_the_same_nanoseconds_as_recorded() {
     let guest = guest();
     let taken = take(&guest, &Bench::new(SIZE));
-    let kept: Option<Golden> = fs::read(golden_file())
-        .ok()
-        .map(|text| serde_json::from_slice(&text).unwrap());
+    let kept: Option<Golden> =
+        fs::read(golden_file()).ok().map(|text| serde_json::from_slice(&text).unwrap());
     let of = |golden: &Golden| {
-        let Golden {
-            emulator,
-            kernel,
-            contents,
-            ..
-        } = golden;
+        let Golden { emulator, kernel, contents, .. } = golden;
         format!("{emulator}; Linux {kernel}; {contents}")
     };
     match kept {
@@ -160,10 +152,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     let elsewhere = tempfile::tempdir().unwrap();
     cached.executor().directory = elsewhere.path().to_owned();
     let served = execute(&mut cached, &job);
-    let run = CellResult {
-        from_cache: true,
-        ..run
-    };
+    let run = CellResult { from_cache: true, ..run };
     assert_eq!(served, run);
     let known = key(&mut cached, &job);
     let mut others = Vec::new();
@@ -184,11 +173,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     others.push(key(&mut cached, &job));
     cached.executor().program = program::fsarena().to_owned();
     assert_eq!(key(&mut cached, &job), known);
-    assert!(
-        others
-            .iter()
-            .all(|other| other.is_some() && *other != known)
-    );
+    assert!(others.iter().all(|other| other.is_some() && *other != known));
     // Cells in real time or with a disk outside have no key.
     cached.executor().disks = bench.real("hpfs").disks;
     assert_eq!(key(&mut cached, &job), None);
@@ -257,14 +242,7 @@ fn key(cached: &mut CachedExecutor<GuestExecutor>, job: &CellJob) -> Option<Cell
 
 fn selftest(words: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(program::fsarena())
-        .args([
-            "--quiet",
-            "guest",
-            "selftest",
-            "hpfs",
-            "--test",
-            "lifecycle",
-        ])
+        .args(["--quiet", "guest", "selftest", "hpfs", "--test", "lifecycle"])
         .args(words)
         .env("XDG_CACHE_HOME", program::cache())
         .output()
@@ -288,12 +266,8 @@ fn self_test_finds_equal_nanoseconds_under_any_load() {
 fn self_test_detects_a_disk_that_depends_on_real_time() {
     let (code, said) = selftest(&["--under", "again", "--runs", "2", "--leak"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(
-        said.contains("DIFFER, first ") && said.contains("likely: "),
-        "{said}"
-    );
-    let runs = said
-        .lines()
-        .filter(|line| line.contains("to the nanosecond") || line.contains("DIFFER"));
+    assert!(said.contains("DIFFER, first ") && said.contains("likely: "), "{said}");
+    let runs =
+        said.lines().filter(|line| line.contains("to the nanosecond") || line.contains("DIFFER"));
     assert_eq!(runs.count(), 2, "{said}");
 }

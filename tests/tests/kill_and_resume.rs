@@ -92,9 +92,7 @@ fn assert_complete(results: &CampaignResults, cells: usize) {
 
 /// Kills the orchestrator, whose agent then cleans up. Returns true if it was still running.
 fn kill_after(child: Child, delay: Duration) -> bool {
-    kill_by(child, delay, |orchestrator| {
-        kill(orchestrator, Signal::SIGKILL)
-    })
+    kill_by(child, delay, |orchestrator| kill(orchestrator, Signal::SIGKILL))
 }
 
 /// Kills the whole process group, so that no process cleans up.
@@ -136,11 +134,7 @@ fn killed_at_fifty_instants_every_cell_has_exactly_one_result() {
             assert_nothing_left(&sandbox);
             // A campaign that was killed before it was stored cannot be resumed, so start again.
             let begun = run(sandbox.fsarena().args(["report", "--format", "json"])).code == Some(0);
-            child = start(&mut if begun {
-                resume(&sandbox)
-            } else {
-                campaign(&sandbox)
-            });
+            child = start(&mut if begun { resume(&sandbox) } else { campaign(&sandbox) });
         }
         assert_complete(&sandbox.results(), CELLS);
         sandbox.assert_clean();
@@ -158,17 +152,9 @@ fn a_resumed_campaign_continues_its_write_budget() {
     assert!(kill_after(child, Duration::ZERO));
     waiting.release();
     let refused = run(resume(&sandbox).args(["--max-written", "1 MiB"])).assert_code(3);
-    assert!(
-        refused.stderr.contains("--max-written is 1 MiB"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("--max-written is 1 MiB"), "{}", refused.stderr);
     let resumed = run(&mut resume(&sandbox)).assert_code(0);
-    assert!(
-        resumed.stderr.contains("the limit is 200 MiB"),
-        "{}",
-        resumed.stderr
-    );
+    assert!(resumed.stderr.contains("the limit is 200 MiB"), "{}", resumed.stderr);
     sandbox.assert_clean();
 }
 
@@ -178,15 +164,7 @@ fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
     let mut command = Command::new(program::fsarena());
     command.arg("--db").arg(sandbox.path(database));
     command.arg("--catalog").arg(sandbox.path("catalog"));
-    command.args([
-        "run",
-        "--profile",
-        "smoke",
-        "--rounds",
-        "1",
-        "--suite",
-        "names",
-    ]);
+    command.args(["run", "--profile", "smoke", "--rounds", "1", "--suite", "names"]);
     command.args(["--seed", seed, "--size", "24MiB", "--work-dir"]);
     command.arg(sandbox.path("work"));
     let child = start(command.args(["--contender", "gate", "--contender", "ext4"]));
@@ -202,17 +180,11 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     let sandbox = Sandbox::new();
     kill_with_an_image(&sandbox, "fsarena.db", "7");
     kill_with_an_image(&sandbox, "other.db", "8");
-    let (own, other) = (
-        sandbox.path("work/fsarena-1-7"),
-        sandbox.path("work/fsarena-1-8"),
-    );
+    let (own, other) = (sandbox.path("work/fsarena-1-7"), sandbox.path("work/fsarena-1-8"));
     assert!(own.join("image-0").exists() && other.join("image-0").exists());
 
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
-    let named = format!(
-        "{} (24 MiB) was left by campaign 1 that was killed",
-        own.display()
-    );
+    let named = format!("{} (24 MiB) was left by campaign 1 that was killed", own.display());
     let line = doctor.lines().find(|line| line.starts_with(&named));
     let line = line.unwrap_or_else(|| panic!("{doctor}"));
     assert!(line.contains("`fsarena resume 1 --db "), "{line}");
@@ -221,10 +193,7 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     let ran = run(&mut campaign(&sandbox)).assert_code(0).stderr;
     let removed = format!("removed {}, which campaign 1 left", own.display());
     assert!(ran.lines().any(|line| line.starts_with(&removed)), "{ran}");
-    let foreign = format!(
-        "{} (24 MiB) was left by a campaign of another",
-        other.display()
-    );
+    let foreign = format!("{} (24 MiB) was left by a campaign of another", other.display());
     let line = ran.lines().find(|line| line.starts_with(&foreign));
     let advice = format!("rm -r {}", other.display());
     assert!(line.is_some_and(|line| line.ends_with(&advice)), "{ran}");
@@ -259,10 +228,8 @@ fn leftovers_with_a_foreign_mount_are_not_removed() {
     let resumed = run(resume(&sandbox).arg("1")).stderr;
     let unmounted = Command::new("umount").arg(left.join("mnt")).status();
     assert!(unmounted.expect("umount runs").success());
-    let told = format!(
-        "cannot remove {}: a filesystem is mounted in it",
-        left.join("mnt").display()
-    );
+    let told =
+        format!("cannot remove {}: a filesystem is mounted in it", left.join("mnt").display());
     assert!(ran.contains(&told), "{ran}");
     assert!(precious.join("photo").exists(), "{ran}\n{resumed}");
     run(&mut campaign(&sandbox)).assert_code(0);
@@ -304,10 +271,7 @@ fn start_mounted(sandbox: &Sandbox) -> (Child, BlockedContender) {
     let child = start(campaign(sandbox).args(["--contender", "gate"]));
     let waiting = gate.reached();
     let found = leak_check::find(sandbox.root());
-    assert!(
-        found.iter().any(|line| line.starts_with("mount: ")),
-        "{found:?}"
-    );
+    assert!(found.iter().any(|line| line.starts_with("mount: ")), "{found:?}");
     (child, waiting)
 }
 
@@ -341,10 +305,7 @@ fn end_by(child: Child, signal: Signal) -> CommandOutput {
 fn assert_interrupted(sandbox: &Sandbox, ended: CommandOutput) {
     let ended = ended.assert_code(130);
     let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(
-        said.contains("fsarena resume"),
-        "the message names the command to continue: {said}"
-    );
+    assert!(said.contains("fsarena resume"), "the message names the command to continue: {said}");
     assert_nothing_left(sandbox);
 }
 
@@ -390,9 +351,7 @@ fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
     let _gate = Gate::new(&sandbox);
     let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
     let child = start(command.args(["--size", "1GiB"]));
-    wait_until("the image is begun", || {
-        is_being_written(&sandbox.path("work"))
-    });
+    wait_until("the image is begun", || is_being_written(&sandbox.path("work")));
     assert_interrupted(&sandbox, interrupt(child));
 }
 
@@ -424,10 +383,7 @@ fn a_campaign_is_run_by_one_process_at_a_time() {
     let child = start_hanging(&sandbox);
     let second = run(&mut resume(&sandbox)).assert_code(3);
     assert!(second.stderr.contains("another process"), "{second:?}");
-    assert!(
-        leak_check::hangs(sandbox.root()),
-        "the first one still runs"
-    );
+    assert!(leak_check::hangs(sandbox.root()), "the first one still runs");
     assert_interrupted(&sandbox, interrupt(child));
 }
 

@@ -128,13 +128,8 @@ fn slurm_failures_do_not_change_results() {
     let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
     let said = || fs::read_to_string(&log).unwrap_or_default();
     let mut command = fsarena(&sandbox, "run");
-    command
-        .args(CAMPAIGN)
-        .args(["--rounds", "4", "--work-dir"])
-        .arg(sandbox.path("work"));
-    command
-        .args(["--on", "slurm", "--json", "--plan"])
-        .arg(&directory);
+    command.args(CAMPAIGN).args(["--rounds", "4", "--work-dir"]).arg(sandbox.path("work"));
+    command.args(["--on", "slurm", "--json", "--plan"]).arg(&directory);
     let mut first = Following::start(&mut command, &slurm, &log);
     let runs_on = |node: &str| {
         let running = format!("RUNNING {node} ");
@@ -145,12 +140,7 @@ fn slurm_failures_do_not_change_results() {
     slurm.wait_for(&format!("n1 runs a cell\n{}", said()), runs_on("n1"));
     slurm.kill("n1");
     assert!(
-        slurm
-            .run(
-                "scontrol",
-                &["update", "nodename=n2", "state=drain", "reason=test"]
-            )
-            .is_some()
+        slurm.run("scontrol", &["update", "nodename=n2", "state=drain", "reason=test"]).is_some()
     );
     slurm.kill("slurmctld");
     first.0.kill().unwrap();
@@ -164,38 +154,21 @@ fn slurm_failures_do_not_change_results() {
     slurm.wait_for("n1 is back", |slurm| slurm.answers("n1"));
     let mut second = Following::start(&mut command, &slurm, &resumed);
     slurm.wait_for("n1 works again", runs_on("n1"));
-    slurm.wait_for("n2 has nothing to do", |slurm| {
-        slurm.state("n2") == "drained"
-    });
-    assert!(
-        slurm
-            .run("scontrol", &["update", "nodename=n2", "state=resume"])
-            .is_some()
-    );
+    slurm.wait_for("n2 has nothing to do", |slurm| slurm.state("n2") == "drained");
+    assert!(slurm.run("scontrol", &["update", "nodename=n2", "state=resume"]).is_some());
     let code = second.code();
     let text = fs::read_to_string(&resumed).unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("\"event\":\"complete\""), "{text}");
-    wait_for(
-        "the queue is empty",
-        || slurm.queue().is_empty(),
-        String::new,
-    );
+    wait_for("the queue is empty", || slurm.queue().is_empty(), String::new);
 
     let spread = sandbox.results();
     assert_eq!(spread.cells.len(), 8);
     let hosts = hosts(&directory);
     assert_eq!(hosts.len(), 9, "eight cells and a check: {hosts:?}");
-    assert!(
-        ["n1", "n2"]
-            .iter()
-            .all(|node| hosts.iter().any(|host| host == node)),
-        "{hosts:?}"
-    );
+    assert!(["n1", "n2"].iter().all(|node| hosts.iter().any(|host| host == node)), "{hosts:?}");
     let mut alone = fsarena(&sandbox, "run");
-    alone
-        .args(CAMPAIGN)
-        .args(["--rounds", "4", "--no-cache", "--work-dir"]);
+    alone.args(CAMPAIGN).args(["--rounds", "4", "--no-cache", "--work-dir"]);
     run(alone.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(lasting(spread), lasting(sandbox.results()));
     // The next worker removed the leftovers of the killed one.
@@ -229,11 +202,7 @@ impl Small {
     fn mount(path: PathBuf) -> Self {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
-        succeed(
-            mount
-                .args(["-t", "tmpfs", "-o", "size=2m", "small"])
-                .arg(&path),
-        );
+        succeed(mount.args(["-t", "tmpfs", "-o", "size=2m", "small"]).arg(&path));
         Self(path)
     }
 }
@@ -260,8 +229,7 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     symlink(&small.0, &results).unwrap();
     let filler = small.0.join("filler");
     let mut fill = Command::new("dd");
-    fill.args(["if=/dev/zero", "bs=4k"])
-        .arg(format!("of={}", filler.display()));
+    fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", filler.display()));
     assert!(!fill.output().unwrap().status.success(), "it is full");
     let on_slurm = || {
         let mut command = fsarena(&sandbox, "collect");
@@ -275,74 +243,36 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
         "{}",
         full.stderr
     );
-    wait_for(
-        "the queue is empty",
-        || slurm.queue().is_empty(),
-        || slurm.queue(),
-    );
+    wait_for("the queue is empty", || slurm.queue().is_empty(), || slurm.queue());
     let logs = fs::read_dir(directory.join("log")).unwrap();
     let mut logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
     assert!(logs.any(|log| log.contains("No space left on device")));
     fs::remove_file(filler).unwrap();
     let partial = hosts_of(&small.0);
-    assert_eq!(
-        partial, 0,
-        "what could not be written to its end is not there"
-    );
+    assert_eq!(partial, 0, "what could not be written to its end is not there");
 
     // No node runs tasks until Ctrl-C.
     for node in end_to_end::slurm::NODES {
         let name = format!("nodename={node}");
-        assert!(
-            slurm
-                .run("scontrol", &["update", &name, "state=drain", "reason=test"])
-                .is_some()
-        );
+        assert!(slurm.run("scontrol", &["update", &name, "state=drain", "reason=test"]).is_some());
     }
     let none = run(&mut on_slurm()).assert_code(3);
-    assert!(
-        none.stderr.contains("no node of the cluster"),
-        "{}",
-        none.stderr
-    );
+    assert!(none.stderr.contains("no node of the cluster"), "{}", none.stderr);
     for node in end_to_end::slurm::NODES {
         let name = format!("nodename={node}");
-        assert!(
-            slurm
-                .run("scontrol", &["update", &name, "state=resume"])
-                .is_some()
-        );
+        assert!(slurm.run("scontrol", &["update", &name, "state=resume"]).is_some());
     }
     slurm.wait_for("the nodes answer", |slurm| {
-        end_to_end::slurm::NODES
-            .iter()
-            .all(|node| slurm.answers(node))
+        end_to_end::slurm::NODES.iter().all(|node| slurm.answers(node))
     });
-    assert!(
-        slurm
-            .run("scontrol", &["update", "partitionname=all", "state=down"])
-            .is_some()
-    );
+    assert!(slurm.run("scontrol", &["update", "partitionname=all", "state=down"]).is_some());
     let log = sandbox.path("log");
     let mut waiting = Following::start(&mut on_slurm(), &slurm, &log);
     slurm.wait_for("tasks wait", |slurm| slurm.queue().contains("PENDING"));
     succeed(Command::new("kill").args(["-INT", &waiting.0.id().to_string()]));
-    assert_eq!(
-        waiting.code(),
-        Some(130),
-        "{}",
-        fs::read_to_string(&log).unwrap()
-    );
-    wait_for(
-        "the queue is empty",
-        || slurm.queue().is_empty(),
-        || slurm.queue(),
-    );
-    assert!(
-        slurm
-            .run("scontrol", &["update", "partitionname=all", "state=up"])
-            .is_some()
-    );
+    assert_eq!(waiting.code(), Some(130), "{}", fs::read_to_string(&log).unwrap());
+    wait_for("the queue is empty", || slurm.queue().is_empty(), || slurm.queue());
+    assert!(slurm.run("scontrol", &["update", "partitionname=all", "state=up"]).is_some());
 
     run(&mut on_slurm()).assert_code(0);
     let all = sandbox.results();
@@ -382,10 +312,7 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
     assert!(said.starts_with(answer), "{said}");
     for version in ["1", "2", "3"] {
         let by = hosts(&plans.join(version));
-        assert!(
-            matches!(&by[..], [node] if ["n1", "n2"].contains(&node.as_str())),
-            "{by:?}"
-        );
+        assert!(matches!(&by[..], [node] if ["n1", "n2"].contains(&node.as_str())), "{by:?}");
     }
     // Cells with a result do not run again.
     assert_eq!(guard(), said);
@@ -394,12 +321,8 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
 /// Counts the result files below a directory.
 fn hosts_of(directory: &Path) -> usize {
     let shelves = fs::read_dir(directory).unwrap();
-    let shelves = shelves
-        .map(|shelf| shelf.unwrap().path())
-        .filter(|path| path.is_dir());
-    shelves
-        .map(|shelf| fs::read_dir(shelf).unwrap().count())
-        .sum()
+    let shelves = shelves.map(|shelf| shelf.unwrap().path()).filter(|path| path.is_dir());
+    shelves.map(|shelf| fs::read_dir(shelf).unwrap().count()).sum()
 }
 
 #[test]
@@ -408,26 +331,14 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
     let nothing = collect(&sandbox, &directory).assert_code(3);
-    assert!(
-        nothing.stderr.contains("to be run: entries 0-1"),
-        "{}",
-        nothing.stderr
-    );
+    assert!(nothing.stderr.contains("to be run: entries 0-1"), "{}", nothing.stderr);
     let mut parallel = Command::new("parallel");
-    parallel
-        .args(["--will-cite", "--jobs", "2"])
-        .arg(&worker)
-        .arg("work")
-        .arg(&directory);
+    parallel.args(["--will-cite", "--jobs", "2"]).arg(&worker).arg("work").arg(&directory);
     parallel
         .args(["--as", "n1", "--index", "{}", ":::", "0", "1"])
         .env("TMPDIR", sandbox.path("tmp"));
     run(&mut parallel).assert_code(0);
-    let again = run(Command::new(&worker)
-        .arg("work")
-        .arg(&directory)
-        .arg("--all"))
-    .assert_code(0);
+    let again = run(Command::new(&worker).arg("work").arg(&directory).arg("--all")).assert_code(0);
     assert_eq!(
         (again.stdout.as_str(), again.stderr.as_str()),
         ("", ""),
@@ -435,13 +346,7 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     );
     collect(&sandbox, &directory).assert_code(0);
     let results = sandbox.results();
-    let cell = |id| {
-        results
-            .cells
-            .iter()
-            .find(|c| c.cell.id == CellId(id))
-            .unwrap()
-    };
+    let cell = |id| results.cells.iter().find(|c| c.cell.id == CellId(id)).unwrap();
     let statuses = [0, 1].map(|id| cell(id).result.as_ref().unwrap().status);
     assert!(statuses.contains(&Status::Ok) && statuses.contains(&Status::Unsupported));
     // A second collection has no effect.
@@ -475,16 +380,11 @@ fn of_two_workers_with_a_shared_cache_one_runs_a_cell_and_the_other_is_served() 
     for mut worker in directories.each_ref().map(start) {
         assert!(worker.wait().unwrap().success());
     }
-    let files = directories
-        .each_ref()
-        .map(|path| result_files(path).remove(0));
+    let files = directories.each_ref().map(|path| result_files(path).remove(0));
     let [one, other] = files.each_ref().map(|file| &file["result"]);
     assert_eq!(one["phases"], other["phases"]);
     let is_served = [one, other].map(|result| result["from_cache"] == true);
-    assert!(
-        is_served.contains(&true) && is_served.contains(&false),
-        "{is_served:?}"
-    );
+    assert!(is_served.contains(&true) && is_served.contains(&false), "{is_served:?}");
     let left = fs::read_dir(&cells).unwrap().count();
     assert_eq!(left, 2, "the result and the key check");
 }
@@ -498,9 +398,7 @@ fn each_bad_cache_has_its_line() {
     let try_it = |cache: &str, key: &Path, code| {
         let mut collect = fsarena(&sandbox, "collect");
         collect.arg(&directory).args(["--cache", cache]);
-        run(collect.arg("--cache-key").arg(key))
-            .assert_code(code)
-            .stderr
+        run(collect.arg("--cache-key").arg(key)).assert_code(code).stderr
     };
     let cells = cells.to_str().unwrap();
     assert!(try_it(cells, &own, 3).contains("results are missing"));
@@ -508,25 +406,10 @@ fn each_bad_cache_has_its_line() {
     fs::write(&short, "too short").unwrap();
     fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
     for (cache, key, code, told) in [
-        (
-            cells,
-            key(&sandbox, "l", 0o600),
-            3,
-            "is kept with another key",
-        ),
-        (
-            cells,
-            key(&sandbox, "m", 0o644),
-            3,
-            "is accessible to all users",
-        ),
+        (cells, key(&sandbox, "l", 0o600), 3, "is kept with another key"),
+        (cells, key(&sandbox, "m", 0o644), 3, "is accessible to all users"),
         (cells, short, 2, "is too short for a key"),
-        (
-            "/proc/self",
-            own.clone(),
-            3,
-            "no results can be kept in /proc/",
-        ),
+        ("/proc/self", own.clone(), 3, "no results can be kept in /proc/"),
         ("s3://cells", own.clone(), 2, "built without S3"),
         ("s3://", own, 2, "names no bucket"),
     ] {
@@ -548,22 +431,13 @@ impl OnHosts {
         let hosts = ["n1", "n2"].map(|name| RemoteHost::with_name(name, sandbox));
         let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
         let mut command = fsarena(sandbox, "run");
-        command
-            .args(CAMPAIGN)
-            .args(["--rounds", "1", "--check", check]);
-        command
-            .args(["--on", "ssh", "--hosts", "n1,n2", "--plan"])
-            .arg(&directory);
+        command.args(CAMPAIGN).args(["--rounds", "1", "--check", check]);
+        command.args(["--on", "ssh", "--hosts", "n1,n2", "--plan"]).arg(&directory);
         command.arg("--work-dir").arg(sandbox.path("work"));
         let output = fs::File::create(&log).unwrap();
         command.stdout(output.try_clone().unwrap()).stderr(output);
         let following = Following(hosts[0].configure_ssh(&mut command).spawn().unwrap());
-        Self {
-            hosts,
-            following,
-            directory,
-            log,
-        }
+        Self { hosts, following, directory, log }
     }
 
     fn said(&self) -> String {
@@ -605,14 +479,7 @@ fn ssh_hosts_share_the_cells_and_a_killed_worker_loses_none() {
     let sandbox = sandbox();
     let mut on = OnHosts::start(&sandbox, "50%");
     let is_killed = |worker: &i32| kill(Pid::from_raw(*worker), Signal::SIGKILL).is_ok();
-    let is_any_killed = || {
-        on.workers()
-            .concat()
-            .iter()
-            .filter(|w| is_killed(w))
-            .count()
-            > 0
-    };
+    let is_any_killed = || on.workers().concat().iter().filter(|w| is_killed(w)).count() > 0;
     wait_for("a worker is killed", is_any_killed, || on.said());
     on.ends(&sandbox);
     let mut by = hosts(&on.directory);
@@ -651,47 +518,27 @@ fn each_bad_input_of_hosts_has_its_line() {
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
     let work = |path: &Path, words: &[&str]| {
-        run(Command::new(&worker).arg("work").arg(path).args(words))
-            .assert_code(2)
-            .stderr
+        run(Command::new(&worker).arg("work").arg(path).args(words)).assert_code(2).stderr
     };
     for (path, words, told) in [
-        (
-            sandbox.root(),
-            &["--all"][..],
-            "holds no plan: `fsarena plan",
-        ),
-        (
-            &directory,
-            &["--index", "9"],
-            "has entries 0 to 1: there is no entry 9",
-        ),
+        (sandbox.root(), &["--all"][..], "holds no plan: `fsarena plan"),
+        (&directory, &["--index", "9"], "has entries 0 to 1: there is no entry 9"),
         (&directory, &[], "--index"),
     ] {
         let stderr = work(path, words);
-        assert!(
-            stderr.contains(told) && stderr.lines().count() == 1,
-            "{stderr}"
-        );
+        assert!(stderr.contains(told) && stderr.lines().count() == 1, "{stderr}");
     }
     let mut on_none = fsarena(&sandbox, "collect");
-    on_none
-        .arg(&directory)
-        .args(["--on", "slurm"])
-        .env("PATH", sandbox.root());
+    on_none.arg(&directory).args(["--on", "slurm"]).env("PATH", sandbox.root());
     let told = run(&mut on_none).assert_code(3).stderr;
     assert!(told.contains("`apt-get install slurm-client`"), "{told}");
     for (words, told) in [
         (&["--on", "ssh"][..], "--on ssh takes --hosts n1,n2"),
         (&["--on", "slurm", "--hosts", "n1"], "Slurm takes --nodes"),
-        (
-            &["--on", "ssh", "--hosts", "n1", "--nodes", "n"],
-            "go with --on slurm",
-        ),
+        (&["--on", "ssh", "--hosts", "n1", "--nodes", "n"], "go with --on slurm"),
     ] {
-        let stderr = run(fsarena(&sandbox, "collect").arg(&directory).args(words))
-            .assert_code(2)
-            .stderr;
+        let stderr =
+            run(fsarena(&sandbox, "collect").arg(&directory).args(words)).assert_code(2).stderr;
         assert!(stderr.contains(told), "{stderr}");
     }
     let mut twice = fsarena(&sandbox, "plan");
@@ -699,11 +546,7 @@ fn each_bad_input_of_hosts_has_its_line() {
     let told = run(&mut twice).assert_code(2).stderr;
     assert!(told.contains("is not empty: give a directory"), "{told}");
     let mut real = fsarena(&sandbox, "plan");
-    real.args(["-c", "ext4", "--backend", "loop", "-o"])
-        .arg(sandbox.path("other"));
+    real.args(["-c", "ext4", "--backend", "loop", "-o"]).arg(sandbox.path("other"));
     let told = run(&mut real).assert_code(2).stderr;
-    assert!(
-        told.contains("cannot compare results of different hosts in real time"),
-        "{told}"
-    );
+    assert!(told.contains("cannot compare results of different hosts in real time"), "{told}");
 }

@@ -19,15 +19,7 @@ const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
     let sandbox = Sandbox::exclusive();
     sandbox.add_suite("again", READ_AGAIN);
-    let mount = [
-        "sh",
-        "-c",
-        MOUNT,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
+    let mount = ["sh", "-c", MOUNT, "sh", "{options}", "{device}", "{mountpoint}"];
     sandbox.add(&DirectoryEntry::ext4("watched").mount(&mount));
     let file = sandbox.path("campaign.toml");
     let text = "contenders = [\"watched\"]\nsuites = [\"again\"]\nprofile = \"smoke\"\n\
@@ -144,9 +136,6 @@ fn a_kill_for_want_of_memory_names_the_limit() {
     let cell = cells_of(&results, "made")[0];
     assert_eq!(cell.status, Status::Crashed, "{:?}", cell.failure);
     let reason = &cell.failure.as_ref().unwrap().reason;
-    assert!(
-        reason.contains("limit of 16 MiB that --memory sets"),
-        "{reason}"
-    );
+    assert!(reason.contains("limit of 16 MiB that --memory sets"), "{reason}");
     sandbox.assert_clean();
 }

@@ -6,15 +6,8 @@ use end_to_end::{Sandbox, cells_of, run};
 use model::{PhaseResult, Status};
 
 /// Features that exFAT lacks. Later phases on links that were not created are also unsupported.
-const IMPOSSIBLE: [&str; 7] = [
-    "chmod",
-    "setxattr",
-    "link",
-    "unlink",
-    "symlink",
-    "follow",
-    "unlink-symlinks",
-];
+const IMPOSSIBLE: [&str; 7] =
+    ["chmod", "setxattr", "link", "unlink", "symlink", "follow", "unlink-symlinks"];
 
 #[test]
 fn unsupported_name_operations_are_reported_and_the_rest_is_measured() {
@@ -22,16 +15,7 @@ fn unsupported_name_operations_are_reported_and_the_rest_is_measured() {
     let mut command = sandbox.fsarena();
     command.args(["run", "--profile", "smoke", "--seed", "1", "--work-dir"]);
     command.arg(sandbox.path("work"));
-    command.args([
-        "-c",
-        "ext4",
-        "-c",
-        "exfat-fuse",
-        "-s",
-        "metadata",
-        "-s",
-        "fs-mark",
-    ]);
+    command.args(["-c", "ext4", "-c", "exfat-fuse", "-s", "metadata", "-s", "fs-mark"]);
     run(&mut command).assert_code(0);
     let results = sandbox.results();
     for (contender, impossible) in [("ext4", &[][..]), ("exfat-fuse", &IMPOSSIBLE[..])] {
@@ -55,16 +39,8 @@ fn unsupported_name_operations_are_reported_and_the_rest_is_measured() {
         .map(|phase| (phase.phase.as_str(), phase))
         .collect();
     let reason = |phase| phases[phase].failure.as_ref().unwrap().reason.as_str();
-    assert!(
-        reason("link").starts_with("link: EPERM"),
-        "{}",
-        reason("link")
-    );
-    assert!(
-        reason("unlink").contains("link: EPERM"),
-        "{}",
-        reason("unlink")
-    );
+    assert!(reason("link").starts_with("link: EPERM"), "{}", reason("link"));
+    assert!(reason("unlink").contains("link: EPERM"), "{}", reason("unlink"));
     assert!(reason("chmod").contains("left 777"), "{}", reason("chmod"));
     sandbox.assert_clean();
 }

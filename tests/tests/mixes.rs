@@ -76,15 +76,10 @@ fn every_role_has_results_alone_and_in_the_mix() {
     let mut history = sandbox.fsarena();
     history.args(["history", "mail-server/mix.deliver:sync-p99"]);
     let said = run(&mut history).assert_code(0).stdout;
-    assert!(
-        said.contains("mix.deliver") && said.contains("ext4"),
-        "{said}"
-    );
+    assert!(said.contains("mix.deliver") && said.contains("ext4"), "{said}");
     let mut compare = sandbox.fsarena();
     let only = ["--only", "mail-server/mix.deliver:sync-p99"];
-    compare
-        .args(["compare", "ext4", "ext2", "--within", "1"])
-        .args(only);
+    compare.args(["compare", "ext4", "ext2", "--within", "1"]).args(only);
     let said = run(&mut compare).assert_code(0).stdout;
     assert!(said.contains("mix.deliver"), "{said}");
     sandbox.assert_clean();
@@ -177,10 +172,7 @@ fn roles_read_the_written_data_after_a_remount() {
             ] {
                 let role = phase(name);
                 assert_eq!(role.operations, cycles, "{contender}: {name}");
-                assert_eq!(
-                    role.verified.0 > 0,
-                    !matches!(name, "change.rewrite" | "change.log")
-                );
+                assert_eq!(role.verified.0 > 0, !matches!(name, "change.rewrite" | "change.log"));
             }
             assert_eq!(phase("check.stream").bytes.0, 4 << 20);
         }

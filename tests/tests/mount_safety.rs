@@ -22,11 +22,7 @@ const NOBODY: u32 = 65_534;
 
 /// Returns the options of a mount: the sixth field of a mountinfo line.
 fn options(line: &str) -> Vec<&str> {
-    line.split(' ')
-        .nth(5)
-        .unwrap_or_default()
-        .split(',')
-        .collect()
+    line.split(' ').nth(5).unwrap_or_default().split(',').collect()
 }
 
 #[test]
@@ -34,15 +30,7 @@ fn mounts_are_nosuid_and_nodev_in_a_private_namespace() {
     let sandbox = Sandbox::new();
     let script = "mount -o \"$1\" \"$2\" \"$3\" && readlink /proc/self/ns/mnt && \
                   grep \" $3 \" /proc/self/mountinfo";
-    let line = [
-        "sh",
-        "-c",
-        script,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
+    let line = ["sh", "-c", script, "sh", "{options}", "{device}", "{mountpoint}"];
     sandbox.add(&DirectoryEntry::ext4("watched").mount(&line));
     run(&mut sandbox.campaign(&["watched"], "names")).assert_code(0);
     let results = sandbox.results();
@@ -55,10 +43,7 @@ fn mounts_are_nosuid_and_nodev_in_a_private_namespace() {
         let (namespace, line) = record.output.split_once('\n').expect("two lines");
         assert_ne!(Path::new(namespace), ours, "a private namespace");
         let options = options(line);
-        assert!(
-            options.contains(&"nosuid") && options.contains(&"nodev"),
-            "{line}"
-        );
+        assert!(options.contains(&"nosuid") && options.contains(&"nodev"), "{line}");
     }
     sandbox.assert_clean();
 }
@@ -89,10 +74,7 @@ fn a_running_campaigns_mounts_are_not_seen_outside() {
     assert!(!mounts.is_empty(), "it mounted something");
     for line in mounts {
         let options = options(line.trim_start_matches("mount: "));
-        assert!(
-            options.contains(&"nosuid") && options.contains(&"nodev"),
-            "{line}"
-        );
+        assert!(options.contains(&"nosuid") && options.contains(&"nodev"), "{line}");
     }
     let root = sandbox.root().to_str().unwrap();
     assert!(!host.contains(root), "seen outside: {host}");
@@ -125,15 +107,7 @@ fn as_nobody(sandbox: &Sandbox) -> Command {
     command
 }
 
-const RUN: [&str; 7] = [
-    "run",
-    "--profile",
-    "smoke",
-    "--suite",
-    "trial",
-    "--rounds",
-    "1",
-];
+const RUN: [&str; 7] = ["run", "--profile", "smoke", "--suite", "trial", "--rounds", "1"];
 
 #[test]
 fn a_directory_campaign_needs_no_root_and_touches_no_other_files() {
@@ -153,10 +127,7 @@ fn a_directory_campaign_needs_no_root_and_touches_no_other_files() {
 
     assert_eq!(fs::read_to_string(&sentinel).unwrap(), "not yours");
     assert_eq!(fs::metadata(&sentinel).unwrap().modified().unwrap(), before);
-    let names: Vec<_> = fs::read_dir(&place)
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
+    let names: Vec<_> = fs::read_dir(&place).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["sentinel"], "its own sub-directory is gone");
 }
 
@@ -165,26 +136,13 @@ fn a_directory_with_too_little_space_is_refused() {
     let sandbox = Sandbox::new();
     let place = sandbox.path("place");
     fs::create_dir(&place).unwrap();
-    succeed(
-        Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "none"])
-            .arg(&place),
-    );
+    succeed(Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "none"]).arg(&place));
     let ended = run(sandbox.fsarena().args(RUN).arg("--dir").arg(&place));
     let inside = fs::read_dir(&place).unwrap().count();
     succeed(Command::new("umount").arg(&place));
     let ended = ended.assert_code(3);
-    assert!(
-        ended.stderr.contains("free") || ended.stderr.contains("space"),
-        "{}",
-        ended.stderr
-    );
-    assert_eq!(
-        ended.stderr.trim_end().lines().count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("free") || ended.stderr.contains("space"), "{}", ended.stderr);
+    assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
     assert_eq!(inside, 0, "nothing was written");
 }
 
@@ -193,15 +151,8 @@ fn a_loop_campaign_without_root_is_refused() {
     let sandbox = Sandbox::new();
     open_to_nobody(&sandbox, &["data", "work"]);
     let mut command = as_nobody(&sandbox);
-    command
-        .args(RUN)
-        .args(["--contender", "ext4", "--size", "64MiB", "--work-dir"]);
+    command.args(RUN).args(["--contender", "ext4", "--size", "64MiB", "--work-dir"]);
     let ended = run(command.arg(sandbox.path("work"))).assert_code(3);
     assert!(ended.stderr.contains("root"), "{}", ended.stderr);
-    assert_eq!(
-        ended.stderr.trim_end().lines().count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
 }

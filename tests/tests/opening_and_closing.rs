@@ -15,14 +15,9 @@ const DELAY: u64 = 8_000;
 fn runtime_of_fio(file: &Path, held_up: &str) -> u64 {
     let microseconds = DELAY * 1000;
     let mut strace = Command::new("strace");
-    strace
-        .args(["-f", "-qq", "-o", "/dev/null", "-P"])
-        .arg(file);
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(file);
     strace.args(["-e", &format!("trace={held_up}")]);
-    strace.args([
-        "-e",
-        &format!("inject={held_up}:delay_enter={microseconds}"),
-    ]);
+    strace.args(["-e", &format!("inject={held_up}:delay_enter={microseconds}")]);
     strace.args(["fio", "--name=job", "--output-format=json", "--thread"]);
     strace.args(["--rw=write", "--bs=64k", "--size=256k", "--ioengine=psync"]);
     // The file is opened and closed only once, because fio does not create it in advance.
@@ -50,12 +45,7 @@ fn the_times_of_bonnie_hold_closing_and_not_opening() {
     let (directory, trace) = (sandbox.path("bonnie"), sandbox.path("bonnie.trace"));
     fs::create_dir(&directory).expect("a sandbox is writable");
     let mut strace = Command::new("strace");
-    strace.args([
-        "-qq",
-        "-e",
-        "trace=openat,close,fsync,getrusage,read,write",
-        "-o",
-    ]);
+    strace.args(["-qq", "-e", "trace=openat,close,fsync,getrusage,read,write", "-o"]);
     strace.arg(&trace).args(["bonnie++", "-d"]).arg(&directory);
     strace.args("-s 16M -r 8M -n 0 -u root -f -q -m x".split(' '));
     run(&mut strace).assert_code(0);

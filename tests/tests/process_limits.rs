@@ -41,12 +41,7 @@ fn limited(sandbox: &Sandbox, most: u32) -> Command {
     let user = USER.to_string();
     command
         .args(["--reuid", &user, "--regid", &user, "--clear-groups"])
-        .args([
-            "sh",
-            "-c",
-            &format!("ulimit -p {most} && exec \"$@\""),
-            "sh",
-        ])
+        .args(["sh", "-c", &format!("ulimit -p {most} && exec \"$@\""), "sh"])
         .arg(program::fsarena())
         .arg("--db")
         .arg(sandbox.path("data/fsarena.db"))
@@ -89,9 +84,7 @@ fn a_thread_or_process_that_cannot_be_had_is_a_result() {
         std::os::unix::fs::chown(&path, Some(USER), Some(USER)).unwrap();
     }
     for (phase, operation) in OPERATIONS {
-        let suite = CROWD
-            .replace("PHASE", phase)
-            .replace("OPERATION", operation);
+        let suite = CROWD.replace("PHASE", phase).replace("OPERATION", operation);
         sandbox.add_suite("crowd", &suite);
         let mut failed_phases = 0;
         for most in 1..100 {
@@ -102,20 +95,14 @@ fn a_thread_or_process_that_cannot_be_had_is_a_result() {
                 assert_eq!(result.status, Status::Ok);
                 break;
             };
-            assert!(
-                failure.reason.contains("Resource temporarily unavailable"),
-                "{failure:?}"
-            );
+            assert!(failure.reason.contains("Resource temporarily unavailable"), "{failure:?}");
             assert!(
                 !ended.stderr.contains("panic") && !ended.stderr.contains("internal"),
                 "{ended:?}"
             );
             let phase = result.phases.iter().find(|p| p.phase == phase).unwrap();
             if phase.status == Status::Failed {
-                assert!(
-                    failure.reason.starts_with("clone of a thread: EAGAIN"),
-                    "{failure:?}"
-                );
+                assert!(failure.reason.starts_with("clone of a thread: EAGAIN"), "{failure:?}");
                 failed_phases += 1;
             }
         }

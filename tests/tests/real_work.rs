@@ -55,13 +55,8 @@ fn a_failed_step_skips_only_the_steps_that_need_it() {
     assert_eq!(became("last"), (Status::Skipped, "extract died before it"));
     assert_eq!(cell.status, Status::Failed);
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    let total = report
-        .lines()
-        .find(|line| line.trim_start().starts_with("total"));
-    assert!(
-        total.is_some_and(|line| line.contains("invalid")),
-        "{report}"
-    );
+    let total = report.lines().find(|line| line.trim_start().starts_with("total"));
+    assert!(total.is_some_and(|line| line.contains("invalid")), "{report}");
     sandbox.assert_clean();
 }
 
@@ -71,18 +66,10 @@ fn a_phase_needs_earlier_phases_and_a_named_archive() {
     sandbox.add(&DirectoryEntry::ext4("ext"));
     let refused = |text: &str| {
         sandbox.add_suite("work", text);
-        run(&mut sandbox.campaign(&["ext"], "work"))
-            .assert_code(2)
-            .stderr
+        run(&mut sandbox.campaign(&["ext"], "work")).assert_code(2).stderr
     };
-    let said = refused(&suite(
-        "",
-        &[("a", "true", "needs = [\"b\"]"), ("b", "true", "")],
-    ));
-    assert!(
-        said.contains("no phase `b` comes before this one"),
-        "{said}"
-    );
+    let said = refused(&suite("", &[("a", "true", "needs = [\"b\"]"), ("b", "true", "")]));
+    assert!(said.contains("no phase `b` comes before this one"), "{said}");
     let said = refused(&suite("", &[("a", "tar -xf $ARCHIVES/sed", "")]));
     assert!(said.contains("no [[archive]] has this name"), "{said}");
 }
@@ -91,10 +78,7 @@ fn a_phase_needs_earlier_phases_and_a_named_archive() {
 #[test]
 fn a_guard_of_real_work_compares_its_two_sides() {
     let sandbox = Sandbox::new();
-    let text = suite(
-        "baseline = \"tmpfs\"",
-        &[("work", "sh -c 'seq 1000 >f'", "")],
-    );
+    let text = suite("baseline = \"tmpfs\"", &[("work", "sh -c 'seq 1000 >f'", "")]);
     sandbox.add_suite("work", &text);
     let mut guard = sandbox.fsarena();
     guard.args([
@@ -108,14 +92,9 @@ fn a_guard_of_real_work_compares_its_two_sides() {
         "--rounds",
         "2",
     ]);
-    guard
-        .args(["--threshold", "90%", "--work-dir"])
-        .arg(sandbox.path("work"));
+    guard.args(["--threshold", "90%", "--work-dir"]).arg(sandbox.path("work"));
     let said = run(&mut guard).assert_code(0).stdout;
-    assert!(
-        said.contains("one") && said.contains("two") && !said.contains("tmpfs"),
-        "{said}"
-    );
+    assert!(said.contains("one") && said.contains("two") && !said.contains("tmpfs"), "{said}");
     let aged = ["guard", "ext4", "xfs", "-s", "work", "--age", "agrawal"];
     let said = run(sandbox.fsarena().args(aged)).assert_code(2).stderr;
     assert!(said.contains("leave --age out"), "{said}");
@@ -152,13 +131,8 @@ fn archives_are_downloaded_once_and_again_if_damaged() {
     let cell = cells_of(&results, "ext")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     let read = phase(&cell.phases, "read");
-    assert!(
-        read.operations > 500 && read.bytes.0 > 8_000_000,
-        "{read:?}"
-    );
-    let archive = archives()
-        .into_iter()
-        .find(|path| path.ends_with(&held[0].sha256));
+    assert!(read.operations > 500 && read.bytes.0 > 8_000_000, "{read:?}");
+    let archive = archives().into_iter().find(|path| path.ends_with(&held[0].sha256));
     let archive = archive.expect("the archive is stored under its digest");
     let whole = fs::read(&archive).unwrap();
     fs::write(&archive, &whole[1..]).unwrap();
@@ -172,23 +146,16 @@ fn archives_are_downloaded_once_and_again_if_damaged() {
 fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
     let sandbox = Sandbox::new();
     let head = SED.replace("sed_*.orig.tar.xz", "sed_*.no-such-file");
-    sandbox.add_suite(
-        "work",
-        &suite(&head, &[("unpack", "tar -xf $ARCHIVES/sed", "")]),
-    );
+    sandbox.add_suite("work", &suite(&head, &[("unpack", "tar -xf $ARCHIVES/sed", "")]));
     sandbox.add(&DirectoryEntry::ext4("ext"));
     let mut campaign = sandbox.campaign(&["ext"], "work");
-    let said = run(campaign.env("XDG_CACHE_HOME", program::cache()))
-        .assert_code(3)
-        .stderr;
+    let said = run(campaign.env("XDG_CACHE_HOME", program::cache())).assert_code(3).stderr;
     let last = said.lines().last().unwrap();
     assert!(
         last.contains("the suite cannot have its sources") && last.contains("sed_*.no-such-file"),
         "{said}"
     );
-    let list = run(sandbox.fsarena().args(["list", "--json"]))
-        .assert_code(0)
-        .stdout;
+    let list = run(sandbox.fsarena().args(["list", "--json"])).assert_code(0).stdout;
     assert!(!list.contains("\"id\""), "{list}");
     sandbox.assert_clean();
 }
@@ -207,15 +174,11 @@ fn real_work_of_the_studies_runs_and_is_compared_with_tmpfs() {
             assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
         }
     }
-    let report = run(sandbox.fsarena().args(["report", "--format", "json"]))
-        .assert_code(0)
-        .stdout;
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"])).assert_code(0).stdout;
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let totals = report["analysis"]["totals"].as_array().unwrap();
-    let steps: Vec<_> = totals
-        .iter()
-        .map(|total| total["steps"].as_array().unwrap().len())
-        .collect();
+    let steps: Vec<_> =
+        totals.iter().map(|total| total["steps"].as_array().unwrap().len()).collect();
     assert_eq!(steps, [11, 3, 1, 1], "emerging, zip, build, read");
     for total in totals {
         assert_eq!(total["baseline"], 1);

@@ -14,12 +14,7 @@ use stats::{analyse, fixture};
 const LARGEST: usize = 3_000_000;
 
 pub(crate) fn html(results: &CampaignResults) -> String {
-    render(
-        ReportFormat::Html,
-        results,
-        &analyse(results),
-        &DocumentOptions::default(),
-    )
+    render(ReportFormat::Html, results, &analyse(results), &DocumentOptions::default())
 }
 
 /// Opens a page in a new browser. Checks that the page logged no messages and made no requests.
@@ -109,9 +104,7 @@ fn a_real_comparison_loads_and_draws_visible_charts() {
         );
         assert!(
             !labels.is_empty()
-                && labels
-                    .iter()
-                    .all(|text| text.contains("chart") || text.contains("bars"))
+                && labels.iter().all(|text| text.contains("chart") || text.contains("bars"))
         );
     });
 }
@@ -146,29 +139,16 @@ fn hostile_text_stays_text() {
             let count = page.number(&format!("document.querySelectorAll('{tag}').length"));
             assert_eq!(count, 0.0, "{tag}");
         }
-        assert_eq!(
-            page.number("document.scripts.length"),
-            2.0,
-            "the data and our own"
-        );
+        assert_eq!(page.number("document.scripts.length"), 2.0, "the data and our own");
         let names = columns(page);
-        assert!(
-            names.iter().any(|name| name.contains("<script>alert")),
-            "{names:?}"
-        );
+        assert!(names.iter().any(|name| name.contains("<script>alert")), "{names:?}");
         let drawn =
             page.texts("[...document.querySelectorAll('svg .name')].map(n => n.textContent)");
-        assert!(
-            drawn.iter().any(|name| name.starts_with("<script>")),
-            "{drawn:?}"
-        );
+        assert!(drawn.iter().any(|name| name.starts_with("<script>")), "{drawn:?}");
         assert!(drawn.iter().all(|name| name.chars().count() <= 16));
         let boxes =
             page.texts("[...document.querySelectorAll('#filter label')].map(n => n.textContent)");
-        assert!(
-            boxes.iter().any(|text| text.contains("\\u{202e}")),
-            "{boxes:?}"
-        );
+        assert!(boxes.iter().any(|text| text.contains("\\u{202e}")), "{boxes:?}");
         page.look(Viewport::DESK);
         page.run("document.querySelector('#heat tr[data-phase] td[data-c=\"1\"]').click()");
         let title = page.text("document.getElementById('detail-title').textContent");
@@ -205,19 +185,12 @@ fn a_row_orders_the_contenders_and_a_column_the_phases() {
             "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] [data-r]')].map(n => n.dataset.r)",
         );
         let ratios: Vec<f64> = ratios.iter().map(|r| r.parse().unwrap()).collect();
-        assert!(
-            ratios.len() == 9 && ratios.is_sorted() && ratios[0] == 1.0,
-            "{ratios:?}"
-        );
+        assert!(ratios.len() == 9 && ratios.is_sorted() && ratios[0] == 1.0, "{ratios:?}");
         let sorted = columns(page);
         assert!(sorted != planned && status(page).contains("best first"));
         let first =
             page.text("document.querySelector('#heat tr[data-phase=\"0\"] td[data-c]').dataset.c");
-        assert_eq!(
-            sorted[0],
-            column(page, &first),
-            "heads move with their cells"
-        );
+        assert_eq!(sorted[0], column(page, &first), "heads move with their cells");
         page.run(&format!("{row}.click()"));
         assert_eq!(columns(page), planned);
 
@@ -245,10 +218,7 @@ fn filters_hold_for_the_whole_page() {
         let left = columns(page);
         assert_eq!(left.len(), 6);
         let driven = ["ntfs-3g", "exfat-fuse", "zfs-fuse"];
-        assert!(
-            !left.iter().any(|name| driven.contains(&name.as_str())),
-            "{left:?}"
-        );
+        assert!(!left.iter().any(|name| driven.contains(&name.as_str())), "{left:?}");
         assert_eq!(status(page), "6 of 9 contenders shown");
         scroll_to(page, "#test-2-1");
         let bars = page.number("document.querySelectorAll('#test-2-1 svg g').length");
@@ -260,10 +230,7 @@ fn filters_hold_for_the_whole_page() {
         page.run(&format!("{group}.click()"));
         page.settle();
         assert_eq!(columns(page), all);
-        assert_eq!(
-            page.number("document.querySelectorAll('#test-2-1 svg g').length"),
-            9.0
-        );
+        assert_eq!(page.number("document.querySelectorAll('#test-2-1 svg g').length"), 9.0);
 
         page.run(
             "(() => { const find = document.querySelector('#heat-controls input'); find.value = 'TREE'; \
@@ -336,10 +303,7 @@ fn tabs_of_a_phase_show_latency_and_processor_time() {
         let ticks = page.texts(
             "[...document.querySelectorAll('#test-2-1 .lines .tick')].map(n => n.textContent)",
         );
-        assert_eq!(
-            ticks,
-            ["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "worst"]
-        );
+        assert_eq!(ticks, ["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "worst"]);
         page.press("ArrowRight");
         assert_eq!(
             page.number("document.querySelectorAll('#test-2-1 .scatter .point').length"),
@@ -384,18 +348,12 @@ fn a_total_with_a_failed_step_is_invalid_and_shows_its_attempts() {
         let broken = page.texts(
             "[...document.querySelectorAll('#test-5 .steps .word')].map(n => n.textContent)",
         );
-        assert!(
-            broken.len() == 1 && broken[0].starts_with("no total: "),
-            "{broken:?}"
-        );
+        assert!(broken.len() == 1 && broken[0].starts_with("no total: "), "{broken:?}");
         // The chart shows the same values as the table.
         let drawn = page.texts(
             "[...document.querySelectorAll('#test-5 .steps .total')].map(n => n.textContent)",
         );
-        assert!(
-            drawn.contains(&format!("{} s", page.text(&row("total", 2)))),
-            "{drawn:?}"
-        );
+        assert!(drawn.contains(&format!("{} s", page.text(&row("total", 2)))), "{drawn:?}");
     });
 }
 
@@ -412,10 +370,7 @@ fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
     ];
     look(&html(&results), Viewport::DESK, |page| {
         let label = "[...document.querySelectorAll('.groups label')].find(n => n.textContent.includes('journaling'))";
-        assert_eq!(
-            page.text(&format!("{label}.textContent.trim()")),
-            "journaling (3)"
-        );
+        assert_eq!(page.text(&format!("{label}.textContent.trim()")), "journaling (3)");
         page.run(&format!("{label}.nextElementSibling.click()"));
         let mut shown = columns(page);
         shown.sort();
@@ -462,10 +417,8 @@ fn a_telephone_shows_the_page_without_a_sideways_scroll() {
     look(&html(&fixture::realistic()), Viewport::PHONE, |page| {
         page.look_at_print();
         page.look(Viewport::PHONE);
-        let (wide, window) = (
-            page.number("document.documentElement.scrollWidth"),
-            page.number("innerWidth"),
-        );
+        let (wide, window) =
+            (page.number("document.documentElement.scrollWidth"), page.number("innerWidth"));
         assert!(wide <= window, "{wide} of {window}");
     });
 }
@@ -506,11 +459,7 @@ fn without_scripts_every_table_is_visible_and_no_part_is_empty() {
                 "[...document.querySelectorAll('button, select, input')].filter(n => n.checkVisibility()) \
                  .map(n => n.outerHTML.slice(0, 80))",
             );
-            assert_eq!(
-                controls,
-                Vec::<String>::new(),
-                "no controls without a function"
-            );
+            assert_eq!(controls, Vec::<String>::new(), "no controls without a function");
         });
     }
 }
@@ -541,17 +490,10 @@ fn every_control_has_a_name() {
 /// Returns a campaign of twenty contenders, a hundred phases with all metrics, and five rounds.
 pub(crate) fn large() -> CampaignResults {
     let names: Vec<String> = (1..=20).map(|n| format!("filesystem-{n}")).collect();
-    let contenders = names
-        .iter()
-        .map(|name| fixture::contender(name, DriverKind::Kernel));
+    let contenders = names.iter().map(|name| fixture::contender(name, DriverKind::Kernel));
     let phase = |number: usize| {
         let job = Op::Io(Io::new("data", AccessPattern::Overwrite, Bytes::kib(64)));
-        fixture::phase(
-            &format!("phase-{number}"),
-            job,
-            CacheState::Warm,
-            SyncAtEnd::Fsync,
-        )
+        fixture::phase(&format!("phase-{number}"), job, CacheState::Warm, SyncAtEnd::Fsync)
     };
     let test = |number: usize| {
         let phases = (1..=10).map(phase).collect();
@@ -576,18 +518,12 @@ fn twenty_contenders_in_a_hundred_phases_fit_three_megabytes() {
     let html = html(&large());
     assert!(html.len() < LARGEST, "{} bytes", html.len());
     look(&html, Viewport::DESK, |page| {
-        assert_eq!(
-            page.number("document.querySelectorAll('article[data-phase]').length"),
-            100.0
-        );
+        assert_eq!(page.number("document.querySelectorAll('article[data-phase]').length"), 100.0);
         let rounds = page.number(
             "JSON.parse(document.getElementById('data').textContent).phases.flatMap(p => p.rows) \
              .reduce((sum, row) => sum + row.f.reduce((s, f) => s + (typeof f[1] === 'string' ? f[4].length : f.length - 1), 0), 0)",
         );
-        assert!(
-            rounds >= 20.0 * 100.0 * 5.0 * 15.0,
-            "{rounds}: every metric with its rounds"
-        );
+        assert!(rounds >= 20.0 * 100.0 * 5.0 * 15.0, "{rounds}: every metric with its rounds");
         println!("{} bytes, there after {:?}", html.len(), page.load);
     });
 }

@@ -59,10 +59,7 @@ fn the_detail_shows_time_components_and_draws_the_map() {
             let count = |page: &mut end_to_end::BrowserPage<'_>, of: &str| {
                 page.number(&format!("document.querySelectorAll('#detail {of}').length"))
             };
-            assert!(
-                count(page, ".steps rect.part0") >= 2.0,
-                "a bar for each contender"
-            );
+            assert!(count(page, ".steps rect.part0") >= 2.0, "a bar for each contender");
             assert_eq!(count(page, ".map path.map-write"), 1.0);
             assert_eq!(count(page, ".map path.map-journal"), 1.0);
             assert_eq!(count(page, ".map rect.map-flush:has(title)"), 1.0);

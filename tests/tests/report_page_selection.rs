@@ -18,10 +18,7 @@ fn uses() -> Vec<UseCase> {
     vec![
         one(
             "Streams",
-            &[
-                (WorkloadCategory::StreamWrite, 60.0),
-                (WorkloadCategory::StreamRead, 40.0),
-            ],
+            &[(WorkloadCategory::StreamWrite, 60.0), (WorkloadCategory::StreamRead, 40.0)],
         ),
         one(
             "Files",
@@ -31,25 +28,14 @@ fn uses() -> Vec<UseCase> {
                 (WorkloadCategory::Trees, 50.0),
             ],
         ),
-        one(
-            "Both",
-            &[
-                (WorkloadCategory::StreamWrite, 30.0),
-                (WorkloadCategory::RandomRead, 70.0),
-            ],
-        ),
+        one("Both", &[(WorkloadCategory::StreamWrite, 30.0), (WorkloadCategory::RandomRead, 70.0)]),
     ]
 }
 
 pub(crate) fn with_uses(results: &CampaignResults) -> (Analysis, String) {
     let mut analysis = analyse(results);
     analysis.score_use_cases(&uses(), &SuitesByGroup::new());
-    let html = render(
-        ReportFormat::Html,
-        results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
+    let html = render(ReportFormat::Html, results, &analysis, &DocumentOptions::default());
     (analysis, html)
 }
 
@@ -59,19 +45,14 @@ fn plain(html: &str) -> String {
     for piece in html.split('<') {
         text += piece.split_once('>').map_or(piece, |(_, rest)| rest);
     }
-    let text = text
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&#39;", "'");
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'");
     text.replace("&amp;", "&").trim().to_owned()
 }
 
 /// Returns all texts between two marks in a page.
 fn between<'a>(html: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
     let pieces = html.split(from).skip(1);
-    pieces
-        .map(|piece| piece.split(to).next().unwrap_or_default())
-        .collect()
+    pieces.map(|piece| piece.split(to).next().unwrap_or_default()).collect()
 }
 
 /// Returns the symbol of a rank in the tables.
@@ -125,34 +106,18 @@ fn conclusions_of_a_selection_equal_its_analysis() {
                 let off = rng.below(2 * tests.len() as u64) as usize;
                 let off = tests.get(off).copied();
                 let mut analysis = whole.clone();
-                let rows = whole
-                    .rows
-                    .iter()
-                    .map(|row| Some(row.test.as_str()) != off)
-                    .collect();
-                analysis.restrict_to(
-                    results,
-                    Selection {
-                        contenders: contenders.clone(),
-                        rows,
-                    },
-                );
+                let rows = whole.rows.iter().map(|row| Some(row.test.as_str()) != off).collect();
+                analysis.restrict_to(results, Selection { contenders: contenders.clone(), rows });
                 analysis.score_use_cases(&uses(), &SuitesByGroup::new());
                 select(page, &contenders, off);
-                let expected = render(
-                    ReportFormat::Html,
-                    results,
-                    &analysis,
-                    &DocumentOptions::default(),
-                );
+                let expected =
+                    render(ReportFormat::Html, results, &analysis, &DocumentOptions::default());
                 let answers: Vec<String> = between(&expected, "<p class=\"said\">", "</p>")
                     .into_iter()
                     .map(plain)
                     .collect();
                 for (one, answer) in answers.iter().enumerate() {
-                    page.run(&format!(
-                        "document.querySelectorAll('.uses button')[{one}].click()"
-                    ));
+                    page.run(&format!("document.querySelectorAll('.uses button')[{one}].click()"));
                     let said = page.text(&format!(
                         "document.querySelector('[data-use=\"{one}\"] .said').textContent"
                     ));
@@ -189,11 +154,7 @@ fn expected_marks(analysis: &Analysis, contenders: &[bool], off: Option<&str>) -
         row.primary && row.metric != model::Metric::Supported && Some(row.test.as_str()) != off
     });
     rows.map(|row| {
-        let results = row
-            .results
-            .iter()
-            .zip(contenders)
-            .filter(|(_, shown)| **shown);
+        let results = row.results.iter().zip(contenders).filter(|(_, shown)| **shown);
         let marks = results.map(|(result, _)| match mark(result.place.as_ref()) {
             "" => "-",
             mark => mark,
@@ -212,12 +173,7 @@ fn expect_groups(
 ) {
     let overall = &analysis.overall;
     for (line, group) in overall.groups.iter().enumerate() {
-        for (c, score) in group
-            .scores
-            .iter()
-            .enumerate()
-            .filter(|(c, _)| contenders[*c])
-        {
+        for (c, score) in group.scores.iter().enumerate().filter(|(c, _)| contenders[*c]) {
             let shown = page.text(&format!(
                 "(() => {{ const title = {:?}; const tr = [...document.querySelectorAll('#overall tbody tr')] \
                  .find(tr => tr.cells[0].textContent === title); \
@@ -235,11 +191,8 @@ fn expect_groups(
         }
     }
     let list = between(expected, "id=\"by-group\">", "</ul>");
-    let wanted: Vec<String> = list
-        .iter()
-        .flat_map(|list| between(list, "<li>", "</li>"))
-        .map(plain)
-        .collect();
+    let wanted: Vec<String> =
+        list.iter().flat_map(|list| between(list, "<li>", "</li>")).map(plain).collect();
     if wanted.is_empty() {
         return;
     }
@@ -287,9 +240,7 @@ fn a_copied_address_shows_the_same_page() {
         page.run("new Promise(done => setTimeout(done, 400))");
         (page.text("location.hash"), before)
     });
-    for part in [
-        "use=1", "hidden=3", "off=1", "order=p0", "weights=", "open=1.2",
-    ] {
+    for part in ["use=1", "hidden=3", "off=1", "order=p0", "weights=", "open=1.2"] {
         assert!(state.contains(part), "{part}: {state}");
     }
     look_at(&html, &state, Viewport::DESK, |page| {
@@ -302,23 +253,14 @@ fn a_copied_address_shows_the_same_page() {
     });
     look_at(&html, "#method", Viewport::DESK, |page| {
         page.settle();
-        assert_eq!(
-            page.run("document.querySelector('#method details').open"),
-            true
-        );
+        assert_eq!(page.run("document.querySelector('#method details').open"), true);
     });
 }
 
 #[test]
 fn the_first_screen_answers() {
     let (_, html) = with_uses(&fixture::realistic());
-    for view in [
-        Viewport {
-            width: 1440,
-            ..Viewport::DESK
-        },
-        Viewport::PHONE,
-    ] {
+    for view in [Viewport { width: 1440, ..Viewport::DESK }, Viewport::PHONE] {
         look(&html, view, |page| {
             for part in [
                 "h1",
@@ -331,10 +273,7 @@ fn the_first_screen_answers() {
                 let low = page.number(&format!(
                     "document.querySelector('{part}').getBoundingClientRect().bottom"
                 ));
-                assert!(
-                    low > 0.0 && low <= f64::from(view.height),
-                    "{part} ends at {low}"
-                );
+                assert!(low > 0.0 && low <= f64::from(view.height), "{part} ends at {low}");
             }
             let whiskers =
                 page.number("document.querySelectorAll('[data-use=\"0\"] .ranks .whisker').length");
@@ -407,12 +346,7 @@ fn the_shown_results_can_be_downloaded() {
         let json: serde_json::Value =
             serde_json::from_str(&page.text("window.caught[1].text()")).unwrap();
         assert_eq!(json["results"].as_array().unwrap().len() + 1, lines.len());
-        assert!(
-            json["command"]
-                .as_str()
-                .unwrap()
-                .starts_with("fsarena run ")
-        );
+        assert!(json["command"].as_str().unwrap().starts_with("fsarena run "));
         let said = page.text("document.querySelector('.said').textContent");
         assert_eq!(json["answer"].as_str().unwrap().replace('`', ""), said);
         let command = page.text("document.querySelector('#filter code.command').textContent");
@@ -429,10 +363,7 @@ fn the_shown_results_can_be_downloaded() {
             assert!(svg.contains(part), "{part}: {svg}");
         }
         let names = page.texts("window.names");
-        assert!(
-            names.iter().all(|name| name.starts_with("fsarena-7")),
-            "{names:?}"
-        );
+        assert!(names.iter().all(|name| name.starts_with("fsarena-7")), "{names:?}");
     });
     look(&html, Viewport::DARK, |page| {
         page.run("HTMLAnchorElement.prototype.click = function () { window.saved = this.href; }");
@@ -472,9 +403,8 @@ fn paper_has_the_answer_the_results_and_the_method_on_six_sheets_at_most() {
                 ("#failures", false),
                 ("#charts", false),
             ] {
-                let is_shown = page.run(&format!(
-                    "document.querySelector('{part}').checkVisibility()"
-                ));
+                let is_shown =
+                    page.run(&format!("document.querySelector('{part}').checkVisibility()"));
                 assert_eq!(is_shown, shown, "{part}");
             }
         });
@@ -483,12 +413,7 @@ fn paper_has_the_answer_the_results_and_the_method_on_six_sheets_at_most() {
 
 #[test]
 fn a_telephone_is_pushed_sideways_nowhere() {
-    for results in [
-        fixture::realistic(),
-        fixture::hostile(),
-        fixture::swept(),
-        large(),
-    ] {
+    for results in [fixture::realistic(), fixture::hostile(), fixture::swept(), large()] {
         let (_, html) = with_uses(&results);
         look(&html, Viewport::PHONE, |page| {
             page.run(
@@ -543,12 +468,9 @@ fn cells_that_are_not_ok_are_the_same_number_everywhere() {
             let of_remark: f64 = remark
                 .iter()
                 .find_map(|text| {
-                    text.split_once(" cells that ran were not ok")
-                        .map(|(before, _)| before)
+                    text.split_once(" cells that ran were not ok").map(|(before, _)| before)
                 })
-                .map_or(0.0, |before| {
-                    before.split(' ').next().unwrap().parse().unwrap()
-                });
+                .map_or(0.0, |before| before.split(' ').next().unwrap().parse().unwrap());
             let said = page.number("parseInt(document.querySelector('#failures p').textContent)");
             assert_eq!([of_contenders, of_pills, of_groups, of_remark], [said; 4]);
         });
@@ -557,12 +479,7 @@ fn cells_that_are_not_ok_are_the_same_number_everywhere() {
 
 #[test]
 fn numbers_in_the_results_are_neither_long_nor_nearly_zero() {
-    for results in [
-        fixture::realistic(),
-        fixture::hostile(),
-        fixture::swept(),
-        large(),
-    ] {
+    for results in [fixture::realistic(), fixture::hostile(), fixture::swept(), large()] {
         look(&html(&results), Viewport::DESK, |page| {
             let odd = page.texts(
                 "[...document.querySelectorAll('#heat td[data-c]')].map(n => n.firstChild?.textContent ?? '') \
@@ -604,10 +521,6 @@ fn a_large_page_with_uses_fits_three_megabytes() {
              document.body.offsetHeight; return performance.now() - begin; }); \
              return times.sort((a, b) => a - b)[2]; })()",
         );
-        println!(
-            "{} bytes, there after {:?}, a click takes {took} ms",
-            html.len(),
-            page.load
-        );
+        println!("{} bytes, there after {:?}, a click takes {took} ms", html.len(), page.load);
     });
 }

@@ -24,23 +24,15 @@ fn of(contenders: usize, rounds: u32, run: fn(&Cell, &Test) -> CellResult) -> Ca
         phase("read", AccessPattern::Read, SyncAtEnd::Call),
     ];
     let test = fixture::test("file", "One file", phases);
-    fixture::campaign(
-        "shape",
-        contenders.collect(),
-        vec![test],
-        rounds,
-        |cell, test| Some(run(cell, test)),
-    )
+    fixture::campaign("shape", contenders.collect(), vec![test], rounds, |cell, test| {
+        Some(run(cell, test))
+    })
 }
 
 /// Returns a result in which each contender has a typical time with a small variation per round.
 fn went_well(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = SeededRng::substream(cell.id.0.into(), "shape");
-    let number = cell
-        .contender
-        .bytes()
-        .fold(0_u64, |n, b| n * 7 + u64::from(b))
-        % 97;
+    let number = cell.contender.bytes().fold(0_u64, |n, b| n * 7 + u64::from(b)) % 97;
     let mut one = |phase: &Phase| {
         let wall = 1e9 * (1.0 + number as f64 / 20.0) * (1.0 + 0.02 * rng.next_f64());
         fixture::phase_result(phase, Nanos(wall as u64), 10_000, Bytes::mib(256))
@@ -57,9 +49,7 @@ fn went_wrong(_: &Cell, test: &Test) -> CellResult {
 fn in_guests() -> CampaignResults {
     let mut results = fixture::on_disks(fixture::plain(), &["hdd", "sata-ssd", "hdd"]);
     results.campaign.clock = Clock::Virtual;
-    results.campaign.guest = Some(fixture::guest(GuestDisk::Model {
-        model: DiskModel::ideal(),
-    }));
+    results.campaign.guest = Some(fixture::guest(GuestDisk::Model { model: DiskModel::ideal() }));
     results
 }
 
@@ -83,10 +73,7 @@ fn answers_at_once(page: &mut BrowserPage<'_>, shape: &str) {
         page.text(&format!("{answer}.innerText")),
     );
     let window = page.number("innerHeight");
-    assert!(
-        top < window && said.len() > 20,
-        "{shape}: “{said}” at {top} of {window}"
-    );
+    assert!(top < window && said.len() > 20, "{shape}: “{said}” at {top} of {window}");
     let wide = page.number("document.documentElement.scrollWidth");
     let window = page.number("innerWidth");
     assert!(wide <= window, "{shape}: {wide} of {window}");

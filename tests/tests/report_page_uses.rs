@@ -10,11 +10,7 @@ use crate::report_page::look;
 
 /// Returns a use that weighs three categories, as in a data file.
 fn use_of_files() -> UseCase {
-    let weight = |group, weight| CategoryWeight {
-        group,
-        weight,
-        rationale: "because".to_owned(),
-    };
+    let weight = |group, weight| CategoryWeight { group, weight, rationale: "because".to_owned() };
     UseCase {
         name: "files".to_owned(),
         title: "Files <b>of</b> all kinds".to_owned(),
@@ -38,20 +34,11 @@ fn sliders_weigh_as_the_analysis_does() {
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
     analysis.score_use_cases([&use_of_files()], &stats::SuitesByGroup::new());
-    let html = render(
-        ReportFormat::Html,
-        &results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
+    let html = render(ReportFormat::Html, &results, &analysis, &DocumentOptions::default());
     look(&html, Viewport::DESK, |page| {
         let mut orders = std::collections::BTreeSet::new();
-        for weights in [
-            [60.0, 30.0, 10.0],
-            [1.0, 90.0, 1.0],
-            [100.0, 1.0, 1.0],
-            [7.0, 13.0, 99.0],
-        ] {
+        for weights in [[60.0, 30.0, 10.0], [1.0, 90.0, 1.0], [100.0, 1.0, 1.0], [7.0, 13.0, 99.0]]
+        {
             let set = weights.map(|w| w.to_string()).join(",");
             page.run(&format!(
                 "document.querySelectorAll('#uses input[type=range]').forEach((slider, index) => {{ \
@@ -79,12 +66,7 @@ fn sliders_weigh_as_the_analysis_does() {
                 let shown_cost: f64 = shown_cost.trim_end_matches('×').parse().unwrap();
                 assert!((shown_cost - cost).abs() <= 0.0051 * cost, "{shown} {cost}");
             }
-            orders.insert(
-                expected
-                    .into_iter()
-                    .map(|(_, name)| name)
-                    .collect::<Vec<_>>(),
-            );
+            orders.insert(expected.into_iter().map(|(_, name)| name).collect::<Vec<_>>());
         }
         assert!(orders.len() > 1, "weights that change nothing test nothing");
         let untested = page.number("document.querySelectorAll('#uses input:disabled').length");
@@ -135,15 +117,8 @@ fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> Str
     let mut analysis = analyse(results);
     let suites = [(WorkloadCategory::Durable, vec!["durable".to_owned()])];
     analysis.score_use_cases([&fixture::use_of(weights)], &suites.into());
-    let html = render(
-        ReportFormat::Html,
-        results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
-    let uses = &html[html
-        .find("<section id=\"uses\"")
-        .expect("a section of uses")..];
+    let html = render(ReportFormat::Html, results, &analysis, &DocumentOptions::default());
+    let uses = &html[html.find("<section id=\"uses\"").expect("a section of uses")..];
     let (_, said) = uses.split_once("<p class=\"said\">").expect("an answer");
     let (said, _) = said.split_once("</p>").expect("its end");
     said.replace("<code>", "").replace("</code>", "")
@@ -172,21 +147,13 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
         let untested = if number == 1 { 80.0 } else { 5.0 };
         let mut draw = || {
             let tested: Vec<f64> = (0..4).map(|_| (1 + rng.below(100)) as f64).collect();
-            groups
-                .into_iter()
-                .zip(tested.into_iter().chain([untested]))
-                .collect::<Vec<_>>()
+            groups.into_iter().zip(tested.into_iter().chain([untested])).collect::<Vec<_>>()
         };
         let html = {
             let mut analysis = analyse(results);
             let suites = [(WorkloadCategory::Durable, vec!["durable".to_owned()])];
             analysis.score_use_cases([&fixture::use_of(&draw())], &suites.into());
-            render(
-                ReportFormat::Html,
-                results,
-                &analysis,
-                &DocumentOptions::default(),
-            )
+            render(ReportFormat::Html, results, &analysis, &DocumentOptions::default())
         };
         look(&html, Viewport::DESK, |page| {
             let fixed = page.number("Number(document.querySelector('#uses input:disabled').value)");
@@ -201,13 +168,8 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
                 ));
                 let shown = page.text("document.querySelector('#uses .said').textContent");
                 assert_eq!(shown, answer(results, &weights), "{weights:?}");
-                let words = [
-                    "too few",
-                    "costs at least",
-                    "equal within",
-                    "no advice",
-                    "times as much",
-                ];
+                let words =
+                    ["too few", "costs at least", "equal within", "no advice", "times as much"];
                 kinds.extend(words.into_iter().filter(|word| shown.contains(word)));
             }
         });

@@ -21,9 +21,5 @@ fn the_published_schema_is_that_of_the_types() {
             "docs/report.schema.json has `{published}`, the types give `{made}`: set {WRITE}=1 to update it"
         );
     }
-    assert_eq!(
-        made.len(),
-        report::JSON_SCHEMA.len(),
-        "one ends before the other"
-    );
+    assert_eq!(made.len(), report::JSON_SCHEMA.len(), "one ends before the other");
 }

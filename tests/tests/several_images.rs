@@ -63,9 +63,7 @@ fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() 
     let mut command = campaign(&sandbox, &["btrfs", "ext4"]);
     let shown = run(command.args(["--disks", "1,2"])).assert_code(0);
     assert!(
-        shown
-            .stdout
-            .contains("All disks are images on one disk of this machine"),
+        shown.stdout.contains("All disks are images on one disk of this machine"),
         "{}",
         shown.stdout
     );
@@ -74,12 +72,7 @@ fn btrfs_is_a_pool_of_images_and_ext4_a_stripe_or_unsupported_with_the_reason() 
         let cell = over(&results, "btrfs", disks);
         assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
         assert_eq!(devices(cell, "mkfs"), disks as usize);
-        assert_eq!(
-            said(cell).contains("Data, RAID0"),
-            disks > 1,
-            "{}",
-            said(cell)
-        );
+        assert_eq!(said(cell).contains("Data, RAID0"), disks > 1, "{}", said(cell));
         // If only one of two devices were counted, the sum would be half as large.
         let bytes = cell.phases[0].device.expect("they are counted").write_bytes;
         assert!(bytes >= Bytes::mib(32), "{bytes}");
@@ -145,14 +138,7 @@ fn several_disks_are_refused_if_there_is_only_one() {
     let image = sandbox.path("image");
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     refused(
-        &[
-            "-c",
-            "ext4",
-            "--disks",
-            "1,2",
-            "--device",
-            image.to_str().unwrap(),
-        ],
+        &["-c", "ext4", "--disks", "1,2", "--device", image.to_str().unwrap()],
         "runs over several disks, and --device is one disk",
     );
     let place = sandbox.path("place");

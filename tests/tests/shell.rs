@@ -48,13 +48,8 @@ fn exit_codes_are_documented() {
 fn completions_are_accepted_by_their_shells() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
-        let script = run(sandbox.fsarena().args(["completions", shell]))
-            .assert_code(0)
-            .stdout;
-        assert!(
-            script.contains("fsarena") && script.contains("resume"),
-            "{shell}"
-        );
+        let script = run(sandbox.fsarena().args(["completions", shell])).assert_code(0).stdout;
+        assert!(script.contains("fsarena") && script.contains("resume"), "{shell}");
         assert!(!script.contains("agent"), "{shell}: the agent is hidden");
         if shell == "bash" {
             let file = sandbox.path("completions");
@@ -77,36 +72,20 @@ fn the_manual_page_is_one() {
 fn bad_input_is_one_line_and_code_2() {
     let sandbox = Sandbox::new();
     let campaign = sandbox.path("campaign.toml");
-    std::fs::write(
-        &campaign,
-        "name = \"x\"\ncontenders = [\"ext4\"]\nround = 3\n",
-    )
-    .unwrap();
+    std::fs::write(&campaign, "name = \"x\"\ncontenders = [\"ext4\"]\nround = 3\n").unwrap();
     let campaign = campaign.to_str().unwrap();
     let cases: [(&[&str], &[&str]); 5] = [
         (&["run", "-c", "ext5"], &["ext5", "ext4"]),
         (&["run", "-c", "ext4:suid"], &["suid", "nosuid"]),
         (&["run", "-c", "ext4", "-s", "bonny"], &["bonny", "bonnie"]),
-        (
-            &["run", campaign],
-            &["campaign.toml:3", "`round`", "rounds"],
-        ),
+        (&["run", campaign], &["campaign.toml:3", "`round`", "rounds"]),
         (&["show", "4711"], &["campaign"]),
     ];
     for (words, expected) in cases {
         let ended = run(sandbox.fsarena().args(words)).assert_code(2);
-        assert_eq!(
-            ended.stderr.trim_end().lines().count(),
-            1,
-            "{words:?}:\n{}",
-            ended.stderr
-        );
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{words:?}:\n{}", ended.stderr);
         for word in expected {
-            assert!(
-                ended.stderr.contains(word),
-                "{words:?}: {word}:\n{}",
-                ended.stderr
-            );
+            assert!(ended.stderr.contains(word), "{words:?}: {word}:\n{}", ended.stderr);
         }
         assert_eq!(ended.stdout, "", "{words:?}");
     }
@@ -170,10 +149,7 @@ fn standard_output_contains_only_events_as_json_lines() {
 fn piped_output_has_no_progress_and_no_colour() {
     let sandbox = Sandbox::new();
     let ended = run(&mut sandbox.campaign(&["ext4"], "names")).assert_code(0);
-    assert!(
-        ended.stdout.contains("ext4") && ended.stdout.contains("create"),
-        "{ended:?}"
-    );
+    assert!(ended.stdout.contains("ext4") && ended.stdout.contains("create"), "{ended:?}");
     assert!(!ended.stdout.contains([ESCAPE, '\r']), "{}", ended.stdout);
     assert!(!ended.stderr.contains([ESCAPE, '\r']), "{}", ended.stderr);
     let quiet = run(sandbox.campaign(&["ext4"], "names").arg("-q")).assert_code(0);
@@ -191,9 +167,7 @@ fn a_terminal_gets_colours_unless_no_color_is_set() {
     let line: Vec<&str> = words.map(|w| w.to_str().unwrap()).collect();
     let on_a_terminal = |no_color: &str| {
         let mut script = Command::new("script");
-        script
-            .args(["-qec", &line.join(" "), "/dev/null"])
-            .env("TERM", "xterm-256color");
+        script.args(["-qec", &line.join(" "), "/dev/null"]).env("TERM", "xterm-256color");
         if no_color.is_empty() {
             script.env_remove("NO_COLOR");
         } else {

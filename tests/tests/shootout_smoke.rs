@@ -9,14 +9,7 @@ use end_to_end::{Sandbox, cells_of, run};
 use model::{CampaignResults, Metric, Nanos, PhaseResult, Status};
 
 const CONTENDERS: [&str; 6] = ["ext2", "ext4", "xfs", "btrfs", "fuse2fs-ext4", "ntfs-3g"];
-const SUITES: [&str; 6] = [
-    "lifecycle",
-    "bonnie",
-    "bonnie-chars",
-    "large-file",
-    "tree",
-    "durable",
-];
+const SUITES: [&str; 6] = ["lifecycle", "bonnie", "bonnie-chars", "large-file", "tree", "durable"];
 
 fn shootout(sandbox: &Sandbox) {
     let mut command = sandbox.fsarena();
@@ -40,10 +33,7 @@ fn assert_measured(contender: &str, phase: &PhaseResult) {
     assert!(phase.primary_value().is_some_and(f64::is_finite), "{name}");
     if phase.primary_metric == Metric::Throughput || phase.primary_metric == Metric::Rate {
         assert!(!phase.latency.is_empty(), "{name}");
-        assert!(
-            phase.space_before.is_some() && phase.space_after.is_some(),
-            "{name}"
-        );
+        assert!(phase.space_before.is_some() && phase.space_after.is_some(), "{name}");
     }
 }
 
@@ -67,9 +57,7 @@ fn assert_all_measured(results: &CampaignResults) {
 }
 
 fn report(sandbox: &Sandbox, format: &str) -> String {
-    run(sandbox.fsarena().args(["report", "--format", format]))
-        .assert_code(0)
-        .stdout
+    run(sandbox.fsarena().args(["report", "--format", format])).assert_code(0).stdout
 }
 
 /// Checks that Bonnie++'s own program creates a table with a row for each contender.
@@ -88,40 +76,22 @@ fn assert_bonnie_reads(csv: &str) {
     for contender in CONTENDERS {
         assert!(html.contains(contender), "a row for {contender}:\n{html}");
     }
-    assert!(
-        !html.contains("++++"),
-        "no phase is too fast to be timed:\n{html}"
-    );
+    assert!(!html.contains("++++"), "no phase is too fast to be timed:\n{html}");
 }
 
 /// Returns the console messages of a page in a browser, and the page as the browser renders it.
 fn browse(page: &Path, profile: &Path) -> (Vec<String>, String) {
     let output = Command::new("chromium")
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-        ])
-        .args([
-            "--enable-logging=stderr",
-            "--virtual-time-budget=2000",
-            "--dump-dom",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=2000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))
         .env("HOME", profile)
         .output()
         .expect("chromium is there");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let console = said
-        .lines()
-        .filter(|l| l.contains("CONSOLE"))
-        .map(str::to_owned);
-    (
-        console.collect(),
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-    )
+    let console = said.lines().filter(|l| l.contains("CONSOLE")).map(str::to_owned);
+    (console.collect(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[test]
@@ -146,10 +116,7 @@ fn real_filesystems_pass_every_suite_and_every_report_shows_it() {
     run(command.arg(&page)).assert_code(0);
     let text = fs::read_to_string(&page).unwrap();
     for elsewhere in ["src=\"http", "href=\"http", "url(http", "@import"] {
-        assert!(
-            !text.contains(elsewhere),
-            "the page loads nothing: {elsewhere}"
-        );
+        assert!(!text.contains(elsewhere), "the page loads nothing: {elsewhere}");
     }
     let profile = sandbox.path("browser");
     let (console, dom) = browse(&page, &profile);
@@ -162,9 +129,5 @@ fn real_filesystems_pass_every_suite_and_every_report_shows_it() {
     let broken = sandbox.path("broken.html");
     fs::write(&broken, "<script>missing()</script>").unwrap();
     let (console, _) = browse(&broken, &profile);
-    assert_eq!(
-        console.len(),
-        1,
-        "an error on the console would have been seen"
-    );
+    assert_eq!(console.len(), 1, "an error on the console would have been seen");
 }

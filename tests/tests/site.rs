@@ -10,11 +10,7 @@ use end_to_end::{Browser, BrowserPage, Sandbox, Viewport, run};
 
 /// Runs two campaigns of the same plan, and a third with another contender.
 fn campaigns(sandbox: &Sandbox) {
-    for contenders in [
-        &["tmpfs", "ext4"][..],
-        &["tmpfs", "ext4"],
-        &["ext4", "ext2"],
-    ] {
+    for contenders in [&["tmpfs", "ext4"][..], &["tmpfs", "ext4"], &["ext4", "ext2"]] {
         run(&mut sandbox.campaign(contenders, "names")).assert_code(0);
     }
 }
@@ -49,17 +45,12 @@ fn a_database_becomes_pages_that_link_to_each_other() {
     let sandbox = Sandbox::new();
     campaigns(&sandbox);
     let site = sandbox.path("pages");
-    let said = run(sandbox.fsarena().arg("site").arg(&site))
-        .assert_code(0)
-        .stdout;
+    let said = run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0).stdout;
     assert!(said.contains("5 written, 0 unchanged"), "{said}");
     look(&site.join("index.html"), Viewport::DESK, |page| {
         let links =
             page.texts("[...document.querySelectorAll('main a')].map(a => a.getAttribute('href'))");
-        assert_eq!(
-            links,
-            ["campaign-3.html", "campaign-2.html", "campaign-1.html"]
-        );
+        assert_eq!(links, ["campaign-3.html", "campaign-2.html", "campaign-1.html"]);
         let text = page.text("document.body.innerText");
         for word in ["ext2", "Linux", "real time", "smoke"] {
             assert!(text.contains(word), "{word}: {text}");
@@ -84,15 +75,11 @@ fn a_database_becomes_pages_that_link_to_each_other() {
 
     // Without new campaigns, no page is written; with a new campaign, one is.
     let before = modified(&site);
-    let said = run(sandbox.fsarena().arg("site").arg(&site))
-        .assert_code(0)
-        .stdout;
+    let said = run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0).stdout;
     assert!(said.contains("0 written, 5 unchanged"), "{said}");
     assert_eq!(modified(&site), before);
     run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).assert_code(0);
-    let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site))
-        .assert_code(0)
-        .stdout;
+    let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site)).assert_code(0).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         json["written"],
@@ -102,44 +89,27 @@ fn a_database_becomes_pages_that_link_to_each_other() {
     let foreign = sandbox.path("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("index.html"), "mine").unwrap();
-    let refused = run(sandbox.fsarena().arg("site").arg(&foreign))
-        .assert_code(3)
-        .stderr;
+    let refused = run(sandbox.fsarena().arg("site").arg(&foreign)).assert_code(3).stderr;
     assert!(
         refused.lines().count() == 1 && refused.contains("name an empty directory"),
         "{refused}"
     );
-    assert_eq!(
-        fs::read_to_string(foreign.join("index.html")).unwrap(),
-        "mine"
-    );
+    assert_eq!(fs::read_to_string(foreign.join("index.html")).unwrap(), "mine");
 }
 
 #[test]
 fn studies_that_were_run_again_have_a_page() {
     let sandbox = Sandbox::new();
-    run(sandbox
-        .campaign(&["tmpfs"], "names")
-        .args(["--name", "bonnie-linux-2011"]))
-    .assert_code(0);
+    run(sandbox.campaign(&["tmpfs"], "names").args(["--name", "bonnie-linux-2011"])).assert_code(0);
     let site = sandbox.path("pages");
     run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0);
     look(&site.join("studies.html"), Viewport::DESK, |page| {
         let text = page.text("document.querySelector('main').innerText");
-        assert!(
-            text.contains("The ultimate Linux filesystems benchmark"),
-            "{text}"
-        );
-        assert!(
-            text.contains("22 claims, judged by its own figures: 12 supported"),
-            "{text}"
-        );
+        assert!(text.contains("The ultimate Linux filesystems benchmark"), "{text}");
+        assert!(text.contains("22 claims, judged by its own figures: 12 supported"), "{text}");
         let claims = page.number("document.querySelectorAll('table.claims tbody tr').length");
         assert_eq!(claims, 22.0);
-        assert_eq!(
-            page.number("document.querySelectorAll('main a').length"),
-            1.0
-        );
+        assert_eq!(page.number("document.querySelectorAll('main a').length"), 1.0);
     });
 }
 
@@ -181,9 +151,7 @@ fn several_campaigns_give_a_page_of_changes_with_a_line_per_result() {
     let file = sandbox.path("changes.html");
     let report = |campaigns: &str| {
         let mut command = sandbox.fsarena();
-        command
-            .args(["report", "--campaigns", campaigns, "-o"])
-            .arg(&file);
+        command.args(["report", "--campaigns", campaigns, "-o"]).arg(&file);
         run(&mut command)
     };
     report("2,1,3").assert_code(0);
@@ -203,22 +171,15 @@ fn several_campaigns_give_a_page_of_changes_with_a_line_per_result() {
         });
     }
     let one = report("2").assert_code(2).stderr;
-    assert!(
-        one.contains("--campaigns takes two campaigns or more"),
-        "{one}"
-    );
+    assert!(one.contains("--campaigns takes two campaigns or more"), "{one}");
     report("1,77").assert_code(2);
-    let csv = run(sandbox
-        .fsarena()
-        .args(["report", "--campaigns", "1,2", "--format", "csv"]))
-    .assert_code(2)
-    .stderr;
+    let csv = run(sandbox.fsarena().args(["report", "--campaigns", "1,2", "--format", "csv"]))
+        .assert_code(2)
+        .stderr;
     assert!(csv.contains("--format html"), "{csv}");
-    let json = run(sandbox
-        .fsarena()
-        .args(["--json", "report", "--campaigns", "1,2"]))
-    .assert_code(0)
-    .stdout;
+    let json = run(sandbox.fsarena().args(["--json", "report", "--campaigns", "1,2"]))
+        .assert_code(0)
+        .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(json["differences"]["changes"].is_array() && json["history"]["series"].is_array());
 }

@@ -86,34 +86,21 @@ fn everything(top: &Path) -> BTreeMap<PathBuf, (Vec<u8>, [i64; 6])> {
     while let Some(path) = waiting.pop() {
         let metadata = fs::symlink_metadata(&path).unwrap();
         if metadata.is_dir() {
-            waiting.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
+            waiting.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
         let content = match metadata.is_file() {
             true => Some(path.clone()),
             false => None,
         };
         let m = &metadata;
-        let times = [
-            m.mtime(),
-            m.mtime_nsec(),
-            m.ctime(),
-            m.ctime_nsec(),
-            m.atime(),
-            m.atime_nsec(),
-        ];
+        let times =
+            [m.mtime(), m.mtime_nsec(), m.ctime(), m.ctime_nsec(), m.atime(), m.atime_nsec()];
         let below = path.strip_prefix(top).unwrap().to_owned();
         found.insert(below, (content, times));
     }
     // Read the content last, because reading sets the access time.
     let read = |file: Option<PathBuf>| file.map(|file| fs::read(file).unwrap()).unwrap_or_default();
-    found
-        .into_iter()
-        .map(|(path, (file, times))| (path, (read(file), times)))
-        .collect()
+    found.into_iter().map(|(path, (file, times))| (path, (read(file), times))).collect()
 }
 
 /// Returns only the regular files, without links that fsarena must not follow.
@@ -128,11 +115,7 @@ fn files(top: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn copy_to(sandbox: &Sandbox, device: &TestLoopDevice, source: &Path) -> Command {
     sandbox.add_suite("come-in", SUITE);
     let mut command = sandbox.campaign(&["ext4"], "come-in");
-    command
-        .arg("--device")
-        .arg(device.path())
-        .arg("--source")
-        .arg(source);
+    command.arg("--device").arg(device.path()).arg("--source").arg(source);
     command
 }
 
@@ -146,12 +129,7 @@ fn assert_ok(results: &CampaignResults, contender: &str) {
 fn copied(sandbox: &Sandbox, device: &TestLoopDevice, look: impl FnOnce(&Path)) {
     let at = sandbox.path("copied");
     fs::create_dir(&at).unwrap();
-    succeed(
-        Command::new("mount")
-            .args(["-o", "ro"])
-            .arg(device.path())
-            .arg(&at),
-    );
+    succeed(Command::new("mount").args(["-o", "ro"]).arg(device.path()).arg(&at));
     look(&at);
     succeed(Command::new("umount").arg(&at));
 }
@@ -171,40 +149,19 @@ fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
         panic!("{:?}", results.campaign.source);
     };
     assert_eq!(*path, source);
-    assert_eq!(
-        (
-            contents.files,
-            contents.directories,
-            contents.skipped_entries
-        ),
-        (4, 3, 2)
-    );
+    assert_eq!((contents.files, contents.directories, contents.skipped_entries), (4, 3, 2));
     assert_eq!(contents.bytes.0, 800_002);
     let cell = cells_of(&results, "ext4")[0];
     let phase = |name: &str| cell.phases.iter().find(|p| p.phase == name).unwrap();
     assert_eq!(phase("tree-in").bytes_written.0, 800_002);
     assert_eq!(phase("file-in").bytes_written.0, 700_000);
-    assert_eq!(
-        phase("tree-in").cache,
-        CacheState::Cold,
-        "of the source, too"
-    );
-    let condition = results.environments[0]
-        .conditions
-        .iter()
-        .find(|c| c.name == "source");
+    assert_eq!(phase("tree-in").cache, CacheState::Cold, "of the source, too");
+    let condition = results.environments[0].conditions.iter().find(|c| c.name == "source");
     let condition = &condition.expect("it is recorded").value;
-    assert!(
-        condition.contains("4 files in 3 directories"),
-        "{condition}"
-    );
-    assert!(
-        condition.contains("2 links and other entries are skipped"),
-        "{condition}"
-    );
-    let page = run(sandbox.fsarena().args(["report", "--format", "markdown"]))
-        .assert_code(0)
-        .stdout;
+    assert!(condition.contains("4 files in 3 directories"), "{condition}");
+    assert!(condition.contains("2 links and other entries are skipped"), "{condition}");
+    let page =
+        run(sandbox.fsarena().args(["report", "--format", "markdown"])).assert_code(0).stdout;
     assert!(page.contains("Source: directory "), "{page}");
 
     copied(&sandbox, &device, |at| {
@@ -220,10 +177,7 @@ fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
         assert!(*now == content, "{path:?}");
         assert_eq!(times_now[..4], times[..4], "{path:?}: mtime and ctime");
     }
-    assert_eq!(
-        fs::read_to_string(outside.join("secret")).unwrap(),
-        "of somebody else"
-    );
+    assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "of somebody else");
     drop(device);
     sandbox.assert_clean();
 }
@@ -232,11 +186,7 @@ fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
 /// until it ends, and the unmount then writes.
 fn wait_until_free(device: &Path) {
     let begun = Instant::now();
-    while let Err(error) = fs::File::options()
-        .read(true)
-        .custom_flags(libc::O_EXCL)
-        .open(device)
-    {
+    while let Err(error) = fs::File::options().read(true).custom_flags(libc::O_EXCL).open(device) {
         assert!(begun.elapsed() < Duration::from_secs(120), "{error}");
         thread::sleep(Duration::from_millis(50));
     }
@@ -247,11 +197,7 @@ fn a_source_device_is_not_modified_and_refused_if_in_use() {
     let sandbox = Sandbox::new();
     let disk = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let other = TestLoopDevice::new(&sandbox.path("other"), SIZE / 2);
-    succeed(
-        Command::new("mke2fs")
-            .args(["-q", "-t", "ext4"])
-            .arg(other.path()),
-    );
+    succeed(Command::new("mke2fs").args(["-q", "-t", "ext4"]).arg(other.path()));
     let mounted = sandbox.path("mounted");
     fs::create_dir(&mounted).unwrap();
     succeed(Command::new("mount").arg(other.path()).arg(&mounted));
@@ -261,12 +207,7 @@ fn a_source_device_is_not_modified_and_refused_if_in_use() {
     let ended = run(&mut copy_to(&sandbox, &disk, other.path())).assert_code(3);
     let hint = format!("give that directory (--source {})", mounted.display());
     assert!(ended.stderr.contains(&hint), "{}", ended.stderr);
-    assert_eq!(
-        ended.stderr.trim_end().lines().count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
 
     succeed(Command::new("umount").arg(&mounted));
     wait_until_free(other.path());
@@ -278,10 +219,7 @@ fn a_source_device_is_not_modified_and_refused_if_in_use() {
     assert!(written.is_empty(), "bytes were written: {written:?}");
     let results = sandbox.results();
     assert_ok(&results, "ext4");
-    assert!(matches!(
-        results.campaign.source,
-        Some(CopySource::Device { .. })
-    ));
+    assert!(matches!(results.campaign.source, Some(CopySource::Device { .. })));
     copied(&sandbox, &disk, |at| {
         assert_eq!(files(&at.join("tree")), there);
     });
@@ -293,21 +231,9 @@ fn a_source_device_is_not_modified_and_refused_if_in_use() {
 fn a_second_image_is_filled_once_and_read_by_every_cell() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["ext4", "xfs"], "tree");
-    command.args([
-        "--suite",
-        "large-file",
-        "--size",
-        "400 MiB",
-        "--source",
-        "image",
-    ]);
+    command.args(["--suite", "large-file", "--size", "400 MiB", "--source", "image"]);
     let ended = run(&mut command).assert_code(0);
-    assert_eq!(
-        ended.stderr.matches("filling second image").count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.matches("filling second image").count(), 1, "{}", ended.stderr);
     let results = sandbox.results();
     for contender in ["ext4", "xfs"] {
         assert_ok(&results, contender);
@@ -343,11 +269,7 @@ fn in_a_guest_the_source_is_a_second_disk() {
         assert_ok(&with, contender);
         let wall = |results: &CampaignResults| {
             let cells = cells_of(results, contender);
-            let phase = cells[0]
-                .phases
-                .iter()
-                .find(|p| p.phase == "tree-in")
-                .unwrap();
+            let phase = cells[0].phases.iter().find(|p| p.phase == "tree-in").unwrap();
             assert_eq!(phase.bytes_written.0, 2_000_000);
             phase.elapsed
         };
@@ -357,9 +279,7 @@ fn in_a_guest_the_source_is_a_second_disk() {
             "{contender}: reading takes time, {from_disk} {from_memory}"
         );
         assert!(
-            cells_of(&without, contender)
-                .iter()
-                .all(|cell| !cell.from_cache),
+            cells_of(&without, contender).iter().all(|cell| !cell.from_cache),
             "a cell without a source is another one"
         );
     }
@@ -394,12 +314,7 @@ fn a_modified_source_stops_the_campaign_and_resume_copies_again() {
     assert!(said.contains("the source is not what it was"), "{said}");
 
     let resume = || run(sandbox.fsarena().arg("resume"));
-    assert!(
-        resume()
-            .assert_code(3)
-            .stderr
-            .contains("the source is not what it was")
-    );
+    assert!(resume().assert_code(3).stderr.contains("the source is not what it was"));
     succeed(Command::new("cp").arg("-p").arg(&reference).arg(&changed));
     resume().assert_code(0);
     assert_ok(&sandbox.results(), "gate");
@@ -416,12 +331,7 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
         let mut command = sandbox.campaign(&["tmpfs"], suite);
         let ended = run(command.arg("--source").arg(source)).assert_code(2);
         assert!(ended.stderr.contains(because), "{}", ended.stderr);
-        assert_eq!(
-            ended.stderr.trim_end().lines().count(),
-            1,
-            "{}",
-            ended.stderr
-        );
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
     };
     refused("come-in", &sandbox.path("nowhere"), "No such file");
     refused("come-in", &empty, "holds no file to copy");
@@ -430,11 +340,7 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
     let below = empty.join("below");
     fs::create_dir(&below).unwrap();
     fs::write(empty.join("file"), "theirs").unwrap();
-    succeed(
-        Command::new("mount")
-            .args(["-t", "tmpfs", "none"])
-            .arg(&below),
-    );
+    succeed(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&below));
     refused("come-in", &empty, "contains a mount");
     succeed(Command::new("umount").arg(&below));
     fs::remove_file(empty.join("file")).unwrap();

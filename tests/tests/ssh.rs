@@ -72,18 +72,8 @@ fn directories_and_a_source_on_another_host_can_be_used() {
     fs::write(source.join("file"), [7; 70_000]).expect("a sandbox is writable");
     let compare = |directories: &[&Path], source: &Path| {
         let mut command = sandbox.fsarena();
-        command.args([
-            "run",
-            "--host",
-            "far",
-            "--suite",
-            "tree",
-            "--profile",
-            "smoke",
-        ]);
-        command
-            .args(["--rounds", "1", "--work-dir"])
-            .arg(sandbox.path("work"));
+        command.args(["run", "--host", "far", "--suite", "tree", "--profile", "smoke"]);
+        command.args(["--rounds", "1", "--work-dir"]).arg(sandbox.path("work"));
         for directory in directories {
             command.arg("--dir").arg(directory);
         }
@@ -93,21 +83,9 @@ fn directories_and_a_source_on_another_host_can_be_used() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_all_ok(&sandbox, 2);
     for (directory, source, reason) in [
-        (
-            Path::new("first"),
-            &source,
-            "give an absolute path on that machine",
-        ),
-        (
-            &sandbox.path("nowhere"),
-            &source,
-            "No such file or directory",
-        ),
-        (
-            &first,
-            &sandbox.path("nothing"),
-            "No such file or directory",
-        ),
+        (Path::new("first"), &source, "give an absolute path on that machine"),
+        (&sandbox.path("nowhere"), &source, "No such file or directory"),
+        (&first, &sandbox.path("nothing"), "No such file or directory"),
         (&first, &first, "overlap"),
     ] {
         let ended = compare(&[directory], source);
@@ -121,15 +99,7 @@ fn another_host_is_calibrated() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let mut calibrate = sandbox.fsarena();
-    calibrate.args([
-        "--json",
-        "calibrate",
-        "--host",
-        "far",
-        "--size",
-        "8 MiB",
-        "--work-dir",
-    ]);
+    calibrate.args(["--json", "calibrate", "--host", "far", "--size", "8 MiB", "--work-dir"]);
     calibrate.arg(sandbox.path("work"));
     let ended = run(far.configure_ssh(&mut calibrate));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -151,19 +121,12 @@ fn leftovers_of_a_killed_campaign_on_another_host_are_removed() {
     fs::write(left.join("image-0"), [1; 8192]).expect("root may");
     let mut doctor = sandbox.fsarena();
     let told = run(far.configure_ssh(doctor.args(["doctor", "--host", "far"])));
-    let says = format!(
-        "{} (8 KiB) was left by campaign 1 that was killed",
-        left.display()
-    );
+    let says = format!("{} (8 KiB) was left by campaign 1 that was killed", left.display());
     assert!(told.stdout.contains(&says), "{}", told.stdout);
     let here = run(sandbox.fsarena().arg("doctor"));
     assert!(!here.stdout.contains(&says), "{}", here.stdout);
     let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
-    assert!(
-        ended.stderr.contains("which campaign 1 left"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("which campaign 1 left"), "{}", ended.stderr);
     assert!(!left.exists());
 }
 
@@ -176,9 +139,7 @@ fn a_cell_with_a_broken_connection_runs_again_after_reconnection() {
     let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
     let waiting = gate.reached();
     far.disconnect();
-    wait_until("the agent ends without a connection", || {
-        far.agents().is_empty()
-    });
+    wait_until("the agent ends without a connection", || far.agents().is_empty());
     waiting.release();
     far.reconnect();
     let output = child.wait_with_output().expect("it was started");
@@ -229,9 +190,7 @@ fn each_host_is_a_block_and_contenders_are_compared_over_all() {
     let sandbox = Sandbox::new();
     let [one, _two] = ["n1", "n2"].map(|name| RemoteHost::with_name(name, &sandbox));
     let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
-    command.args([
-        "--hosts", "n1,n2", "--name", "both", "--rounds", "2", "--divide",
-    ]);
+    command.args(["--hosts", "n1,n2", "--name", "both", "--rounds", "2", "--divide"]);
     let ended = run(one.configure_ssh(&mut command));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let said: Vec<&str> = ended.stdout.split_whitespace().collect();
@@ -244,10 +203,7 @@ fn each_host_is_a_block_and_contenders_are_compared_over_all() {
     for (words, told) in [
         (&["--hosts", "n1,n2"][..], "--hosts takes --name NAME"),
         (&["--hosts", "n1,n1", "--name", "x"], "named twice"),
-        (
-            &["--hosts", "n1", "--name", "x", "--sessions", "2"],
-            "takes no --host",
-        ),
+        (&["--hosts", "n1", "--name", "x", "--sessions", "2"], "takes no --host"),
     ] {
         let mut command = sandbox.campaign(&["tmpfs"], "trial");
         let ended = run(one.configure_ssh(command.args(words)));
@@ -266,9 +222,7 @@ fn unavailable_features_on_another_host_are_refused_in_one_line() {
         ("nowhere.invalid", "loop", "cannot reach nowhere.invalid"),
     ] {
         let mut command = sandbox.campaign(&["tmpfs"], "trial");
-        command
-            .arg(format!("--host={host}"))
-            .args(["--backend", backend]);
+        command.arg(format!("--host={host}")).args(["--backend", backend]);
         let ended = run(far.configure_ssh(&mut command));
         assert!(matches!(ended.code, Some(2 | 3)), "{}", ended.stderr);
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);

@@ -29,12 +29,7 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
     let mut command = sandbox.campaign(&["tmpfs", "again=tmpfs"], "trial");
     run(command.args(["--rounds", "6"])).assert_code(0);
     let results = sandbox.results();
-    let names: Vec<&str> = results
-        .campaign
-        .contenders
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
+    let names: Vec<&str> = results.campaign.contenders.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["tmpfs", "again"]);
     let ok = |c: &model::CellRecord| c.result.as_ref().is_some_and(|r| r.status == Status::Ok);
     assert!(results.cells.iter().all(ok));
@@ -42,23 +37,13 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
     let floors = analysis["noise"].as_array().expect("a list");
     assert_eq!(floors.len(), 1, "one pair is the same");
     let number = |key: &str| floors[0][key].as_u64().expect("a number");
-    let phases: usize = results.campaign.suites[0]
-        .tests
-        .iter()
-        .map(|t| t.phases.len())
-        .sum();
+    let phases: usize = results.campaign.suites[0].tests.iter().map(|t| t.phases.len()).sum();
     assert_eq!(number("compared"), phases as u64);
     let apart = floors[0]["called_different"].as_array();
     let apart = apart.expect("a list").len();
-    println!(
-        "a real A/A campaign: {apart} of {phases} results called different; {}",
-        floors[0]
-    );
+    println!("a real A/A campaign: {apart} of {phases} results called different; {}", floors[0]);
     let shown = table(&sandbox);
-    assert!(
-        shown.contains("Noise floor: tmpfs and again are the same"),
-        "{shown}"
-    );
+    assert!(shown.contains("Noise floor: tmpfs and again are the same"), "{shown}");
     sandbox.assert_clean();
 }
 
@@ -68,52 +53,26 @@ fn a_directory_entered_twice_is_two_contenders() {
     let place = sandbox.path("place");
     std::fs::create_dir_all(&place).expect("a sandbox is writable");
     let mut command = sandbox.fsarena();
-    command.args([
-        "run",
-        "--profile",
-        "smoke",
-        "--suite",
-        "trial",
-        "--rounds",
-        "2",
-    ]);
+    command.args(["run", "--profile", "smoke", "--suite", "trial", "--rounds", "2"]);
     for name in ["one", "two"] {
         command.args(["--dir", &format!("{name}={}", place.display())]);
     }
     run(&mut command).assert_code(0);
     let results = sandbox.results();
-    let directories: Vec<_> = results
-        .campaign
-        .contenders
-        .iter()
-        .map(|c| &c.directory)
-        .collect();
+    let directories: Vec<_> = results.campaign.contenders.iter().map(|c| &c.directory).collect();
     assert_eq!(directories[0], directories[1]);
-    assert_eq!(
-        analysis(&sandbox)["noise"].as_array().map(Vec::len),
-        Some(1)
-    );
+    assert_eq!(analysis(&sandbox)["noise"].as_array().map(Vec::len), Some(1));
 }
 
 fn growing(sandbox: &Sandbox, width: &str, rounds: &str, most: &str) -> Command {
     let mut command = sandbox.campaign(&["tmpfs", "again=tmpfs"], "trial");
-    command.args([
-        "--rounds",
-        rounds,
-        "--until-width",
-        width,
-        "--max-rounds",
-        most,
-    ]);
+    command.args(["--rounds", rounds, "--until-width", width, "--max-rounds", most]);
     command
 }
 
 fn cells(sandbox: &Sandbox) -> Vec<Cell> {
     let results = sandbox.results();
-    assert!(
-        results.cells.iter().all(|c| c.result.is_some()),
-        "every cell has its result"
-    );
+    assert!(results.cells.iter().all(|c| c.result.is_some()), "every cell has its result");
     results.cells.into_iter().map(|c| c.cell).collect()
 }
 
@@ -126,35 +85,20 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
     let stop = analysis(&sandbox)["stop"].take();
     assert_eq!(stop["reason"], "most-rounds");
     let counted = stop["counted"].as_u64().expect("a number");
-    assert_eq!(
-        stop["wide"].as_array().map(|w| w.len() as u64),
-        Some(counted)
-    );
+    assert_eq!(stop["wide"].as_array().map(|w| w.len() as u64), Some(counted));
     let shown = table(&sandbox);
     assert!(
-        shown.contains(&format!(
-            "After 3 rounds 0 of {counted} results are known to ±0.001 %"
-        )),
+        shown.contains(&format!("After 3 rounds 0 of {counted} results are known to ±0.001 %")),
         "{shown}"
     );
-    assert!(
-        shown.contains("it stopped at the maximum number of rounds. Still wide:"),
-        "{shown}"
-    );
+    assert!(shown.contains("it stopped at the maximum number of rounds. Still wide:"), "{shown}");
     // No cells remain to run.
     run(sandbox.fsarena().arg("resume")).assert_code(0);
     assert_eq!(cells(&sandbox), added);
 
     let longer = Sandbox::new();
-    run(longer
-        .campaign(&["tmpfs", "again=tmpfs"], "trial")
-        .args(["--rounds", "3"]))
-    .assert_code(0);
-    assert_eq!(
-        cells(&longer),
-        added,
-        "order and seeds come from the campaign's seed"
-    );
+    run(longer.campaign(&["tmpfs", "again=tmpfs"], "trial").args(["--rounds", "3"])).assert_code(0);
+    assert_eq!(cells(&longer), added, "order and seeds come from the campaign's seed");
 }
 
 #[test]
@@ -177,10 +121,7 @@ fn rounds_stop_as_soon_as_results_are_known_or_at_the_limit() {
     run(&mut growing(&sandbox, "100%", "5", "8")).assert_code(0);
     let stop = analysis(&sandbox)["stop"].take();
     let rounds = stop["rounds"].as_u64().expect("a number");
-    assert!(
-        (6..=8).contains(&rounds),
-        "five are too few for any interval of 95 %"
-    );
+    assert!((6..=8).contains(&rounds), "five are too few for any interval of 95 %");
     let wide = stop["wide"].as_array().expect("a list").len();
     match stop["reason"].as_str() {
         Some("narrow") => assert_eq!(wide, 0),
@@ -241,10 +182,7 @@ fn kill_behind(command: &mut Command, ends: usize) -> bool {
         .expect("fsarena can be started");
     let output = BufReader::new(child.stdout.take().expect("it is piped"));
     let lines = output.lines().map_while(Result::ok);
-    let seen = lines
-        .filter(|line| line.contains("\"event\":\"cell-end\""))
-        .take(ends)
-        .count();
+    let seen = lines.filter(|line| line.contains("\"event\":\"cell-end\"")).take(ends).count();
     if seen == ends {
         let pid = Pid::from_raw(child.id().cast_signed());
         kill(pid, Signal::SIGKILL).expect("it is our child");
@@ -262,10 +200,7 @@ fn added_rounds_are_the_same_after_a_kill_at_any_cell() {
     for ends in 1..wanted.len() {
         let sandbox = Sandbox::new();
         let mut command = growing(&sandbox, "0.001%", "1", "3");
-        assert!(
-            kill_behind(command.arg("--json"), ends),
-            "{ends} cells finish"
-        );
+        assert!(kill_behind(command.arg("--json"), ends), "{ends} cells finish");
         run(sandbox.fsarena().arg("resume")).assert_code(0);
         assert_eq!(cells(&sandbox), wanted, "killed behind cell {ends}");
         assert_eq!(analysis(&sandbox)["stop"]["reason"], "most-rounds");

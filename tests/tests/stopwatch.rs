@@ -19,10 +19,7 @@ pub struct Stopwatch {
 impl Stopwatch {
     /// Starts the measurement.
     pub fn start() -> Self {
-        Self {
-            start: Instant::now(),
-            pressure: pressure::read(),
-        }
+        Self { start: Instant::now(), pressure: pressure::read() }
     }
 
     /// Checks that the time since the start is within the promise. Time in which some task had to

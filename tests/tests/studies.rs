@@ -37,19 +37,8 @@ fn a_study_sets_its_volume_memory_tests_and_filesystems() {
     assert_eq!(tests(&plan), ["lifecycle", "large-file", "tree"]);
     let contenders = campaign["contenders"].as_array().into_iter().flatten();
     let contenders: Vec<&str> = contenders.filter_map(|c| c["name"].as_str()).collect();
-    assert_eq!(
-        contenders,
-        ["ext3", "xfs"],
-        "of its four, those that run here"
-    );
-    let other = [
-        "--study",
-        "os2-shootout-2002",
-        "-c",
-        "ext2",
-        "--rounds",
-        "1",
-    ];
+    assert_eq!(contenders, ["ext3", "xfs"], "of its four, those that run here");
+    let other = ["--study", "os2-shootout-2002", "-c", "ext2", "--rounds", "1"];
     let plan = planned(&sandbox, &other);
     assert_eq!(plan["campaign"]["size"], 1_000_000_000_u64);
     assert_eq!(plan["campaign"]["rounds"], 1);
@@ -71,16 +60,7 @@ fn a_study_with_a_small_profile_has_its_tests_and_the_default_volume() {
 #[test]
 fn excessive_writes_are_refused_until_the_limit_is_named() {
     let sandbox = Sandbox::new();
-    let grid = [
-        "--profile",
-        "study",
-        "--suite",
-        "iozone",
-        "-c",
-        "ext4",
-        "-c",
-        "xfs",
-    ];
+    let grid = ["--profile", "study", "--suite", "iozone", "-c", "ext4", "-c", "xfs"];
     let plan = planned_with(3, &sandbox, &grid);
     let least = plan["cost"]["least_written"].as_u64().unwrap();
     assert!(least > 1_500_000_000_000, "{least}");
@@ -88,11 +68,7 @@ fn excessive_writes_are_refused_until_the_limit_is_named() {
     let refused = run(sandbox.fsarena().arg("run").args(grid)).assert_code(3);
     let line = refused.stderr.lines().last().unwrap_or_default();
     assert!(line.contains("--max-written \""), "{line}");
-    assert!(
-        plan["refused"]
-            .as_str()
-            .is_some_and(|why| line.ends_with(why))
-    );
+    assert!(plan["refused"].as_str().is_some_and(|why| line.ends_with(why)));
     let most = format!("{} GB", least.div_ceil(1_000_000_000));
     let named = [&grid[..], &["--max-written", &most]].concat();
     assert!(planned(&sandbox, &named)["refused"].is_null());
@@ -109,10 +85,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
         text.starts_with("os2-shootout-2002: 19 claims: 11 supported, 3 partly, 5 undecidable\n"),
         "{text}"
     );
-    assert!(
-        text.contains("off: said about 2 times, is 1.92\n"),
-        "{text}"
-    );
+    assert!(text.contains("off: said about 2 times, is 1.92\n"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours without a terminal");
     assert!(
         text.contains("taken as 1.95 to 2.05 times\n")
@@ -145,16 +118,8 @@ fn figures_of_a_study_are_shown_in_every_format() {
     let sandbox = Sandbox::new();
     let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
     let shown = said(&["show", "study", "emerging-filesystems-2007"]);
-    assert!(
-        shown.contains("204531*") && shown.contains("+++++"),
-        "{shown}"
-    );
-    assert!(
-        shown
-            .lines()
-            .take(20)
-            .all(|line| line.chars().count() < 500)
-    );
+    assert!(shown.contains("204531*") && shown.contains("+++++"), "{shown}");
+    assert!(shown.lines().take(20).all(|line| line.chars().count() < 500));
     let report = |format| said(&["report", "--study", "bonnie-linux-2011", "--format", format]);
     for format in ["table", "csv", "json", "markdown", "html", "bonnie-csv"] {
         assert!(report(format).contains("hfsplus"), "{format}");
@@ -171,13 +136,7 @@ fn figures_of_a_study_are_shown_in_every_format() {
     let bonnie = report("bonnie-csv");
     let ext4 = bonnie.lines().find(|line| line.contains(",ext4,")).unwrap();
     assert!(ext4.contains(",28852,"), "{ext4}");
-    let none = run(sandbox
-        .fsarena()
-        .args(["report", "--study", "vanninen-wang-2003"]))
-    .assert_code(2);
-    assert!(
-        none.stderr.contains("published no usable number"),
-        "{}",
-        none.stderr
-    );
+    let none =
+        run(sandbox.fsarena().args(["report", "--study", "vanninen-wang-2003"])).assert_code(2);
+    assert!(none.stderr.contains("published no usable number"), "{}", none.stderr);
 }

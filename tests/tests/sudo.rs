@@ -85,31 +85,17 @@ fn files_in_a_users_home_belong_to_the_user_and_work_without_sudo() {
     for name in expected {
         assert!(has(name), "{name} in {kept:?}");
     }
-    let foreign: Vec<_> = kept
-        .iter()
-        .filter(|(_, u, g)| (*u, *g) != (USER, USER))
-        .collect();
+    let foreign: Vec<_> = kept.iter().filter(|(_, u, g)| (*u, *g) != (USER, USER)).collect();
     assert_eq!(foreign, [] as [&_; 0]);
 
-    let table = run(&mut home.by_the_user(&["report"]))
-        .assert_code(0)
-        .stdout;
+    let table = run(&mut home.by_the_user(&["report"])).assert_code(0).stdout;
     assert!(table.contains("tmpfs"), "{table}");
     let built = run(&mut home.by_the_user(&["guest", "build"])).assert_code(0);
     assert_eq!(built.stderr, "", "the guest that root made is taken");
     let place = home.path().join("place");
     fs::create_dir(&place).unwrap();
     chown(&place, Some(USER), Some(USER)).unwrap();
-    let again = [
-        "run",
-        "--suite",
-        "lifecycle",
-        "--profile",
-        "smoke",
-        "--rounds",
-        "1",
-        "--dir",
-    ];
+    let again = ["run", "--suite", "lifecycle", "--profile", "smoke", "--rounds", "1", "--dir"];
     run(home.by_the_user(&again).arg(&place)).assert_code(0);
     run(&mut home.by_sudo(&["report"])).assert_code(0);
 }

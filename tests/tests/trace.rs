@@ -32,10 +32,7 @@ impl Steps for Sandbox {
         let (log, trace) = (self.path("log"), self.path("t.trace"));
         fs::write(&log, text).unwrap();
         let mut import = self.fsarena();
-        import
-            .args(["trace", "import", "--below", "/w", "-o"])
-            .arg(&trace)
-            .arg(&log);
+        import.args(["trace", "import", "--below", "/w", "-o"]).arg(&trace).arg(&log);
         run(&mut import).assert_code(0);
         trace
     }
@@ -43,15 +40,7 @@ impl Steps for Sandbox {
     fn replay(&self, contenders: &[&str]) -> Command {
         let mut command = self.fsarena();
         command.args(["trace", "replay"]).arg(self.path("t.trace"));
-        command.args([
-            "--size",
-            "320MiB",
-            "--rounds",
-            "1",
-            "--seed",
-            "1",
-            "--work-dir",
-        ]);
+        command.args(["--size", "320MiB", "--rounds", "1", "--seed", "1", "--work-dir"]);
         command.arg(self.path("work"));
         for contender in contenders {
             command.args(["-c", contender]);
@@ -73,23 +62,15 @@ fn operations_traced_on_tmpfs_are_replayed_on_ext4_and_xfs() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let (log, trace) = (sandbox.path("log"), sandbox.path("t.trace"));
     let mut strace = Command::new("strace");
-    strace
-        .args(["-f", "-ttt", "-T", "-y", "-s", "256", "-o"])
-        .arg(&log);
+    strace.args(["-f", "-ttt", "-T", "-y", "-s", "256", "-o"]).arg(&log);
     strace.args(["sh", "-c", SCRIPT]).current_dir(place.path());
     assert!(strace.status().unwrap().success());
     let mut import = sandbox.fsarena();
-    import
-        .args(["trace", "import", "--below"])
-        .arg(place.path());
+    import.args(["trace", "import", "--below"]).arg(place.path());
     run(import.arg("-o").arg(&trace).arg(&log)).assert_code(0);
 
-    let shown = run(sandbox
-        .fsarena()
-        .args(["trace", "show", "--json"])
-        .arg(&trace))
-    .assert_code(0)
-    .stdout;
+    let shown =
+        run(sandbox.fsarena().args(["trace", "show", "--json"]).arg(&trace)).assert_code(0).stdout;
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let summary = &shown["summary"];
     assert_eq!(summary["calls"]["rename"], 2);
@@ -110,14 +91,8 @@ fn operations_traced_on_tmpfs_are_replayed_on_ext4_and_xfs() {
     let Op::Replay(replay) = &results.campaign.suites[0].tests[0].phases[0].op else {
         panic!("{:?}", results.campaign.suites);
     };
-    assert_eq!(
-        replay.facts.as_ref().unwrap().sha256,
-        shown["sha256"].as_str().unwrap()
-    );
-    assert_eq!(
-        replay.data, None,
-        "a campaign keeps the digest, and not the file"
-    );
+    assert_eq!(replay.facts.as_ref().unwrap().sha256, shown["sha256"].as_str().unwrap());
+    assert_eq!(replay.data, None, "a campaign keeps the digest, and not the file");
     sandbox.assert_clean();
 }
 
@@ -132,9 +107,7 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
     let traces = sandbox.path("catalog/traces");
     fs::create_dir_all(&traces).unwrap();
     let mut anonymise = sandbox.fsarena();
-    anonymise
-        .args(["trace", "anonymise", "--seed", "1"])
-        .arg(&trace);
+    anonymise.args(["trace", "anonymise", "--seed", "1"]).arg(&trace);
     run(anonymise.arg("-o").arg(traces.join("public.trace"))).assert_code(0);
     let suite = |name: &str| {
         format!(
@@ -147,24 +120,11 @@ fn an_anonymised_trace_is_replayed_as_the_original_from_a_suite() {
     run(&mut sandbox.campaign(&["ext4"], "mine")).assert_code(0);
     let results = sandbox.results();
     let phase = &cells_of(&results, "ext4")[0].phases[0];
-    assert_eq!(
-        (phase.status, phase.operations),
-        (Status::Ok, 3),
-        "{:?}",
-        phase.failure
-    );
-    assert!(
-        phase.elapsed.0 >= 20_000_000,
-        "two seconds at a hundredth: {}",
-        phase.elapsed
-    );
+    assert_eq!((phase.status, phase.operations), (Status::Ok, 3), "{:?}", phase.failure);
+    assert!(phase.elapsed.0 >= 20_000_000, "two seconds at a hundredth: {}", phase.elapsed);
     sandbox.add_suite("mine", &suite("nothing"));
     let refused = run(&mut sandbox.campaign(&["ext4"], "mine")).assert_code(2);
-    assert!(
-        refused.stderr.contains("there is no trace `nothing`"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("there is no trace `nothing`"), "{}", refused.stderr);
     sandbox.assert_clean();
 }
 
@@ -177,33 +137,18 @@ fn damaged_and_invalid_traces_are_refused() {
     bytes[middle] ^= 1;
     fs::write(&trace, bytes).unwrap();
     let refused = run(&mut sandbox.replay(&["ext4"])).assert_code(2);
-    assert!(
-        refused.stderr.contains("the trace is damaged"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("the trace is damaged"), "{}", refused.stderr);
     fs::write(&trace, "hello").unwrap();
     let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&trace)).assert_code(2);
-    assert!(
-        refused.stderr.contains("is not a trace of fsarena"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("is not a trace of fsarena"), "{}", refused.stderr);
     let mut import = sandbox.fsarena();
-    import
-        .args(["trace", "import", "-o"])
-        .arg(sandbox.path("x"))
-        .arg(&trace);
+    import.args(["trace", "import", "-o"]).arg(sandbox.path("x")).arg(&trace);
     let refused = run(&mut import).assert_code(2);
     assert!(refused.stderr.contains("line 1: "), "{}", refused.stderr);
     let pipe = sandbox.path("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&pipe)).assert_code(2);
-    assert!(
-        refused.stderr.ends_with("is no file\n"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.ends_with("is no file\n"), "{}", refused.stderr);
 }
 
 /// An empty trace must not replace an existing one.
@@ -217,11 +162,7 @@ fn a_command_without_file_operations_leaves_no_trace() {
     record.args(["trace", "record", "-o"]).arg(&trace);
     record.arg("--below").arg(&below).args(["--", "true"]);
     let refused = run(&mut record).assert_code(2);
-    assert!(
-        refused.stderr.contains("is not written"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("is not written"), "{}", refused.stderr);
     assert_eq!(fs::read(&trace).unwrap(), b"before");
 }
 
@@ -236,10 +177,7 @@ fn a_different_result_of_an_operation_is_a_failure_that_names_it() {
     let phase = &cells_of(&results, "ext4")[0].phases[0];
     let failure = phase.failure.as_ref().unwrap();
     assert_eq!(phase.status, Status::Failed);
-    assert_eq!(
-        failure.reason,
-        "operation 2 of the trace, rmdir of d: success instead of EBUSY"
-    );
+    assert_eq!(failure.reason, "operation 2 of the trace, rmdir of d: success instead of EBUSY");
     sandbox.assert_clean();
 }
 
@@ -276,16 +214,11 @@ fn built_in_traces_are_made_by_one_command_and_replayed_by_a_suite() {
     );
     let refused = run(&mut sandbox.campaign(&["ext4"], "traces")).assert_code(2);
     let all = refused.stderr.lines().next().unwrap_or_default();
-    assert!(
-        all.contains("`git`, ") && all.contains("`sudo fsarena trace make "),
-        "{all}"
-    );
+    assert!(all.contains("`git`, ") && all.contains("`sudo fsarena trace make "), "{all}");
     fs::write(sandbox.path("file"), "").unwrap();
     let mut make = sandbox.fsarena();
-    let refused = run(make
-        .args(["trace", "make", "mail", "--into"])
-        .arg(sandbox.path("file")))
-    .assert_code(2);
+    let refused = run(make.args(["trace", "make", "mail", "--into"]).arg(sandbox.path("file")))
+        .assert_code(2);
     assert!(
         refused.stderr.ends_with("name another one\n"),
         "before it records: {}",

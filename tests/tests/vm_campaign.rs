@@ -9,16 +9,8 @@ use end_to_end::{Sandbox, program, run};
 use model::{Bytes, CampaignResults, Clock, PhaseResult, Status};
 
 /// Contenders. Most of them have no driver in the kernels of the usual test machines.
-const ROWS: [&str; 8] = [
-    "affs-ffs",
-    "hpfs",
-    "jfs",
-    "minix",
-    "nilfs2",
-    "reiserfs-3.5",
-    "udf",
-    "ufs2",
-];
+const ROWS: [&str; 8] =
+    ["affs-ffs", "hpfs", "jfs", "minix", "nilfs2", "reiserfs-3.5", "udf", "ufs2"];
 /// Contenders that run twice.
 const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 
@@ -61,14 +53,8 @@ fn virtual_time_results_are_independent_of_parallel_cells_and_user() {
     let all = sandbox.results();
     assert_eq!(all.campaign.clock, Clock::Virtual);
     let machine = all.campaign.guest.as_ref().expect("it has a machine");
-    assert_eq!(
-        machine.model().expect("its disk is a model").name,
-        "nvme-consumer"
-    );
-    assert!(
-        all.calibration.is_none(),
-        "this machine's disk is no matter"
-    );
+    assert_eq!(machine.model().expect("its disk is a model").name, "nvme-consumer");
+    assert!(all.calibration.is_none(), "this machine's disk is no matter");
     let all_results = phases(&all);
     assert_eq!(all_results.len(), ROWS.len());
 
@@ -79,10 +65,7 @@ fn virtual_time_results_are_independent_of_parallel_cells_and_user() {
     let again = phases(&again);
     assert_eq!(again.len(), TWICE.len());
     for (contender, phases) in again {
-        assert!(
-            phases.iter().all(|phase| phase.elapsed.0 > 0),
-            "{contender}"
-        );
+        assert!(phases.iter().all(|phase| phase.elapsed.0 > 0), "{contender}");
         assert_eq!(phases, all_results[contender], "{contender}");
     }
     sandbox.assert_clean();
@@ -100,10 +83,7 @@ fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     let served = |cell: &model::CellRecord| cell.result.as_ref().is_some_and(|r| r.from_cache);
     // One in twenty cells is run again to check that the result is equal.
     let most = second.cells.len() / 2;
-    assert!(
-        second.cells.iter().filter(|cell| served(cell)).count() >= most,
-        "nobody gave a seed"
-    );
+    assert!(second.cells.iter().filter(|cell| served(cell)).count() >= most, "nobody gave a seed");
 }
 
 /// A suite with a file too large for one disk of 16 MiB, but not for two.
@@ -167,14 +147,9 @@ fn a_killed_campaign_in_guests_resumes_after_its_last_result() {
     child.wait().expect("it is our child");
 
     let mut resume = sandbox.fsarena();
-    resume
-        .args(["resume", "--json"])
-        .env("XDG_CACHE_HOME", program::cache());
+    resume.args(["resume", "--json"]).env("XDG_CACHE_HOME", program::cache());
     let resumed = run(&mut resume).assert_code(0).stdout;
-    let begun = resumed
-        .lines()
-        .filter(|l| l.contains("\"cell-begin\""))
-        .count();
+    let begun = resumed.lines().filter(|l| l.contains("\"cell-begin\"")).count();
     assert!(begun < 3, "what has a result is not run again: {resumed}");
     assert_eq!(phases(&sandbox.results()).len(), 3);
     sandbox.assert_clean();
@@ -184,24 +159,14 @@ fn a_killed_campaign_in_guests_resumes_after_its_last_result() {
 fn impossible_guests_are_refused_before_any_cell_runs() {
     let sandbox = Sandbox::new();
     for (options, complaint) in [
-        (
-            ["--memory", "255MiB"],
-            "is too little for a guest; give 256 MiB",
-        ),
-        (
-            ["--processors", "2"],
-            "in virtual time a machine has one processor",
-        ),
+        (["--memory", "255MiB"], "is too little for a guest; give 256 MiB"),
+        (["--processors", "2"], "in virtual time a machine has one processor"),
         (["--device", "/dev/null"], "cannot use --device"),
         (["--disk", "floppy"], "there is no disk `floppy`"),
         (["--size", "64KiB"], "larger --size"),
     ] {
         let ended = run(campaign(&sandbox, &["hpfs"], "1").args(options)).assert_code(2);
-        assert!(
-            ended.stderr.contains(complaint),
-            "{options:?}: {}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains(complaint), "{options:?}: {}", ended.stderr);
     }
 }
 

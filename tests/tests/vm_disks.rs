@@ -38,9 +38,7 @@ fn contenders_and_points_of_a_sweep_have_separate_disks() {
     let sandbox = Sandbox::new();
     let contenders = ["ext2@ideal", "ext2@slow"];
     let options = ["--suite", "trial", "--size", "64MiB", "--disks", "1,2"];
-    let shown = run(&mut in_guests(&sandbox, &contenders, &options))
-        .assert_code(0)
-        .stdout;
+    let shown = run(&mut in_guests(&sandbox, &contenders, &options)).assert_code(0).stdout;
     assert!(
         shown.contains("Contenders are on different disks: ideal (ext2@ideal); slow (ext2@slow)"),
         "{shown}"
@@ -54,26 +52,16 @@ fn contenders_and_points_of_a_sweep_have_separate_disks() {
     });
     // Rounds are shuffled, so the test name identifies the cell.
     let tests = |name: &str| {
-        let own = results
-            .cells
-            .iter()
-            .filter(|stored| stored.cell.contender == name);
-        own.map(|stored| stored.cell.test.clone())
-            .collect::<Vec<_>>()
+        let own = results.cells.iter().filter(|stored| stored.cell.contender == name);
+        own.map(|stored| stored.cell.test.clone()).collect::<Vec<_>>()
     };
     let of = |name: &str, walls: &[Nanos], test: &str| {
         let place = tests(name).iter().position(|found| found.ends_with(test));
         walls[place.expect("it was planned")]
     };
     let (one, two) = (of("ext2@slow", &slow, "-1x"), of("ext2@slow", &slow, "-2x"));
-    assert!(
-        two.0 * 5 < one.0 * 4,
-        "{two} over two disks, {one} over one"
-    );
-    assert!(
-        of("ext2@ideal", &ideal, "-1x").0 * 2 < one.0,
-        "{ideal:?}, {one}"
-    );
+    assert!(two.0 * 5 < one.0 * 4, "{two} over two disks, {one} over one");
+    assert!(of("ext2@ideal", &ideal, "-1x").0 * 2 < one.0, "{ideal:?}, {one}");
     sandbox.assert_clean();
 }
 
@@ -82,9 +70,7 @@ fn many_files_use_more_kernel_memory_than_a_mount() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("many", FILES);
     let options = ["--suite", "many", "--memory", "1GiB"];
-    let shown = run(&mut in_guests(&sandbox, &["ext2"], &options))
-        .assert_code(0)
-        .stdout;
+    let shown = run(&mut in_guests(&sandbox, &["ext2"], &options)).assert_code(0).stdout;
     assert!(shown.contains("KERNEL, MOST"), "{shown}");
     let results = sandbox.results();
     let cell = cells_of(&results, "ext2")[0];
@@ -92,10 +78,7 @@ fn many_files_use_more_kernel_memory_than_a_mount() {
     let mounted = kernel(cell.mounted).expect("a guest's kernel is the cell's alone");
     let most = kernel(cell.phases[0].memory).expect("a guest's kernel is the cell's alone");
     // An ext2 inode takes about 700 bytes, a name 192.
-    assert!(
-        most.0 > mounted.0 + 2000 * 700,
-        "{mounted} mounted, {most} with 2000 files"
-    );
+    assert!(most.0 > mounted.0 + 2000 * 700, "{mounted} mounted, {most} with 2000 files");
     assert!(most < Bytes::mib(64), "{most}");
     sandbox.assert_clean();
 }

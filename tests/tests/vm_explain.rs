@@ -10,13 +10,7 @@ fn explained(sandbox: &Sandbox, words: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     command
         .env("XDG_CACHE_HOME", program::cache())
-        .args([
-            "--json",
-            "explain",
-            "durable/overwrite-fsync",
-            "xfs",
-            "ext4",
-        ])
+        .args(["--json", "explain", "durable/overwrite-fsync", "xfs", "ext4"])
         .args(words)
         .arg("-o")
         .arg(sandbox.path("pictures"));
@@ -27,8 +21,7 @@ fn explained(sandbox: &Sandbox, words: &[&str]) -> Value {
 fn functions(explained: &Value, list: &str, side: usize) -> Vec<String> {
     let functions = explained["explanation"][list].as_array().unwrap().iter();
     let own = functions.filter(|f| f["with_callees"][side].as_u64().unwrap() > 0);
-    own.map(|f| f["function"].as_str().unwrap().to_owned())
-        .collect()
+    own.map(|f| f["function"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -50,15 +43,9 @@ fn a_difference_is_explained_by_the_disk_and_by_functions_and_in_the_same_way_tw
         assert!(samples > 50 && busy < sampled, "{explanation}");
         assert_eq!(explanation["lost"][side], 0);
     }
-    let (xfs, ext4) = (
-        functions(&first, "by_callees", 0),
-        functions(&first, "by_callees", 1),
-    );
+    let (xfs, ext4) = (functions(&first, "by_callees", 0), functions(&first, "by_callees", 1));
     assert!(xfs.contains(&"xfs_file_fsync [xfs]".to_owned()), "{xfs:?}");
-    assert!(
-        ext4.contains(&"ext4_sync_file [ext4]".to_owned()),
-        "{ext4:?}"
-    );
+    assert!(ext4.contains(&"ext4_sync_file [ext4]".to_owned()), "{ext4:?}");
     let of = |functions: &[String], module: &str| functions.iter().any(|f| f.ends_with(module));
     assert!(!of(&xfs, "[ext4]") && !of(&xfs, "[jbd2]") && !of(&ext4, "[xfs]"));
     let own = functions(&first, "by_own", 0);
@@ -67,23 +54,15 @@ fn a_difference_is_explained_by_the_disk_and_by_functions_and_in_the_same_way_tw
     assert_eq!(pictures.len(), 3);
     let read = || -> Vec<String> {
         let paths = pictures.iter().map(|path| path.as_str().unwrap());
-        paths
-            .map(|path| fs::read_to_string(path).unwrap())
-            .collect()
+        paths.map(|path| fs::read_to_string(path).unwrap()).collect()
     };
     let drawn = read();
     assert!(drawn[0].contains("<title>xfs_file_fsync [xfs]: xfs "));
-    assert_eq!(
-        explained(&sandbox, &["--no-cache"]),
-        first,
-        "the same again"
-    );
+    assert_eq!(explained(&sandbox, &["--no-cache"]), first, "the same again");
     assert_eq!(read(), drawn);
     // The measured values are unchanged by the sampling.
     let cells = sandbox.results().cells;
-    let phases = cells
-        .iter()
-        .flat_map(|cell| &cell.result.as_ref().unwrap().phases);
+    let phases = cells.iter().flat_map(|cell| &cell.result.as_ref().unwrap().phases);
     assert!({ phases }.all(|phase| phase.profile.is_none()));
     sandbox.assert_clean();
 }

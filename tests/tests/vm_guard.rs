@@ -54,23 +54,11 @@ fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
     let found: Value = serde_json::from_str(&format!("{{{found}")).unwrap();
     assert_eq!(found["between"], serde_json::json!([2, 3]));
     let seen = found["versions"].as_array().unwrap().iter();
-    let seen: Vec<&str> = seen
-        .map(|version| version["seen"].as_str().unwrap())
-        .collect();
-    let all = [
-        "not-worse",
-        "not-run",
-        "not-worse",
-        "worse",
-        "not-run",
-        "worse",
-    ];
+    let seen: Vec<&str> = seen.map(|version| version["seen"].as_str().unwrap()).collect();
+    let all = ["not-worse", "not-run", "not-worse", "worse", "not-run", "worse"];
     assert_eq!(seen, all);
     let means = found["step"]["changes"][0]["means"].as_array().unwrap();
-    assert!(
-        means[0].as_f64() > means[1].as_f64(),
-        "files a second: {found}"
-    );
+    assert!(means[0].as_f64() > means[1].as_f64(), "files a second: {found}");
     // If all remaining versions are not worse, guard runs the first and the last one.
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
@@ -81,11 +69,9 @@ fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
     let only = ["--only", "durable/prepare-pages", "--threshold", "10%"];
     let ended = run(guard(&sandbox, &small).args(only)).assert_code(1);
     let text = ended.stdout.replace('\n', " ");
-    for told in [
-        "First worse: v7",
-        "CPU of the kernel +",
-        "In functions of the kernel, in themselves: ",
-    ] {
+    for told in
+        ["First worse: v7", "CPU of the kernel +", "In functions of the kernel, in themselves: "]
+    {
         assert!(text.contains(told), "{told}: {text}");
     }
     sandbox.assert_clean();
@@ -102,22 +88,14 @@ fn an_invalid_list_is_refused_in_one_line_before_any_cell_runs() {
     refused(&["ext4"], 2, "a guard compares two contenders or more");
     refused(&["ext4", "--over", "6.1"], 2, "lists only one version");
     refused(&["ext4", "xfs", "--over", "6.1,6.12"], 2, "name one, not 2");
-    refused(
-        &["ext4", "--over", "6.1,nowhere"],
-        2,
-        "give a release of Debian's kernel",
-    );
+    refused(&["ext4", "--over", "6.1,nowhere"], 2, "give a release of Debian's kernel");
     refused(&["ext4", "--over", "6.1,6.99"], 3, "apt has no kernel 6.99");
     let root = sandbox.path("catalog");
     let empty = format!("6.1,{}", root.display());
     refused(&["ext4", "--over", &empty], 2, "there is no kernel");
     let real = ["ext4", "xfs", "jfs", "--backend", "loop"];
     refused(&real, 2, "is searched in virtual time");
-    refused(
-        &["ext4", "xfs", "ext4"],
-        2,
-        "the version `ext4` is named twice",
-    );
+    refused(&["ext4", "xfs", "ext4"], 2, "the version `ext4` is named twice");
     refused(&["ext4", "xfs", "exxt"], 2, "there is no filesystem `exxt`");
     sandbox.assert_clean();
 }

@@ -18,9 +18,7 @@ fn phases(sandbox: &Sandbox) -> Vec<PhaseResult> {
 
 fn replayed(sandbox: &Sandbox, words: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
-    let output = run(command.args(["--json", "replay"]).args(words))
-        .assert_code(0)
-        .stdout;
+    let output = run(command.args(["--json", "replay"]).args(words)).assert_code(0).stdout;
     serde_json::from_str(&output).unwrap()
 }
 
@@ -30,17 +28,11 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     for disk in ["hdd-2003-7200", "sata-ssd-steady"] {
         campaign(&sandbox, disk);
         let phases = phases(&sandbox);
-        let fsync = phases
-            .iter()
-            .find(|phase| phase.phase == "overwrite-fsync")
-            .unwrap();
+        let fsync = phases.iter().find(|phase| phase.phase == "overwrite-fsync").unwrap();
         let work = fsync.disk.unwrap();
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
         assert_eq!(Nanos(all), fsync.elapsed, "{work:?}");
-        assert!(
-            work.requests >= fsync.operations && work.lost == 0,
-            "{work:?}"
-        );
+        assert!(work.requests >= fsync.operations && work.lost == 0, "{work:?}");
         // Blocks of ext4's journal are not counted as other metadata.
         let journal = work.journal.unwrap_or_default();
         assert!(journal.0 > 0 && work.own.0 > 0, "{work:?}");
@@ -49,11 +41,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             _ => assert!(work.slots_programmed > work.slots_written, "{work:?}"),
         }
         let csv = sandbox.path("journal.csv");
-        run(sandbox
-            .fsarena()
-            .args(["journal", "--format", "csv", "-o"])
-            .arg(&csv))
-        .assert_code(0);
+        run(sandbox.fsarena().args(["journal", "--format", "csv", "-o"]).arg(&csv)).assert_code(0);
         for source in [&[][..], &[csv.to_str().unwrap()]] {
             let asked = format!("{disk},ideal");
             let words = [source, &["--disk", asked.as_str()]].concat();
@@ -70,13 +58,8 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     let refused = run(wrong.args(["journal", "--phase", "overwrit"])).assert_code(2);
     let told = "no disk requests in phase `overwrit`; phases with requests:";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
-    assert!(
-        words.contains("overwrite-fsync") && words.contains("AMPLIFIED"),
-        "{words}"
-    );
-    let replay = run(sandbox
-        .fsarena()
-        .args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
+    assert!(words.contains("overwrite-fsync") && words.contains("AMPLIFIED"), "{words}");
+    let replay = run(sandbox.fsarena().args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
     let words = replay.assert_code(0).stdout;
     let told = "sata-ssd-steady: every request took as long as in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
@@ -105,10 +88,7 @@ fn the_page_shows_time_components_and_a_map_and_stores_journals() {
     // Both report the layout of files.
     for phase in [&ext4, &fat] {
         let layout = phase.layout.unwrap();
-        assert!(
-            layout.files >= 50 && layout.pieces >= layout.files,
-            "{layout:?}"
-        );
+        assert!(layout.files >= 50 && layout.pieces >= layout.files, "{layout:?}");
         assert!(layout.layout_score().unwrap() > 0.5, "{layout:?}");
     }
     let regions = |words: &[&str]| {
@@ -118,26 +98,16 @@ fn the_page_shows_time_components_and_a_map_and_stores_journals() {
         serde_json::from_str::<Vec<Value>>(&output).unwrap()
     };
     let sum = |regions: &[Value], of: &str| -> u64 {
-        regions
-            .iter()
-            .map(|region| region[of].as_u64().unwrap())
-            .sum()
+        regions.iter().map(|region| region[of].as_u64().unwrap()).sum()
     };
     let of_phase = regions(&["--phase", &ext4.phase]);
     let work = ext4.disk.unwrap();
     assert_eq!(of_phase.len(), 16);
     assert_eq!(sum(&of_phase, "journal"), work.journal.unwrap().0);
-    assert_eq!(
-        sum(&of_phase, "read") + sum(&of_phase, "written"),
-        work.bytes.0
-    );
+    assert_eq!(sum(&of_phase, "read") + sum(&of_phase, "written"), work.bytes.0);
     assert!(sum(&regions(&[]), "written") > sum(&of_phase, "written"));
     let page = sandbox.path("page.html");
-    run(sandbox
-        .fsarena()
-        .args(["report", "--format", "html", "-o"])
-        .arg(&page))
-    .assert_code(0);
+    run(sandbox.fsarena().args(["report", "--format", "html", "-o"]).arg(&page)).assert_code(0);
     let page = std::fs::read_to_string(page).unwrap();
     let maps = page.matches("\"cells\":\"").count();
     assert!(maps >= 2 * (ext4_phases(&results) - 1), "{maps} maps");
@@ -147,10 +117,7 @@ fn the_page_shows_time_components_and_a_map_and_stores_journals() {
 /// Counts the phases of the first cell on a simulated disk.
 fn ext4_phases(results: &model::CampaignResults) -> usize {
     let cell = cells_of(results, "ext4").remove(0);
-    cell.phases
-        .iter()
-        .filter(|phase| phase.disk.is_some())
-        .count()
+    cell.phases.iter().filter(|phase| phase.disk.is_some()).count()
 }
 
 #[test]
@@ -176,21 +143,9 @@ fn a_machine_of_a_study_has_its_speed_memory_and_disk() {
     assert_eq!((machine.shift, machine.memory), (1, model::Bytes::mib(512)));
     assert_eq!(machine.model().unwrap().name, "hdd-2003-7200");
     let mut real = sandbox.fsarena();
-    let words = [
-        "run",
-        "--backend",
-        "vm",
-        "--clock",
-        "real",
-        "-c",
-        "ext4",
-        "--machine",
-        "os2-2002",
-    ];
+    let words =
+        ["run", "--backend", "vm", "--clock", "real", "-c", "ext4", "--machine", "os2-2002"];
     let refused = run(real.args(words)).assert_code(2).stderr;
-    assert!(
-        refused.contains("--machine os2-2002 sets the time per instruction"),
-        "{refused}"
-    );
+    assert!(refused.contains("--machine os2-2002 sets the time per instruction"), "{refused}");
     sandbox.assert_clean();
 }

@@ -25,11 +25,7 @@ impl Kernel {
         let modules = tree.join("lib/modules").join(release);
         fs::create_dir_all(modules.join("kernel")).unwrap();
         let made = guest.directory().join("modules").join(release);
-        fs::copy(
-            made.join("modules.builtin"),
-            modules.join("modules.builtin"),
-        )
-        .unwrap();
+        fs::copy(made.join("modules.builtin"), modules.join("modules.builtin")).unwrap();
         for module in fs::read_dir(made.join("kernel")).unwrap().flatten() {
             if module.file_name() != "fsarena_disk.ko" {
                 let copy = modules.join("kernel").join(module.file_name());
@@ -40,12 +36,7 @@ impl Kernel {
         fs::copy(guest.kernel(), &image).unwrap();
         let headers = sandbox.path("headers");
         unpack_headers(&headers);
-        Self {
-            image,
-            modules,
-            headers,
-            tree,
-        }
+        Self { image, modules, headers, tree }
     }
 
     fn words(&self) -> Vec<&Path> {
@@ -58,9 +49,7 @@ impl Kernel {
 fn programs_without_journal(sandbox: &Sandbox) -> PathBuf {
     let tree = sandbox.path("programs");
     let mut copy = Command::new("cp");
-    copy.arg("-r")
-        .arg(guest().directory().join("tools"))
-        .arg(&tree);
+    copy.arg("-r").arg(guest().directory().join("tools")).arg(&tree);
     assert!(copy.status().unwrap().success());
     let settings = tree.join("etc/mke2fs.conf");
     let text = fs::read_to_string(&settings).unwrap();
@@ -76,11 +65,7 @@ fn unpack_headers(into: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-")
     };
-    for package in packages
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(is_wanted)
-    {
+    for package in packages.flatten().map(|entry| entry.path()).filter(is_wanted) {
         let mut command = Command::new("dpkg-deb");
         let status = command.arg("-x").arg(&package).arg(into).status().unwrap();
         assert!(status.success(), "{}", package.display());
@@ -89,10 +74,7 @@ fn unpack_headers(into: &Path) {
 
 fn build(sandbox: &Sandbox, words: &[&Path]) -> Command {
     let mut command = sandbox.fsarena();
-    command
-        .args(["guest", "build"])
-        .args(words)
-        .env("XDG_CACHE_HOME", program::cache());
+    command.args(["guest", "build"]).args(words).env("XDG_CACHE_HOME", program::cache());
     command
 }
 
@@ -103,10 +85,7 @@ fn a_user_defined_kernel_with_headers_has_simulated_disks() {
     let without = kernel.words();
     let told = run(&mut build(&sandbox, &without)).assert_code(0).stdout;
     let missing = format!("{} has no link `build`; give", kernel.modules.display());
-    assert!(
-        told.contains("never flushed (null_blk)") && told.contains(&missing),
-        "{told}"
-    );
+    assert!(told.contains("never flushed (null_blk)") && told.contains(&missing), "{told}");
     let campaign = |words: &[&Path]| {
         let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4"], "1");
         let options = ["--suite", "durable", "--disk", "hdd-2003-7200"];
@@ -114,10 +93,7 @@ fn a_user_defined_kernel_with_headers_has_simulated_disks() {
         command
     };
     let refused = run(&mut campaign(&without)).assert_code(3).stderr;
-    assert!(
-        refused.contains(&missing) && refused.contains("`--disk ideal`"),
-        "{refused}"
-    );
+    assert!(refused.contains(&missing) && refused.contains("`--disk ideal`"), "{refused}");
 
     let with = [&without[..], &[Path::new("--headers"), &kernel.headers]].concat();
     let told = run(&mut build(&sandbox, &with)).assert_code(0);
@@ -145,24 +121,10 @@ fn a_user_defined_kernel_with_headers_has_simulated_disks() {
     fs::rename(kernel.headers.join("usr"), new.join("usr")).unwrap();
     let over = format!("old={},new={}", old.display(), new.display());
     let mut guard = sandbox.fsarena();
-    let options = [
-        "guard",
-        "ext4",
-        "--suite",
-        "durable",
-        "--disk",
-        "hdd-2003-7200",
-    ];
-    guard
-        .args(options)
-        .args(["--profile", "smoke", "--over", &over]);
+    let options = ["guard", "ext4", "--suite", "durable", "--disk", "hdd-2003-7200"];
+    guard.args(options).args(["--profile", "smoke", "--over", &over]);
     guard.arg("--work-dir").arg(sandbox.path("work"));
-    let told = run(guard.env("XDG_CACHE_HOME", program::cache()))
-        .assert_code(1)
-        .stdout;
-    assert!(
-        told.starts_with("First worse: new (2 of 2 versions run)"),
-        "{told}"
-    );
+    let told = run(guard.env("XDG_CACHE_HOME", program::cache())).assert_code(1).stdout;
+    assert!(told.starts_with("First worse: new (2 of 2 versions run)"), "{told}");
     sandbox.assert_clean();
 }

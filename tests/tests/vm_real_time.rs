@@ -11,9 +11,7 @@ const CONTENDER: &str = "minix";
 /// Returns a campaign of one test in a guest that runs in real time.
 fn campaign(sandbox: &Sandbox, suite: &str) -> Command {
     let mut command = sandbox.campaign(&[CONTENDER], suite);
-    command
-        .args(["--backend", "vm", "--clock", "real"])
-        .env("XDG_CACHE_HOME", program::cache());
+    command.args(["--backend", "vm", "--clock", "real"]).env("XDG_CACHE_HOME", program::cache());
     command
 }
 
@@ -45,9 +43,12 @@ fn a_guest_has_a_device_of_this_machines_which_must_be_empty() {
 fn a_guest_has_the_requested_disks_processors_and_memory() {
     let sandbox = Sandbox::new();
     let mut command = campaign(&sandbox, "wide");
-    command
-        .args(["--disks", "3", "--disk-cache", "writethrough"])
-        .args(["--processors", "2", "--memory", "700MiB"]);
+    command.args(["--disks", "3", "--disk-cache", "writethrough"]).args([
+        "--processors",
+        "2",
+        "--memory",
+        "700MiB",
+    ]);
     run(&mut command).assert_code(0);
     let results = sandbox.results();
     let result = cells_of(&results, CONTENDER)[0];

@@ -29,14 +29,11 @@ struct OnTerminal {
 impl OnTerminal {
     fn start(command: &Command) -> Self {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let words: Vec<&str> = words
-            .map(|word| word.to_str().expect("paths of tests are plain"))
-            .collect();
+        let words: Vec<&str> =
+            words.map(|word| word.to_str().expect("paths of tests are plain")).collect();
         let line = format!("stty cols 80 rows 24; tty; exec {}", words.join(" "));
         let mut script = Command::new("script");
-        script
-            .args(["-qec", &line, "/dev/null"])
-            .env("TERM", "xterm-256color");
+        script.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm-256color");
         script.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = script.spawn().expect("the command can be started");
         let (keys, from) = (child.stdin.take(), child.stdout.take());
@@ -81,10 +78,7 @@ impl OnTerminal {
                 self.seen.drain(..place);
                 return;
             }
-            match self
-                .drawn
-                .recv_timeout(TIME_LIMIT.saturating_sub(begin.elapsed()))
-            {
+            match self.drawn.recv_timeout(TIME_LIMIT.saturating_sub(begin.elapsed())) {
                 Ok(bytes) => self.seen += &String::from_utf8_lossy(&bytes),
                 Err(_) => panic!("`{text}` was not drawn:\n{}", self.seen),
             }
@@ -92,10 +86,7 @@ impl OnTerminal {
     }
 
     fn press(&mut self, keys: &str) {
-        let sent = self
-            .keys
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush());
+        let sent = self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush());
         sent.expect("the terminal accepts input");
     }
 
@@ -146,10 +137,7 @@ fn a_running_campaign_is_drawn_and_its_end_stays_on_the_terminal() {
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
     assert!(left.contains("2 of 2 cells"), "{left}");
-    assert!(
-        left.contains("complete: `fsarena report 1` shows it"),
-        "{left}"
-    );
+    assert!(left.contains("complete: `fsarena report 1` shows it"), "{left}");
     assert!(left.contains("gate") && left.contains("tmpfs"), "{left}");
 }
 
@@ -189,10 +177,7 @@ fn watch_of_a_stopped_campaign_names_the_resume_command() {
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
-    assert!(
-        left.contains("stopped; resume with `fsarena resume 1`"),
-        "{left}"
-    );
+    assert!(left.contains("stopped; resume with `fsarena resume 1`"), "{left}");
 }
 
 #[test]
@@ -200,9 +185,7 @@ fn impossible_requests_to_watch_are_refused_in_one_line() {
     let sandbox = Sandbox::new();
     let piped = run(sandbox.fsarena().arg("watch")).assert_code(3).stderr;
     assert!(piped.contains("standard output is not one"), "{piped}");
-    let json = run(sandbox.fsarena().args(["watch", "--json"]))
-        .assert_code(2)
-        .stderr;
+    let json = run(sandbox.fsarena().args(["watch", "--json"])).assert_code(2).stderr;
     assert!(json.contains("fsarena show --json"), "{json}");
     run(&mut sandbox.campaign(&["tmpfs"], "names")).assert_code(0);
     for arguments in [&["watch"][..], &["watch", "1"]] {

@@ -32,11 +32,7 @@ phase = [
         text.push('\n');
     };
     let ring = r#"engine = "io_uring", iodepth = 32, threads = 2"#;
-    phase(
-        "write",
-        &format!(r#"op = "write", size = "8 MiB", block = "64 KiB", {ring}"#),
-        "warm",
-    );
+    phase("write", &format!(r#"op = "write", size = "8 MiB", block = "64 KiB", {ring}"#), "warm");
     for i in 0..REMOUNTS {
         let op = if i % 2 == 0 { "read" } else { "rewrite" };
         phase(
@@ -46,26 +42,10 @@ phase = [
         );
     }
     let mapped = r#"engine = "mmap", block = "4 KiB""#;
-    phase(
-        "mapped-write",
-        &format!(r#"op = "random-write", {mapped}"#),
-        "warm",
-    );
-    phase(
-        "mapped-read",
-        &format!(r#"op = "read", verify = true, {mapped}"#),
-        "cold",
-    );
-    phase(
-        "direct-write",
-        r#"op = "overwrite", block = "64 KiB""#,
-        "direct",
-    );
-    phase(
-        "direct-read",
-        r#"op = "read", block = "64 KiB", verify = true"#,
-        "direct",
-    );
+    phase("mapped-write", &format!(r#"op = "random-write", {mapped}"#), "warm");
+    phase("mapped-read", &format!(r#"op = "read", verify = true, {mapped}"#), "cold");
+    phase("direct-write", r#"op = "overwrite", block = "64 KiB""#, "direct");
+    phase("direct-read", r#"op = "read", block = "64 KiB", verify = true"#, "direct");
     phase(
         "direct-ring",
         &format!(r#"op = "read", block = "64 KiB", verify = true, {ring}"#),
@@ -101,30 +81,18 @@ fn every_way_verifies_and_no_mount_stays_busy() {
             );
             if phase.cache == CacheState::Cold {
                 let read = phase.device.expect("it lives on a device").read_bytes.0;
-                assert!(
-                    read >= SIZE && phase.verified.0 == SIZE,
-                    "{contender} {}",
-                    phase.phase
-                );
+                assert!(read >= SIZE && phase.verified.0 == SIZE, "{contender} {}", phase.phase);
             }
         }
         for name in ["direct-read", "direct-ring"] {
             let phase = phase(name);
             assert_eq!((phase.cache, phase.verified.0), (CacheState::Direct, SIZE));
             let read = phase.device.expect("it lives on a device").read_bytes.0;
-            assert!(
-                read >= SIZE,
-                "{contender} {name} read {read} from the device"
-            );
+            assert!(read >= SIZE, "{contender} {name} read {read} from the device");
         }
         assert_eq!(phase("paced").offered_rate, Some(20_000));
         let odd = phase("direct-odd");
-        assert_eq!(
-            odd.status,
-            Status::Unsupported,
-            "{contender}: {:?}",
-            odd.failure
-        );
+        assert_eq!(odd.status, Status::Unsupported, "{contender}: {:?}", odd.failure);
     }
     sandbox.assert_clean();
 }

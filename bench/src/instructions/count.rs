@@ -28,9 +28,7 @@ impl CountScope {
     fn words(self, plugin: &Path, to: &Path) -> String {
         let mut words = format!("{},to={}", plugin.display(), to.display());
         match self {
-            Self::Calls(calls) => calls
-                .iter()
-                .for_each(|call| words += &format!(",call={call}")),
+            Self::Calls(calls) => calls.iter().for_each(|call| words += &format!(",call={call}")),
             Self::Each(call) => words += &format!(",each={call}"),
         }
         words
@@ -152,19 +150,13 @@ fn cost(once: &Part, more: &Part, operations: f64) -> InstructionCost {
     InstructionCost {
         user: each(once.programs, more.programs),
         kernel: each(once.kernel, more.kernel),
-        addresses: all
-            .map(|a| (*a, each(count(once, a), count(more, a))))
-            .collect(),
+        addresses: all.map(|a| (*a, each(count(once, a), count(more, a)))).collect(),
     }
 }
 
 /// Returns the total cost of several parts.
 pub fn sum<'a>(parts: impl Iterator<Item = &'a InstructionCost>) -> InstructionCost {
-    let mut sum = InstructionCost {
-        user: 0.0,
-        kernel: 0.0,
-        addresses: BTreeMap::new(),
-    };
+    let mut sum = InstructionCost { user: 0.0, kernel: 0.0, addresses: BTreeMap::new() };
     for part in parts {
         sum.user += part.user;
         sum.kernel += part.kernel;

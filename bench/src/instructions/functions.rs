@@ -50,16 +50,12 @@ pub fn most(cost: &InstructionCost, program: &Path) -> anyhow::Result<Vec<(Strin
 fn place(cost: &InstructionCost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
     let mut hits: BTreeMap<u64, u32> = BTreeMap::new();
     for address in cost.addresses.keys() {
-        let places = symbols
-            .keys()
-            .filter_map(|symbol| address.checked_sub(*symbol));
+        let places = symbols.keys().filter_map(|symbol| address.checked_sub(*symbol));
         for place in places.filter(|place| place % PAGE == 0) {
             *hits.entry(place).or_default() += 1;
         }
     }
-    hits.into_iter()
-        .max_by_key(|(_, hits)| *hits)
-        .map(|(place, _)| place)
+    hits.into_iter().max_by_key(|(_, hits)| *hits).map(|(place, _)| place)
 }
 
 /// Returns a symbol as written in the source code.
@@ -86,10 +82,7 @@ mod tests {
 
     #[test]
     fn demangled_names_have_no_hash() {
-        assert_eq!(
-            plain("_ZN6engine5names4work17h0123456789abcdefE"),
-            "engine::names::work"
-        );
+        assert_eq!(plain("_ZN6engine5names4work17h0123456789abcdefE"), "engine::names::work");
         assert_eq!(plain("pread64"), "pread64");
     }
 }

@@ -61,15 +61,9 @@ pub struct Scale {
 
 impl Scale {
     /// Scale for published results.
-    pub const FULL: Self = Self {
-        reads: 20_000,
-        files: 8 * BONNIE_UNIT,
-    };
+    pub const FULL: Self = Self { reads: 20_000, files: 8 * BONNIE_UNIT };
     /// Smallest scale that exercises all code.
-    pub const SMOKE: Self = Self {
-        reads: 2000,
-        files: BONNIE_UNIT,
-    };
+    pub const SMOKE: Self = Self { reads: 2000, files: BONNIE_UNIT };
 }
 
 /// Unit in which bonnie++ counts files.
@@ -111,9 +105,7 @@ pub fn programs() -> ProgramRequirements {
 /// Returns the programs that one side needs.
 pub fn programs_of(side: &CountedSide) -> ProgramRequirements {
     let mut programs = programs();
-    programs
-        .programs
-        .retain(|name| side.programs.contains(&name.as_str()));
+    programs.programs.retain(|name| side.programs.contains(&name.as_str()));
     if !side.programs.contains(&FIO) {
         programs.files.clear();
     }
@@ -122,13 +114,7 @@ pub fn programs_of(side: &CountedSide) -> ProgramRequirements {
 
 /// Every comparison.
 pub fn comparisons() -> Vec<InstructionComparison> {
-    vec![
-        random_read(),
-        bare_loop(),
-        uring(),
-        files("tmpfs"),
-        files("ext4"),
-    ]
+    vec![random_read(), bare_loop(), uring(), files("tmpfs"), files("ext4")]
 }
 
 fn side(
@@ -136,13 +122,7 @@ fn side(
     programs: &'static [&'static str],
     phases: fn(u64) -> Vec<Phase>,
 ) -> CountedSide {
-    CountedSide {
-        name,
-        programs,
-        phases,
-        parts: METERED,
-        results: &["read"],
-    }
+    CountedSide { name, programs, phases, parts: METERED, results: &["read"] }
 }
 
 fn row(title: &'static str, peer: &'static str, most: Option<f64>) -> InstructionRow {
@@ -160,21 +140,13 @@ fn prepared(measured: Phase) -> Vec<Phase> {
 }
 
 fn command(command: String) -> Phase {
-    let exec = Exec {
-        command,
-        writes: None,
-        frees: None,
-        packages: Vec::new(),
-        input: String::new(),
-    };
+    let exec =
+        Exec { command, writes: None, frees: None, packages: Vec::new(), input: String::new() };
     phase("peer", Op::Exec(exec))
 }
 
 fn reading(operations: u64) -> Io {
-    Io {
-        operations: Some(operations),
-        ..Io::new(FILE, AccessPattern::RandomRead, BLOCK)
-    }
+    Io { operations: Some(operations), ..Io::new(FILE, AccessPattern::RandomRead, BLOCK) }
 }
 
 /// Returns a phase of fio with offsets drawn with replacement, like those of the engine, and with
@@ -199,10 +171,7 @@ fn random_read() -> InstructionComparison {
         name: "random-read",
         filesystem: "tmpfs",
         operations: |scale| scale.reads,
-        sides: vec![
-            side(OURS, &[], cached),
-            side("fio", &[FIO], |n| fio(n, "--ioengine=psync")),
-        ],
+        sides: vec![side(OURS, &[], cached), side("fio", &[FIO], |n| fio(n, "--ioengine=psync"))],
         rows: vec![row(CACHED, "fio", Some(0.25))],
     }
 }
@@ -216,10 +185,7 @@ fn bare_loop() -> InstructionComparison {
         name: "loop",
         filesystem: "tmpfs",
         operations: |scale| scale.reads,
-        sides: vec![
-            side(OURS, &[], cached),
-            side(LOOP, &["sh", "install"], looped),
-        ],
+        sides: vec![side(OURS, &[], cached), side(LOOP, &["sh", "install"], looped)],
         rows: vec![row(CACHED, LOOP, None)],
     }
 }
@@ -227,15 +193,8 @@ fn bare_loop() -> InstructionComparison {
 fn uring() -> InstructionComparison {
     let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
     let ours = |n: u64| {
-        let io = Io {
-            engine: IoEngine::IoUring,
-            depth: DEPTH,
-            ..reading(n)
-        };
-        prepared(Phase {
-            cache: CacheState::Direct,
-            ..phase("read", Op::Io(io))
-        })
+        let io = Io { engine: IoEngine::IoUring, depth: DEPTH, ..reading(n) };
+        prepared(Phase { cache: CacheState::Direct, ..phase("read", Op::Io(io)) })
     };
     let plain = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32");
     let fixed = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32 --fixedbufs");
@@ -248,10 +207,7 @@ fn uring() -> InstructionComparison {
             side("fio", &[FIO], plain),
             side("fio fixedbufs", &[FIO], fixed),
         ],
-        rows: vec![
-            row(title, "fio", Some(0.25)),
-            row(title, "fio fixedbufs", Some(0.25)),
-        ],
+        rows: vec![row(title, "fio", Some(0.25)), row(title, "fio fixedbufs", Some(0.25))],
     }
 }
 
@@ -330,16 +286,8 @@ fn files(filesystem: &'static str) -> InstructionComparison {
                 (OURS, &["create", "stat", "delete"]),
                 (BONNIE, &["names", "create", "stat", "delete"]),
             ),
-            of_files(
-                "create, empty files",
-                (LIKE_FS_MARK, CREATE),
-                (FS_MARK, CREATE),
-            ),
-            of_files(
-                "delete, empty files",
-                (LIKE_FS_MARK, DELETE),
-                (FS_MARK, DELETE),
-            ),
+            of_files("create, empty files", (LIKE_FS_MARK, CREATE), (FS_MARK, CREATE)),
+            of_files("delete, empty files", (LIKE_FS_MARK, DELETE), (FS_MARK, DELETE)),
         ],
     }
 }
@@ -352,10 +300,7 @@ const REMOVE: MetadataAction = MetadataAction::Remove { fsync: false };
 /// Compares with the lower bound for a program that reads the clock for each file. The loop creates
 /// its file names in advance, as bonnie++ does.
 fn beside_loop(title: &'static str, step: &'static [&'static str]) -> InstructionRow {
-    InstructionRow {
-        target: None,
-        ..of_files(title, (OURS, step), (LOOP, step))
-    }
+    InstructionRow { target: None, ..of_files(title, (OURS, step), (LOOP, step)) }
 }
 
 fn of_files(
@@ -363,10 +308,5 @@ fn of_files(
     ours: (&'static str, &'static [&'static str]),
     peer: (&'static str, &'static [&'static str]),
 ) -> InstructionRow {
-    InstructionRow {
-        title,
-        ours,
-        peer,
-        target: Some(Goal::AtMost(0.6)),
-    }
+    InstructionRow { title, ours, peer, target: Some(Goal::AtMost(0.6)) }
 }

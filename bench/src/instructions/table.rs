@@ -26,9 +26,7 @@ const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, 
 /// the engine's instructions follow.
 pub fn terminal(rows: &[CostRow]) -> String {
     let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
-    let met = rows
-        .iter()
-        .filter(|row| row.verdict == Some(TargetVerdict::Met));
+    let met = rows.iter().filter(|row| row.verdict == Some(TargetVerdict::Met));
     let mut text = align(&cells(rows), NUMBERS);
     writeln!(text, "{} of {wanted} as wanted", met.count()).expect("a string takes everything");
     for line in missed(rows) {
@@ -50,9 +48,7 @@ pub fn markdown(rows: &[CostRow]) -> String {
 /// Returns one line per row that missed its target, with the functions that use most of the
 /// engine's instructions.
 fn missed(rows: &[CostRow]) -> impl Iterator<Item = String> {
-    let missed = rows
-        .iter()
-        .filter(|row| row.verdict == Some(TargetVerdict::Missed));
+    let missed = rows.iter().filter(|row| row.verdict == Some(TargetVerdict::Missed));
     missed.map(|row| {
         let functions = row.functions.iter();
         let functions: Vec<String> = functions
@@ -70,9 +66,7 @@ fn missed(rows: &[CostRow]) -> impl Iterator<Item = String> {
 
 fn cells(rows: &[CostRow]) -> Vec<[String; 9]> {
     let heads = HEADS.map(str::to_owned);
-    std::iter::once(heads)
-        .chain(rows.iter().map(cells_of))
-        .collect()
+    std::iter::once(heads).chain(rows.iter().map(cells_of)).collect()
 }
 
 fn cells_of(row: &CostRow) -> [String; 9] {
@@ -99,11 +93,7 @@ mod tests {
     use crate::comparison::Goal;
 
     fn row(title: &str, user: f64, verdict: Option<TargetVerdict>) -> CostRow {
-        let cost = |user, kernel| InstructionCost {
-            user,
-            kernel,
-            addresses: Default::default(),
-        };
+        let cost = |user, kernel| InstructionCost { user, kernel, addresses: Default::default() };
         CostRow {
             comparison: "files",
             title: title.to_owned(),
@@ -113,10 +103,7 @@ mod tests {
             theirs: cost(200.0, 9100.4),
             target: verdict.map(|_| Goal::AtMost(0.6)),
             verdict,
-            functions: vec![
-                ("engine::names".to_owned(), 80.2),
-                ("openat".to_owned(), 11.0),
-            ],
+            functions: vec![("engine::names".to_owned(), 80.2), ("openat".to_owned(), 11.0)],
         }
     }
 

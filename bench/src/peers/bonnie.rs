@@ -62,10 +62,7 @@ impl BonnieRun {
 
     /// Returns a run with only empty files, in units of 1024.
     pub const fn files(files: u64) -> Self {
-        Self {
-            files,
-            ..Self::large(Bytes(0), Bytes::kib(8))
-        }
+        Self { files, ..Self::large(Bytes(0), Bytes::kib(8)) }
     }
 
     /// Runs bonnie++.
@@ -79,16 +76,8 @@ impl BonnieRun {
     fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new("bonnie++");
         command.args(["-q", "-u", "root", "-m", "bench", "-d"]);
-        let Self {
-            size_mib,
-            chunk,
-            seeks,
-            seekers,
-            ..
-        } = self;
-        command
-            .arg(directory)
-            .args(["-s", &format!("{size_mib}:{chunk}:{seeks}:{seekers}")]);
+        let Self { size_mib, chunk, seeks, seekers, .. } = self;
+        command.arg(directory).args(["-s", &format!("{size_mib}:{chunk}:{seeks}:{seekers}")]);
         // bonnie++ requires a file of twice the memory size; `-r` with a smaller size overrides
         // this check.
         command.args(["-r", &(self.size_mib / 2).to_string()]);
@@ -106,20 +95,14 @@ fn parse(output: &str) -> anyhow::Result<PeerSamples> {
     let line = output.lines().rfind(|l| l.starts_with("1.98,"));
     let line = line.with_context(|| format!("bonnie++ said: {output}"))?;
     let columns: Vec<&str> = line.split(',').collect();
-    anyhow::ensure!(
-        columns.len() == WIDTH,
-        "bonnie++ gave {} columns",
-        columns.len()
-    );
+    anyhow::ensure!(columns.len() == WIDTH, "bonnie++ gave {} columns", columns.len());
     let mut results = PeerSamples::new();
     for (column, name, unit) in COLUMNS {
         let text = columns[column];
         if text.is_empty() || text == TOO_SHORT {
             continue;
         }
-        let number: f64 = text
-            .parse()
-            .with_context(|| format!("{name} of bonnie++ is {text}"))?;
+        let number: f64 = text.parse().with_context(|| format!("{name} of bonnie++ is {text}"))?;
         results.insert(name.to_owned(), PeerSample::rate(number * unit));
     }
     Ok(results)
@@ -134,16 +117,7 @@ mod tests {
         let line = "1.98,2.00a,vm,1,1795260555,,,,,,,,,,,,,,,,,256,,,,,146244,91,+++++,+++,169289,81,149411,89,495475,89,142091,94,,,,,,,6188us,5053us,7915us,4622us,4144us,11578us\n";
         let results = parse(line).unwrap();
         let names: Vec<&str> = results.keys().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            [
-                "create",
-                "create-random",
-                "delete",
-                "delete-random",
-                "stat-random"
-            ]
-        );
+        assert_eq!(names, ["create", "create-random", "delete", "delete-random", "stat-random"]);
         assert_eq!(results["create"].rate, 146_244.0);
         assert_eq!(results["delete-random"].rate, 142_091.0);
     }

@@ -36,9 +36,7 @@ impl DdRun {
                 .arg("if=/dev/zero")
                 .arg(format!("of={}", path.display()))
                 .arg(format!("count={}", size.0 / self.block.0)),
-            None => command
-                .arg(format!("if={}", path.display()))
-                .arg("of=/dev/null"),
+            None => command.arg(format!("if={}", path.display())).arg("of=/dev/null"),
         };
         let (_, said) = peers::both(&mut command)?;
         if self.write.is_some() {

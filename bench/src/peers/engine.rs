@@ -103,10 +103,7 @@ fn sample(result: &PhaseResult) -> anyhow::Result<PeerSample> {
     let rate = numbers.iter().find(|m| m.metric == primary_metric);
     let rate = rate.with_context(|| format!("{} took no time", result.phase))?;
     let busy = result.cpu.user.as_secs_f64() + result.cpu.system.as_secs_f64();
-    Ok(PeerSample {
-        rate: rate.value,
-        processor: Some(busy / result.operations.max(1) as f64),
-    })
+    Ok(PeerSample { rate: rate.value, processor: Some(busy / result.operations.max(1) as f64) })
 }
 
 /// Runs the engine's side: reads phases and writes results, one per line, until the end of the
@@ -139,10 +136,7 @@ fn perform(phase: &Phase, workspace: &mut CellWorkspace) -> Result<PhaseResult, 
         Default::default(),
         PhaseMeter::start(None, Some(workspace.root())),
     );
-    let setting = IoMode {
-        ends: phase.sync_at_end,
-        direct: phase.cache == CacheState::Direct,
-    };
+    let setting = IoMode { ends: phase.sync_at_end, direct: phase.cache == CacheState::Direct };
     workload::perform(&phase.op, setting, workspace, &mut tally)?;
     tally.finish(&mut result);
     Ok(result)
@@ -164,10 +158,8 @@ mod tests {
     use crate::plan::{phase, write};
 
     fn answers(directory: &Path, phases: &[Phase]) -> Vec<Answer> {
-        let orders: Vec<String> = phases
-            .iter()
-            .map(|p| serde_json::to_string(p).unwrap())
-            .collect();
+        let orders: Vec<String> =
+            phases.iter().map(|p| serde_json::to_string(p).unwrap()).collect();
         let mut answers = Vec::new();
         serve(directory, orders.join("\n").as_bytes(), &mut answers).unwrap();
         let lines = answers.split(|&b| b == b'\n').filter(|l| !l.is_empty());
@@ -179,18 +171,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let block = Bytes::kib(4);
         let read = |file| phase("read", Op::Io(Io::new(file, AccessPattern::Read, block)));
-        let phases = [
-            write("write", "f", Bytes::kib(40), block),
-            read("missing"),
-            read("f"),
-        ];
+        let phases = [write("write", "f", Bytes::kib(40), block), read("missing"), read("f")];
         let answers = answers(place.path(), &phases);
-        let [
-            Answer::Done(written),
-            Answer::Failed(why),
-            Answer::Done(read),
-        ] = &answers[..]
-        else {
+        let [Answer::Done(written), Answer::Failed(why), Answer::Done(read)] = &answers[..] else {
             panic!("{answers:?}");
         };
         assert_eq!((written.operations, read.operations), (10, 10));

@@ -74,9 +74,7 @@ impl FioBenchJob {
     /// Removes the job's files if they exist.
     fn remove(&self, scratch: &ScratchFs) -> anyhow::Result<()> {
         let names: Vec<String> = match self.own {
-            true => (0..self.threads)
-                .map(|i| format!("{}.{i}", self.file))
-                .collect(),
+            true => (0..self.threads).map(|i| format!("{}.{i}", self.file)).collect(),
             false => vec![self.file.to_owned()],
         };
         for name in names {
@@ -165,10 +163,7 @@ impl Group {
             false => self.read.iops + self.write.iops,
         };
         let busy = (self.usr_cpu + self.sys_cpu) / 100.0 * self.job_runtime as f64 / 1000.0;
-        Ok(PeerSample {
-            rate,
-            processor: Some(busy / operations as f64),
-        })
+        Ok(PeerSample { rate, processor: Some(busy / operations as f64) })
     }
 }
 

@@ -46,19 +46,13 @@ impl FsMarkRun {
 fn parse(output: &str) -> anyhow::Result<PeerSamples> {
     let line = output.lines().rfind(|l| !l.trim().is_empty());
     let line = line.context("fs_mark said nothing")?;
-    let numbers: Vec<f64> = line
-        .split_whitespace()
-        .map_while(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let whole = numbers.len() == 23;
     anyhow::ensure!(whole, "fs_mark said: {line}");
     let unlink_microseconds = numbers[21] + 0.5;
     Ok(PeerSamples::from([
         ("create".to_owned(), PeerSample::rate(numbers[3])),
-        (
-            "delete".to_owned(),
-            PeerSample::rate(1e6 / unlink_microseconds),
-        ),
+        ("delete".to_owned(), PeerSample::rate(1e6 / unlink_microseconds)),
     ]))
 }
 

@@ -41,10 +41,7 @@ impl CLoopRun {
                 .arg(self.seconds.to_string())
                 .arg(self.threads.to_string()),
         )?;
-        Ok(PeerSamples::from([(
-            self.result.to_owned(),
-            parse(&output)?,
-        )]))
+        Ok(PeerSamples::from([(self.result.to_owned(), parse(&output)?)]))
     }
 }
 
@@ -74,10 +71,7 @@ pub fn compile(directory: &Path, more: &[&str]) -> anyhow::Result<PathBuf> {
 
 /// Parses operations, seconds and processor seconds.
 fn parse(output: &str) -> anyhow::Result<PeerSample> {
-    let numbers: Vec<f64> = output
-        .split_whitespace()
-        .map_while(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<f64> = output.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let [operations, seconds, processor] = numbers[..] else {
         anyhow::bail!("the loop said: {output}");
     };

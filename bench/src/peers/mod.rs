@@ -29,10 +29,7 @@ pub struct PeerSample {
 impl PeerSample {
     /// Returns a sample with a rate but without processor time.
     pub const fn rate(rate: f64) -> Self {
-        Self {
-            rate,
-            processor: None,
-        }
+        Self { rate, processor: None }
     }
 }
 

@@ -38,17 +38,11 @@ const ORPHANED: i32 = 3;
 /// mounted.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let events = EventWriter::new(io::stdout());
-    events.send(&CellEvent::Hello {
-        version: model::wire::VERSION,
-    });
+    events.send(&CellEvent::Hello { version: model::wire::VERSION });
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let job: CellJob = serde_json::from_str(&line)?;
-    if let Some(Err(reason)) = job
-        .source
-        .as_ref()
-        .map(|source| source::mount(&source.place))
-    {
+    if let Some(Err(reason)) = job.source.as_ref().map(|source| source::mount(&source.place)) {
         events.send(&CellEvent::EnvironmentFault { reason });
         events.send(&CellEvent::Done);
         return Ok(ExitCode::SUCCESS);

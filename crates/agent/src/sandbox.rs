@@ -117,9 +117,7 @@ fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
         Some(MultiDevice::Pool(_)) | None => &[],
     };
     let number = |path: &PathBuf| Some(block::major_minor(fs::metadata(path).ok()?.rdev()));
-    let below = below
-        .iter()
-        .filter_map(|path| Some((path.clone(), number(path)?)));
+    let below = below.iter().filter_map(|path| Some((path.clone(), number(path)?)));
     told.chain(below).collect()
 }
 
@@ -149,12 +147,7 @@ impl SandboxedRunner {
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
         let devices: Vec<PathBuf> = volume.mkfs_devices().map(Path::to_owned).collect();
         let start = |task| start(task, devices.clone());
-        Ok(Self {
-            threads: Some([
-                start(SandboxProfile::Device)?,
-                start(SandboxProfile::Mount)?,
-            ]),
-        })
+        Ok(Self { threads: Some([start(SandboxProfile::Device)?, start(SandboxProfile::Mount)?]) })
     }
 
     /// Runs a program and waits for it to finish.
@@ -184,11 +177,7 @@ impl SandboxedRunner {
             None => None,
         };
         let others = process::all().iter().map(|p| p.pid).collect();
-        Ok(DirectoryRunner {
-            directory,
-            thread,
-            others,
-        })
+        Ok(DirectoryRunner { directory, thread, others })
     }
 }
 
@@ -235,11 +224,7 @@ fn end_all_but(others: &BTreeSet<Pid>) {
     if !isolation::is_first() {
         return;
     }
-    let left = || {
-        process::all()
-            .into_iter()
-            .filter(|p| !others.contains(&p.pid))
-    };
+    let left = || process::all().into_iter().filter(|p| !others.contains(&p.pid));
     while left().next().is_some() {
         left().for_each(|process| _ = kill(process.pid, Signal::SIGKILL));
         while usage::reap() {}
@@ -252,9 +237,7 @@ fn ask(thread: &Sender<SandboxRequest>, mut command: Command) -> io::Result<Exit
     let gone = || io::Error::other("the thread that starts programs has ended");
     let (answer, status) = mpsc::channel();
     command.env("TMPDIR", "/run");
-    thread
-        .send(SandboxRequest { command, answer })
-        .map_err(|_| gone())?;
+    thread.send(SandboxRequest { command, answer }).map_err(|_| gone())?;
     status.recv().map_err(|_| gone())?
 }
 
@@ -315,10 +298,7 @@ fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError>
         SandboxProfile::Device | SandboxProfile::Use => &MOUNTING,
         SandboxProfile::Mount => &[],
     };
-    let refused = DENIED_SYSCALLS
-        .iter()
-        .chain(further)
-        .map(|call| (*call, Vec::new()));
+    let refused = DENIED_SYSCALLS.iter().chain(further).map(|call| (*call, Vec::new()));
     let refusal = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(
@@ -349,34 +329,19 @@ mod tests {
         fs::write(&other, "precious").unwrap();
         // `EMPTY` exists only in a cell.
         fs::create_dir_all(EMPTY).unwrap();
-        let volume = Volume {
-            device: Some(own.clone()),
-            ..volume()
-        };
+        let volume = Volume { device: Some(own.clone()), ..volume() };
         let runner = SandboxedRunner::restricted(&volume).unwrap();
         let write = |path: &Path| format!("echo x >>{}", path.display());
         for task in [SandboxProfile::Device, SandboxProfile::Mount] {
             assert!(shell(&runner, task, &write(&own)), "{task:?}");
-            assert!(shell(
-                &runner,
-                task,
-                &format!("cat {} >/dev/null", other.display())
-            ));
+            assert!(shell(&runner, task, &format!("cat {} >/dev/null", other.display())));
             let node = directory.path().join("node");
-            assert!(!shell(
-                &runner,
-                task,
-                &format!("mknod {} b 7 0", node.display())
-            ));
+            assert!(!shell(&runner, task, &format!("mknod {} b 7 0", node.display())));
         }
         assert!(!shell(&runner, SandboxProfile::Device, &write(&other)));
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
         let place = directory.path().display();
-        assert!(!shell(
-            &runner,
-            SandboxProfile::Device,
-            &format!("mount -t tmpfs none {place}")
-        ));
+        assert!(!shell(&runner, SandboxProfile::Device, &format!("mount -t tmpfs none {place}")));
         fs::remove_dir(EMPTY).unwrap();
     }
 

@@ -25,9 +25,7 @@ use crate::sandbox::SandboxedRunner;
 /// Returns a one-line reason if the cell cannot run.
 pub fn mount(place: &SourceLocation) -> Result<(), String> {
     match place {
-        SourceLocation::Directory {
-            path, at: Some(at), ..
-        } => {
+        SourceLocation::Directory { path, at: Some(at), .. } => {
             let bound = read_only_mount::bind(path, at);
             bound.map_err(|error| format!("the source {} cannot be bound: {error}", path.display()))
         }
@@ -39,15 +37,9 @@ pub fn mount(place: &SourceLocation) -> Result<(), String> {
 /// Mounts a device with an unknown filesystem, without any mount helper.
 fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
-    command
-        .args(["-i", "-o", read_only_mount::OPTIONS])
-        .arg(device)
-        .arg(at)
-        .stdin(Stdio::null());
+    command.args(["-i", "-o", read_only_mount::OPTIONS]).arg(device).arg(at).stdin(Stdio::null());
     let failed = |why: String| format!("the source {} cannot be mounted: {why}", device.display());
-    let output = command
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
@@ -114,14 +106,8 @@ fn require_place(seen: &Path, path: &Path, device: (u64, u64), inode: u64) -> Re
     let found = mount_id::open(seen).and_then(|open| mount_id::identity(&open));
     match found {
         Ok(found) if (found.device, found.inode) == (device, inode) => Ok(()),
-        Ok(_) => Err(format!(
-            "the source {} is not the directory that it was",
-            path.display()
-        )),
-        Err(error) => Err(format!(
-            "the source {} is not there any more: {error}",
-            path.display()
-        )),
+        Ok(_) => Err(format!("the source {} is not the directory that it was", path.display())),
+        Err(error) => Err(format!("the source {} is not there any more: {error}", path.display())),
     }
 }
 
@@ -136,11 +122,7 @@ fn counting(progress: Arc<Progress>) -> ThreadStats {
 /// Returns a one-line error if the source cannot be mounted or read.
 pub fn survey(place: &SourceLocation) -> Result<SourceInventory, String> {
     mount(place)?;
-    let source = model::wire::SourceMount {
-        place: place.clone(),
-        prefix: None,
-        contents: None,
-    };
+    let source = model::wire::SourceMount { place: place.clone(), prefix: None, contents: None };
     Ok(open(&source, Arc::default())?.contents().clone())
 }
 
@@ -156,12 +138,8 @@ pub fn generate(
 ) -> Result<(), String> {
     let failed = |why: String| format!("the source cannot be made: {why}");
     let step = |outcome: StepResult| outcome.map_err(|error| failed(error.failure.reason));
-    let Volume {
-        device, mountpoint, ..
-    } = &made.volume;
-    let device = device
-        .as_deref()
-        .ok_or_else(|| failed("it has no device".into()))?;
+    let Volume { device, mountpoint, .. } = &made.volume;
+    let device = device.as_deref().ok_or_else(|| failed("it has no device".into()))?;
     fs::create_dir_all(mountpoint).map_err(|error| failed(error.to_string()))?;
     let mut volume = MountedVolume::new(&made.volume, SandboxedRunner::unrestricted());
     step(volume.mkfs())?;
@@ -181,10 +159,7 @@ pub fn generate(
 pub const STEP: &str = "source";
 
 fn fill(op: &Op, workspace: &mut CellWorkspace, progress: Arc<Progress>) -> Result<(), OpError> {
-    let setting = IoMode {
-        ends: SyncAtEnd::Syncfs,
-        direct: false,
-    };
+    let setting = IoMode { ends: SyncAtEnd::Syncfs, direct: false };
     workload::perform(op, setting, workspace, &mut counting(progress))
 }
 
@@ -201,10 +176,7 @@ mod tests {
             place: SourceLocation::Directory {
                 path: path.to_owned(),
                 at: None,
-                identity: MountId {
-                    inode: identity.inode + inode,
-                    ..identity
-                },
+                identity: MountId { inode: identity.inode + inode, ..identity },
             },
             prefix: None,
             contents: None,

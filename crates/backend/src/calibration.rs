@@ -105,14 +105,8 @@ impl CalibrationEffort {
     const fn new(repetitions: u32, overhead: u64, device: u64) -> Self {
         const MILLISECOND: u64 = 1_000_000;
         Self {
-            overhead: MeterSchedule {
-                repetitions,
-                duration: Nanos(overhead * MILLISECOND),
-            },
-            device: MeterSchedule {
-                repetitions,
-                duration: Nanos(device * MILLISECOND),
-            },
+            overhead: MeterSchedule { repetitions, duration: Nanos(overhead * MILLISECOND) },
+            device: MeterSchedule { repetitions, duration: Nanos(device * MILLISECOND) },
         }
     }
 }
@@ -129,10 +123,7 @@ pub fn calibrate(
     stop: &AtomicBool,
 ) -> Result<Calibration, ProvisionError> {
     let (taken, start, before) = (clock::realtime(), clock::now(), HostSnapshot::take());
-    let MeterSchedule {
-        repetitions,
-        duration: each,
-    } = effort.overhead;
+    let MeterSchedule { repetitions, duration: each } = effort.overhead;
     let overhead = workload::overhead(repetitions, each);
     let overhead = overhead.map_err(|error| ProvisionError::Io {
         doing: "measure fsarena itself on",
@@ -175,10 +166,7 @@ fn raw_device(
 }
 
 fn not_measured(error: ProvisionError) -> String {
-    format!(
-        "could not be measured: {}",
-        error::error_chain(&error.into())
-    )
+    format!("could not be measured: {}", error::error_chain(&error.into()))
 }
 
 #[cfg(test)]
@@ -198,12 +186,8 @@ mod tests {
         };
         let subject = RawDeviceSubject::Device(Box::new(raw));
         let stop = AtomicBool::new(false);
-        let taken = calibrate(
-            subject,
-            CalibrationEffort::for_profile(SizeProfile::Smoke),
-            &stop,
-        )
-        .unwrap();
+        let taken =
+            calibrate(subject, CalibrationEffort::for_profile(SizeProfile::Smoke), &stop).unwrap();
         assert_eq!(taken.raw_device, None);
         assert!(taken.device.contains("smaller than"), "{}", taken.device);
     }
@@ -211,10 +195,8 @@ mod tests {
     #[test]
     fn larger_campaigns_are_calibrated_more_thoroughly() {
         let time = |profile| {
-            let MeterSchedule {
-                repetitions,
-                duration: each,
-            } = CalibrationEffort::for_profile(profile).device;
+            let MeterSchedule { repetitions, duration: each } =
+                CalibrationEffort::for_profile(profile).device;
             u64::from(repetitions) * each.0
         };
         assert!(SizeProfile::ALL.map(time).is_sorted());

@@ -57,19 +57,11 @@ pub fn misfit(
             }
             _ => "give a larger --size or choose a smaller --profile",
         };
-        (test.space > size).then(|| {
-            format!(
-                "the test `{}` needs {}, not {size}: {advice}",
-                test.name, test.space
-            )
-        })
+        (test.space > size)
+            .then(|| format!("the test `{}` needs {}, not {size}: {advice}", test.name, test.space))
     };
     let aged = || of_age(campaign, contender, test, size);
-    Ok(requires
-        .check_size(size)
-        .or_else(of_test)
-        .map(Incompatibility)
-        .or_else(aged))
+    Ok(requires.check_size(size).or_else(of_test).map(Incompatibility).or_else(aged))
 }
 
 /// Returns the reason if a contender cannot be aged before a test on a device of this size.
@@ -198,9 +190,7 @@ impl Incompatibilities {
     fn add(&mut self, contender: &Contender, misfit: Incompatibility) {
         let name = contender.name.clone();
         let known = self.by_contender.entry(name);
-        known
-            .and_modify(|(_, more)| *more += 1)
-            .or_insert((misfit, 0));
+        known.and_modify(|(_, more)| *more += 1).or_insert((misfit, 0));
     }
 
     fn refusal(&self, campaign: &Campaign) -> anyhow::Error {
@@ -273,11 +263,8 @@ pub fn planned_device_size(campaign: &Campaign) -> Option<Bytes> {
 pub fn unsupported(test: &Test, misfit: &Incompatibility) -> CellResult {
     let mut collector = CellResultBuilder::new(test);
     for phase in &test.phases {
-        let failure = Failure {
-            step: STEP.into(),
-            reason: misfit.to_string(),
-            ..Failure::default()
-        };
+        let failure =
+            Failure { step: STEP.into(), reason: misfit.to_string(), ..Failure::default() };
         collector.apply(CellEvent::Phase(Box::new(PhaseResult {
             status: Status::Unsupported,
             failure: Some(failure),
@@ -302,11 +289,7 @@ mod tests {
         Campaign {
             backend,
             contenders: contenders.iter().map(contender).collect(),
-            suites: catalog
-                .default_suites(SizeProfile::Smoke)
-                .into_iter()
-                .cloned()
-                .collect(),
+            suites: catalog.default_suites(SizeProfile::Smoke).into_iter().cloned().collect(),
             size,
             clock: Clock::Virtual,
             guest: (backend == BackendKind::Vm).then_some(guest),
@@ -315,10 +298,7 @@ mod tests {
     }
 
     fn lines(campaign: &Campaign, device: Option<Bytes>) -> Vec<String> {
-        Incompatibilities::of(campaign, device)
-            .unwrap()
-            .lines()
-            .collect()
+        Incompatibilities::of(campaign, device).unwrap().lines().collect()
     }
 
     /// Regression test: the command shown by `--help` was refused because of FAT12.
@@ -326,10 +306,7 @@ mod tests {
     fn contender_that_rejects_the_size_is_unsupported_others_run() {
         let loops = campaign(BackendKind::Loop, &["ext4", "fat12"], Bytes::mib(512));
         assert_eq!(
-            lines(&loops, None)
-                .iter()
-                .map(|l| l.split(": ").nth(1).unwrap())
-                .collect::<Vec<_>>(),
+            lines(&loops, None).iter().map(|l| l.split(": ").nth(1).unwrap()).collect::<Vec<_>>(),
             ["takes 255 MiB at most, not 512 MiB"]
         );
         let device = campaign(BackendKind::Vm, &["ext4", "fat12"], Bytes::mib(64));
@@ -344,11 +321,7 @@ mod tests {
             let names: Vec<&str> = asked.map(|f| f.name.as_str()).collect();
             for profile in SizeProfile::ALL {
                 let mut all = campaign(backend, &names, catalog.profile(profile).size);
-                all.suites = catalog
-                    .default_suites(profile)
-                    .into_iter()
-                    .cloned()
-                    .collect();
+                all.suites = catalog.default_suites(profile).into_iter().cloned().collect();
                 let lines = lines(&all, None);
                 assert!(lines.len() < names.len(), "{backend} {profile}: {lines:?}");
                 assert!(
@@ -369,9 +342,7 @@ mod tests {
         let lines = lines(&guests, None);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(
-            lines[0].starts_with(&format!(
-                "fat12: the test `{name}` needs 300 MiB, not 255 MiB"
-            )),
+            lines[0].starts_with(&format!("fat12: the test `{name}` needs 300 MiB, not 255 MiB")),
             "{lines:?}"
         );
     }
@@ -386,17 +357,11 @@ mod tests {
         };
         let lines = lines(&campaign, None);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(
-            lines[0].starts_with("fat16: takes 4095 MiB at most"),
-            "{lines:?}"
-        );
+        assert!(lines[0].starts_with("fat16: takes 4095 MiB at most"), "{lines:?}");
         let small = Incompatibilities::of(&campaign, Some(Bytes::mib(4 << 10))).unwrap_err();
         assert!(small.is::<UsageError>(), "{small}");
         let text = small.to_string();
-        assert!(
-            text.contains("`bonnie-block` needs 17 GiB, not 4 GiB"),
-            "{text}"
-        );
+        assert!(text.contains("`bonnie-block` needs 17 GiB, not 4 GiB"), "{text}");
     }
 
     fn over_two_images(contenders: &[&str], size: u64) -> Campaign {
@@ -422,22 +387,11 @@ mod tests {
     fn want_of_md_keeps_no_campaign_from_beginning() {
         let campaign = over_two_images(&["ext4"], 64);
         let lines = lines(&campaign, None);
-        assert_eq!(
-            lines.is_empty(),
-            Raid0Array::missing_support().is_none(),
-            "{lines:?}"
-        );
+        assert_eq!(lines.is_empty(), Raid0Array::missing_support().is_none(), "{lines:?}");
         assert!(lines.iter().all(|line| line.starts_with("ext4: no md")));
         let unstriped = |name: &str, backend| {
-            let campaign = Campaign {
-                backend,
-                ..over_two_images(&[name], 64)
-            };
-            check_raid0(
-                &campaign,
-                &campaign.contenders[0],
-                &campaign.suites[0].tests[0],
-            )
+            let campaign = Campaign { backend, ..over_two_images(&[name], 64) };
+            check_raid0(&campaign, &campaign.contenders[0], &campaign.suites[0].tests[0])
         };
         assert_eq!(unstriped("btrfs", BackendKind::Loop), None);
         assert_eq!(unstriped("tmpfs", BackendKind::Loop), None);
@@ -485,31 +439,17 @@ mod tests {
         // The size of a device is fixed, so the hint names no size.
         let mut device = with(all, 64);
         device.device = Some("/dev/none".into());
-        let text = Incompatibilities::of(&device, Some(Bytes::mib(64)))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            text.ends_with("choose a smaller --profile or a lower --fill"),
-            "{text}"
-        );
+        let text = Incompatibilities::of(&device, Some(Bytes::mib(64))).unwrap_err().to_string();
+        assert!(text.ends_with("choose a smaller --profile or a lower --fill"), "{text}");
     }
 
     #[test]
     fn a_cell_that_does_not_fit_has_the_reason_in_each_phase() {
-        let test = campaign(BackendKind::Loop, &[], Bytes(0))
-            .suites
-            .remove(0)
-            .tests
-            .remove(0);
+        let test = campaign(BackendKind::Loop, &[], Bytes(0)).suites.remove(0).tests.remove(0);
         let result = unsupported(&test, &Incompatibility("too small".into()));
         assert_eq!(result.status, Status::Unsupported);
         assert_eq!(result.phases.len(), test.phases.len());
-        assert!(
-            result
-                .phases
-                .iter()
-                .all(|phase| phase.status == Status::Unsupported
-                    && phase.failure.as_ref().unwrap().reason == "too small")
-        );
+        assert!(result.phases.iter().all(|phase| phase.status == Status::Unsupported
+            && phase.failure.as_ref().unwrap().reason == "too small"));
     }
 }

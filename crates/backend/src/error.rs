@@ -47,10 +47,7 @@ pub fn error_chain(error: &anyhow::Error) -> String {
 
 /// Returns the kind of an error.
 pub fn kind(error: &anyhow::Error) -> FailureKind {
-    error
-        .chain()
-        .find_map(kind_of)
-        .unwrap_or(FailureKind::Internal)
+    error.chain().find_map(kind_of).unwrap_or(FailureKind::Internal)
 }
 
 fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {

@@ -38,18 +38,10 @@ impl CellIdentifiers {
         let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
         let (mut devices, mut words) = (Vec::new(), Vec::new());
         if let WorkTarget::Volume(volume) = &job.target {
-            let members = volume
-                .span
-                .iter()
-                .flat_map(model::wire::MultiDevice::members);
+            let members = volume.span.iter().flat_map(model::wire::MultiDevice::members);
             devices.extend(volume.device.iter().chain(members).filter_map(|d| name(d)));
             let commands = &volume.commands;
-            for line in [
-                &commands.mkfs,
-                &commands.mount,
-                &commands.umount,
-                &commands.fsck,
-            ] {
+            for line in [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck] {
                 words.extend(line.iter().flat_map(|word| names_in(word)));
             }
         }
@@ -58,11 +50,7 @@ impl CellIdentifiers {
                 words.extend(names_in(&exec.command));
             }
         }
-        Self {
-            devices,
-            words,
-            group: limited_by.and_then(name),
-        }
+        Self { devices, words, group: limited_by.and_then(name) }
     }
 
     /// Returns true if a block device belongs to the cell or contains one of its partitions: `sda`
@@ -74,8 +62,7 @@ impl CellIdentifiers {
         };
         let is_partition = |rest: &str| rest.strip_prefix(sign).is_some_and(is_number);
         let is_it = |own: &String| {
-            own.strip_prefix(name)
-                .is_some_and(|rest| rest.is_empty() || is_partition(rest))
+            own.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_partition(rest))
         };
         self.devices.iter().any(is_it)
     }
@@ -129,9 +116,7 @@ pub fn events_for_cell(lines: Vec<LogLine>, own: &CellIdentifiers) -> Vec<Kernel
 pub fn events_for_guest(lines: Vec<LogLine>) -> Vec<KernelEvent> {
     let concern = Attribution::Cell;
     let events = kernel_log::events(lines).into_iter();
-    events
-        .map(|event| KernelEvent { concern, ..event })
-        .collect()
+    events.map(|event| KernelEvent { concern, ..event }).collect()
 }
 
 fn about(event: &KernelEvent, own: &CellIdentifiers) -> EventSubject {
@@ -173,11 +158,7 @@ impl<'a> OomKill<'a> {
             let mut values = summary.split(',');
             values.find_map(|value| value.strip_prefix("task_memcg="))
         });
-        Some(Self {
-            at_a_limit: before.starts_with("Memory cgroup out of memory"),
-            group,
-            name,
-        })
+        Some(Self { at_a_limit: before.starts_with("Memory cgroup out of memory"), group, name })
     }
 
     /// Returns the subject of the event. All processes of a cell with a limit are in the limit's
@@ -256,15 +237,10 @@ pub fn limit_size(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
         at += event.lines.len();
         let is_kept = |n: usize| n < first || n >= lines - last;
         let numbered = (begin..).zip(event.lines);
-        let left: Vec<String> = numbered
-            .filter(|(n, _)| is_kept(*n))
-            .map(|(_, line)| line)
-            .collect();
+        let left: Vec<String> =
+            numbered.filter(|(n, _)| is_kept(*n)).map(|(_, line)| line).collect();
         if !left.is_empty() {
-            kept.push(KernelEvent {
-                lines: left,
-                ..event
-            });
+            kept.push(KernelEvent { lines: left, ..event });
         }
         if at > first
             && let Some(left_out) = note.take()
@@ -297,9 +273,7 @@ mod tests {
     fn own(device: &str, group: Option<&str>) -> CellIdentifiers {
         CellIdentifiers {
             devices: vec![device.to_owned()],
-            words: ["mkntfs", "-f", "ntfs-3g", "umount"]
-                .map(str::to_owned)
-                .into(),
+            words: ["mkntfs", "-f", "ntfs-3g", "umount"].map(str::to_owned).into(),
             group: group.map(str::to_owned),
         }
     }
@@ -307,10 +281,7 @@ mod tests {
     /// Returns the subject of one event.
     fn whom(lines: &[&str], own: &CellIdentifiers) -> EventSubject {
         let at = Some(Nanos(0));
-        let line = |line: &&str| LogLine {
-            at,
-            text: (*line).to_owned(),
-        };
+        let line = |line: &&str| LogLine { at, text: (*line).to_owned() };
         let events = kernel_log::events(lines.iter().map(line));
         assert_eq!(events.len(), 1, "{events:?}");
         about(&events[0], own)
@@ -340,9 +311,7 @@ mod tests {
     fn refused_write_zeroes_is_ignored_and_io_error_is_not() {
         let refused = "<3> operation not supported error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800";
         assert!(is_of_the_attachment(refused));
-        assert!(is_a_count(
-            "<4> blk_print_req_error: 84 callbacks suppressed"
-        ));
+        assert!(is_a_count("<4> blk_print_req_error: 84 callbacks suppressed"));
         assert!(!is_of_the_attachment(
             "<3> I/O error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800"
         ));
@@ -358,17 +327,11 @@ mod tests {
             (0..lines).map(line).collect()
         };
         let lines = |events: Vec<KernelEvent>| -> Vec<String> {
-            limit_size(events)
-                .into_iter()
-                .flat_map(|e| e.lines)
-                .collect()
+            limit_size(events).into_iter().flat_map(|e| e.lines).collect()
         };
         let kept = lines(flood(2000));
         assert_eq!(kept.len(), 501);
-        assert_eq!(
-            (kept[0].as_str(), kept[500].as_str()),
-            ("<4> line 0", "<4> line 1999")
-        );
+        assert_eq!((kept[0].as_str(), kept[500].as_str()), ("<4> line 0", "<4> line 1999"));
         assert_eq!(kept[350], "<4> … 1500 lines omitted …");
         assert_eq!(limit_size(flood(500)), flood(500));
         let endless = KernelEvent {
@@ -381,46 +344,22 @@ mod tests {
     #[test]
     fn device_decides_which_cell_an_event_concerns() {
         let ours = |line, device| whom(&[line], &own(device, None));
-        for line in [
-            "<3> I/O error, dev loop1, sector 0",
-            "<3> EXT4-fs (loop10): error",
-        ] {
+        for line in ["<3> I/O error, dev loop1, sector 0", "<3> EXT4-fs (loop10): error"] {
             assert_eq!(ours(line, "loop0"), EventSubject::OtherProcess, "{line}");
         }
-        assert_eq!(
-            ours("<3> EXT4-fs (loop1): error", "loop10"),
-            EventSubject::OtherProcess
-        );
-        assert_eq!(
-            ours("<3> EXT4-fs (loop1): error", "loop1"),
-            EventSubject::Cell
-        );
-        assert_eq!(
-            ours("<4> loop1 lies above loop2", "loop2"),
-            EventSubject::Cell
-        );
-        assert_eq!(
-            ours("<3> Aborting journal on device loop2-8.", "loop2"),
-            EventSubject::Cell
-        );
-        assert_eq!(
-            ours("<3> I/O error, dev sdb, sector 0", "sdb1"),
-            EventSubject::Cell
-        );
-        assert_eq!(
-            ours("<3> I/O error, dev nvme0n1, sector 0", "nvme0n1p2"),
-            EventSubject::Cell
-        );
+        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop10"), EventSubject::OtherProcess);
+        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop1"), EventSubject::Cell);
+        assert_eq!(ours("<4> loop1 lies above loop2", "loop2"), EventSubject::Cell);
+        assert_eq!(ours("<3> Aborting journal on device loop2-8.", "loop2"), EventSubject::Cell);
+        assert_eq!(ours("<3> I/O error, dev sdb, sector 0", "sdb1"), EventSubject::Cell);
+        assert_eq!(ours("<3> I/O error, dev nvme0n1, sector 0", "nvme0n1p2"), EventSubject::Cell);
         assert_eq!(
             ours("<3> I/O error, dev sda, sector 0", "loop0"),
             EventSubject::Unattributed,
             "the image may be located on it"
         );
         assert_eq!(
-            ours(
-                "<1> BUG: unable to handle page fault in loop_queue_work",
-                "loop0"
-            ),
+            ours("<1> BUG: unable to handle page fault in loop_queue_work", "loop0"),
             EventSubject::Unattributed
         );
     }
@@ -429,19 +368,10 @@ mod tests {
     #[test]
     fn a_kill_at_the_limit_of_another_group_is_anothers() {
         let unlimited = own("loop0", None);
-        assert_eq!(
-            whom_killed("/build", "rustc", &unlimited),
-            EventSubject::OtherProcess
-        );
-        assert_eq!(
-            whom_killed("/build", "ntfs-3g", &unlimited),
-            EventSubject::Cell
-        );
+        assert_eq!(whom_killed("/build", "rustc", &unlimited), EventSubject::OtherProcess);
+        assert_eq!(whom_killed("/build", "ntfs-3g", &unlimited), EventSubject::Cell);
         let limited = own("loop0", Some("fsarena-812"));
-        assert_eq!(
-            whom_killed("/docker/ab/fsarena-812", "rustc", &limited),
-            EventSubject::Cell
-        );
+        assert_eq!(whom_killed("/docker/ab/fsarena-812", "rustc", &limited), EventSubject::Cell);
         assert_eq!(
             whom_killed("/docker/ab/fsarena-81", "ntfs-3g", &limited),
             EventSubject::OtherProcess
@@ -481,10 +411,7 @@ mod tests {
 
     #[test]
     fn unrelated_events_are_omitted_and_others_are_marked() {
-        let line = |text: &str| LogLine {
-            at: None,
-            text: text.to_owned(),
-        };
+        let line = |text: &str| LogLine { at: None, text: text.to_owned() };
         let lines = [
             "<3> EXT4-fs error (device loop1): oh",
             "<3> EXT4-fs error (device loop0): oh",
@@ -492,13 +419,7 @@ mod tests {
         ];
         let kept = events_for_cell(lines.map(line).into(), &own("loop0", None));
         let kept: Vec<_> = kept.iter().map(|e| (e.title.as_str(), e.concern)).collect();
-        assert_eq!(
-            kept,
-            [
-                (lines[1], Attribution::Cell),
-                (lines[2], Attribution::Unknown)
-            ]
-        );
+        assert_eq!(kept, [(lines[1], Attribution::Cell), (lines[2], Attribution::Unknown)]);
         let in_guest = events_for_guest(lines.map(line).into());
         assert!(in_guest.iter().all(|e| e.concern == Attribution::Cell));
     }

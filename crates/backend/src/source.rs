@@ -35,9 +35,7 @@ pub enum SourceHandle {
 
 /// Returns true if a test copies from a source.
 pub fn needs_source(test: &Test) -> bool {
-    test.phases
-        .iter()
-        .any(|phase| phase.op.copies_from_source())
+    test.phases.iter().any(|phase| phase.op.copies_from_source())
 }
 
 /// Refuses a source with mounts below it: cells see the source without these mounts, and would find
@@ -112,10 +110,7 @@ fn require_something(
     contents: SourceInventory,
 ) -> Result<SourceInventory, UsageError> {
     match contents.files {
-        0 => Err(UsageError(format!(
-            "--source {} holds no file to copy",
-            wanted.display()
-        ))),
+        0 => Err(UsageError(format!("--source {} holds no file to copy", wanted.display()))),
         _ => Ok(contents),
     }
 }
@@ -128,11 +123,7 @@ fn survey_directory(path: &Path) -> anyhow::Result<SourceInventory> {
 }
 
 fn directory_place(held: &PinnedDirectory, at: Option<PathBuf>) -> SourceLocation {
-    SourceLocation::Directory {
-        path: held.path().to_owned(),
-        at,
-        identity: held.identity(),
-    }
+    SourceLocation::Directory { path: held.path().to_owned(), at, identity: held.identity() }
 }
 
 /// Surveys a user's device in a process with private mounts.
@@ -289,9 +280,7 @@ impl SourceHandle {
             Some(CopySource::Device { path, .. }) => {
                 let readahead = campaign.readahead.unwrap_or(Campaign::READAHEAD);
                 let device = ReadOnlyDevice::take(path, readahead);
-                Some(Self::Device(Box::new(
-                    device.map_err(|error| in_use(path, error))?,
-                )))
+                Some(Self::Device(Box::new(device.map_err(|error| in_use(path, error))?)))
             }
             Some(CopySource::Image { .. }) | None => None,
         })
@@ -316,10 +305,9 @@ impl SourceHandle {
     pub fn storage(&self) -> String {
         match self {
             Self::Directory(held) => describe_storage(held.path()),
-            Self::Device(device) => format!(
-                "{}, attached to a read-only loop device",
-                describe_storage(device.path())
-            ),
+            Self::Device(device) => {
+                format!("{}, attached to a read-only loop device", describe_storage(device.path()))
+            }
         }
     }
 }
@@ -336,10 +324,8 @@ mod tests {
     fn second_image_has_the_files_of_each_test_with_own_prefix() {
         let catalog = Catalog::builtin().unwrap();
         let suite = |name| catalog.suite(name, SizeProfile::Smoke).unwrap().clone();
-        let campaign = Campaign {
-            suites: ["tree", "large-file"].map(suite).into(),
-            ..fixture::campaign()
-        };
+        let campaign =
+            Campaign { suites: ["tree", "large-file"].map(suite).into(), ..fixture::campaign() };
         let trees: Vec<(String, u64)> = filling(&campaign)
             .phases
             .iter()
@@ -349,9 +335,6 @@ mod tests {
             })
             .collect();
         let expected = [("tree.original", 60), ("large-file.image", 1)];
-        assert_eq!(
-            trees,
-            expected.map(|(name, files)| (name.to_owned(), files))
-        );
+        assert_eq!(trees, expected.map(|(name, files)| (name.to_owned(), files)));
     }
 }

@@ -34,12 +34,7 @@ fn left_in(place: &Path) -> Vec<StaleDirectory> {
         names.filter(|name| may_be_left(name) && CampaignDir::is_stale(&trusted, name.as_ref()));
     let left = names.map(|name| {
         let directory = trusted.path().join(&name);
-        StaleDirectory {
-            size: size(&directory),
-            place: place.to_owned(),
-            directory,
-            name,
-        }
+        StaleDirectory { size: size(&directory), place: place.to_owned(), directory, name }
     });
     left.collect()
 }
@@ -74,7 +69,7 @@ pub fn remove(directory: &Path, campaign: Option<(CampaignId, &Campaign)>) -> an
     if !may_be_left(&name) {
         let shown = directory.display();
         return Err(
-            EnvironmentError(format!("cannot remove {shown}: not a directory of fsarena")).into(),
+            EnvironmentError(format!("cannot remove {shown}: not a directory of fsarena")).into()
         );
     }
     Ok(CampaignDir::acquire_named(around, &name, "another process uses it")?.remove()?)

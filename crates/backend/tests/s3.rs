@@ -72,11 +72,7 @@ impl Server {
             .try_into()
             .expect("the server prints its address; install it with `make s3-test`");
         let [url, id, secret, authority] = words;
-        Self {
-            child,
-            access: [url, id, secret],
-            authority,
-        }
+        Self { child, access: [url, id, secret], authority }
     }
 }
 
@@ -101,9 +97,7 @@ fn environment(url: &str, id: &str, secret: &str) -> EnvVars {
         ("AWS_SECRET_ACCESS_KEY", secret),
         ("AWS_REGION", "us-east-1"),
     ];
-    named
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into()
+    named.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 #[test]
@@ -135,42 +129,29 @@ fn a_bucket_is_a_blob_store_and_reports_errors_in_one_line() {
             })
         };
         let all: Vec<_> = (0..4).map(one).collect();
-        all.into_iter()
-            .filter_map(|one| one.join().unwrap().then_some(()))
-            .count()
+        all.into_iter().filter_map(|one| one.join().unwrap().then_some(())).count()
     });
     assert_eq!(won, 1);
 
     CellCache::shared(Arc::clone(&shelf), [7; SECRET]).unwrap();
-    let refused = |shelf, key| {
-        CellCache::shared(shelf, [key; SECRET])
-            .unwrap_err()
-            .to_string()
-    };
+    let refused = |shelf, key| CellCache::shared(shelf, [key; SECRET]).unwrap_err().to_string();
     assert_eq!(
         refused(shelf, 8),
         "s3://cells/fs/arena is kept with another key: name that (--cache-key), or another cache (--cache)"
     );
     for (shelf, why) in [
         (bucket([url, id, "wrong"], "cells"), "SignatureDoesNotMatch"),
-        (
-            bucket([url, "nobody", secret], "cells"),
-            "InvalidAccessKeyId",
-        ),
+        (bucket([url, "nobody", secret], "cells"), "InvalidAccessKeyId"),
         (bucket([url, id, secret], "none"), "NoSuchBucket"),
-        (
-            bucket(["http://localhost:1", id, secret], "cells"),
-            "refused",
-        ),
+        (bucket(["http://localhost:1", id, secret], "cells"), "refused"),
     ] {
         let said = refused(shelf, 7);
         assert!(said.contains(why) && said.lines().count() == 1, "{said}");
     }
     let address = BucketUrl::parse("s3://cells").unwrap().unwrap();
-    for (url, id, why) in [
-        ("http://store.example", id, "https://"),
-        (url, "", "AWS_ACCESS_KEY_ID is not set"),
-    ] {
+    for (url, id, why) in
+        [("http://store.example", id, "https://"), (url, "", "AWS_ACCESS_KEY_ID is not set")]
+    {
         let said = backend::cache::bucket::open(&address, &environment(url, id, secret));
         let said = said.unwrap_err().to_string();
         assert!(said.contains(why), "{said}");
@@ -185,9 +166,7 @@ const AGAIN: &str = "FSARENA_S3_ACCESS";
 fn accepts_a_certificate_only_of_a_known_authority() {
     if let Ok(access) = std::env::var(AGAIN) {
         let words: Vec<&str> = access.split_whitespace().collect();
-        let [url, id, secret] = words[..] else {
-            panic!("{access}")
-        };
+        let [url, id, secret] = words[..] else { panic!("{access}") };
         let tried = bucket([url, id, secret], "cells").create("a", "one");
         println!("it says {tried:?}.");
         return;

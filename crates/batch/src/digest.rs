@@ -96,12 +96,7 @@ mod tests {
         let digest = Digest::sha256(b"abc");
         assert!(digest.to_string().starts_with("ba7816bf8f01cfea"));
         assert_eq!(Digest::read(&digest.to_string()), Some(digest.clone()));
-        for other in [
-            &digest.to_string()[1..],
-            "",
-            &"G".repeat(64),
-            &"A".repeat(64),
-        ] {
+        for other in [&digest.to_string()[1..], "", &"G".repeat(64), &"A".repeat(64)] {
             assert_eq!(Digest::read(other), None, "{other}");
             assert!(serde_json::from_value::<Digest>(other.into()).is_err());
         }
@@ -112,9 +107,6 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes = vec![7; PART + 1];
         std::fs::write(file.path(), &bytes).unwrap();
-        assert_eq!(
-            Digest::of_file(file.path()).unwrap(),
-            Digest::sha256(&bytes)
-        );
+        assert_eq!(Digest::of_file(file.path()).unwrap(), Digest::sha256(&bytes));
     }
 }

@@ -148,10 +148,7 @@ impl Batch {
     pub fn create(path: &Path, planned: &PlanInput<'_>) -> Result<Self, BatchError> {
         let directory = SafeDir::make(path)?;
         let path = directory.path();
-        let is_empty = fs::read_dir(path)
-            .map_err(BatchError::io("read", path))?
-            .next()
-            .is_none();
+        let is_empty = fs::read_dir(path).map_err(BatchError::io("read", path))?.next().is_none();
         if !is_empty {
             return Err(BatchError::NotEmpty(path.to_owned()));
         }
@@ -179,11 +176,7 @@ impl Batch {
         directory.subdirectory(LOG)?;
         shelves(&directory.subdirectory(RESULTS)?)?;
         let text = json(&plan);
-        let batch = Self {
-            path: path.to_owned(),
-            name: Digest::sha256(text.as_bytes()),
-            plan,
-        };
+        let batch = Self { path: path.to_owned(), name: Digest::sha256(text.as_bytes()), plan };
         batch.write_cells(&directory, planned.cells, checks)?;
         directory.replace(PLAN, default_mode(), text.as_bytes())?;
         Ok(batch)
@@ -208,9 +201,7 @@ impl Batch {
         let checked = checked(&names, checks);
         let lines = names.iter().chain(checked);
         let lines: String = lines.map(|name| format!("{name}\n")).collect();
-        let written = index
-            .write_all(lines.as_bytes())
-            .and_then(|()| index.sync_all());
+        let written = index.write_all(lines.as_bytes()).and_then(|()| index.sync_all());
         written.map_err(BatchError::io("write", &path))
     }
 
@@ -242,10 +233,7 @@ impl Batch {
         let path = directory.path().to_owned();
         let text =
             plain_file::read(&file, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &file))?;
-        let damaged = |what: String| BatchError::Damaged {
-            path: path.clone(),
-            what,
-        };
+        let damaged = |what: String| BatchError::Damaged { path: path.clone(), what };
         let plan = serde_json::from_slice(&text);
         let plan: BatchPlan = plan.map_err(|error| {
             // The message quotes unknown text.
@@ -264,11 +252,7 @@ impl Batch {
             let what = format!("{PLAN} has not the cells of its campaign");
             return Err(damaged(what));
         }
-        Ok(Self {
-            name: Digest::sha256(&text),
-            path,
-            plan,
-        })
+        Ok(Self { name: Digest::sha256(&text), path, plan })
     }
 
     /// Returns the environment for the record; `go_on` is the command that resumes the campaign.
@@ -381,11 +365,7 @@ impl Batch {
     pub fn entry(&self, index: u32) -> Result<BatchEntry, BatchError> {
         self.require_index(index)?;
         let name = self.listed(index, 1)?.remove(0);
-        let path = self
-            .path
-            .join(CELLS)
-            .join(name.prefix())
-            .join(format!("{name}.json"));
+        let path = self.path.join(CELLS).join(name.prefix()).join(format!("{name}.json"));
         let text =
             plain_file::read(&path, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &path))?;
         let cell = serde_json::from_slice::<Cell>(&text).ok();
@@ -393,12 +373,7 @@ impl Batch {
         let cell = cell.ok_or_else(|| {
             self.damaged(format!("{} is not the cell of its name", path.display()))
         })?;
-        Ok(BatchEntry {
-            half: self.half(index),
-            index,
-            cell,
-            name,
-        })
+        Ok(BatchEntry { half: self.half(index), index, cell, name })
     }
 
     /// Reads consecutive entries of the same kind: only cells or only checks, depending on the
@@ -437,11 +412,7 @@ impl Batch {
             cell: cells[place].clone(),
             name: names[place].clone(),
         };
-        Ok((0..cells.len())
-            .chain(behind)
-            .enumerate()
-            .map(entry)
-            .collect())
+        Ok((0..cells.len()).chain(behind).enumerate().map(entry).collect())
     }
 
     fn require_index(&self, index: u32) -> Result<(), BatchError> {
@@ -470,8 +441,7 @@ impl Batch {
             let mut file = plain_file::open(&path)?;
             file.seek(SeekFrom::Start(u64::from(first) * LINE))?;
             let mut text = String::new();
-            file.take(u64::from(count) * LINE)
-                .read_to_string(&mut text)?;
+            file.take(u64::from(count) * LINE).read_to_string(&mut text)?;
             Ok(text)
         };
         let text = read().map_err(BatchError::io("read", &path))?;
@@ -486,10 +456,7 @@ impl Batch {
     }
 
     fn damaged(&self, what: String) -> BatchError {
-        BatchError::Damaged {
-            path: self.path.clone(),
-            what,
-        }
+        BatchError::Damaged { path: self.path.clone(), what }
     }
 }
 

@@ -91,11 +91,7 @@ pub enum BatchError {
 impl BatchError {
     /// Returns a function that creates the error of a failed file operation.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { doing, path: path.to_owned(), source }
     }
 
     /// Returns true if the request is wrong, rather than the host or its files.

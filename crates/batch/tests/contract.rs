@@ -62,13 +62,8 @@ fn collect(
     store: &mut in_memory::MemorySink,
 ) -> Result<CampaignEnd, String> {
     let mut backend = CollectBackend::new(results, &Environment::default());
-    let ended = campaign::run::run(
-        store,
-        &mut backend,
-        &RunLimits::default(),
-        &(),
-        &StopFlag::default(),
-    );
+    let ended =
+        campaign::run::run(store, &mut backend, &RunLimits::default(), &(), &StopFlag::default());
     ended.map_err(|error| error.to_string())
 }
 
@@ -78,9 +73,7 @@ fn path_of(batch: &Batch, entry: &BatchEntry) -> PathBuf {
         RunKind::First => "",
         RunKind::Verification => ".check",
     };
-    batch
-        .path()
-        .join(format!("results/{}/{name}{check}.json", &name[..2]))
+    batch.path().join(format!("results/{}/{name}{check}.json", &name[..2]))
 }
 
 #[test]
@@ -146,10 +139,7 @@ fn a_plan_that_others_can_write_is_refused() {
     let plan = batch.path().join("plan.json");
     fs::set_permissions(&plan, fs::Permissions::from_mode(0o666)).unwrap();
     let refused = Batch::open(batch.path()).unwrap_err().to_string();
-    assert!(
-        refused.contains("may be changed by other users"),
-        "{refused}"
-    );
+    assert!(refused.contains("may be changed by other users"), "{refused}");
 }
 
 #[test]
@@ -173,10 +163,7 @@ fn results_of_two_hosts_are_recorded_once_in_one_campaign() {
         "one cell still needs its check"
     );
     assert_eq!(taken(&store).len(), 19);
-    assert_eq!(
-        work(&batch, entries(&batch, RunKind::Verification), "n3").unwrap(),
-        1
-    );
+    assert_eq!(work(&batch, entries(&batch, RunKind::Verification), "n3").unwrap(), 1);
     let results = ResultDirectory::of(&batch).unwrap();
     assert_eq!(collect(&results, &mut store), Ok(CampaignEnd::Complete));
     let mut alone = in_memory::MemorySink::new(&batch.plan().campaign);
@@ -222,13 +209,7 @@ fn a_check_is_of_another_host() {
     assert!(share.is_empty());
     assert_eq!(elsewhere, checks);
     // Simulate that one host ran both runs at the same time: the result of the check is rejected.
-    let first = path_of(
-        &batch,
-        &BatchEntry {
-            half: RunKind::First,
-            ..checks[0].clone()
-        },
-    );
+    let first = path_of(&batch, &BatchEntry { half: RunKind::First, ..checks[0].clone() });
     let (aside, path) = (fs::read(&first).unwrap(), path_of(&batch, &checks[0]));
     fs::remove_file(&first).unwrap();
     work(&batch, checks.clone(), "n1").unwrap();
@@ -258,11 +239,7 @@ fn reports_invalid_result_files_and_reruns_their_cells() {
     let doubled = whole.with_extension("json.1");
     fs::copy(&whole, &doubled).unwrap();
     let strange = results.join("strange.json");
-    fs::copy(
-        path_of(&foreign, &entries(&foreign, RunKind::First)[0]),
-        &strange,
-    )
-    .unwrap();
+    fs::copy(path_of(&foreign, &entries(&foreign, RunKind::First)[0]), &strange).unwrap();
     fs::write(results.join("00/.partial-x"), "half of").unwrap();
 
     let mut found = ResultDirectory::of(&batch).unwrap();
@@ -272,20 +249,13 @@ fn reports_invalid_result_files_and_reruns_their_cells() {
         RejectedFile::Duplicate(doubled),
         RejectedFile::OtherPlan(strange),
     ] {
-        assert!(
-            untaken.contains(&expected),
-            "{expected} is not in {untaken:?}"
-        );
+        assert!(untaken.contains(&expected), "{expected} is not in {untaken:?}");
     }
     assert_eq!(untaken.len(), 3);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     assert_eq!(collect(&found, &mut store), Ok(CampaignEnd::Interrupted));
     assert_eq!(taken(&store).len(), 3);
-    assert_eq!(
-        work(&batch, cells.clone(), "n2").unwrap(),
-        1,
-        "only the damaged entry ran again"
-    );
+    assert_eq!(work(&batch, cells.clone(), "n2").unwrap(), 1, "only the damaged entry ran again");
     found.refresh().unwrap();
     assert_eq!(found.state(cells[0].id()), ResultState::Ready);
     assert_eq!(collect(&found, &mut store), Ok(CampaignEnd::Complete));
@@ -309,13 +279,8 @@ fn a_provisioning_failure_stores_no_result() {
         result
     };
     let cells = entries(&batch, RunKind::First);
-    let error = work_as(&batch, cells, "n1", broken)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("could not be run on n1: No space left on device"),
-        "{error}"
-    );
+    let error = work_as(&batch, cells, "n1", broken).unwrap_err().to_string();
+    assert!(error.contains("could not be run on n1: No space left on device"), "{error}");
     assert_eq!(ResultDirectory::of(&batch).unwrap().missing().len(), 2);
 }
 
@@ -323,12 +288,8 @@ fn a_provisioning_failure_stores_no_result() {
 fn another_emulator_is_refused_before_the_first_cell() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
-    let (mut share, _) = WorkerShare::new(
-        &batch,
-        &batch.plan().campaign,
-        entries(&batch, RunKind::First),
-        "n1",
-    );
+    let (mut share, _) =
+        WorkerShare::new(&batch, &batch.plan().campaign, entries(&batch, RunKind::First), "n1");
     let newer = Environment {
         tools: vec![ToolVersion {
             program: "qemu-system-x86_64".into(),
@@ -353,61 +314,27 @@ fn each_bad_directory_has_its_line() {
     assert!(error(Batch::open(directory.path())).contains("holds no plan"));
     let batch = plan_in(directory.path(), 1, 0);
     let index = batch.entry(2).unwrap_err().to_string();
-    assert!(
-        index.ends_with("has entries 0 to 1: there is no entry 2"),
-        "{index}"
-    );
+    assert!(index.ends_with("has entries 0 to 1: there is no entry 2"), "{index}");
     let far = EntryRange { first: 2, count: 9 };
     assert!(batch.entries_in(far).is_err());
-    assert_eq!(
-        batch
-            .entries_in(EntryRange {
-                first: 1,
-                count: u32::MAX
-            })
-            .unwrap()
-            .len(),
-        1
-    );
-    let other = batch
-        .require_program("2", Path::new("/bin/true"))
-        .unwrap_err();
-    assert!(
-        other
-            .to_string()
-            .contains("planned by fsarena 1, and this is fsarena 2"),
-        "{other}"
-    );
-    let other = batch
-        .require_program("1", Path::new("/bin/false"))
-        .unwrap_err();
+    assert_eq!(batch.entries_in(EntryRange { first: 1, count: u32::MAX }).unwrap().len(), 1);
+    let other = batch.require_program("2", Path::new("/bin/true")).unwrap_err();
+    assert!(other.to_string().contains("planned by fsarena 1, and this is fsarena 2"), "{other}");
+    let other = batch.require_program("1", Path::new("/bin/false")).unwrap_err();
     assert!(other.to_string().contains("another build"), "{other}");
     batch.require_program("1", Path::new("/bin/true")).unwrap();
     let file = batch.path().join("plan.json");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("\"seed\":1", "\"seed\":2")).unwrap();
     let changed = Batch::open(batch.path()).unwrap();
-    assert!(
-        changed
-            .entry(0)
-            .unwrap_err()
-            .to_string()
-            .contains("is damaged")
-    );
-    assert!(
-        changed
-            .all()
-            .unwrap_err()
-            .to_string()
-            .contains("is damaged")
-    );
+    assert!(changed.entry(0).unwrap_err().to_string().contains("is damaged"));
+    assert!(changed.all().unwrap_err().to_string().contains("is damaged"));
     fs::write(&file, &text[1..]).unwrap();
     assert!(error(Batch::open(batch.path())).contains("is damaged"));
     // A plan with more cells than fit into memory is rejected without planning it.
-    for (from, to) in [
-        ("\"rounds\":1", "\"rounds\":4294967295"),
-        ("\"checks\":0", "\"checks\":4294967295"),
-    ] {
+    for (from, to) in
+        [("\"rounds\":1", "\"rounds\":4294967295"), ("\"checks\":0", "\"checks\":4294967295")]
+    {
         let many = text.replace(from, to);
         assert_ne!(many, text);
         fs::write(&file, many).unwrap();

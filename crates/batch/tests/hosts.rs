@@ -86,18 +86,13 @@ impl WorkerHost for Simulated {
         }
         for entry in part.first..part.first + part.count {
             let left = |left: u32| left.checked_sub(1);
-            let runs = self
-                .left
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+            let runs = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
             if runs.is_err() {
                 self.is_gone.store(true, Ordering::SeqCst);
-                self.left
-                    .store(if self.comes_back { ENDLESS } else { 0 }, Ordering::SeqCst);
+                self.left.store(if self.comes_back { ENDLESS } else { 0 }, Ordering::SeqCst);
                 // The worker fails in the middle of a result.
-                script += &format!(
-                    "head -c 100 {entry}; echo it is broken >&2; exit {}; ",
-                    self.then
-                );
+                script +=
+                    &format!("head -c 100 {entry}; echo it is broken >&2; exit {}; ", self.then);
                 break;
             }
             script += &format!("cat {entry}; ");
@@ -142,27 +137,14 @@ fn on_hosts(
     hosts: Vec<Simulated>,
     awaited: &'static [&'static str],
 ) -> (Vec<String>, Result<CampaignEnd, String>) {
-    let notes = Notes {
-        noted: RefCell::default(),
-        awaited,
-        go: hosts[0].texts.with_file_name("go"),
-    };
+    let notes =
+        Notes { noted: RefCell::default(), awaited, go: hosts[0].texts.with_file_name("go") };
     notes.go_if_complete();
     // A host is contacted for the second time after the first refusal was reported.
-    let refusals: Vec<_> = hosts
-        .iter()
-        .map(|host| Arc::clone(&host.refusals))
-        .collect();
-    let give_up = move |_| {
-        refusals
-            .iter()
-            .any(|times| times.load(Ordering::SeqCst) > 1)
-    };
+    let refusals: Vec<_> = hosts.iter().map(|host| Arc::clone(&host.refusals)).collect();
+    let give_up = move |_| refusals.iter().any(|times| times.load(Ordering::SeqCst) > 1);
     let mut results = ResultDirectory::of(batch).unwrap();
-    let hosts = hosts
-        .into_iter()
-        .map(|host| Arc::new(host) as Arc<dyn WorkerHost>)
-        .collect();
+    let hosts = hosts.into_iter().map(|host| Arc::new(host) as Arc<dyn WorkerHost>).collect();
     let stop = StopFlag::default();
     let hosts = HostPool::new(batch, &mut results, hosts, None, "go on", &stop);
     let mut hosts = match hosts {
@@ -171,10 +153,7 @@ fn on_hosts(
     };
     let ended = campaign::run::run(store, &mut hosts, &RunLimits::default(), &notes, &stop);
     drop(hosts);
-    (
-        notes.noted.into_inner(),
-        ended.map_err(|error| error.to_string()),
-    )
+    (notes.noted.into_inner(), ended.map_err(|error| error.to_string()))
 }
 
 #[test]
@@ -192,10 +171,7 @@ fn other_hosts_run_the_entries_of_a_lost_host() {
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let hosts = vec![
         host("n1", 3, 255),
-        Simulated {
-            comes_back: true,
-            ..host("n2", 2, 255)
-        },
+        Simulated { comes_back: true, ..host("n2", 2, 255) },
         host("n3", 1, 3),
         host("n4", ENDLESS, 0),
     ];
@@ -211,10 +187,7 @@ fn other_hosts_run_the_entries_of_a_lost_host() {
     campaign::run::run(&mut alone, &mut cells, &limits, &(), &StopFlag::default()).unwrap();
     assert_eq!(taken(&store), taken(&alone));
     let results = ResultDirectory::of(&batch).unwrap();
-    assert_eq!(
-        (results.missing().len(), results.rejected().count()),
-        (0, 0)
-    );
+    assert_eq!((results.missing().len(), results.rejected().count()), (0, 0));
 }
 
 #[test]
@@ -224,12 +197,7 @@ fn reports_when_no_host_is_left_and_can_continue_later() {
     let texts = directory.path().join("texts");
     let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
-    let (_, ended) = on_hosts(
-        &batch,
-        &mut store,
-        vec![host("n1", 2, 255), host("n2", 2, 3)],
-        &[],
-    );
+    let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1", 2, 255), host("n2", 2, 3)], &[]);
     let told =
         "no host is available to run the remaining cells (n1: no route to it; n2: it is broken)";
     assert_eq!(ended, Err(told.to_owned()));
@@ -246,21 +214,11 @@ fn a_machine_with_two_names_cannot_check_its_results() {
     let host = |name| Simulated::new(name, &batch, &texts, ENDLESS, 0);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")], &[]);
-    assert!(
-        ended
-            .unwrap_err()
-            .starts_with("the plan has checks, which need a second host")
-    );
-    let same = Simulated {
-        machine: "n1",
-        ..host("n2")
-    };
+    assert!(ended.unwrap_err().starts_with("the plan has checks, which need a second host"));
+    let same = Simulated { machine: "n1", ..host("n2") };
     let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same], &[]);
     let notes = notes.join("\n");
     assert!(notes.contains("is the same machine as"), "{notes}");
     let ended = ended.unwrap_err();
-    assert!(
-        ended.contains("no other host is left that could check 1"),
-        "{ended}"
-    );
+    assert!(ended.contains("no other host is left that could check 1"), "{ended}");
 }

@@ -10,15 +10,8 @@ use model::Nanos;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-const TABLES: [&str; 7] = [
-    "campaign",
-    "calibration",
-    "session",
-    "planned_cell",
-    "cell",
-    "phase",
-    "measurement",
-];
+const TABLES: [&str; 7] =
+    ["campaign", "calibration", "session", "planned_cell", "cell", "phase", "measurement"];
 
 /// Creates a database with rows in each table.
 fn fill(path: &Path) {
@@ -26,9 +19,7 @@ fn fill(path: &Path) {
     let cells = common::cells(4);
     let campaign = common::campaign();
     let id = store.begin_campaign(&campaign, &cells, Nanos(7)).unwrap();
-    store
-        .begin_session(id, &common::environment(1), Nanos(8))
-        .unwrap();
+    store.begin_session(id, &common::environment(1), Nanos(8)).unwrap();
     store.calibrate(id, &common::calibration()).unwrap();
     let result = common::result(&["seek"]);
     store.record(id, &cells[0], &result).unwrap();
@@ -71,10 +62,7 @@ fn no_statement_can_change_or_remove_stored_rows() {
     let connection = plain(&path);
     let before = content(&connection);
     for table in TABLES {
-        assert!(
-            before.iter().any(|(of, _)| *of == table),
-            "{table} is empty"
-        );
+        assert!(before.iter().any(|(of, _)| *of == table), "{table} is empty");
         let columns = columns(&connection, table);
         let first = &columns[0];
         for statement in [

@@ -22,10 +22,7 @@ impl Observer for Notes {
 fn campaign(budget: Nanos) -> Campaign {
     let catalog = Catalog::builtin().unwrap();
     let contenders = ["ext4", "xfs", "btrfs"].map(|name| catalog.contender(name).unwrap());
-    Campaign {
-        budget: Some(budget),
-        ..in_memory::campaign(contenders.into(), 1)
-    }
+    Campaign { budget: Some(budget), ..in_memory::campaign(contenders.into(), 1) }
 }
 
 /// Returns a result with noise of ten per cent. One contender takes six times as long as the
@@ -67,15 +64,10 @@ fn rounds(results: &CampaignResults) -> BTreeMap<&str, usize> {
 fn adds_rounds_only_for_contenders_with_open_answers() {
     let (results, notes) = run(&campaign(Nanos::from_secs(3600)), noisy);
     let rounds = rounds(&results);
-    assert!(
-        rounds["ext4"] > 2 && rounds["ext4"] == rounds["xfs"],
-        "{rounds:?}"
-    );
+    assert!(rounds["ext4"] > 2 && rounds["ext4"] == rounds["xfs"], "{rounds:?}");
     assert!(rounds["btrfs"] < rounds["ext4"], "{rounds:?}");
-    let looks = [
-        "after 1 round answers are open between 3",
-        "after 2 rounds answers are open between 2",
-    ];
+    let looks =
+        ["after 1 round answers are open between 3", "after 2 rounds answers are open between 2"];
     for (note, look) in notes.iter().zip(looks) {
         assert!(note.starts_with(look), "{notes:?}");
     }
@@ -86,18 +78,12 @@ fn ends_early_when_every_answer_is_settled() {
     let steady = |cell: &Cell, test: &Test| {
         let mut result = noisy(cell, test);
         let cost = 1 + u64::from(cell.contender != "ext4") + cell.seed % 1000 / 999;
-        result
-            .phases
-            .iter_mut()
-            .for_each(|phase| phase.elapsed = Nanos::from_secs(cost));
+        result.phases.iter_mut().for_each(|phase| phase.elapsed = Nanos::from_secs(cost));
         result
     };
     let (results, notes) = run(&campaign(Nanos::from_secs(3600)), steady);
     assert!(results.campaign.rounds <= 3, "{}", results.campaign.rounds);
-    assert!(
-        notes.last().unwrap().contains("every answer is settled"),
-        "{notes:?}"
-    );
+    assert!(notes.last().unwrap().contains("every answer is settled"), "{notes:?}");
 }
 
 /// The first test runs regardless of its duration. Any other test that does not fit is skipped
@@ -107,10 +93,7 @@ fn skips_whole_tests_that_do_not_fit_into_the_budget() {
     let mut campaign = campaign(Nanos(1));
     let tests = &mut campaign.suites[0].tests;
     for name in ["second", "third"] {
-        tests.push(Test {
-            name: name.to_owned(),
-            ..tests[0].clone()
-        });
+        tests.push(Test { name: name.to_owned(), ..tests[0].clone() });
     }
     let mut results = MemorySink::new(&campaign);
     for session in 1..=2 {
@@ -150,8 +133,5 @@ fn resumes_with_the_remaining_budget() {
     assert_eq!(ended.unwrap(), CampaignEnd::Complete);
     let results = results.read();
     let rounds = rounds(results);
-    assert!(
-        rounds["ext4"] > 2 && rounds["btrfs"] < rounds["ext4"],
-        "{rounds:?}"
-    );
+    assert!(rounds["ext4"] > 2 && rounds["btrfs"] < rounds["ext4"], "{rounds:?}");
 }

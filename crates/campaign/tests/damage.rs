@@ -54,18 +54,12 @@ fn names_a_row_that_was_changed() {
             "UPDATE campaign SET definition = replace(definition, 'nightly', 'mightly')",
             "definition of campaign 1",
         ),
-        (
-            "UPDATE campaign SET started = 8",
-            "definition of campaign 1",
-        ),
+        ("UPDATE campaign SET started = 8", "definition of campaign 1"),
         (
             "UPDATE session SET environment = replace(environment, '0.1', '0.2')",
             "environment 1, of campaign 1,",
         ),
-        (
-            "UPDATE planned_cell SET seed = '5' WHERE cell = 3",
-            "plan of cell 3 of campaign 1",
-        ),
+        ("UPDATE planned_cell SET seed = '5' WHERE cell = 3", "plan of cell 3 of campaign 1"),
         (
             "UPDATE calibration SET calibration = replace(calibration, 'a disk', 'a dish')",
             "calibration of campaign 1",
@@ -74,14 +68,8 @@ fn names_a_row_that_was_changed() {
             "UPDATE cell SET result = replace(result, '0', '1') WHERE cell = 2",
             "result of cell 2 of campaign 1",
         ),
-        (
-            "UPDATE cell SET status = 'failed' WHERE cell = 2",
-            "result of cell 2 of campaign 1",
-        ),
-        (
-            "UPDATE cell SET digest = zeroblob(32) WHERE cell = 1",
-            "result of cell 1 of campaign 1",
-        ),
+        ("UPDATE cell SET status = 'failed' WHERE cell = 2", "result of cell 2 of campaign 1"),
+        ("UPDATE cell SET digest = zeroblob(32) WHERE cell = 1", "result of cell 1 of campaign 1"),
     ] {
         let (_directory, path) = filled();
         change(&path, statement);
@@ -91,10 +79,7 @@ fn names_a_row_that_was_changed() {
             "the stored {what} in {} is damaged (it does not match its checksum): put a sound copy",
             path.display()
         );
-        assert!(
-            error.to_string().starts_with(&expected),
-            "{statement}: {error}"
-        );
+        assert!(error.to_string().starts_with(&expected), "{statement}: {error}");
     }
 }
 
@@ -109,10 +94,7 @@ fn detects_a_row_that_was_moved() {
         let (_directory, path) = filled();
         change(&path, statement);
         let error = load(&path).unwrap_err();
-        assert!(
-            matches!(error, StoreError::Damaged { .. }),
-            "{statement}: {error}"
-        );
+        assert!(matches!(error, StoreError::Damaged { .. }), "{statement}: {error}");
     }
 }
 
@@ -134,10 +116,7 @@ fn a_read_returns_stored_data_or_an_error_for_any_damage() {
                 let missing = |(a, b): (&model::CellRecord, &model::CellRecord)| {
                     a.cell == b.cell && (a.result == b.result || a.result.is_none())
                 };
-                assert!(
-                    read.cells.iter().zip(&stored.cells).all(missing),
-                    "byte {at}"
-                );
+                assert!(read.cells.iter().zip(&stored.cells).all(missing), "byte {at}");
                 assert_eq!(read.campaign, stored.campaign, "byte {at}");
             }
             Err(error) => {
@@ -200,10 +179,7 @@ fn reports_orphaned_rows_before_adding_data() {
 fn refuses_directories_and_devices_as_databases() {
     let directory = tempfile::tempdir().unwrap();
     for path in [directory.path(), Path::new("/dev/null")] {
-        for error in [
-            Store::open(path).unwrap_err(),
-            Store::open_read_only(path).unwrap_err(),
-        ] {
+        for error in [Store::open(path).unwrap_err(), Store::open_read_only(path).unwrap_err()] {
             assert!(matches!(error, StoreError::NotAFile { .. }), "{error}");
             assert!(error.to_string().contains(&path.display().to_string()));
         }

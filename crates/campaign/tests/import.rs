@@ -15,25 +15,18 @@ fn other(path: &Path) -> Store {
     let campaign = common::campaign();
     let plan = common::cells(3);
     let id = store.begin_campaign(&campaign, &plan, Nanos(5)).unwrap();
-    store
-        .begin_session(id, &common::environment(1), Nanos(6))
-        .unwrap();
+    store.begin_session(id, &common::environment(1), Nanos(6)).unwrap();
     store.calibrate(id, &common::calibration()).unwrap();
     let result = CellResult::with_status(Status::Ok);
     store.record(id, &plan[0], &result).unwrap();
-    store
-        .begin_session(id, &common::environment(1), Nanos(7))
-        .unwrap();
+    store.begin_session(id, &common::environment(1), Nanos(7)).unwrap();
     store.record(id, &plan[2], &result).unwrap();
     store
 }
 
 /// Loads a campaign without its number.
 fn unnumbered(store: &Store, id: i64) -> CampaignResults {
-    CampaignResults {
-        id: 0,
-        ..store.load(CampaignId(id)).unwrap()
-    }
+    CampaignResults { id: 0, ..store.load(CampaignId(id)).unwrap() }
 }
 
 #[test]
@@ -47,10 +40,7 @@ fn imports_a_campaign_of_another_database_once_and_completely() {
     ours.import(&[ImportSource::Results(&renamed)]).unwrap();
     assert_eq!(unnumbered(&ours, 2), renamed);
     let mut fresh = Store::open(&directory.path().join("fresh.db")).unwrap();
-    let both = [
-        ImportSource::Database(&ours),
-        ImportSource::Database(&theirs),
-    ];
+    let both = [ImportSource::Database(&ours), ImportSource::Database(&theirs)];
     let taken = fresh.import(&both).unwrap();
     let seen: Vec<_> = taken.iter().map(|t| (t.id.0, t.is_new)).collect();
     assert_eq!(seen, [(1, true), (2, true), (1, false)]);
@@ -76,10 +66,7 @@ fn imports_no_campaign_of_a_damaged_database() {
         .unwrap();
     let mut ours = Store::open(&directory.path().join("ours.db")).unwrap();
     let good = other(&directory.path().join("good.db"));
-    let both = [
-        ImportSource::Database(&good),
-        ImportSource::Database(&theirs),
-    ];
+    let both = [ImportSource::Database(&good), ImportSource::Database(&theirs)];
     let error = ours.import(&both).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains("theirs.db"), "{error}");
@@ -100,8 +87,5 @@ fn refuses_a_database_with_views_that_run_code() {
     connection.execute_batch(endless).unwrap();
     drop(connection);
     let refused = Store::open_immutable(&path).unwrap_err();
-    assert!(
-        matches!(refused, StoreError::NotAnFsarenaDatabase { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, StoreError::NotAnFsarenaDatabase { .. }), "{refused}");
 }

@@ -36,9 +36,7 @@ fn main() {
 fn write_all_that_is_left(path: &Path) {
     let mut store = Store::open(path).unwrap();
     let id = store.latest().unwrap().unwrap();
-    store
-        .begin_session(id, &common::environment(1), Nanos(0))
-        .unwrap();
+    store.begin_session(id, &common::environment(1), Nanos(0)).unwrap();
     let done = store.finished_cells(id).unwrap();
     let left = common::cells(CELLS);
     let left = left.iter().filter(|cell| !done.contains(&cell.id));
@@ -55,9 +53,7 @@ fn kill_again_and_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
     let mut store = Store::open(&path).unwrap();
-    let id = store
-        .begin_campaign(&common::campaign(), &common::cells(CELLS), Nanos(1))
-        .unwrap();
+    let id = store.begin_campaign(&common::campaign(), &common::cells(CELLS), Nanos(1)).unwrap();
     drop(store);
     let mut chance = SeededRng::new(50);
     let mut told = BTreeSet::new();
@@ -65,10 +61,7 @@ fn kill_again_and_again() {
         told.extend(write_until_killed(&path, chance.below(8)));
         check(&path, id, &told);
     }
-    println!(
-        "{KILLS} kills, {} cells reported as stored: all found",
-        told.len()
-    );
+    println!("{KILLS} kills, {} cells reported as stored: all found", told.len());
 }
 
 /// Lets a writer store at least `words` cells, kills it, and returns the cells that it reported as
@@ -84,9 +77,7 @@ fn write_until_killed(path: &Path, words: u64) -> Vec<CellId> {
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
     let mut told: Vec<CellId> = Vec::new();
     while told.len() < words as usize {
-        let line = lines
-            .next()
-            .expect("a writer stores more cells than the parent waits for");
+        let line = lines.next().expect("a writer stores more cells than the parent waits for");
         told.push(number(line.unwrap()));
     }
     writer.kill().unwrap();

@@ -28,27 +28,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The databases.
-const DATABASES: [&str; 8] = [
-    "loop",
-    "dir",
-    "vm",
-    "imported",
-    "aged",
-    "interrupted",
-    "statuses",
-    "every_name",
-];
+const DATABASES: [&str; 8] =
+    ["loop", "dir", "vm", "imported", "aged", "interrupted", "statuses", "every_name"];
 
 /// Tables with columns that are derived from the stored values. Table `imported` has none.
-const TABLES: [&str; 7] = [
-    "campaign",
-    "session",
-    "planned_cell",
-    "cell",
-    "calibration",
-    "phase",
-    "measurement",
-];
+const TABLES: [&str; 7] =
+    ["campaign", "session", "planned_cell", "cell", "calibration", "phase", "measurement"];
 
 /// A database that was rebuilt from its SQL text, in a directory that is removed on drop.
 struct Rebuilt {
@@ -141,11 +126,7 @@ fn assert_same(written: &[String], stored: &[String], what: &str) {
         let shorter = written.len().min(stored.len());
         let at = different.next().unwrap_or(shorter).saturating_sub(60);
         let part = |text: &str| -> String { text.chars().skip(at).take(160).collect() };
-        panic!(
-            "{what}: stored and written differ:\n{}\n{}",
-            part(stored),
-            part(written)
-        );
+        panic!("{what}: stored and written differ:\n{}\n{}", part(stored), part(written));
     }
     assert_eq!(written.len(), stored.len(), "{what}");
 }
@@ -167,11 +148,7 @@ fn stored_values_are_written_again_as_the_same_bytes() {
     for database in all() {
         let (name, store, connection) = (database.name, database.store(), database.connection());
         let definitions = store.definitions().unwrap();
-        let stored = texts(
-            &connection,
-            "SELECT definition FROM campaign ORDER BY id",
-            [],
-        );
+        let stored = texts(&connection, "SELECT definition FROM campaign ORDER BY id", []);
         let written = all_as_json(definitions.iter().map(|(_, campaign)| campaign));
         assert_same(&written, &stored, &format!("{name}: campaigns"));
         for (id, _) in definitions {
@@ -294,10 +271,7 @@ fn databases_contain_each_backend_each_status_and_each_kind_of_evidence() {
     }
     let wanted = "loop, dir, vm, elsewhere, ok, unsupported, failed, crashed, hung, skipped, invalid, request log, age, \
                   kernel log, earlier result, calibration, resumed, incomplete, imported";
-    let missing: Vec<_> = wanted
-        .split(", ")
-        .filter(|kind| !seen.contains(*kind))
-        .collect();
+    let missing: Vec<_> = wanted.split(", ").filter(|kind| !seen.contains(*kind)).collect();
     assert_eq!(missing, [""; 0]);
 }
 

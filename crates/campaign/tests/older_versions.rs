@@ -34,10 +34,7 @@ fn left_behind(path: &Path, version: usize) {
         )
         .unwrap();
     connection
-        .execute(
-            "INSERT INTO session VALUES (1, 1, 8, ?1)",
-            [json(&common::environment(1))],
-        )
+        .execute("INSERT INTO session VALUES (1, 1, 8, ?1)", [json(&common::environment(1))])
         .unwrap();
     for cell in common::cells(2) {
         connection
@@ -62,10 +59,7 @@ fn left_behind(path: &Path, version: usize) {
         .unwrap();
     if version > 1 {
         connection
-            .execute(
-                "INSERT INTO calibration VALUES (1, 9, ?1)",
-                [json(&common::calibration())],
-            )
+            .execute("INSERT INTO calibration VALUES (1, 9, ?1)", [json(&common::calibration())])
             .unwrap();
     }
 }

@@ -47,35 +47,20 @@ fn failure() -> impl Strategy<Value = Failure> {
         errno,
         name,
     });
-    (text(), text(), option::of(error), vec(text(), 0..3)).prop_map(
-        |(step, reason, error, stacks)| Failure {
-            step,
-            reason,
-            error,
-            stacks,
-        },
-    )
+    (text(), text(), option::of(error), vec(text(), 0..3))
+        .prop_map(|(step, reason, error, stacks)| Failure { step, reason, error, stacks })
 }
 
 fn step() -> impl Strategy<Value = CommandRecord> {
-    (
-        text(),
-        vec(text(), 0..4),
-        any::<Option<i32>>(),
-        any::<Option<i32>>(),
-        nanos(),
-        text(),
-    )
-        .prop_map(
-            |(step, command, exit, signal, elapsed, output)| CommandRecord {
-                step,
-                command,
-                exit,
-                signal,
-                elapsed,
-                output,
-            },
-        )
+    (text(), vec(text(), 0..4), any::<Option<i32>>(), any::<Option<i32>>(), nanos(), text())
+        .prop_map(|(step, command, exit, signal, elapsed, output)| CommandRecord {
+            step,
+            command,
+            exit,
+            signal,
+            elapsed,
+            output,
+        })
 }
 
 fn features() -> impl Strategy<Value = Features> {
@@ -168,10 +153,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                     driver: Nanos(n[6]),
                     machine: Nanos(n[7]),
                 },
-                faults: PageFaults {
-                    minor: n[8],
-                    major: n[9],
-                },
+                faults: PageFaults { minor: n[8], major: n[9] },
                 device,
                 space_before: before,
                 space_after: after,
@@ -240,10 +222,7 @@ fn result() -> impl Strategy<Value = CellResult> {
                     from_cache,
                     age: None,
                     remarks,
-                    disturbance: Some(HostNoise {
-                        elapsed,
-                        ..HostNoise::default()
-                    }),
+                    disturbance: Some(HostNoise { elapsed, ..HostNoise::default() }),
                     first: None,
                 }
             },

@@ -184,10 +184,7 @@ impl Machine<'_> {
 }
 
 fn ended(well: &CellResult, status: Status) -> CellResult {
-    CellResult {
-        status,
-        ..well.clone()
-    }
+    CellResult { status, ..well.clone() }
 }
 
 fn disturbed(well: CellResult) -> CellResult {
@@ -207,12 +204,7 @@ fn lie(mut well: CellResult, rng: &mut SeededRng) -> CellResult {
     match rng.below(3) {
         0 => drop(well.phases.pop()),
         1 => well.phases.push(well.phases[0].clone()),
-        _ => {
-            well.phases[0] = PhaseResult {
-                phase: "another".into(),
-                ..well.phases[0].clone()
-            }
-        }
+        _ => well.phases[0] = PhaseResult { phase: "another".into(), ..well.phases[0].clone() },
     }
     well
 }
@@ -250,11 +242,7 @@ impl CellBackend for Machine<'_> {
         if let Some(news) = self.noise() {
             return news;
         }
-        let which = self
-            .chance
-            .borrow_mut()
-            .rng
-            .below(self.running.len() as u64);
+        let which = self.chance.borrow_mut().rng.below(self.running.len() as u64);
         let (&id, _) = self.running.iter().nth(which as usize).unwrap();
         let killed = self.chance.borrow_mut().step().is_err();
         if killed || self.chance.borrow_mut().one_in(40) {
@@ -271,10 +259,7 @@ impl CellBackend for Machine<'_> {
         }
         let test = self.running.remove(&id).unwrap();
         let news = self.end(id, &test);
-        if !matches!(
-            news,
-            CellUpdate::Aborted(_, AbortReason::EnvironmentFault(_))
-        ) {
+        if !matches!(news, CellUpdate::Aborted(_, AbortReason::EnvironmentFault(_))) {
             self.again.insert(id);
         }
         news
@@ -287,10 +272,7 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
     let rounds = 1 + rng.below(3) as u32;
     let mut campaign = in_memory::campaign(contenders[..count].to_vec(), rounds);
     if rng.below(2) == 0 {
-        let other = Test {
-            name: "other".into(),
-            ..in_memory::test()
-        };
+        let other = Test { name: "other".into(), ..in_memory::test() };
         campaign.suites[0].tests.push(other);
     }
     campaign.seed = rng.next_u64();
@@ -322,10 +304,7 @@ where
     statuses.begun.clear();
     statuses.ended.clear();
     let outcome = {
-        let mut ledger = Mortal {
-            inner: ledger,
-            chance: Rc::clone(chance),
-        };
+        let mut ledger = Mortal { inner: ledger, chance: Rc::clone(chance) };
         let mut machine = Machine {
             chance: Rc::clone(chance),
             told: statuses,
@@ -347,11 +326,7 @@ where
     // Cells start in the order of the plan, and no cell with a result starts again.
     let after = ledger.load().map_err(Broken::from).unwrap();
     let had: BTreeSet<CellId> = with_results(&before).map(|(id, _)| id).collect();
-    let mut open = after
-        .cells
-        .iter()
-        .map(|c| c.cell.id)
-        .filter(|id| !had.contains(id));
+    let mut open = after.cells.iter().map(|c| c.cell.id).filter(|id| !had.contains(id));
     for begun in &statuses.begun {
         assert_eq!(Some(*begun), open.next(), "another cell was next");
     }
@@ -363,20 +338,14 @@ where
     match outcome {
         Ok(CampaignEnd::Complete) => true,
         Ok(CampaignEnd::Interrupted) => {
-            assert!(
-                stop.load(Ordering::Relaxed),
-                "interrupted without a request"
-            );
+            assert!(stop.load(Ordering::Relaxed), "interrupted without a request");
             false
         }
         Err(CampaignError::Ledger(Broken::Killed) | CampaignError::Backend(Broken::Killed)) => {
             false
         }
         Err(CampaignError::EnvironmentFault(reason)) => {
-            assert!(
-                reason == "the disk is in use" || reason.contains("lost 2 times"),
-                "{reason}"
-            );
+            assert!(reason == "the disk is in use" || reason.contains("lost 2 times"), "{reason}");
             false
         }
         Err(error) => panic!("{error}"),
@@ -414,21 +383,17 @@ where
         let Some(result) = &stored.result else {
             // Only a budget excludes tests, and only whole ones.
             let is_left_out = !has_run(&stored.cell.test);
-            assert!(
-                results.campaign.budget.is_some() && is_left_out,
-                "every cell has a result"
-            );
+            assert!(results.campaign.budget.is_some() && is_left_out, "every cell has a result");
             continue;
         };
         let told = told.status[&stored.cell.id];
         assert_eq!(result.status, told, "{:?}", stored.cell);
         assert!(!result.phases.is_empty());
     }
-    let again = results.cells.iter().filter(|c| {
-        c.result
-            .as_ref()
-            .is_some_and(|result| result.first.is_some())
-    });
+    let again = results
+        .cells
+        .iter()
+        .filter(|c| c.result.as_ref().is_some_and(|result| result.first.is_some()));
     assert!(again.count() <= results.cells.len() / 10);
 }
 
@@ -443,10 +408,7 @@ fn played(seed: u64, contenders: &[Contender]) {
     let mut store = Store::open(&directory.path().join("fsarena.db")).unwrap();
     let plan = campaign::plan::plan(&campaign);
     let id: CampaignId = store.begin_campaign(&campaign, &plan, Nanos(1)).unwrap();
-    let mut stored = StoredCampaign {
-        store: &mut store,
-        id,
-    };
+    let mut stored = StoredCampaign { store: &mut store, id };
     play(seed, &mut stored, width, rng);
 }
 

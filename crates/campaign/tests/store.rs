@@ -22,18 +22,9 @@ fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("not/yet/there/results.db");
     let mut store = Store::open(&path).unwrap();
-    let id = store
-        .begin_campaign(&common::campaign(), &common::cells(4), Nanos(7))
-        .unwrap();
-    store
-        .begin_session(id, &common::environment(1), Nanos(8))
-        .unwrap();
-    Fixture {
-        _directory: directory,
-        path,
-        store,
-        id,
-    }
+    let id = store.begin_campaign(&common::campaign(), &common::cells(4), Nanos(7)).unwrap();
+    store.begin_session(id, &common::environment(1), Nanos(8)).unwrap();
+    Fixture { _directory: directory, path, store, id }
 }
 
 #[test]
@@ -62,16 +53,12 @@ fn following_a_campaign_gives_the_same_as_loading_it() {
     assert!(!reader.catch_up(&mut followed).unwrap());
     // Parallel cells end in any order.
     for cell in [&cells[2], &cells[0]] {
-        f.store
-            .record(f.id, cell, &common::result(&["seek"]))
-            .unwrap();
+        f.store.record(f.id, cell, &common::result(&["seek"])).unwrap();
         assert!(reader.catch_up(&mut followed).unwrap());
         assert_eq!(followed.results(), &f.store.load(f.id).unwrap());
     }
     f.store.extend_plan(f.id, &cells[4..]).unwrap();
-    f.store
-        .begin_session(f.id, &common::environment(2), Nanos(9))
-        .unwrap();
+    f.store.begin_session(f.id, &common::environment(2), Nanos(9)).unwrap();
     f.store.calibrate(f.id, &common::calibration()).unwrap();
     assert!(reader.catch_up(&mut followed).unwrap());
     assert!(!reader.catch_up(&mut followed).unwrap());
@@ -86,24 +73,15 @@ fn following_a_campaign_gives_the_same_as_loading_it() {
 fn a_campaign_reads_back_unchanged() {
     let mut f = fixture();
     let cells = common::cells(4);
-    f.store
-        .record(f.id, &cells[2], &common::result(&["seek"]))
-        .unwrap();
-    f.store
-        .begin_session(f.id, &common::environment(2), Nanos(9))
-        .unwrap();
-    f.store
-        .record(f.id, &cells[0], &common::failed("no space"))
-        .unwrap();
+    f.store.record(f.id, &cells[2], &common::result(&["seek"])).unwrap();
+    f.store.begin_session(f.id, &common::environment(2), Nanos(9)).unwrap();
+    f.store.record(f.id, &cells[0], &common::failed("no space")).unwrap();
 
     let results = Store::open(&f.path).unwrap().load(f.id).unwrap();
     assert_eq!(results.id, f.id.0);
     assert_eq!(results.started, Nanos(7));
     assert_eq!(results.campaign, common::campaign());
-    assert_eq!(
-        results.environments,
-        [common::environment(1), common::environment(2)]
-    );
+    assert_eq!(results.environments, [common::environment(1), common::environment(2)]);
     let planned: Vec<_> = results.cells.iter().map(|c| c.cell.clone()).collect();
     assert_eq!(planned, cells);
     assert_eq!(results.cells[0].result, Some(common::failed("no space")));
@@ -114,10 +92,8 @@ fn a_campaign_reads_back_unchanged() {
 #[test]
 fn stores_the_write_limit_of_a_campaign() {
     let mut f = fixture();
-    let campaign = model::Campaign {
-        max_written: Some(model::Bytes::mib(200)),
-        ..common::campaign()
-    };
+    let campaign =
+        model::Campaign { max_written: Some(model::Bytes::mib(200)), ..common::campaign() };
     let id = f.store.begin_campaign(&campaign, &[], Nanos(7)).unwrap();
     let stored = Store::open(&f.path).unwrap().load(id).unwrap();
     assert_eq!(stored.campaign, campaign);
@@ -126,29 +102,15 @@ fn stores_the_write_limit_of_a_campaign() {
 #[test]
 fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     let mut f = fixture();
-    let until = model::StoppingRule {
-        width: 0.05,
-        share: 1.0,
-        max_rounds: 9,
-        max_time: Some(Nanos(11)),
-    };
-    let campaign = model::Campaign {
-        rounds: 2,
-        stopping_rule: Some(until),
-        ..common::campaign()
-    };
+    let until =
+        model::StoppingRule { width: 0.05, share: 1.0, max_rounds: 9, max_time: Some(Nanos(11)) };
+    let campaign = model::Campaign { rounds: 2, stopping_rule: Some(until), ..common::campaign() };
     let cells = common::cells(4);
-    let id = f
-        .store
-        .begin_campaign(&campaign, &cells[..2], Nanos(7))
-        .unwrap();
+    let id = f.store.begin_campaign(&campaign, &cells[..2], Nanos(7)).unwrap();
     assert_eq!(f.store.load(id).unwrap().campaign.rounds, 2);
     for misfit in [&cells[3..], &cells[1..3]] {
         let refused = f.store.extend_plan(id, misfit).unwrap_err();
-        assert!(
-            matches!(refused, StoreError::NonContiguousPlan { planned: 2, .. }),
-            "{refused}"
-        );
+        assert!(matches!(refused, StoreError::NonContiguousPlan { planned: 2, .. }), "{refused}");
     }
     f.store.extend_plan(id, &cells[2..3]).unwrap();
     f.store.extend_plan(id, &cells[3..]).unwrap();
@@ -177,13 +139,8 @@ fn a_campaign_of_one_moment_is_stored_once() {
 fn a_second_result_for_a_cell_is_refused_and_the_first_one_stays() {
     let mut f = fixture();
     let cell = &common::cells(4)[1];
-    f.store
-        .record(f.id, cell, &common::result(&["seek"]))
-        .unwrap();
-    let error = f
-        .store
-        .record(f.id, cell, &common::failed("later"))
-        .unwrap_err();
+    f.store.record(f.id, cell, &common::result(&["seek"])).unwrap();
+    let error = f.store.record(f.id, cell, &common::failed("later")).unwrap_err();
     assert!(matches!(
         error,
         StoreError::AlreadyRecorded { campaign, cell: CellId(1) } if campaign == f.id
@@ -198,15 +155,9 @@ fn results_without_plan_session_or_campaign_are_refused() {
     let stranger = &common::cells(5)[4];
     assert!(matches!(
         f.store.record(f.id, stranger, &common::result(&[])),
-        Err(StoreError::NotPlanned {
-            cell: CellId(4),
-            ..
-        })
+        Err(StoreError::NotPlanned { cell: CellId(4), .. })
     ));
-    let other = f
-        .store
-        .begin_campaign(&common::campaign(), &common::cells(1), Nanos(1))
-        .unwrap();
+    let other = f.store.begin_campaign(&common::campaign(), &common::cells(1), Nanos(1)).unwrap();
     assert!(matches!(
         f.store
             .record(other, &common::cells(1)[0], &common::result(&[])),
@@ -214,13 +165,9 @@ fn results_without_plan_session_or_campaign_are_refused() {
     ));
     let none = CampaignId(99);
     assert!(matches!(f.store.load(none), Err(StoreError::NoCampaign(id)) if id == none));
+    assert!(matches!(f.store.finished_cells(none), Err(StoreError::NoCampaign(_))));
     assert!(matches!(
-        f.store.finished_cells(none),
-        Err(StoreError::NoCampaign(_))
-    ));
-    assert!(matches!(
-        f.store
-            .begin_session(none, &common::environment(1), Nanos(1)),
+        f.store.begin_session(none, &common::environment(1), Nanos(1)),
         Err(StoreError::NoCampaign(_))
     ));
 }
@@ -228,9 +175,7 @@ fn results_without_plan_session_or_campaign_are_refused() {
 #[test]
 fn measurements_are_rows_with_unit_and_direction() {
     let mut f = fixture();
-    f.store
-        .record(f.id, &common::cells(4)[0], &common::result(&["seek"]))
-        .unwrap();
+    f.store.record(f.id, &common::cells(4)[0], &common::result(&["seek"])).unwrap();
     let connection = rusqlite::Connection::open(&f.path).unwrap();
     let row: (String, f64, String, String) = connection
         .query_row(
@@ -240,15 +185,7 @@ fn measurements_are_rows_with_unit_and_direction() {
         )
         .unwrap();
     let expected = f64::from(50 * 1024 * 1024);
-    assert_eq!(
-        row,
-        (
-            "bytes-per-second".into(),
-            expected,
-            "higher".into(),
-            "cold".into()
-        )
-    );
+    assert_eq!(row, ("bytes-per-second".into(), expected, "higher".into(), "cold".into()));
 }
 
 #[test]
@@ -257,20 +194,10 @@ fn a_calibration_reads_back_and_a_second_one_is_refused() {
     assert_eq!(f.store.load(f.id).unwrap().calibration, None);
     let first = common::calibration();
     f.store.calibrate(f.id, &first).unwrap();
-    let second = model::Calibration {
-        taken: Nanos(99),
-        ..first.clone()
-    };
+    let second = model::Calibration { taken: Nanos(99), ..first.clone() };
     assert!(f.store.calibrate(f.id, &second).is_err());
-    assert!(matches!(
-        f.store.calibrate(CampaignId(99), &first),
-        Err(StoreError::NoCampaign(_))
-    ));
-    let kept = Store::open(&f.path)
-        .unwrap()
-        .load(f.id)
-        .unwrap()
-        .calibration;
+    assert!(matches!(f.store.calibrate(CampaignId(99), &first), Err(StoreError::NoCampaign(_))));
+    let kept = Store::open(&f.path).unwrap().load(f.id).unwrap().calibration;
     assert_eq!(kept, Some(first));
 }
 
@@ -278,35 +205,20 @@ fn a_calibration_reads_back_and_a_second_one_is_refused() {
 fn the_list_counts_cells_by_status() {
     let mut f = fixture();
     let cells = common::cells(4);
-    f.store
-        .record(f.id, &cells[0], &common::result(&[]))
-        .unwrap();
-    f.store
-        .record(f.id, &cells[1], &common::failed("x"))
-        .unwrap();
-    f.store
-        .record(f.id, &cells[2], &common::failed("y"))
-        .unwrap();
+    f.store.record(f.id, &cells[0], &common::result(&[])).unwrap();
+    f.store.record(f.id, &cells[1], &common::failed("x")).unwrap();
+    f.store.record(f.id, &cells[2], &common::failed("y")).unwrap();
     let list = f.store.campaigns().unwrap();
     assert_eq!(list.len(), 1);
-    assert_eq!(
-        (list[0].name.as_str(), list[0].planned, list[0].done),
-        ("nightly", 4, 3)
-    );
-    assert_eq!(
-        list[0].statuses,
-        BTreeMap::from([(Status::Ok, 1), (Status::Failed, 2)])
-    );
+    assert_eq!((list[0].name.as_str(), list[0].planned, list[0].done), ("nightly", 4, 3));
+    assert_eq!(list[0].statuses, BTreeMap::from([(Status::Ok, 1), (Status::Failed, 2)]));
 }
 
 #[test]
 fn the_latest_campaign_is_the_one_begun_last() {
     let mut f = fixture();
     assert_eq!(f.store.latest().unwrap(), Some(f.id));
-    let next = f
-        .store
-        .begin_campaign(&common::campaign(), &[], Nanos(1))
-        .unwrap();
+    let next = f.store.begin_campaign(&common::campaign(), &[], Nanos(1)).unwrap();
     assert_eq!(f.store.latest().unwrap(), Some(next));
     let empty = tempfile::tempdir().unwrap();
     let store = Store::open(&empty.path().join("new.db")).unwrap();
@@ -316,17 +228,11 @@ fn the_latest_campaign_is_the_one_begun_last() {
 #[test]
 fn a_newer_schema_is_refused_in_one_line() {
     let f = fixture();
-    rusqlite::Connection::open(&f.path)
-        .unwrap()
-        .pragma_update(None, "user_version", 99)
-        .unwrap();
+    rusqlite::Connection::open(&f.path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = Store::open(&f.path).unwrap_err();
     assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
     let line = error.to_string();
-    assert!(
-        line.contains("newer fsarena (schema 99, this one knows 5)"),
-        "{line}"
-    );
+    assert!(line.contains("newer fsarena (schema 99, this one knows 5)"), "{line}");
     assert_eq!(line.lines().count(), 1);
 }
 
@@ -339,10 +245,7 @@ fn does_not_change_files_of_other_programs() {
     for content in [notes.as_str(), "x"] {
         fs::write(&text, content).unwrap();
         for refused in [Store::open(&text).err(), Store::open_read_only(&text).err()] {
-            assert!(matches!(
-                refused,
-                Some(StoreError::NotAnFsarenaDatabase { .. })
-            ));
+            assert!(matches!(refused, Some(StoreError::NotAnFsarenaDatabase { .. })));
         }
         assert_eq!(fs::read_to_string(&text).unwrap(), content);
     }
@@ -353,10 +256,7 @@ fn does_not_change_files_of_other_programs() {
         .execute_batch("CREATE TABLE history (url TEXT)")
         .unwrap();
     let before = fs::read(&foreign).unwrap();
-    assert!(matches!(
-        Store::open(&foreign),
-        Err(StoreError::NotAnFsarenaDatabase { .. })
-    ));
+    assert!(matches!(Store::open(&foreign), Err(StoreError::NotAnFsarenaDatabase { .. })));
     assert_eq!(fs::read(&foreign).unwrap(), before);
 }
 
@@ -402,9 +302,7 @@ fn more_rounds_than_a_campaign_can_have_are_refused() {
     let mut store = Store::open(&directory.path().join("results.db")).unwrap();
     let mut campaign = common::campaign();
     campaign.rounds = u32::MAX;
-    let id = store
-        .begin_campaign(&campaign, &common::cells(1), Nanos(1))
-        .unwrap();
+    let id = store.begin_campaign(&campaign, &common::cells(1), Nanos(1)).unwrap();
     let error = store.load(id).unwrap_err().to_string();
     assert!(error.contains("it has 4294967295 rounds"), "{error}");
 }

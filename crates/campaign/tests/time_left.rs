@@ -21,9 +21,8 @@ const CAMPAIGNS: u64 = 12;
 /// Duration of a cell that fails early, in seconds.
 const EARLY: f64 = 0.3;
 
-const KERNEL: [&str; 10] = [
-    "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "exfat", "fat32",
-];
+const KERNEL: [&str; 10] =
+    ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "exfat", "fat32"];
 const FUSE: [&str; 4] = ["fuse2fs-ext4", "ntfs-3g", "exfat-fuse", "zfs-fuse"];
 
 /// A campaign with known cell durations.
@@ -50,11 +49,7 @@ fn about_one(rng: &mut SeededRng, spread: f64) -> f64 {
 
 fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
     let catalog = Catalog::builtin().unwrap();
-    let profile = if guest {
-        SizeProfile::Smoke
-    } else {
-        SizeProfile::Quick
-    };
+    let profile = if guest { SizeProfile::Smoke } else { SizeProfile::Quick };
     let suites = catalog.default_suites(profile).into_iter().cloned();
     let machine = || GuestConfig {
         memory: model::Bytes::mib(1024),
@@ -63,18 +58,13 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         cpu: "max".into(),
         shift: 0,
         disks: 1,
-        disk: GuestDisk::Model {
-            model: catalog.disk("nvme-consumer").unwrap(),
-        },
+        disk: GuestDisk::Model { model: catalog.disk("nvme-consumer").unwrap() },
         kernel: "6.1.0".into(),
         guest_name: "guest-1".into(),
     };
     Campaign {
         name: "known".into(),
-        contenders: contenders
-            .iter()
-            .map(|name| catalog.contender(name).unwrap())
-            .collect(),
+        contenders: contenders.iter().map(|name| catalog.contender(name).unwrap()).collect(),
         groups: Vec::new(),
         suites: suites.collect(),
         profile,
@@ -96,11 +86,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         host: None,
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
-        backend: if guest {
-            BackendKind::Vm
-        } else {
-            BackendKind::Loop
-        },
+        backend: if guest { BackendKind::Vm } else { BackendKind::Loop },
         measured_by: None,
     }
 }
@@ -123,9 +109,8 @@ fn known(contenders: &[&str], abreast: usize, seed: u64) -> Known {
     let assumed = forecast.cells();
     let machine = about_one(&mut rng, 0.4);
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
-    let tests: BTreeMap<&str, f64> = tests
-        .map(|test| (test.name.as_str(), about_one(&mut rng, 0.4)))
-        .collect();
+    let tests: BTreeMap<&str, f64> =
+        tests.map(|test| (test.name.as_str(), about_one(&mut rng, 0.4))).collect();
     let mut pairs = BTreeMap::new();
     for contender in &campaign.contenders {
         let driver = match contender.filesystem.driver {
@@ -147,12 +132,7 @@ fn known(contenders: &[&str], abreast: usize, seed: u64) -> Known {
         let status = if fails { Status::Failed } else { Status::Ok };
         (cell.id, (time, status))
     });
-    Known {
-        cells: cells.collect(),
-        plan: plan.clone(),
-        campaign,
-        abreast,
-    }
+    Known { cells: cells.collect(), plan: plan.clone(), campaign, abreast }
 }
 
 fn seconds(seconds: f64) -> Nanos {
@@ -160,20 +140,14 @@ fn seconds(seconds: f64) -> Nanos {
 }
 
 fn result(time: f64, status: Status) -> CellResult {
-    CellResult {
-        elapsed: seconds(time),
-        ..CellResult::with_status(status)
-    }
+    CellResult { elapsed: seconds(time), ..CellResult::with_status(status) }
 }
 
 /// Runs a campaign on a simulated clock. Returns its end and the remaining time shown at each
 /// second.
 fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
-    let mut forecast = Forecast::new(
-        &known.campaign,
-        ThroughputModel::from_campaign(&known.campaign),
-        experience,
-    );
+    let mut forecast =
+        Forecast::new(&known.campaign, ThroughputModel::from_campaign(&known.campaign), experience);
     forecast.plan(&known.plan);
     let mut waiting = known.plan.iter();
     let mut running: Vec<(&Cell, f64)> = Vec::new();
@@ -192,10 +166,7 @@ fn watch(known: &Known, experience: &PastDurations) -> (f64, Vec<(f64, f64)>) {
         };
         let going: Vec<ActiveCell<'_>> = running
             .iter()
-            .map(|(cell, begun)| ActiveCell {
-                cell,
-                elapsed: seconds(now - begun),
-            })
+            .map(|(cell, begun)| ActiveCell { cell, elapsed: seconds(now - begun) })
             .collect();
         let (left, next) = forecast.time_left(&going, known.abreast as u64);
         let (cell, begun) = running.swap_remove(first);
@@ -222,9 +193,7 @@ fn judge(known: &Known, experience: &PastDurations) -> (u64, u64) {
         let truth = end - now;
         (left - truth).abs() <= truth * TOLERANCE
     });
-    right.fold((0, 0), |(right, wrong), is| {
-        (right + u64::from(is), wrong + u64::from(!is))
-    })
+    right.fold((0, 0), |(right, wrong), is| (right + u64::from(is), wrong + u64::from(!is)))
 }
 
 fn share((right, wrong): (u64, u64)) -> f64 {
@@ -237,9 +206,7 @@ fn assert_right(what: &str, contenders: &[&str], abreast: usize) {
         judge(&known, &PastDurations::default())
     });
     let shares: Vec<_> = shares.collect();
-    let sum = shares
-        .iter()
-        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let sum = shares.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let worst = shares.iter().copied().map(share).fold(1.0, f64::min);
     println!(
         "{what}: right in {:.1} % of instants, {:.1} % in the worst campaign",
@@ -277,10 +244,7 @@ fn earlier_campaigns_determine_the_forecast() {
             let name = (cell.contender.clone(), cell.test.clone());
             cells.insert(name, seconds(known.cells[&cell.id].0));
         }
-        let experience = PastDurations {
-            cells,
-            campaigns: vec![model::CampaignId(7)],
-        };
+        let experience = PastDurations { cells, campaigns: vec![model::CampaignId(7)] };
         let cost =
             campaign::plan::cost(&known.campaign, ThroughputModel::default(), &experience, 1);
         assert_eq!(cost.basis.remembered, cost.basis.pairs);

@@ -107,8 +107,7 @@ impl Catalog {
         };
         let text = |name: &str| {
             let file = BUILTIN.get_file(name);
-            file.and_then(include_dir::File::contents_utf8)
-                .unwrap_or_default()
+            file.and_then(include_dir::File::contents_utf8).unwrap_or_default()
         };
         let mut catalog = Self::empty(Defaults::read(TomlSource {
             file: "catalog/defaults.toml",
@@ -203,10 +202,7 @@ impl Catalog {
                     figures: figures.map(|(file, text)| (file.to_owned(), text.to_owned())),
                 };
                 study_file::read(&study, self)?;
-                catalog = Self {
-                    studies: BTreeMap::new(),
-                    ..self.clone()
-                };
+                catalog = Self { studies: BTreeMap::new(), ..self.clone() };
                 catalog.take_studies(&[study])
             }
         }?;
@@ -238,15 +234,9 @@ impl Catalog {
             below("machines")?,
         ];
         let studies = directory.join("studies");
-        let studies = studies
-            .is_dir()
-            .then(|| read_studies(&studies))
-            .transpose()?;
+        let studies = studies.is_dir().then(|| read_studies(&studies)).transpose()?;
         let files = if found.iter().all(Option::is_none) && studies.is_none() {
-            CatalogFiles {
-                filesystems: read_directory(directory)?,
-                ..CatalogFiles::default()
-            }
+            CatalogFiles { filesystems: read_directory(directory)?, ..CatalogFiles::default() }
         } else {
             let [filesystems, suites, uses, disks, ages, machines] =
                 found.map(Option::unwrap_or_default);
@@ -260,20 +250,10 @@ impl Catalog {
                 studies: studies.unwrap_or_default(),
             }
         };
-        let CatalogFiles {
-            filesystems,
-            suites,
-            uses,
-            disks,
-            ages,
-            machines,
-            studies,
-        } = &files;
+        let CatalogFiles { filesystems, suites, uses, disks, ages, machines, studies } = &files;
         let others = [filesystems, suites, uses, disks, ages, machines];
         if others.iter().all(|f| f.is_empty()) && studies.is_empty() {
-            return Err(CatalogError::NoCatalog {
-                path: directory.to_owned(),
-            });
+            return Err(CatalogError::NoCatalog { path: directory.to_owned() });
         }
         let mut changed = self.clone();
         changed.take(&files)?;
@@ -596,11 +576,7 @@ fn add<T>(
             message: format!("`{name}` is described in {} already", other.file),
         });
     }
-    let entry = CatalogEntry {
-        file: file.to_owned(),
-        value,
-        claims,
-    };
+    let entry = CatalogEntry { file: file.to_owned(), value, claims };
     new.insert(name, entry);
     Ok(())
 }
@@ -638,11 +614,7 @@ fn builtin_studies() -> Vec<StudyText> {
             Some((builtin_name(file.path()), file.contents_utf8()?.to_owned()))
         };
         let (name, text) = file("study.toml")?;
-        Some(StudyText {
-            file: name,
-            text,
-            figures: file("figures.csv"),
-        })
+        Some(StudyText { file: name, text, figures: file("figures.csv") })
     };
     studies.filter_map(read).collect()
 }
@@ -651,13 +623,8 @@ fn builtin_studies() -> Vec<StudyText> {
 /// with `study.toml` and `figures.csv`.
 fn read_studies(directory: &Path) -> Result<Vec<StudyText>, CatalogError> {
     let files = read_directory(directory)?.into_iter();
-    let mut studies: Vec<StudyText> = files
-        .map(|(file, text)| StudyText {
-            file,
-            text,
-            figures: None,
-        })
-        .collect();
+    let mut studies: Vec<StudyText> =
+        files.map(|(file, text)| StudyText { file, text, figures: None }).collect();
     for path in entries(directory)?.into_iter().filter(|path| path.is_dir()) {
         let (file, figures) = (path.join("study.toml"), path.join("figures.csv"));
         studies.push(StudyText {

@@ -28,10 +28,7 @@ pub struct Placeholders<'a> {
 pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Commands {
     let raw = &contender.filesystem.commands;
     let filled = |words: &[String]| -> Vec<String> {
-        words
-            .iter()
-            .flat_map(|word| fill_all(word, place))
-            .collect()
+        words.iter().flat_map(|word| fill_all(word, place)).collect()
     };
     let is_pool = place.devices.len() > 1;
     let of_pool = |words: &[String]| if is_pool { filled(words) } else { Vec::new() };
@@ -47,9 +44,7 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
         filled(&contender.mount_options),
     ]
     .concat();
-    let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]]
-        .concat()
-        .join(",");
+    let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]].concat().join(",");
     let mut mkfs = Vec::new();
     for word in &raw.mkfs {
         if word == "{options}" {
@@ -79,11 +74,7 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
 /// Fills in the placeholders of a word. A word with `{devices}` is repeated for each device.
 fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
     match word.contains(DEVICES) && !is_script(word) {
-        true => place
-            .devices
-            .iter()
-            .map(|d| word.replace(DEVICES, d))
-            .collect(),
+        true => place.devices.iter().map(|d| word.replace(DEVICES, d)).collect(),
         false => vec![fill(word, place)],
     }
 }
@@ -156,24 +147,14 @@ pub(crate) const FSCK: PlaceholderRule = PlaceholderRule {
     alone: &[DEVICES],
 };
 /// Options of a pool. They may name each of its devices.
-pub(crate) const POOL_OPTIONS: PlaceholderRule = PlaceholderRule {
-    allowed: &[SIZE, DEVICES],
-    ..DEFAULT_OPTIONS
-};
+pub(crate) const POOL_OPTIONS: PlaceholderRule =
+    PlaceholderRule { allowed: &[SIZE, DEVICES], ..DEFAULT_OPTIONS };
 /// Command line that prints the version of the tools.
-pub(crate) const VERSION: PlaceholderRule = PlaceholderRule {
-    key: "version",
-    allowed: &[],
-    needed: &[],
-    alone: &[],
-};
+pub(crate) const VERSION: PlaceholderRule =
+    PlaceholderRule { key: "version", allowed: &[], needed: &[], alone: &[] };
 /// Default options. They may contain the size, for filesystems whose size is an option.
-pub(crate) const DEFAULT_OPTIONS: PlaceholderRule = PlaceholderRule {
-    key: "options",
-    allowed: &[SIZE],
-    needed: &[],
-    alone: &[],
-};
+pub(crate) const DEFAULT_OPTIONS: PlaceholderRule =
+    PlaceholderRule { key: "options", allowed: &[SIZE], needed: &[], alone: &[] };
 
 impl PlaceholderRule {
     /// Checks the placeholders of all words of a command line.
@@ -283,13 +264,7 @@ mod tests {
         assert_eq!(commands.mkfs, words("mkfs.x -E lazy=0 -b 1024 /dev/loop7"));
         assert_eq!(
             commands.mount,
-            [
-                "mount",
-                "-o",
-                "nosuid,nodev,size=4096,noatime",
-                "/dev/loop7",
-                "/run/a b"
-            ]
+            ["mount", "-o", "nosuid,nodev,size=4096,noatime", "/dev/loop7", "/run/a b"]
         );
         assert_eq!(commands.umount, ["umount", "/run/a b"]);
         assert_eq!(commands.mount_options, ["size=4096", "noatime"]);
@@ -300,10 +275,7 @@ mod tests {
         let mut own = contender();
         own.filesystem.commands.mkfs = words("{fsarena} format x {options} {device}");
         let mkfs = expand_commands(&own, &PLACE).mkfs;
-        assert_eq!(
-            mkfs,
-            words("/opt/fsarena format x -E lazy=0 -b 1024 /dev/loop7")
-        );
+        assert_eq!(mkfs, words("/opt/fsarena format x -E lazy=0 -b 1024 /dev/loop7"));
     }
 
     #[test]
@@ -334,24 +306,12 @@ mod tests {
 
     #[test]
     fn a_pool_gets_all_devices_and_any_other_filesystem_the_first() {
-        let place = Placeholders {
-            devices: &["/dev/a", "/dev/b"],
-            ..PLACE
-        };
+        let place = Placeholders { devices: &["/dev/a", "/dev/b"], ..PLACE };
         let mut pool = contender();
-        assert_eq!(
-            expand_commands(&pool, &place).mkfs.last().unwrap(),
-            "/dev/a"
-        );
+        assert_eq!(expand_commands(&pool, &place).mkfs.last().unwrap(), "/dev/a");
         pool.filesystem.commands.mkfs = words("mkpool x {devices}");
-        assert_eq!(
-            expand_commands(&pool, &place).mkfs,
-            words("mkpool x /dev/a /dev/b")
-        );
-        assert_eq!(
-            expand_commands(&pool, &PLACE).mkfs,
-            words("mkpool x /dev/loop7")
-        );
+        assert_eq!(expand_commands(&pool, &place).mkfs, words("mkpool x /dev/a /dev/b"));
+        assert_eq!(expand_commands(&pool, &PLACE).mkfs, words("mkpool x /dev/loop7"));
     }
 
     #[test]
@@ -359,10 +319,7 @@ mod tests {
         let devices = &["/dev/a", "/dev/b"];
         let several = expand_commands(&contender(), &Placeholders { devices, ..PLACE });
         assert_eq!(several.mkfs_options, words("-E lazy=0 -d raid0 -b 1024"));
-        assert_eq!(
-            several.mount[2],
-            "nosuid,nodev,size=4096,device=/dev/a,device=/dev/b,noatime"
-        );
+        assert_eq!(several.mount[2], "nosuid,nodev,size=4096,device=/dev/a,device=/dev/b,noatime");
         let one = expand_commands(&contender(), &PLACE);
         assert_eq!(one.mkfs_options, words("-E lazy=0 -b 1024"));
         assert!(!one.mount[2].contains("device="));

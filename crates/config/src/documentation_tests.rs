@@ -20,28 +20,20 @@ const AGE: &str = include_str!("../../../docs/ageing.md");
 
 /// Returns the TOML example of a page.
 fn example(page: &str) -> &str {
-    let (_, rest) = page
-        .split_once("```toml\n")
-        .expect("the page has an example");
+    let (_, rest) = page.split_once("```toml\n").expect("the page has an example");
     rest.split_once("```").expect("the example ends").0
 }
 
 #[test]
 fn the_example_of_a_filesystem_loads() {
-    let source = TomlSource {
-        file: "ext4-small.toml",
-        text: example(FILESYSTEM),
-    };
+    let source = TomlSource { file: "ext4-small.toml", text: example(FILESYSTEM) };
     let (filesystem, _) = filesystem_file::read(source).unwrap();
     assert_eq!(filesystem.name, "ext4-small");
 }
 
 #[test]
 fn the_example_of_a_suite_loads_in_every_profile() {
-    let source = TomlSource {
-        file: "mail.toml",
-        text: example(SUITE),
-    };
+    let source = TomlSource { file: "mail.toml", text: example(SUITE) };
     for profile in SizeProfile::ALL {
         let (suite, _) = suite_file::read(source, profile, None).unwrap();
         assert_eq!(suite.tests[0].phases.len(), 3);
@@ -58,39 +50,22 @@ fn commands_are_a_suite_of_ten_lines() {
         "[[test]]",
         "requires = { packages = [\"coreutils\"], programs = [\"sort\"] }\n[[test]]",
     );
-    let source = TomlSource {
-        file: "ours.toml",
-        text: &text,
-    };
-    let scaling = Catalog::builtin()
-        .unwrap()
-        .profile(SizeProfile::Quick)
-        .scaling;
+    let source = TomlSource { file: "ours.toml", text: &text };
+    let scaling = Catalog::builtin().unwrap().profile(SizeProfile::Quick).scaling;
     let (suite, _) = suite_file::read(source, SizeProfile::Quick, Some(scaling)).unwrap();
     assert_eq!(suite.requires.programs, ["sort"]);
     let test = &suite.tests[0];
-    assert_eq!(
-        (test.title.as_str(), test.phases.len()),
-        ("What we do all day", 3)
-    );
+    assert_eq!((test.title.as_str(), test.phases.len()), ("What we do all day", 3));
     for phase in &test.phases {
-        assert_eq!(
-            (phase.cache, phase.sync_at_end),
-            (CacheState::Warm, SyncAtEnd::Syncfs)
-        );
+        assert_eq!((phase.cache, phase.sync_at_end), (CacheState::Warm, SyncAtEnd::Syncfs));
         assert_eq!(phase.scaling, None, "a command is never repeated");
-        let Op::Exec(exec) = &phase.op else {
-            panic!("{phase:?}")
-        };
+        let Op::Exec(exec) = &phase.op else { panic!("{phase:?}") };
         assert_eq!(exec.packages, ["coreutils"]);
     }
     // A command may contain `/` or `*` next to `$`; it is not a quotient or product.
     let line = "sh -c 'cp *.o /bin/true $TMPDIR'";
     let text = text.replace("rm numbers sorted", line);
-    let source = TomlSource {
-        file: "ours.toml",
-        text: &text,
-    };
+    let source = TomlSource { file: "ours.toml", text: &text };
     let (suite, _) = suite_file::read(source, SizeProfile::Quick, Some(scaling)).unwrap();
     let last = &suite.tests[0].phases[2].op;
     assert!(matches!(last, Op::Exec(exec) if exec.command == line));
@@ -98,20 +73,14 @@ fn commands_are_a_suite_of_ten_lines() {
 
 #[test]
 fn the_example_of_a_use_loads() {
-    let source = TomlSource {
-        file: "photos.toml",
-        text: example(USE),
-    };
+    let source = TomlSource { file: "photos.toml", text: example(USE) };
     let (one, _) = uses_file::read(source).unwrap();
     assert_eq!((one.name.as_str(), one.weights.len()), ("photos", 3));
 }
 
 #[test]
 fn the_example_of_a_disk_loads() {
-    let source = TomlSource {
-        file: "old-card.toml",
-        text: example(DISK),
-    };
+    let source = TomlSource { file: "old-card.toml", text: example(DISK) };
     let (disk, _) = disk_file::read(source).unwrap();
     assert_eq!(disk.model.command, model::Nanos(200_000));
 }
@@ -125,10 +94,7 @@ fn the_examples_of_ages_load() {
     let old = campaign.contenders[1].own.age.as_ref().unwrap();
     assert_eq!(old.layout, Some(model::PerMille(850)));
     let (_, profiles) = AGE.split_once("## Profiles").unwrap();
-    let source = TomlSource {
-        file: "photos.toml",
-        text: example(profiles),
-    };
+    let source = TomlSource { file: "photos.toml", text: example(profiles) };
     let (profile, _) = age_file::read(source).unwrap();
     assert_eq!(profile.depths.len(), 2);
 }

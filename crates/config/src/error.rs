@@ -66,11 +66,7 @@ impl CatalogError {
         name: &str,
         known: impl Iterator<Item = &'a str>,
     ) -> Self {
-        Self::Unknown {
-            kind,
-            name: name.to_owned(),
-            hint: hint(name, known, kind),
-        }
+        Self::Unknown { kind, name: name.to_owned(), hint: hint(name, known, kind) }
     }
 }
 
@@ -92,11 +88,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Opt
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    let near: Vec<String> = near
-        .iter()
-        .take(3)
-        .map(|(_, word)| format!("`{word}`"))
-        .collect();
+    let near: Vec<String> = near.iter().take(3).map(|(_, word)| format!("`{word}`")).collect();
     (!near.is_empty()).then(|| format!("did you mean {}?", join_or(&near)))
 }
 

@@ -17,10 +17,7 @@ const SWEEP: &str = include_str!("../../../catalog/suites/iozone.toml");
 
 /// Reads a text as every kind of file.
 fn read(text: &str) {
-    let source = TomlSource {
-        file: "x.toml",
-        text,
-    };
+    let source = TomlSource { file: "x.toml", text };
     let errors = [
         filesystem_file::read(source).err(),
         suite_file::read(source, SizeProfile::Study, None).err(),
@@ -39,11 +36,7 @@ fn damaged(text: &str, at: usize, length: usize, by: &str) -> String {
     let at = at % chars.len();
     let end = (at + length).min(chars.len());
     let (before, after) = (&chars[..at], &chars[end..]);
-    before
-        .iter()
-        .chain(&by.chars().collect::<Vec<_>>())
-        .chain(after)
-        .collect()
+    before.iter().chain(&by.chars().collect::<Vec<_>>()).chain(after).collect()
 }
 
 #[test]

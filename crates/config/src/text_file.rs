@@ -15,21 +15,14 @@ const MAX_TEXT_FILE_SIZE: u64 = 1 << 20;
 /// # Errors
 /// Returns an error if the file cannot be read, is not UTF-8 text or is longer than 1 MiB.
 pub fn read_text(path: &Path) -> Result<String, CatalogError> {
-    read(path).map_err(|error| CatalogError::Unreadable {
-        path: path.to_owned(),
-        error,
-    })
+    read(path).map_err(|error| CatalogError::Unreadable { path: path.to_owned(), error })
 }
 
 fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(MAX_TEXT_FILE_SIZE + 1)
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(MAX_TEXT_FILE_SIZE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_TEXT_FILE_SIZE {
-        return Err(io::Error::other(
-            "too large: what people write has 1 MiB at most",
-        ));
+        return Err(io::Error::other("too large: what people write has 1 MiB at most"));
     }
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
 }

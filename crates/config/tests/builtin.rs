@@ -34,10 +34,8 @@ fn every_filesystem_has_a_source_and_requirements() {
 fn every_filesystem_has_an_origin_and_sources_of_its_facts() {
     for f in catalog().filesystems() {
         assert!(f.facts.origin.is_some(), "{}", f.name);
-        for ((fact, said), sources) in FACT_TITLES
-            .iter()
-            .zip(f.facts.to_lines())
-            .zip(f.facts.sources())
+        for ((fact, said), sources) in
+            FACT_TITLES.iter().zip(f.facts.to_lines()).zip(f.facts.sources())
         {
             assert_eq!(said.is_empty(), sources.is_empty(), "{}: {fact}", f.name);
             for source in sources {
@@ -67,10 +65,7 @@ fn removable_disks_need_support_by_another_system() {
         assert!(is_read(name), "{name}");
     }
     for name in ["xfs", "f2fs", "ext4", "jfs"] {
-        assert!(
-            !is_read(name),
-            "{name}: neither Windows nor macOS has a driver for it"
-        );
+        assert!(!is_read(name), "{name}: neither Windows nor macOS has a driver for it");
     }
     for one in catalog.uses().filter(|one| one.name != "removable") {
         assert_eq!(one.readers, None, "{}", one.name);
@@ -83,15 +78,7 @@ fn file_names_match_entry_names() {
     let names = |directory: &str| -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(data.join(directory))
             .unwrap()
-            .map(|e| {
-                e.unwrap()
-                    .path()
-                    .file_stem()
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned()
-            })
+            .map(|e| e.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .collect();
         names.sort();
         names
@@ -99,11 +86,8 @@ fn file_names_match_entry_names() {
     let catalog = catalog();
     let filesystems: Vec<String> = catalog.filesystems().map(|f| f.name.clone()).collect();
     assert_eq!(filesystems, names("filesystems"));
-    let mut suites: Vec<String> = catalog
-        .suites(SizeProfile::Smoke)
-        .iter()
-        .map(|s| s.name.clone())
-        .collect();
+    let mut suites: Vec<String> =
+        catalog.suites(SizeProfile::Smoke).iter().map(|s| s.name.clone()).collect();
     suites.sort();
     assert_eq!(suites, names("suites"));
     let mut uses: Vec<String> = catalog.uses().map(|u| u.name.clone()).collect();
@@ -164,20 +148,9 @@ fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
     };
     for f in catalog.filesystems() {
         let commands = expand_commands(&catalog.contender(&f.name).unwrap(), &place);
-        let lines = [
-            &commands.mkfs,
-            &commands.mount,
-            &commands.umount,
-            &commands.fsck,
-        ];
+        let lines = [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck];
         for word in lines.into_iter().flatten() {
-            for left in [
-                "{device}",
-                "{mountpoint}",
-                "{size}",
-                "{options}",
-                "{fsarena}",
-            ] {
+            for left in ["{device}", "{mountpoint}", "{size}", "{options}", "{fsarena}"] {
                 assert!(!word.contains(left), "{}: {word}", f.name);
             }
         }
@@ -226,17 +199,10 @@ fn every_suite_resolves_in_every_profile_and_fits_its_image() {
 fn a_larger_profile_never_does_less() {
     let catalog = catalog();
     let mut least: BTreeMap<String, Bytes> = BTreeMap::new();
-    for profile in SizeProfile::ALL
-        .into_iter()
-        .filter(|p| *p != SizeProfile::Study)
-    {
+    for profile in SizeProfile::ALL.into_iter().filter(|p| *p != SizeProfile::Study) {
         for test in tests(&catalog, profile) {
             let before = least.insert(test.name.clone(), test.space);
-            assert!(
-                before.unwrap_or_default() <= test.space,
-                "{profile}: {}",
-                test.name
-            );
+            assert!(before.unwrap_or_default() <= test.space, "{profile}: {}", test.name);
         }
     }
 }
@@ -248,10 +214,7 @@ fn the_suites_that_run_by_default_come_first() {
         suites.iter().map(|s| s.name.clone()).collect()
     };
     let by_default = names(catalog.default_suites(SizeProfile::Quick));
-    assert_eq!(
-        by_default,
-        ["lifecycle", "bonnie", "large-file", "tree", "durable"]
-    );
+    assert_eq!(by_default, ["lifecycle", "bonnie", "large-file", "tree", "durable"]);
     let all = names(catalog.suites(SizeProfile::Quick));
     let (first, rest) = all.split_at(by_default.len());
     assert_eq!(first, by_default);
@@ -402,17 +365,12 @@ fn profile_study_has_the_published_parameters() {
         other => panic!("{other:?}"),
     };
     assert_eq!(written("bonnie-block", "write"), Bytes::mib(2000));
-    let Op::Create(create) = op("bonnie-files", "create-seq") else {
-        panic!("not created")
-    };
+    let Op::Create(create) = op("bonnie-files", "create-seq") else { panic!("not created") };
     assert_eq!((create.entries, create.directories), (512_000, 1));
     assert!(create.size == Bytes(0) && create.fsync);
     assert!(matches!(
         op("bonnie-files", "delete-random"),
-        Op::Metadata(Metadata {
-            action: MetadataAction::Remove { .. },
-            ..
-        })
+        Op::Metadata(Metadata { action: MetadataAction::Remove { .. }, .. })
     ));
     assert_eq!(written("large-file", "copy-in"), Bytes(700_000_000));
     assert_eq!(written("large-read", "prepare-file"), Bytes(600_000_000));
@@ -429,10 +387,7 @@ fn profile_study_has_the_published_parameters() {
             ..
         })
     ));
-    assert_eq!(
-        catalog.profile(SizeProfile::Study).size,
-        Bytes(20_000_000_000)
-    );
+    assert_eq!(catalog.profile(SizeProfile::Study).size, Bytes(20_000_000_000));
 }
 
 /// Parameters from the suite files, which follow the original programs.
@@ -447,17 +402,13 @@ fn study_profile_has_parameters_of_original_programs() {
         .collect();
     assert_eq!(threads, [1, 2, 4, 8]);
     for phase in study("tiobench").tests.iter().flat_map(|t| &t.phases) {
-        let Op::Io(io) = &phase.op else {
-            panic!("{}", phase.name)
-        };
+        let Op::Io(io) = &phase.op else { panic!("{}", phase.name) };
         assert_eq!(io.block, Bytes::kib(4));
         let random = phase.name.starts_with("random");
         assert_eq!(io.operations, random.then_some(4_000));
     }
     for test in &study("fs-mark").tests {
-        let Op::Create(create) = &test.phases[0].op else {
-            panic!("{}", test.name)
-        };
+        let Op::Create(create) = &test.phases[0].op else { panic!("{}", test.name) };
         assert!(create.size == Bytes(51_200) && create.fsync);
     }
     let chars = &study("bonnie-chars").tests[0].phases[0].op;
@@ -517,27 +468,12 @@ fn every_study_has_its_published_sizes() {
     let s1 = catalog.study("os2-shootout-2002").unwrap();
     let tests: Vec<_> = s1.suites.iter().flat_map(|suite| &suite.tests).collect();
     let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["lifecycle", "features", "large-read", "zip", "build"]
-    );
-    assert_eq!(
-        written("os2-shootout-2002", "large-read"),
-        Bytes(600_000_000)
-    );
+    assert_eq!(names, ["lifecycle", "features", "large-read", "zip", "build"]);
+    assert_eq!(written("os2-shootout-2002", "large-read"), Bytes(600_000_000));
     let grid = catalog.study("vanninen-wang-2003").unwrap();
     let whole = catalog.suite("iozone", SizeProfile::Study).unwrap();
-    let swept = |test: &&Test| {
-        test.sweep
-            .as_ref()
-            .is_some_and(|point| point.sweep == "iozone")
-    };
-    assert!(
-        grid.suites[0]
-            .tests
-            .iter()
-            .eq(whole.tests.iter().filter(swept))
-    );
+    let swept = |test: &&Test| test.sweep.as_ref().is_some_and(|point| point.sweep == "iozone");
+    assert!(grid.suites[0].tests.iter().eq(whole.tests.iter().filter(swept)));
 }
 
 #[test]
@@ -555,26 +491,15 @@ fn every_study_fits_its_volume_and_lists_omissions() {
 fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.uses().map(|u| u.name.as_str()).collect();
-    let wanted = [
-        "desktop",
-        "file-server",
-        "removable",
-        "media-backup",
-        "build-machine",
-        "mail-spool",
-    ];
+    let wanted =
+        ["desktop", "file-server", "removable", "media-backup", "build-machine", "mail-spool"];
     assert_eq!(names, wanted);
     let suites = catalog.suites(SizeProfile::Quick);
     let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);
     let measured: BTreeSet<WorkloadCategory> =
         phases.filter_map(WorkloadCategory::of_phase).collect();
     for one in catalog.uses() {
-        assert_eq!(
-            one.total_weight(),
-            100.0,
-            "{}: weights are shares",
-            one.name
-        );
+        assert_eq!(one.total_weight(), 100.0, "{}: weights are shares", one.name);
         assert!(one.source.len() > 40 && one.rationale.contains("Left out"));
         let reasons = one.weights.iter().map(|w| &w.rationale);
         for why in reasons.chain(one.needs.iter().map(|n| &n.rationale)) {
@@ -594,10 +519,7 @@ fn unpackaged_programs_and_undeclared_modules_are_listed() {
     // The kernel requests these modules by name when bcachefs is mounted, so module dependencies do
     // not list them.
     for module in ["crc32c_generic", "xxhash"] {
-        assert!(
-            requires("bcachefs").modules.iter().any(|m| m == module),
-            "{module}"
-        );
+        assert!(requires("bcachefs").modules.iter().any(|m| m == module), "{module}");
     }
 }
 
@@ -618,13 +540,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
     // Archives of other tests are omitted.
     let read = chosen(&["os2-shootout/read-600"]).unwrap();
     assert!(read[0].archives.is_empty());
-    assert!(
-        !catalog
-            .suite("os2-shootout", SizeProfile::Quick)
-            .unwrap()
-            .archives
-            .is_empty()
-    );
+    assert!(!catalog.suite("os2-shootout", SizeProfile::Quick).unwrap().archives.is_empty());
     for (wrong, says) in [
         (
             &["traces/mall"][..],
@@ -644,10 +560,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
 fn no_image_is_small_for_mke2fs() {
     let catalog = catalog();
     for profile in SizeProfile::ALL {
-        assert!(
-            catalog.profile(profile).size >= model::Bytes::mib(512),
-            "{profile}"
-        );
+        assert!(catalog.profile(profile).size >= model::Bytes::mib(512), "{profile}");
     }
 }
 
@@ -662,12 +575,6 @@ fn withheld_results_have_phases_reasons_and_evidence() {
         assert!(one.reason.len() > 10, "{}: {}", one.phase, one.reason);
         // If five of six pairs are in order, the result is reliable and should not be withheld.
         let share = f64::from(one.same_order) / f64::from(one.pairs);
-        assert!(
-            share < 0.85,
-            "{}: {} of {}",
-            one.phase,
-            one.same_order,
-            one.pairs
-        );
+        assert!(share < 0.85, "{}: {} of {}", one.phase, one.same_order, one.pairs);
     }
 }

@@ -20,23 +20,14 @@ fn catalog() -> &'static Catalog {
 fn contender_is_a_filesystem_with_options_after_a_colon() {
     let catalog = catalog();
     let plain = catalog.contender("ext4").unwrap();
-    assert_eq!(
-        (plain.name.as_str(), plain.mount_options.len()),
-        ("ext4", 0)
-    );
+    assert_eq!((plain.name.as_str(), plain.mount_options.len()), ("ext4", 0));
     let journal = catalog.contender("ext4:data=journal,noatime").unwrap();
     assert_eq!(journal.name, "ext4:data=journal,noatime");
     assert_eq!(journal.mount_options, ["data=journal", "noatime"]);
     let alias = catalog.contender("ntfs:noatime").unwrap();
     assert_eq!(alias.name, "ntfs-3g:noatime");
-    let several = catalog
-        .contender("ext4,xfs:noatime")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        several.ends_with("give each contender by itself: -c ext4 -c xfs"),
-        "{several}"
-    );
+    let several = catalog.contender("ext4,xfs:noatime").unwrap_err().to_string();
+    assert!(several.ends_with("give each contender by itself: -c ext4 -c xfs"), "{several}");
 }
 
 #[test]
@@ -47,14 +38,7 @@ fn renamed_contender_can_compete_twice() {
     let plain = catalog.contender("ext4:data=journal").unwrap();
     assert_eq!(again.mount_options, plain.mount_options);
     assert_eq!(again.filesystem, plain.filesystem);
-    for wrong in [
-        "=ext4",
-        "Again=ext4",
-        "a b=ext4",
-        "again=nosuchfs",
-        "again=",
-        "a=b=ext4",
-    ] {
+    for wrong in ["=ext4", "Again=ext4", "a b=ext4", "again=nosuchfs", "again=", "a=b=ext4"] {
         assert!(catalog.contender(wrong).is_err(), "{wrong}");
     }
 }
@@ -62,16 +46,11 @@ fn renamed_contender_can_compete_twice() {
 #[test]
 fn contender_can_override_memory_and_disks() {
     let catalog = catalog();
-    let one = catalog
-        .contender("ext4@sata-ssd,disks=2,memory=1GiB:data=journal")
-        .unwrap();
+    let one = catalog.contender("ext4@sata-ssd,disks=2,memory=1GiB:data=journal").unwrap();
     assert_eq!(one.name, "ext4@sata-ssd,disks=2,memory=1GiB:data=journal");
     assert_eq!(one.mount_options, ["data=journal"]);
     assert_eq!(one.own.disk.as_ref().unwrap().name, "sata-ssd");
-    assert_eq!(
-        (one.own.disks, one.own.memory),
-        (Some(2), Some(Bytes::mib(1024)))
-    );
+    assert_eq!((one.own.disks, one.own.memory), (Some(2), Some(Bytes::mib(1024))));
     let named = catalog.contender("wide=zfs@disks=4").unwrap();
     assert_eq!((named.name.as_str(), named.own.disks), ("wide", Some(4)));
     assert!(catalog.contender("xfs").unwrap().own.is_empty());
@@ -96,9 +75,8 @@ fn contender_can_override_memory_and_disks() {
 #[test]
 fn a_contender_or_all_of_a_campaign_may_have_an_age() {
     let catalog = catalog();
-    let one = catalog
-        .contender("ext4@age=agrawal,fill=90%,operations=500,layout=85%:noatime")
-        .unwrap();
+    let one =
+        catalog.contender("ext4@age=agrawal,fill=90%,operations=500,layout=85%:noatime").unwrap();
     let age = one.own.age.unwrap();
     assert_eq!(age.profile, *catalog.age("agrawal").unwrap());
     assert_eq!((age.fill, age.operations), (PerMille(900), Some(500)));
@@ -106,27 +84,12 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
     let plain = catalog.contender("xfs@age=wang-os").unwrap();
     assert_eq!(plain.own.age.unwrap().fill, AgeingSpec::FILL);
     for (spec, complaint) in [
-        (
-            "ext4@age=agrawl",
-            "there is no age `agrawl` in the catalog; did you mean `agrawal`?",
-        ),
-        (
-            "ext4@fill=80%",
-            "`fill=` needs an age profile; add `age=PROFILE`",
-        ),
-        (
-            "ext4@age=agrawal,fill=99%",
-            "expected a percentage from 5% to 95%",
-        ),
-        (
-            "ext4@age=agrawal,operations=x",
-            "`operations=x`: expected a whole number",
-        ),
+        ("ext4@age=agrawl", "there is no age `agrawl` in the catalog; did you mean `agrawal`?"),
+        ("ext4@fill=80%", "`fill=` needs an age profile; add `age=PROFILE`"),
+        ("ext4@age=agrawal,fill=99%", "expected a percentage from 5% to 95%"),
+        ("ext4@age=agrawal,operations=x", "`operations=x`: expected a whole number"),
         ("ext4@age=agrawal,age=wang-os", "has a duplicate setting"),
-        (
-            "tmpfs@age=agrawal",
-            "`tmpfs` is on no device that could be aged",
-        ),
+        ("tmpfs@age=agrawal", "`tmpfs` is on no device that could be aged"),
     ] {
         let error = catalog.contender(spec).unwrap_err().to_string();
         assert!(error.contains(complaint), "{spec}: {error}");
@@ -166,16 +129,8 @@ fn a_campaign_file_names_several_disks_and_groups() {
     assert_eq!(campaign.machine.disk, ["nvme-consumer", "ideal"]);
     assert_eq!(campaign.machine.disks, [1, 2, 4]);
     assert_eq!(campaign.groups[0].name, "all");
-    assert_eq!(
-        campaign.groups[0].members,
-        ["jfs@nvme-consumer", "jfs@ideal"]
-    );
-    for wrong in [
-        "disks = []",
-        "disks = [2, 2]",
-        "disks = [1, 9]",
-        "disk = [\"nvm\"]",
-    ] {
+    assert_eq!(campaign.groups[0].members, ["jfs@nvme-consumer", "jfs@ideal"]);
+    for wrong in ["disks = []", "disks = [2, 2]", "disks = [1, 9]", "disk = [\"nvm\"]"] {
         let text = format!("contenders = [\"jfs\"]\nbackend = \"vm\"\n{wrong}");
         let error = campaign_file::parse(&text, "c.toml", catalog()).unwrap_err();
         assert!(error.to_string().starts_with("c.toml:3: "), "{error}");
@@ -185,20 +140,12 @@ fn a_campaign_file_names_several_disks_and_groups() {
 #[test]
 fn a_contender_cannot_undo_safety() {
     let catalog = catalog();
-    for spec in [
-        "ext4:dev",
-        "ext4:noatime,suid",
-        "ext4:bind",
-        "ext4:a b",
-        "ext4:{device}",
-        "ext4:a,,b",
-    ] {
+    for spec in
+        ["ext4:dev", "ext4:noatime,suid", "ext4:bind", "ext4:a b", "ext4:{device}", "ext4:a,,b"]
+    {
         let error = catalog.contender(spec).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
-        assert!(
-            error.starts_with(&format!("contender `{spec}`: ")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("contender `{spec}`: ")), "{error}");
     }
 }
 
@@ -206,29 +153,14 @@ fn a_contender_cannot_undo_safety() {
 fn a_mounted_directory_is_a_contender() {
     let catalog = catalog();
     let path = Path::new("/mnt/Big Disk/.x");
-    let known = catalog
-        .directory_contender(path, None, Some("xfs"))
-        .unwrap();
+    let known = catalog.directory_contender(path, None, Some("xfs")).unwrap();
     assert_eq!(known.name, "mnt-big-disk-x");
     assert_eq!(known.filesystem.name, "xfs");
     assert_eq!(known.directory.as_deref(), Some(path));
-    let unknown = catalog
-        .directory_contender(path, Some("nas"), Some("nfs4"))
-        .unwrap();
-    assert_eq!(
-        (unknown.name.as_str(), unknown.filesystem.name.as_str()),
-        ("nas", "nfs4")
-    );
-    assert!(
-        catalog
-            .directory_contender(Path::new("/"), None, None)
-            .is_err()
-    );
-    assert!(
-        catalog
-            .directory_contender(path, Some("a b"), None)
-            .is_err()
-    );
+    let unknown = catalog.directory_contender(path, Some("nas"), Some("nfs4")).unwrap();
+    assert_eq!((unknown.name.as_str(), unknown.filesystem.name.as_str()), ("nas", "nfs4"));
+    assert!(catalog.directory_contender(Path::new("/"), None, None).is_err());
+    assert!(catalog.directory_contender(path, Some("a b"), None).is_err());
 }
 
 #[test]
@@ -255,11 +187,7 @@ backend = "loop"
 device = "/dev/sdz"
 "#;
     let campaign = campaign_file::parse(all, "c.toml", catalog).unwrap();
-    let names: Vec<&str> = campaign
-        .contenders
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
+    let names: Vec<&str> = campaign.contenders.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["ext4", "ext4:data=journal", "ext4-1k"]);
     assert_eq!(campaign.contenders[2].mkfs_options, ["-b", "1024"]);
     assert_eq!(campaign.suites, ["tree", "lifecycle"]);
@@ -277,10 +205,7 @@ device = "/dev/sdz"
     assert_eq!(campaign.backend, Some(BackendKind::Loop));
     let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", catalog).unwrap();
     assert_eq!(little.rule, RoundSettings::default());
-    assert_eq!(
-        (little.profile, little.rounds, little.size),
-        (None, None, None)
-    );
+    assert_eq!((little.profile, little.rounds, little.size), (None, None, None));
 }
 
 #[test]
@@ -299,10 +224,7 @@ fn campaign_file_sets_the_guest_machine() {
 #[test]
 fn oversized_files_are_not_read_to_the_end() {
     let error = config::read_text(Path::new("/dev/zero")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "/dev/zero: too large: what people write has 1 MiB at most"
-    );
+    assert_eq!(error.to_string(), "/dev/zero: too large: what people write has 1 MiB at most");
 }
 
 #[test]
@@ -312,11 +234,7 @@ fn relative_directories_are_relative_to_the_file() {
     let text = "directories = [\"a\", { name = \"b\", path = \"/mnt/b\", memory = \"64 MiB\" }]";
     let campaign = campaign_file::load(&path, text, catalog()).unwrap();
     let expected = [
-        DirectoryContender {
-            name: None,
-            memory: None,
-            path: dir.path().join("a"),
-        },
+        DirectoryContender { name: None, memory: None, path: dir.path().join("a") },
         DirectoryContender {
             name: Some("b".into()),
             memory: Some(Bytes::mib(64)),

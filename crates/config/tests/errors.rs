@@ -36,9 +36,7 @@ fn in_overlay(directory: &str, text: &str) -> String {
 fn campaign_files() {
     let catalog = Catalog::builtin().unwrap();
     let error = |text: &str| {
-        campaign_file::parse(text, "campaign.toml", &catalog)
-            .expect_err(text)
-            .to_string()
+        campaign_file::parse(text, "campaign.toml", &catalog).expect_err(text).to_string()
     };
     assert_told!(told(
         &[
@@ -129,14 +127,8 @@ fn filesystem_files() {
         changed("\nsource = \"made for a test\"", "\nsource = \"  \""),
         changed("smallest", "smalest"),
         changed("smallest = \"1 MiB\"", ""),
-        changed(
-            "smallest = \"1 MiB\"",
-            "smallest = \"2 MiB\"\nlargest = \"1 MiB\"",
-        ),
-        changed(
-            "[requires]\nprograms = [\"mkfs.mine\"]\nsmallest = \"1 MiB\"",
-            "",
-        ),
+        changed("smallest = \"1 MiB\"", "smallest = \"2 MiB\"\nlargest = \"1 MiB\""),
+        changed("[requires]\nprograms = [\"mkfs.mine\"]\nsmallest = \"1 MiB\"", ""),
         changed("[\"mkfs.mine\"]", "[\"mkfs.other\"]"),
         changed("mkfs = \"mkfs.mine {options} {device}\"\n", ""),
         changed("{options} {device}\"\nmount", "{opts} {device}\"\nmount"),
@@ -296,10 +288,7 @@ fn sweeps() {
         changed("block = [\"8 KiB\", \"64 KiB\"]\n", ""),
         changed("block = [", "threads = [0, 1]\nblock = ["),
         changed("block = [", "threads = [1, 2]\nblock = ["),
-        changed(
-            "[test.sweep]",
-            "[test.parameters]\nsize = \"1 MiB\"\n\n[test.sweep]",
-        ),
+        changed("[test.sweep]", "[test.parameters]\nsize = \"1 MiB\"\n\n[test.sweep]"),
         changed(
             "times = 4",
             "times = 2 }\nfiles = { from = 1, to = 1024, times = 2 }\nrate = { from = 1, to = 1024, times = 2",
@@ -326,8 +315,5 @@ fn sweeps() {
 fn missing_campaign_file_is_an_error() {
     let path = std::path::Path::new("/nonexistent/campaign.toml");
     let error = config::read_text(path).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "/nonexistent/campaign.toml: No such file or directory (os error 2)"
-    );
+    assert_eq!(error, "/nonexistent/campaign.toml: No such file or directory (os error 2)");
 }

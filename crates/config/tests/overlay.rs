@@ -52,16 +52,8 @@ ends = "fsync"
 #[test]
 fn files_add_and_override() {
     let dir = tempfile::tempdir().unwrap();
-    write(
-        dir.path(),
-        "filesystems/mine.toml",
-        &filesystem("mine", "my-own"),
-    );
-    write(
-        dir.path(),
-        "filesystems/ext4.toml",
-        &filesystem("ext4", "fourth"),
-    );
+    write(dir.path(), "filesystems/mine.toml", &filesystem("mine", "my-own"));
+    write(dir.path(), "filesystems/ext4.toml", &filesystem("ext4", "fourth"));
     write(dir.path(), "suites/mine.toml", SUITE);
     write(dir.path(), "filesystems/notes.txt", "not read");
     write(dir.path(), "filesystems/.hidden.toml", "not read either");
@@ -89,11 +81,7 @@ fn a_directory_of_files_holds_filesystems() {
 #[test]
 fn catalog_is_unchanged_if_any_file_is_invalid() {
     let dir = tempfile::tempdir().unwrap();
-    write(
-        dir.path(),
-        "filesystems/a.toml",
-        &filesystem("mine", "my-own"),
-    );
+    write(dir.path(), "filesystems/a.toml", &filesystem("mine", "my-own"));
     write(dir.path(), "suites/b.toml", "name = 1");
     let mut catalog = Catalog::builtin().unwrap();
     assert!(catalog.overlay(dir.path()).is_err());
@@ -108,18 +96,10 @@ fn names_are_unique() {
             write(dir.path(), file, text);
         }
         let error = Catalog::builtin().unwrap().overlay(dir.path()).unwrap_err();
-        error
-            .to_string()
-            .replace(&format!("{}/", dir.path().display()), "")
+        error.to_string().replace(&format!("{}/", dir.path().display()), "")
     };
-    let twice = [
-        ("a.toml", filesystem("mine", "a")),
-        ("b.toml", filesystem("mine", "b")),
-    ];
-    assert_eq!(
-        refused(&twice),
-        "b.toml:1: `mine` is described in a.toml already"
-    );
+    let twice = [("a.toml", filesystem("mine", "a")), ("b.toml", filesystem("mine", "b"))];
+    assert_eq!(refused(&twice), "b.toml:1: `mine` is described in a.toml already");
     assert_eq!(
         refused(&[("a.toml", filesystem("mine", "xfs"))]),
         "a.toml:3: the name `xfs` belongs to `xfs` already"
@@ -178,18 +158,12 @@ fn uses_add_and_override() {
     assert_eq!(catalog.uses().count(), before + 1);
     assert_eq!(catalog.use_case("desktop").unwrap().title, "Mine");
     let mine = catalog.use_case("mine").unwrap();
-    assert_eq!(
-        mine.readers.as_ref().unwrap().one_of,
-        [OperatingSystem::Os2]
-    );
+    assert_eq!(mine.readers.as_ref().unwrap().one_of, [OperatingSystem::Os2]);
     assert_eq!(mine.needs[0].feature, model::Feature::Xattrs);
     assert_eq!(mine.weight(model::WorkloadCategory::Trees), 3.0);
     assert_eq!(mine.weight(model::WorkloadCategory::Names), 0.0);
     let error = catalog.use_case("mien").unwrap_err().to_string();
-    assert!(
-        error.starts_with("there is no use `mien` in the catalog;"),
-        "{error}"
-    );
+    assert!(error.starts_with("there is no use `mien` in the catalog;"), "{error}");
 }
 
 #[test]
@@ -208,15 +182,9 @@ fn disks_add_and_override() {
     catalog.overlay(dir.path()).unwrap();
     assert_eq!(catalog.disks().count(), before + 1);
     assert_eq!(catalog.disk("sata-ssd").unwrap().title, "Mine");
-    assert_eq!(
-        catalog.disk("floppy").unwrap().command,
-        model::Nanos(4_000_000)
-    );
+    assert_eq!(catalog.disk("floppy").unwrap().command, model::Nanos(4_000_000));
     let error = catalog.disk("flopy").unwrap_err().to_string();
-    assert!(
-        error.contains("`flopy`") && error.contains("floppy"),
-        "{error}"
-    );
+    assert!(error.contains("`flopy`") && error.contains("floppy"), "{error}");
 }
 
 #[test]
@@ -248,21 +216,9 @@ fn invalid_use_cases_are_rejected_with_their_line() {
             "parts = 0",
             "mine.toml:13: `parts` is `0`; expected a whole number from 1 to 1000",
         ),
-        (
-            "\"trees\"",
-            "\"bushes\"",
-            "mine.toml:12: `group` is `bushes`; expected stream-write, ",
-        ),
-        (
-            "\"xattrs\"",
-            "\"wings\"",
-            "mine.toml:9: `feature` is `wings`; expected hard-links, ",
-        ),
-        (
-            "[\"os2\"]",
-            "[\"plan9\"]",
-            "mine.toml:6: `one_of` is `plan9`; expected linux, windows, ",
-        ),
+        ("\"trees\"", "\"bushes\"", "mine.toml:12: `group` is `bushes`; expected stream-write, "),
+        ("\"xattrs\"", "\"wings\"", "mine.toml:9: `feature` is `wings`; expected hard-links, "),
+        ("[\"os2\"]", "[\"plan9\"]", "mine.toml:6: `one_of` is `plan9`; expected linux, windows, "),
         (
             "why = \"notes",
             "because = \"notes",
@@ -320,15 +276,8 @@ fn a_study_is_two_files_and_a_campaign_alone_is_one() {
     write(dir.path(), "studies/ours/study.toml", &text);
     let told = |catalog: &mut Catalog| catalog.overlay(dir.path()).unwrap_err().to_string();
     let mut catalog = Catalog::builtin().unwrap();
-    assert!(
-        told(&mut catalog).contains("figures.csv: "),
-        "it belongs to the study"
-    );
-    write(
-        dir.path(),
-        "studies/ours/figures.csv",
-        "what is in it is read later",
-    );
+    assert!(told(&mut catalog).contains("figures.csv: "), "it belongs to the study");
+    write(dir.path(), "studies/ours/figures.csv", "what is in it is read later");
     catalog.overlay(dir.path()).unwrap();
     let published = catalog.study("ours").unwrap().published.unwrap();
     assert_eq!(published.claims[0].undecidable.as_deref(), Some("Why."));
@@ -342,36 +291,16 @@ fn invalid_studies_are_rejected_with_their_line() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "suites/mine.toml", SUITE);
     for (right, wrong, told) in [
-        (
-            "size = \"7 MiB\"",
-            "sise = \"7 MiB\"",
-            ":10: the test `mine` has no parameter `sise`",
-        ),
-        (
-            "[parameters.mine]",
-            "[parameters.other]",
-            ":9: the study's suites have no test `other`",
-        ),
+        ("size = \"7 MiB\"", "sise = \"7 MiB\"", ":10: the test `mine` has no parameter `sise`"),
+        ("[parameters.mine]", "[parameters.other]", ":9: the study's suites have no test `other`"),
         (
             "tests = [\"mine\"]",
             "tests = [\"other\"]",
             ":7: the study's suites have no test `other`",
         ),
-        (
-            "\"mine\", \"tree\"",
-            "\"main\"",
-            ":6: there is no suite `main`",
-        ),
-        (
-            "[\"ext4\"]",
-            "[\"ext44\"]",
-            ":5: there is no filesystem `ext44`",
-        ),
-        (
-            "1 GiB",
-            "6 MiB",
-            ":8: `size` is `6 MiB`; expected at least 7 MiB",
-        ),
+        ("\"mine\", \"tree\"", "\"main\"", ":6: there is no suite `main`"),
+        ("[\"ext4\"]", "[\"ext44\"]", ":5: there is no filesystem `ext44`"),
+        ("1 GiB", "6 MiB", ":8: `size` is `6 MiB`; expected at least 7 MiB"),
     ] {
         let text = STUDY.replace(right, wrong);
         assert_ne!(text, STUDY, "{right}");

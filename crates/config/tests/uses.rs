@@ -12,10 +12,7 @@ const COVERED: f64 = 0.7;
 fn tested_by_default(catalog: &Catalog, profile: SizeProfile) -> BTreeSet<WorkloadCategory> {
     let suites = catalog.default_suites(profile);
     let tests = suites.iter().flat_map(|suite| &suite.tests);
-    tests
-        .flat_map(|test| &test.phases)
-        .filter_map(WorkloadCategory::of_phase)
-        .collect()
+    tests.flat_map(|test| &test.phases).filter_map(WorkloadCategory::of_phase).collect()
 }
 
 /// Returns the tested share of a use case's weight, and the weighted categories that are not
@@ -60,8 +57,5 @@ fn untested_categories_are_listed_with_their_share() {
     let mail = catalog.use_case("mail-spool").unwrap();
     let mut tested = tested_by_default(&catalog, SizeProfile::Quick);
     tested.remove(&WorkloadCategory::Durable);
-    assert_eq!(
-        coverage(mail, &tested),
-        (0.55, vec![WorkloadCategory::Durable])
-    );
+    assert_eq!(coverage(mail, &tested), (0.55, vec![WorkloadCategory::Durable]));
 }

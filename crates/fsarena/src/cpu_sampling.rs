@@ -58,9 +58,7 @@ pub fn rerun_with_sampling(
     let mut ended = ended?;
     cleared?;
     let results = cells.iter().map(|cell| ended.remove(&cell.id));
-    results
-        .collect::<Option<_>>()
-        .context("a cell has no result")
+    results.collect::<Option<_>>().context("a cell has no result")
 }
 
 fn run(
@@ -76,10 +74,7 @@ fn run(
         while running < backend.parallel_cells()
             && let Some(cell) = waiting.pop_front()
         {
-            backend.start(
-                cell,
-                test_of(campaign, cell).context("the campaign has no such test")?,
-            );
+            backend.start(cell, test_of(campaign, cell).context("the campaign has no such test")?);
             running += 1;
         }
         if running == 0 {

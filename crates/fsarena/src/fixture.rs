@@ -40,10 +40,7 @@ pub fn failed_cell() -> CellRecord {
             status: Status::Failed,
             failure: Some(full()),
             phases: vec![
-                PhaseResult {
-                    passes: [3, 1].map(pass).into(),
-                    ..phase("write", Status::Ok, None)
-                },
+                PhaseResult { passes: [3, 1].map(pass).into(), ..phase("write", Status::Ok, None) },
                 phase("rewrite", Status::Failed, Some(full())),
             ],
             steps: vec![mkfs()],
@@ -51,9 +48,7 @@ pub fn failed_cell() -> CellRecord {
                 (Feature::HardLinks, ProbeResult::Yes),
                 (Feature::Xattrs, ProbeResult::No("EOPNOTSUPP".into())),
             ])),
-            kernel_log: vec![model::KernelEvent::from_line(
-                "EXT4-fs (loop0): \u{1b}[31mwarning",
-            )],
+            kernel_log: vec![model::KernelEvent::from_line("EXT4-fs (loop0): \u{1b}[31mwarning")],
             kernel_log_readable: true,
             started: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos::from_secs(90),
@@ -79,11 +74,7 @@ fn full() -> Failure {
     Failure {
         step: "rewrite".into(),
         reason: "pwrite of 8 KiB to `big`: no space left".into(),
-        error: Some(SyscallError {
-            call: "pwrite".into(),
-            errno: 28,
-            name: "ENOSPC".into(),
-        }),
+        error: Some(SyscallError { call: "pwrite".into(), errno: 28, name: "ENOSPC".into() }),
         stacks: vec!["agent (thread 7, state D):\n[<0>] wait\n".into()],
     }
 }
@@ -91,9 +82,7 @@ fn full() -> Failure {
 fn mkfs() -> CommandRecord {
     CommandRecord {
         step: "mkfs".into(),
-        command: ["mkfs.ext4", "-L", "two words", "/dev/loop0"]
-            .map(String::from)
-            .into(),
+        command: ["mkfs.ext4", "-L", "two words", "/dev/loop0"].map(String::from).into(),
         exit: Some(0),
         signal: None,
         elapsed: Nanos(12_300_000),

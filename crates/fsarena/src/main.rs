@@ -31,9 +31,7 @@ use crate::args::cli::{Cli, Command};
 use crate::output::exit::{self, ExitReason};
 
 #[global_allocator]
-static ALLOCATOR: Allocator = Allocator {
-    code: ExitReason::Environment as i32,
-};
+static ALLOCATOR: Allocator = Allocator { code: ExitReason::Environment as i32 };
 
 fn main() -> ExitCode {
     panic_guard::watched(program).unwrap_or(ExitReason::Internal.into())

@@ -27,10 +27,7 @@ fn words(panic: &PanicHookInfo<'_>) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref().map(String::as_str));
     let text = text.unwrap_or("panic");
-    let place = panic
-        .location()
-        .map(|place| format!(" ({place})"))
-        .unwrap_or_default();
+    let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
     format!("internal error: {text}{place}: this is a fault of fsarena, please report it")
 }
 
@@ -60,10 +57,7 @@ mod tests {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(
-            said.starts_with("fsarena: internal error: no; such thing (crates/"),
-            "{said}"
-        );
+        assert!(said.starts_with("fsarena: internal error: no; such thing (crates/"), "{said}");
         assert!(said.trim_end().ends_with("please report it"), "{said}");
     }
 

@@ -93,25 +93,13 @@ mod tests {
             }
             id
         };
-        let larger = Campaign {
-            size: Bytes(campaign.size.0 * 2),
-            ..campaign.clone()
-        };
+        let larger = Campaign { size: Bytes(campaign.size.0 * 2), ..campaign.clone() };
         let ids = [begin(&campaign, 7), begin(&campaign, 8), begin(&larger, 99)];
         let known = load(&store, &campaign, None);
         assert_eq!((known.cells.len(), known.campaigns), (2, vec![ids[1]]));
-        assert!(
-            known
-                .cells
-                .values()
-                .all(|time| *time == Nanos::from_secs(8))
-        );
+        assert!(known.cells.values().all(|time| *time == Nanos::from_secs(8)));
         let resumed = load(&store, &campaign, Some(ids[1]));
-        assert_eq!(
-            resumed.campaigns,
-            [ids[0]],
-            "its own cells are known anyway"
-        );
+        assert_eq!(resumed.campaigns, [ids[0]], "its own cells are known anyway");
         let mut renamed = campaign.clone();
         for contender in &mut renamed.contenders {
             contender.mount_options.push("noatime".into());

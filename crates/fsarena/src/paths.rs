@@ -236,13 +236,7 @@ pub fn shell_path(path: &Path) -> String {
 /// Returns the command that resumes a campaign. It contains `--erase` for a device, because the
 /// device now contains data of fsarena.
 pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) -> String {
-    let erase = device
-        .map(|device| format!(" --erase {}", shell_path(device)))
-        .unwrap_or_default();
-    let db = globals
-        .db
-        .as_ref()
-        .map(|db| format!(" --db {}", shell_path(db)))
-        .unwrap_or_default();
+    let erase = device.map(|device| format!(" --erase {}", shell_path(device))).unwrap_or_default();
+    let db = globals.db.as_ref().map(|db| format!(" --db {}", shell_path(db))).unwrap_or_default();
     format!("fsarena resume {id}{erase}{db}")
 }

@@ -71,7 +71,7 @@ impl SshHost {
         let lines: Vec<&str> = answer.lines().collect();
         let [copy, state, system, machine, processors, memory] = lines[..] else {
             return Err(
-                EnvironmentError(format!("{} does not answer as Linux does", self.name)).into(),
+                EnvironmentError(format!("{} does not answer as Linux does", self.name)).into()
             );
         };
         if system != "Linux x86_64" {
@@ -83,9 +83,9 @@ impl SshHost {
         }
         *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy.to_owned());
         let processors = processors.parse().unwrap_or(1);
-        let fit = memory.parse().map_or(u64::MAX, |kib: u64| {
-            kib.saturating_mul(1024) / self.memory.0.max(1)
-        });
+        let fit = memory
+            .parse()
+            .map_or(u64::MAX, |kib: u64| kib.saturating_mul(1024) / self.memory.0.max(1));
         Ok(ReadyHost {
             slots: u32::try_from(fit).unwrap_or(u32::MAX).min(processors),
             machine: machine.to_owned(),
@@ -137,11 +137,8 @@ impl WorkerHost for SshHost {
         let (program, copy) = (Path::new(&copy).join("fsarena"), shell_quote(&copy));
         let program = shell_quote(&program.to_string_lossy());
         let name = shell_quote(&self.name);
-        let options: String = self
-            .options
-            .iter()
-            .map(|o| " ".to_owned() + &shell_quote(o))
-            .collect();
+        let options: String =
+            self.options.iter().map(|o| " ".to_owned() + &shell_quote(o)).collect();
         Ok(self.ssh.shell(&format!(
             "exec {program} --quiet work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
         )))
@@ -150,9 +147,7 @@ impl WorkerHost for SshHost {
     fn clean_up(&self) {
         if let Some(copy) = self.copy() {
             // If the host is unreachable, only files in its cache directory remain.
-            let _ = self
-                .ssh
-                .run_script(&format!("rm -rf {}", shell_quote(&copy)), Stdio::null());
+            let _ = self.ssh.run_script(&format!("rm -rf {}", shell_quote(&copy)), Stdio::null());
         }
     }
 }

@@ -51,10 +51,7 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
     let places = campaigns.iter().map(|(_, c)| c.work_dir.clone());
     let places: BTreeSet<PathBuf> = places.chain([searched.work_dir.to_owned()]).collect();
     let left = backend::find_stale(searched.reach, places.into_iter().collect())?;
-    let left = left.into_iter().map(|found| Leftover {
-        whose: whose(&found, &campaigns),
-        found,
-    });
+    let left = left.into_iter().map(|found| Leftover { whose: whose(&found, &campaigns), found });
     Ok(left.collect())
 }
 

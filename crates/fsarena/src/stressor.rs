@@ -39,10 +39,7 @@ impl Stressor {
     /// # Errors
     /// Returns an error if a thread cannot be started.
     pub fn start(condition: SelftestCondition, below: Pid, seed: u64) -> io::Result<Self> {
-        let mut disturbance = Self {
-            stop: Arc::default(),
-            threads: Vec::new(),
-        };
+        let mut disturbance = Self { stop: Arc::default(), threads: Vec::new() };
         let mut random = SeededRng::substream(seed, "disturbance");
         match condition {
             SelftestCondition::Again | SelftestCondition::OtherHost | SelftestCondition::Cold => {}
@@ -67,11 +64,7 @@ impl Stressor {
                 disturbance.repeat(move || {
                     known = known.or_else(|| emulator(below).filter(takes_io));
                     known = known.filter(|&emulator| kill(emulator, Signal::SIGIO).is_ok());
-                    let longest = if known.is_some() {
-                        MAX_WAKE_INTERVAL_US
-                    } else {
-                        RUNNING
-                    };
+                    let longest = if known.is_some() { MAX_WAKE_INTERVAL_US } else { RUNNING };
                     pause(&mut random, longest);
                 })?;
             }
@@ -160,11 +153,9 @@ mod tests {
 
     #[test]
     fn disturbance_stops_when_dropped() {
-        for condition in [
-            SelftestCondition::Busy,
-            SelftestCondition::Paused,
-            SelftestCondition::Suspended,
-        ] {
+        for condition in
+            [SelftestCondition::Busy, SelftestCondition::Paused, SelftestCondition::Suspended]
+        {
             let disturbance = Stressor::start(condition, Pid::this(), 1).unwrap();
             let stop = Arc::clone(&disturbance.stop);
             assert!(!disturbance.threads.is_empty());

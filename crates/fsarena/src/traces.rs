@@ -67,9 +67,7 @@ pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(cannot)?;
-    file.take(MAX_TRACES_SIZE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(cannot)?;
+    file.take(MAX_TRACES_SIZE + 1).read_to_end(&mut bytes).map_err(cannot)?;
     match bytes.len() as u64 > MAX_TRACES_SIZE {
         true => Err(UsageError(format!("{} is too large", path.display())).into()),
         false => Ok(bytes),
@@ -119,11 +117,7 @@ pub fn require_known(
 ) -> anyhow::Result<Vec<Suite>> {
     refuse_missing(&suites, globals)?;
     for test in suites.iter_mut().flat_map(|suite| &mut suite.tests) {
-        let Test {
-            phases,
-            space: room,
-            ..
-        } = test;
+        let Test { phases, space: room, .. } = test;
         for phase in phases {
             if let Op::Replay(replay) = &mut phase.op
                 && replay.facts.is_none()
@@ -190,9 +184,7 @@ fn refuse_missing(suites: &[Suite], globals: &GlobalArgs) -> anyhow::Result<()> 
             missing.push(name);
         }
     }
-    let foreign = missing
-        .iter()
-        .find(|name| traces_of_suite(&[(*name).clone()]).is_err());
+    let foreign = missing.iter().find(|name| traces_of_suite(&[(*name).clone()]).is_err());
     match (foreign, &missing[..]) {
         (_, []) => Ok(()),
         (Some(name), _) => Err(UsageError(format!(
@@ -239,12 +231,7 @@ impl Traces {
         let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
         let mut traces = BTreeMap::new();
         for phase in tests.flat_map(|test| &test.phases) {
-            let Op::Replay(Replay {
-                facts: Some(facts),
-                trace,
-                ..
-            }) = &phase.op
-            else {
+            let Op::Replay(Replay { facts: Some(facts), trace, .. }) = &phase.op else {
                 continue;
             };
             let path = directory.join(file_name(&facts.sha256));
@@ -260,10 +247,7 @@ impl Traces {
 
     /// Wraps a backend so that cells get their traces.
     pub const fn wrap_backend<'a, B>(&'a self, backend: &'a mut B) -> WithTraces<'a, B> {
-        WithTraces {
-            traces: self,
-            backend,
-        }
+        WithTraces { traces: self, backend }
     }
 
     fn given(&self, test: &Test) -> Test {

@@ -11,11 +11,7 @@ use serde_json::Value;
 /// Returns fsarena with a new home directory and without a terminal.
 fn fsarena(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
-    command
-        .args(arguments)
-        .env("XDG_DATA_HOME", home)
-        .env_remove("COLUMNS")
-        .stdin(Stdio::null());
+    command.args(arguments).env("XDG_DATA_HOME", home).env_remove("COLUMNS").stdin(Stdio::null());
     command
 }
 
@@ -96,14 +92,7 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["guest", "build", "--with", "ext4"],
         vec!["guest", "build", "--mirror", "debian"],
         vec!["guest", "build", "--rootfs", "/no/such/directory"],
-        vec![
-            "guest",
-            "build",
-            "--kernel",
-            "/no/such/kernel",
-            "--modules",
-            "/tmp",
-        ],
+        vec!["guest", "build", "--kernel", "/no/such/kernel", "--modules", "/tmp"],
         vec!["guest", "build", "--headers", "/tmp"],
         vec!["--catalog", "/no/such/directory", "list"],
     ] {
@@ -131,9 +120,7 @@ fn missing_database_is_reported_and_not_created() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(text(&output.stderr).contains("no campaign"), "{output:?}");
     }
-    let output = fsarena(home.path(), &["list", "campaigns"])
-        .output()
-        .unwrap();
+    let output = fsarena(home.path(), &["list", "campaigns"]).output().unwrap();
     assert_eq!(text(&output.stdout), "no campaign was run yet\n");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
@@ -150,19 +137,14 @@ fn a_campaign_that_is_refused_is_not_stored() {
         let output = command.args(place).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{output:?}");
     }
-    let output = fsarena(home.path(), &["list", "campaigns"])
-        .output()
-        .unwrap();
+    let output = fsarena(home.path(), &["list", "campaigns"]).output().unwrap();
     assert_eq!(text(&output.stdout), "no campaign was run yet\n");
 }
 
 /// Returns the standard output of a command on a terminal of 80 columns, emulated by `script`.
 fn on_a_terminal(arguments: &str) -> String {
     let home = tempfile::tempdir().unwrap();
-    let line = format!(
-        "stty cols 80 rows 24; exec {} {arguments}",
-        env!("CARGO_BIN_EXE_fsarena")
-    );
+    let line = format!("stty cols 80 rows 24; exec {} {arguments}", env!("CARGO_BIN_EXE_fsarena"));
     let mut script = Command::new("script");
     script
         .args(["-qec", &line, "/dev/null"])
@@ -233,12 +215,7 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
         }
     }
     let table = on_a_terminal("list uses");
-    for word in [
-        "case-sensitive",
-        "shared-mmap",
-        "build-machine",
-        "stream-write",
-    ] {
+    for word in ["case-sensitive", "shared-mmap", "build-machine", "stream-write"] {
         assert!(table.contains(word), "{word}:\n{table}");
     }
 }
@@ -268,10 +245,7 @@ fn the_json_of_every_command_is_documented() {
     let mut count = 0;
     for name in names.filter(|name| !["completions", "man", "help"].contains(name)) {
         let heading = format!("\n## fsarena {name}\n");
-        assert!(
-            document.contains(&heading),
-            "docs/json.md does not describe {name}"
-        );
+        assert!(document.contains(&heading), "docs/json.md does not describe {name}");
         count += 1;
     }
     assert!(count > 15, "{commands}");
@@ -288,15 +262,7 @@ fn documented(begin: &str) -> Vec<String> {
 
 #[test]
 fn lists_have_the_fields_that_are_documented() {
-    for what in [
-        "filesystems",
-        "profiles",
-        "studies",
-        "uses",
-        "disks",
-        "ages",
-        "machines",
-    ] {
+    for what in ["filesystems", "profiles", "studies", "uses", "disks", "ages", "machines"] {
         let list = json(&["list", what, "--json"]);
         for field in documented(&format!("| `{what}` |")) {
             let text = list.to_string();
@@ -324,16 +290,8 @@ fn every_list_exists_as_text_and_as_json() {
     assert!(said(&["list", "suites"]).contains("\nlifecycle "));
     assert!(said(&["list", "profiles"]).contains("\nstudy "));
     let names = json(&["list", "--json"]);
-    let names: Vec<_> = names
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|f| &f["name"])
-        .collect();
-    assert!(
-        names.contains(&&Value::from("hpfs386")),
-        "no row is omitted"
-    );
+    let names: Vec<_> = names.as_array().unwrap().iter().map(|f| &f["name"]).collect();
+    assert!(names.contains(&&Value::from("hpfs386")), "no row is omitted");
     assert!(json(&["list", "suites", "--json"])["study"].is_array());
     assert_eq!(json(&["list", "profiles", "--json"])[0]["name"], "smoke");
     assert_eq!(json(&["list", "campaigns", "--json"]), Value::Array(vec![]));
@@ -344,22 +302,11 @@ fn user_catalog_is_listed_and_examined() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mine.toml");
     let entry = include_str!("../../../catalog/filesystems/ext2.toml");
-    fs::write(
-        file,
-        entry
-            .replace("\"ext2\"", "\"mine\"")
-            .replace("mke2fs", "mkfs.mine"),
-    )
-    .unwrap();
+    fs::write(file, entry.replace("\"ext2\"", "\"mine\"").replace("mke2fs", "mkfs.mine")).unwrap();
     let catalog = directory.path().to_str().unwrap();
     assert!(said(&["--catalog", catalog, "list"]).contains("\nmine "));
     let verdicts = json(&["--catalog", catalog, "doctor", "--json"]);
-    let mine = verdicts
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|v| v["contender"] == "mine")
-        .unwrap();
+    let mine = verdicts.as_array().unwrap().iter().find(|v| v["contender"] == "mine").unwrap();
     assert_eq!(mine["backends"]["dir"]["verdict"], "runs");
     // No package contains it, so guests do not have its program.
     assert_eq!(mine["backends"]["vm"]["verdict"], "missing");
@@ -370,10 +317,7 @@ fn the_doctor_has_a_word_for_every_filesystem() {
     let table = said(&["doctor"]);
     for filesystem in json(&["list", "--json"]).as_array().unwrap() {
         let name = filesystem["name"].as_str().unwrap();
-        let row = table
-            .lines()
-            .find(|l| l.split(' ').next() == Some(name))
-            .expect(name);
+        let row = table.lines().find(|l| l.split(' ').next() == Some(name)).expect(name);
         let word = row.split_whitespace().nth(1).unwrap();
         assert!(["runs", "missing", "impossible"].contains(&word), "{row}");
     }
@@ -391,10 +335,7 @@ fn packages_are_one_line_of_names() {
 fn completions_and_the_manual_know_every_option() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&["completions", shell]);
-        assert!(
-            script.contains("stall-timeout") && script.contains("doctor"),
-            "{shell}"
-        );
+        assert!(script.contains("stall-timeout") && script.contains("doctor"), "{shell}");
     }
     let page = said(&["man"]);
     assert!(page.contains("\\-\\-stall\\-timeout") && page.contains(".SH \"FSARENA RUN\""));
@@ -417,17 +358,8 @@ fn closed_pipe_ends_the_program_quietly() {
             .unwrap();
         drop(child.stdout.take());
         let mut complaint = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut complaint)
-            .unwrap();
-        assert_eq!(
-            child.wait().unwrap().code(),
-            Some(0),
-            "{arguments:?}: {complaint}"
-        );
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}: {complaint}");
         assert_eq!(complaint, "", "{arguments:?}");
     }
 }
@@ -441,10 +373,7 @@ fn piped_output_has_no_colours() {
 
 #[test]
 fn errors_are_json_with_json_option() {
-    for arguments in [
-        vec!["--json", "show"],
-        vec!["--json", "run", "--rounds", "0"],
-    ] {
+    for arguments in [vec!["--json", "show"], vec!["--json", "run", "--rounds", "0"]] {
         let output = run(&arguments);
         let event: Value = serde_json::from_slice(&output.stderr).expect("a line of JSON");
         assert_eq!(event["event"], "error", "{arguments:?}");
@@ -454,24 +383,16 @@ fn errors_are_json_with_json_option() {
 /// Earlier versions reported this only after all downloads, or once for each of 34 filesystems.
 #[test]
 fn without_an_emulator_guests_are_refused_in_one_line_before_anything_is_fetched() {
-    for arguments in [
-        &["guest", "build"][..],
-        &["run", "--backend", "vm", "--dry-run"],
-    ] {
+    for arguments in [&["guest", "build"][..], &["run", "--backend", "vm", "--dry-run"]] {
         let home = tempfile::tempdir().unwrap();
         let cache = home.path().join("cache");
         let mut command = fsarena(home.path(), arguments);
-        command
-            .env("PATH", "/nowhere")
-            .env("XDG_CACHE_HOME", &cache);
+        command.env("PATH", "/nowhere").env("XDG_CACHE_HOME", &cache);
         let output = command.output().unwrap();
         let complaint = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {complaint}");
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
-        assert!(
-            complaint.contains("apt-get install qemu-system-x86"),
-            "{complaint}"
-        );
+        assert!(complaint.contains("apt-get install qemu-system-x86"), "{complaint}");
         assert!(!cache.exists(), "{arguments:?}");
     }
 }

@@ -59,12 +59,7 @@ fn waiting_for_a_pipe_can_be_interrupted() {
     let pipe = pipe(directory.path(), "campaign.toml");
     let run = || {
         let mut command = fsarena(directory.path());
-        command
-            .arg("run")
-            .arg(&pipe)
-            .arg("--dry-run")
-            .spawn()
-            .unwrap()
+        command.arg("run").arg(&pipe).arg("--dry-run").spawn().unwrap()
     };
     let mut child = run();
     let held = writer(&pipe, &mut child);
@@ -74,11 +69,7 @@ fn waiting_for_a_pipe_can_be_interrupted() {
     // A pipe without data.
     let mut child = run();
     drop(writer(&pipe, &mut child));
-    assert_told(
-        &child.wait_with_output().unwrap(),
-        2,
-        "campaign.toml:1: missing key",
-    );
+    assert_told(&child.wait_with_output().unwrap(), 2, "campaign.toml:1: missing key");
 }
 
 #[test]
@@ -86,12 +77,7 @@ fn a_campaign_can_come_out_of_a_pipe() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = pipe(directory.path(), "campaign.toml");
     let mut command = fsarena(directory.path());
-    let mut child = command
-        .arg("run")
-        .arg(&pipe)
-        .arg("--dry-run")
-        .spawn()
-        .unwrap();
+    let mut child = command.arg("run").arg(&pipe).arg("--dry-run").spawn().unwrap();
     let mut writer = writer(&pipe, &mut child);
     let text = format!("directories = [{:?}]\nname = \"piped\"\n", directory.path());
     writer.write_all(text.as_bytes()).unwrap();
@@ -101,16 +87,9 @@ fn a_campaign_can_come_out_of_a_pipe() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("piped"));
 
     let mut command = fsarena(directory.path());
-    command
-        .args(["run", "/dev/stdin", "--dry-run"])
-        .stdin(Stdio::piped());
+    command.args(["run", "/dev/stdin", "--dry-run"]).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
@@ -211,15 +190,7 @@ fn imported_report_may_have_any_counts_but_needs_all_rounds() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_str().unwrap();
     let run = |words: &[&str]| fsarena(directory.path()).args(words).output().unwrap();
-    let campaign = [
-        "run",
-        "--quiet",
-        "--profile",
-        "smoke",
-        "-s",
-        "lifecycle",
-        "--dir",
-    ];
+    let campaign = ["run", "--quiet", "--profile", "smoke", "-s", "lifecycle", "--dir"];
     assert!(run(&[&campaign[..], &[place]].concat()).status.success());
     let report: Value = serde_json::from_slice(&run(&["report", "--json"]).stdout).unwrap();
     let file = directory.path().join("report.json");
@@ -257,11 +228,7 @@ fn plan_with_too_many_cells_is_refused_early() {
     for more in asked {
         let mut command = again(&command);
         let output = command.args(more).output().unwrap();
-        assert_told(
-            &output,
-            2,
-            "cells are too many, 1000000 at most: 40 contenders × ",
-        );
+        assert_told(&output, 2, "cells are too many, 1000000 at most: 40 contenders × ");
         assert_told(&output, 2, "× 1000 rounds");
     }
 }

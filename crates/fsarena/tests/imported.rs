@@ -59,23 +59,14 @@ fn program_output_becomes_a_campaign_with_a_report() {
     );
     assert!(!home.path().join("results.db").exists());
     let told = said(&home, &["import", bonnie]);
-    assert!(
-        told.starts_with("campaign 1 “bonnie++” of bonnie++ 2.00a: "),
-        "{told}"
-    );
+    assert!(told.starts_with("campaign 1 “bonnie++” of bonnie++ 2.00a: "), "{told}");
     assert!(told.ends_with("; `fsarena report 1` shows it\n"), "{told}");
     let again = said(&home, &["import", bonnie]);
-    assert!(
-        again.starts_with("is here already, as campaign 1: "),
-        "{again}"
-    );
+    assert!(again.starts_with("is here already, as campaign 1: "), "{again}");
     assert_eq!(count(&home), 1);
     let show: Value = serde_json::from_str(&said(&home, &["show", "1", "--json"])).unwrap();
     let contender = &show["campaign"]["contenders"][0];
-    assert_eq!(
-        contender["filesystem"]["title"], "ext4",
-        "it is the catalog's"
-    );
+    assert_eq!(contender["filesystem"]["title"], "ext4", "it is the catalog's");
     assert_eq!(show["environments"][0]["kernel"], "");
     for format in ["table", "markdown", "html", "csv", "json"] {
         assert!(said(&home, &["report", "1", "--format", format]).contains("bonnie"));
@@ -92,10 +83,7 @@ fn files_of_several_contenders_are_one_campaign_and_names_win() {
     let told: Value = serde_json::from_str(&told).unwrap();
     let campaign = &told["campaigns"][0];
     assert_eq!(campaign["contenders"], serde_json::json!(["ext4", "xfs"]));
-    assert_eq!(
-        (&campaign["campaign"], &campaign["rounds"]),
-        (&1.into(), &1.into())
-    );
+    assert_eq!((&campaign["campaign"], &campaign["rounds"]), (&1.into(), &1.into()));
     let mut piped = fsarena(&home, &["import", "-c", "btrfs", "-"]);
     piped.stdin(File::open(&files[0]).unwrap());
     assert!(piped.status().unwrap().success());
@@ -138,33 +126,17 @@ fn too_fast_results_do_not_rank_last() {
             "1.98,2.00a,{name},1,1,8M,,8192,5,571,40,946,42,900,40,946,42,800,40,700,9,1,,,,,{files},,,,,,,,,,,,\n"
         )
     };
-    let lines = [
-        line("ext4", "+++++"),
-        line("xfs", "1000"),
-        line("ext4", "+++++"),
-        line("xfs", "1001"),
-    ];
+    let lines =
+        [line("ext4", "+++++"), line("xfs", "1000"), line("ext4", "+++++"), line("xfs", "1001")];
     let file = home.path().join("bonnie.csv");
     fs::write(&file, lines.concat()).unwrap();
     said(&home, &["import", file.to_str().unwrap()]);
     let report = said(&home, &["report", "1"]);
-    let row = report
-        .lines()
-        .find(|line| line.contains("create-seq"))
-        .unwrap();
-    assert!(
-        row.contains("too fast") && !row.contains(['▲', '▼']),
-        "{row}"
-    );
-    assert!(
-        report.contains("Not ranked, since who ended too soon"),
-        "{report}"
-    );
+    let row = report.lines().find(|line| line.contains("create-seq")).unwrap();
+    assert!(row.contains("too fast") && !row.contains(['▲', '▼']), "{row}");
+    assert!(report.contains("Not ranked, since who ended too soon"), "{report}");
     let sheet = said(&home, &["report", "1", "--format", "bonnie-csv"]);
-    assert!(
-        sheet.lines().next().unwrap().contains("+++++,+++"),
-        "{sheet}"
-    );
+    assert!(sheet.lines().next().unwrap().contains("+++++,+++"), "{sheet}");
 }
 
 #[test]
@@ -208,11 +180,7 @@ fn an_imported_campaign_is_never_resumed() {
     said(&theirs, &stopped);
     let database = theirs.path().join("results.db").display().to_string();
     said(&ours, &["import", &database]);
-    assert_told(
-        &run(&ours, &["resume", "1"]),
-        3,
-        "cannot resume campaign 1: it was imported",
-    );
+    assert_told(&run(&ours, &["resume", "1"]), 3, "cannot resume campaign 1: it was imported");
 }
 
 #[test]
@@ -229,15 +197,9 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let cases = [
         (bad("a", b""), "not a database or JSON report of fsarena"),
         (bad("b", &whole[..whole.len() / 2]), "cut off"),
-        (
-            bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"),
-            "line 3: it is not UTF-8",
-        ),
+        (bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"), "line 3: it is not UTF-8"),
         (bad("d", b"SQLite format 3\0 and no more"), "database"),
-        (
-            bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"),
-            "is no whole report",
-        ),
+        (bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"), "is no whole report"),
         (home.path().display().to_string(), "is no file"),
         ("/dev/zero".to_owned(), "is no file"),
         ("/nowhere/at-all".to_owned(), "cannot read"),
@@ -252,11 +214,7 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let twice = "a,s,t,p,1,elapsed,1,ok\n".repeat(2);
     let csv = bad("f.csv", format!("{csv}{twice}").as_bytes());
     let told = run(&home, &["import", "--from", "csv", &csv]);
-    assert_told(
-        &told,
-        2,
-        "f.csv, read as csv: line 3: elapsed of t/p occurs twice",
-    );
+    assert_told(&told, 2, "f.csv, read as csv: line 3: elapsed of t/p occurs twice");
     let report = said(&home, &["report", "1", "--format", "json"]);
     let mut report: Value = serde_json::from_str(&report).unwrap();
     report["results"]["environments"] = serde_json::json!([]);

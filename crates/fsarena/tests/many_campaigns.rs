@@ -50,11 +50,7 @@ fn fsarena(database: &Path, arguments: &[&str]) -> Output {
 #[track_caller]
 fn said(database: &Path, arguments: &[&str], code: i32) -> Output {
     let output = fsarena(database, arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}: {output:?}"
-    );
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
     output
 }
 
@@ -130,11 +126,7 @@ fn virtual_time_is_never_compared_with_real_time() {
     for series in history["series"].as_array().expect("a list") {
         let points = series["points"].as_array().expect("a list");
         let campaigns: Vec<_> = points.iter().map(|p| p["campaign"].as_i64()).collect();
-        assert_eq!(
-            campaigns,
-            [Some(2)],
-            "the latest campaign defines comparability"
-        );
+        assert_eq!(campaigns, [Some(2)], "the latest campaign defines comparability");
     }
     assert_eq!(history["left_out"][0]["campaign"], 1);
     assert_eq!(history["left_out"][0]["why"], "it is in real time");
@@ -170,32 +162,15 @@ fn agree_compares_the_rankings_of_two_clocks() {
 fn advice_for_a_use_is_given_disk_by_disk() {
     let directory = tempfile::tempdir().expect("there is room");
     let database = directory.path().join("results.db");
-    let what = Simulated {
-        contenders: 4,
-        tests: 1,
-        rounds: 3,
-        slower: 0.0,
-        drift: 0.0,
-    };
+    let what = Simulated { contenders: 4, tests: 1, rounds: 3, slower: 0.0, drift: 0.0 };
     let results = on_disks(simulated(1, what), &["slow", "slow", "fast", "fast"]);
-    store(
-        &mut Store::open(&database).expect("a database can be made"),
-        &results,
-        1,
-    );
+    store(&mut Store::open(&database).expect("a database can be made"), &results, 1);
     let output = said(&database, &["advise", "--use", "file-server"], 0);
     let text = String::from_utf8(output.stdout).expect("it is text");
     for disk in ["slow", "fast"] {
-        assert!(
-            text.lines().any(|line| line == format!("On {disk}")),
-            "{text}"
-        );
+        assert!(text.lines().any(|line| line == format!("On {disk}")), "{text}");
     }
-    let both = json(&said(
-        &database,
-        &["advise", "--use", "file-server", "--json"],
-        0,
-    ));
+    let both = json(&said(&database, &["advise", "--use", "file-server", "--json"], 0));
     assert_eq!(both["by_disk"].as_array().map(Vec::len), Some(2));
 }
 

@@ -24,9 +24,7 @@ fn run_job(home: &TempDir, name: &str, job: &str) {
     fs::write(&file, job).unwrap();
     let suite = format!("fio:{}", file.display());
     let directory = place.display().to_string();
-    let run = [
-        "run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite,
-    ];
+    let run = ["run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite];
     let output = fsarena(home, &run);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
@@ -71,14 +69,9 @@ fn job_values_never_become_options() {
     let cell = fsarena(&home, &["show", "1", "--cell", "0", "--json"]).stdout;
     let cell: Value = serde_json::from_slice(&cell).unwrap();
     let steps = cell["result"]["steps"].as_array().unwrap();
-    let words = steps
-        .iter()
-        .flat_map(|step| step["command"].as_array().unwrap());
+    let words = steps.iter().flat_map(|step| step["command"].as_array().unwrap());
     let words: Vec<_> = words.filter_map(Value::as_str).collect();
-    assert!(
-        words.contains(&format!("--description={hostile}").as_str()),
-        "{words:?}"
-    );
+    assert!(words.contains(&format!("--description={hostile}").as_str()), "{words:?}");
 }
 
 #[test]
@@ -99,18 +92,10 @@ fn unusable_programs_are_refused_in_one_line() {
         ("fs_mark:-d /etc -n 1", 2, "`-d` names a place"),
         ("fs_mark:-n1 -lx", 2, "`-lx` names a place"),
         ("bonnie++:-qd ..", 2, "`-qd` names a place"),
-        (
-            "bonnie++:-s64m -m a,b",
-            2,
-            "a comma would break the CSV output",
-        ),
+        ("bonnie++:-s64m -m a,b", 2, "a comma would break the CSV output"),
         ("dbench:--dir=x 1", 2, "`--dir=x` names a place"),
         ("dbench:-B sockio 4", 2, "`-B` names a place"),
-        (
-            "mdtest:-n 1 --run-cmd-before-phase=reboot",
-            2,
-            "names a place",
-        ),
+        ("mdtest:-n 1 --run-cmd-before-phase=reboot", 2, "names a place"),
         ("mdtest:-a S3 -n 1", 2, "`-a` names a place"),
         ("iozone:-s 1m -r 4k -U /", 2, "`-U` names a place"),
         ("bonnie++:'", 2, "that is not closed"),

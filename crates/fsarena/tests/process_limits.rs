@@ -18,12 +18,8 @@ fn database(directory: &Path) -> std::path::PathBuf {
     let results = fixture::realistic();
     let cells: Vec<_> = results.cells.iter().map(|c| c.cell.clone()).collect();
     let mut store = Store::open(&path).unwrap();
-    let id = store
-        .begin_campaign(&results.campaign, &cells, Nanos(1))
-        .unwrap();
-    store
-        .begin_session(id, &results.environments[0], Nanos(1))
-        .unwrap();
+    let id = store.begin_campaign(&results.campaign, &cells, Nanos(1)).unwrap();
+    store.begin_session(id, &results.environments[0], Nanos(1)).unwrap();
     for stored in &results.cells {
         if let Some(result) = &stored.result {
             store.record(id, &stored.cell, result).unwrap();
@@ -61,15 +57,7 @@ fn exceeded_file_size_limit_is_reported() {
     assert_told(&output, 3, "cannot write standard output: File too large");
 
     let place = directory.path().to_str().unwrap();
-    let run = [
-        "run",
-        "--dir",
-        place,
-        "--profile",
-        "smoke",
-        "-s",
-        "lifecycle",
-    ];
+    let run = ["run", "--dir", place, "--profile", "smoke", "-s", "lifecycle"];
     let output = limited("-f 8", &database, &run).output().unwrap();
     assert_told(&output, 3, database.to_str().unwrap());
 }
@@ -91,12 +79,7 @@ fn too_few_descriptors_are_told() {
     let database = database(directory.path());
     for descriptors in 3..12 {
         let limit = format!("-n {descriptors}");
-        for arguments in [
-            &["report"][..],
-            &["list"],
-            &["list", "campaigns"],
-            &["show"],
-        ] {
+        for arguments in [&["report"][..], &["list"], &["list", "campaigns"], &["show"]] {
             let output = limited(&limit, &database, arguments).output().unwrap();
             match output.status.code() {
                 Some(0) => {}
@@ -119,14 +102,9 @@ fn too_little_memory_is_told() {
     let ends_well = |output: &Output| output.status.code() == Some(0);
     // With a smaller limit, the kernel does not even start the program.
     let least = (10_000..1_000_000).step_by(1000);
-    let least = least
-        .into_iter()
-        .find(|k| ends_well(&output(*k, &["--version"])));
+    let least = least.into_iter().find(|k| ends_well(&output(*k, &["--version"])));
     let mut refused = 0;
-    for arguments in [
-        &["list", "suites", "--json"][..],
-        &["report", "--format", "html"],
-    ] {
+    for arguments in [&["list", "suites", "--json"][..], &["report", "--format", "html"]] {
         for kilobytes in (least.unwrap() + 1000..).step_by(2000) {
             let output = output(kilobytes, arguments);
             if ends_well(&output) {

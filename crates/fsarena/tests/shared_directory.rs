@@ -27,10 +27,7 @@ fn leftovers_are_removed_except_those_of_other_databases() {
     fs::create_dir_all(other.join("work")).unwrap();
     fs::write(other.join(".made-by-fsarena"), "").unwrap();
     run_first_campaign(directory.path(), "11");
-    assert!(
-        other.join("work").exists(),
-        "another process may be working in the directory"
-    );
+    assert!(other.join("work").exists(), "another process may be working in the directory");
     run_first_campaign(directory.path(), "10");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }

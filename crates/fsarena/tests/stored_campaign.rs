@@ -27,10 +27,7 @@ fn stored() -> Stored {
     let id = store.begin_campaign(&campaign, &plan, started).unwrap();
     store.begin_session(id, &environment(), started).unwrap();
     store.record(id, &plan[0], &failed(&plan[0])).unwrap();
-    Stored {
-        _directory: directory,
-        database,
-    }
+    Stored { _directory: directory, database }
 }
 
 fn environment() -> Environment {
@@ -45,16 +42,9 @@ fn campaign() -> Campaign {
     let catalog = config::Catalog::builtin().unwrap();
     Campaign {
         name: "two of them".into(),
-        contenders: ["ext4", "xfs"]
-            .map(|c| catalog.contender(c).unwrap())
-            .into(),
+        contenders: ["ext4", "xfs"].map(|c| catalog.contender(c).unwrap()).into(),
         groups: Vec::new(),
-        suites: vec![
-            catalog
-                .suite("large-file", SizeProfile::Smoke)
-                .unwrap()
-                .clone(),
-        ],
+        suites: vec![catalog.suite("large-file", SizeProfile::Smoke).unwrap().clone()],
         profile: SizeProfile::Smoke,
         rounds: 1,
         stopping_rule: None,
@@ -123,10 +113,7 @@ fn said(database: &Path, arguments: &[&str]) -> String {
 #[test]
 fn campaigns_are_listed_with_their_progress() {
     let stored = stored();
-    insta::assert_snapshot!(
-        "list-campaigns",
-        said(&stored.database, &["list", "campaigns"])
-    );
+    insta::assert_snapshot!("list-campaigns", said(&stored.database, &["list", "campaigns"]));
     let json: Value =
         serde_json::from_str(&said(&stored.database, &["list", "campaigns", "--json"])).unwrap();
     assert_eq!(json[0]["done"], 1);
@@ -145,10 +132,7 @@ fn a_campaign_is_shown_cell_by_cell() {
 #[test]
 fn a_cell_is_shown_with_its_evidence() {
     let stored = stored();
-    insta::assert_snapshot!(
-        "show-cell",
-        said(&stored.database, &["show", "--cell", "0"])
-    );
+    insta::assert_snapshot!("show-cell", said(&stored.database, &["show", "--cell", "0"]));
     let json: Value =
         serde_json::from_str(&said(&stored.database, &["show", "--cell", "0", "--json"])).unwrap();
     assert_eq!(json["result"]["status"], "failed");
@@ -165,10 +149,7 @@ fn missing_campaign_or_cell_is_a_usage_error() {
         let output = fsarena(&stored.database, &arguments);
         let complaint = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{complaint}");
-        assert!(
-            complaint.contains(hint) && complaint.lines().count() == 1,
-            "{complaint}"
-        );
+        assert!(complaint.contains(hint) && complaint.lines().count() == 1, "{complaint}");
     }
 }
 
@@ -178,10 +159,8 @@ fn report_writes_every_format_to_a_file() {
     for format in ["table", "html", "csv", "json", "markdown", "bonnie-csv"] {
         let text = said(&stored.database, &["report", "--format", format]);
         let file = stored.database.with_extension(format);
-        let written = said(
-            &stored.database,
-            &["report", "--format", format, "-o", file.to_str().unwrap()],
-        );
+        let written =
+            said(&stored.database, &["report", "--format", format, "-o", file.to_str().unwrap()]);
         assert_eq!(written, "", "{format}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "{format}");
     }
@@ -194,9 +173,6 @@ fn a_database_of_another_program_is_refused_in_one_line() {
     std::fs::write(&database, "not a database, but notes\n".repeat(100)).unwrap();
     let output = fsarena(&database, &["show"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        complaint.contains("--db") && complaint.lines().count() == 1,
-        "{complaint}"
-    );
+    assert!(complaint.contains("--db") && complaint.lines().count() == 1, "{complaint}");
     assert_eq!(output.status.code(), Some(2));
 }

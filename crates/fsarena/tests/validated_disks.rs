@@ -6,17 +6,11 @@ const PAGE: &str = include_str!("../../../docs/disks.md");
 
 /// Checks that a table is in the documentation. Returns the ratio of each row with the row.
 fn ratios(words: &[&str]) -> Vec<(f64, String)> {
-    let output = Command::new(env!("CARGO_BIN_EXE_fsarena"))
-        .args(words)
-        .arg("--markdown")
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_fsarena")).args(words).arg("--markdown").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        PAGE.contains(&table),
-        "write this into docs/disks.md:\n{table}"
-    );
+    assert!(PAGE.contains(&table), "write this into docs/disks.md:\n{table}");
     let ratio = |row: &str| {
         let cells = row.trim_end_matches(" |").rsplit(' ');
         (cells.into_iter().next()?.parse().ok()).map(|ratio| (ratio, row.to_owned()))
@@ -34,10 +28,7 @@ fn the_table_of_the_documentation_is_that_of_the_command() {
             true => 0.0..1.0,
             false => 0.8..1.2,
         };
-        assert!(
-            right.contains(&ratio),
-            "far from the published value: {row}"
-        );
+        assert!(right.contains(&ratio), "far from the published value: {row}");
     }
 }
 

@@ -99,15 +99,9 @@ fn number(file: &[u8], at: usize, bytes: usize) -> usize {
 /// Returns the names in the symbol table of a 64-bit ELF file. Source: elf(5).
 fn symbols(file: &[u8]) -> Vec<&str> {
     const SYMTAB: usize = 2;
-    let (headers, size, count) = (
-        number(file, 40, 8),
-        number(file, 58, 2),
-        number(file, 60, 2),
-    );
+    let (headers, size, count) = (number(file, 40, 8), number(file, 58, 2), number(file, 60, 2));
     let section = |index: usize| headers + index * size;
-    let table = (0..count)
-        .map(section)
-        .find(|at| number(file, at + 4, 4) == SYMTAB);
+    let table = (0..count).map(section).find(|at| number(file, at + 4, 4) == SYMTAB);
     let table = table.expect("the program has a symbol table");
     let names = number(file, section(number(file, table + 40, 4)) + 24, 8);
     let (begin, length) = (number(file, table + 24, 8), number(file, table + 32, 8));

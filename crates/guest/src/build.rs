@@ -84,16 +84,12 @@ const NOT_TO_BUILD_WITH: [&str; 3] = [
 ];
 /// Files that are not needed at run time: manuals, translations and similar data.
 const NOT_TO_RUN: [&str; 1] = ["usr/share"];
-const DIRECTORIES: [&str; 12] = [
-    "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
-];
+const DIRECTORIES: [&str; 12] =
+    ["bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib"];
 /// Programs that read their own mount table get the kernel's. Locks and sockets are below `/run`,
 /// also if a program uses the older paths.
-const LINKS: [(&str, &str); 3] = [
-    ("etc/mtab", "/proc/self/mounts"),
-    ("var/lock", "/run/lock"),
-    ("var/run", "/run"),
-];
+const LINKS: [(&str, &str); 3] =
+    [("etc/mtab", "/proc/self/mounts"), ("var/lock", "/run/lock"), ("var/run", "/run")];
 const CONSOLE: (u32, u32) = (5, 1);
 const NULL: (u32, u32) = (1, 3);
 
@@ -114,13 +110,7 @@ impl<'a> Build<'a> {
         into: &'a Path,
         workshop: &'a BuildDir<'_>,
     ) -> Self {
-        Self {
-            recipe,
-            order,
-            into,
-            workshop,
-            brought: workshop.place(PACKAGES),
-        }
+        Self { recipe, order, into, workshop, brought: workshop.place(PACKAGES) }
     }
 
     /// Builds the guest and leaves its packages in the build directory. Packages in `kept` are not

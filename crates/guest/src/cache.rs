@@ -72,12 +72,7 @@ fn require_ours_below(
 
 fn require_ours_alone(path: &Path, found: &Metadata) -> Result<(), GuestError> {
     const WRITABLE_BY_OTHERS: u32 = 0o022;
-    let refuse = |why| {
-        Err(GuestError::ForeignOwner {
-            path: path.to_owned(),
-            why,
-        })
-    };
+    let refuse = |why| Err(GuestError::ForeignOwner { path: path.to_owned(), why });
     let mode = found.permissions().mode() & 0o7777;
     match found.uid() {
         owner if !is_trusted(owner) => refuse(format!("belongs to user {owner}")),

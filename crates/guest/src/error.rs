@@ -104,10 +104,6 @@ pub enum GuestError {
 impl GuestError {
     /// Returns a closure for `map_err` that adds the operation and the path.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { doing, path: path.to_owned(), source }
     }
 }

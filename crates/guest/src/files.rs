@@ -119,14 +119,8 @@ mod tests {
         create_directory(&deep).unwrap();
         write(&file, b"content").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(
-            (mode(&deep), mode(&directory.path().join("a"))),
-            (0o700, 0o700)
-        );
-        assert_eq!(
-            (mode(&file), read(&file).unwrap()),
-            (0o600, b"content".to_vec())
-        );
+        assert_eq!((mode(&deep), mode(&directory.path().join("a"))), (0o700, 0o700));
+        assert_eq!((mode(&file), read(&file).unwrap()), (0o600, b"content".to_vec()));
         assert!(write(&file, b"again").is_err());
     }
 
@@ -143,11 +137,7 @@ mod tests {
         close_to_others(&path("a"), None).unwrap();
         let mode = |name| fs::metadata(path(name)).unwrap().permissions().mode() & 0o7777;
         assert_eq!((mode("a"), mode("a/b")), (0o2755, 0o644));
-        assert_ne!(
-            mode("a/c") & 0o022,
-            0,
-            "the target of a link must not change"
-        );
+        assert_ne!(mode("a/c") & 0o022, 0, "the target of a link must not change");
     }
 
     #[test]

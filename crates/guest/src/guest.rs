@@ -138,8 +138,7 @@ impl Guest {
         self.has_own |= own.rootfs.is_some() || own.kernel.is_some();
         if let Some(rootfs) = &own.rootfs {
             self.name += &format!("+{}", own.rootfs_name(rootfs));
-            self.tools
-                .insert(0, ProgramTree::in_directory(rootfs, None));
+            self.tools.insert(0, ProgramTree::in_directory(rootfs, None));
         }
         if let Some((kernel, modules)) = own.kernel()? {
             let name = own.kernel_name(&modules)?;
@@ -308,15 +307,9 @@ impl Guest {
     /// a user-supplied tree.
     fn cannot_start(&self, programs: &[String]) -> Option<String> {
         let missing = self.tree_of(programs)?.missing(programs);
-        let each = missing.iter().map(
-            |MissingLibrary {
-                 program,
-                 path: what,
-                 needed_by,
-             }| {
-                format!("{program} cannot start: {needed_by} needs {what}, which is not there")
-            },
-        );
+        let each = missing.iter().map(|MissingLibrary { program, path: what, needed_by }| {
+            format!("{program} cannot start: {needed_by} needs {what}, which is not there")
+        });
         let text = each.collect::<Vec<_>>().join("; ");
         (!text.is_empty()).then(|| format!("{text} (--rootfs has to hold it)"))
     }
@@ -337,16 +330,10 @@ mod tests {
         assert_eq!(guest.missing_for(&jfs), None);
         let hfs = filesystem("hfs", "jfs", "hfsprogs", "mkfs.hfs");
         let why = guest.missing_for(&hfs).unwrap();
-        assert!(
-            why.contains("mkfs.hfs") && why.contains("hfsprogs"),
-            "{why}"
-        );
+        assert!(why.contains("mkfs.hfs") && why.contains("hfsprogs"), "{why}");
         let reiser4 = filesystem("reiser4", "reiser4", "reiser4progs", "mkfs.jfs");
         let why = guest.missing_for(&reiser4).unwrap();
-        assert!(
-            why.contains("no module reiser4") && why.contains("--kernel"),
-            "{why}"
-        );
+        assert!(why.contains("no module reiser4") && why.contains("--kernel"), "{why}");
         let zfs = filesystem("zfs", "zfs", "zfs-dkms", "mkfs.jfs");
         assert!(guest.missing_for(&zfs).unwrap().contains("--with zfs"));
         let mut chunkfs = jfs;
@@ -357,10 +344,7 @@ mod tests {
     #[test]
     fn a_kernel_that_finds_no_devices_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let (base, modules) = (
-            directory.path().join("base"),
-            directory.path().join("6.9.0"),
-        );
+        let (base, modules) = (directory.path().join("base"), directory.path().join("6.9.0"));
         fs::create_dir_all(modules.join("kernel")).unwrap();
         let built_in = ["virtio_pci", "virtio_blk"].map(|m| format!("kernel/drivers/{m}.ko\n"));
         fs::write(modules.join("modules.builtin"), built_in.concat()).unwrap();
@@ -377,20 +361,12 @@ mod tests {
             guest.with_user_kernel(&own, &cache, &Arc::default(), &mut |_| {})
         };
         let error = with_own().err().unwrap().to_string();
-        assert!(
-            error.starts_with("6.9.0 has no module virtio_console"),
-            "{error}"
-        );
+        assert!(error.starts_with("6.9.0 has no module virtio_console"), "{error}");
         fs::write(modules.join("kernel/virtio_console.ko"), "\0depends=\0").unwrap();
         fs::write(modules.join("kernel/jfs.ko"), "\0depends=nls_none\0").unwrap();
         let own = with_own().unwrap();
-        assert_eq!(
-            (own.release(), own.can_make(&DiskModel::ideal())),
-            ("6.9.0", false)
-        );
-        let why = own
-            .missing_for(&filesystem("jfs", "jfs", "jfsutils", "sh"))
-            .unwrap();
+        assert_eq!((own.release(), own.can_make(&DiskModel::ideal())), ("6.9.0", false));
+        let why = own.missing_for(&filesystem("jfs", "jfs", "jfsutils", "sh")).unwrap();
         assert!(why.contains("no module nls_none"), "{why}");
     }
 
@@ -400,10 +376,7 @@ mod tests {
         let rootfs = directory.path().join("rootfs");
         fs::create_dir_all(rootfs.join("usr/bin")).unwrap();
         fs::copy("/usr/bin/env", rootfs.join("usr/bin/mkfs.jfs")).unwrap();
-        let own = UserKernel {
-            rootfs: Some(rootfs),
-            ..UserKernel::default()
-        };
+        let own = UserKernel { rootfs: Some(rootfs), ..UserKernel::default() };
         let base = directory.path().join("base");
         let cache = directory.path().join("cache");
         let guest = guest(&base, &["jfs"], &[]);

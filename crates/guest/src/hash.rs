@@ -14,11 +14,8 @@ use crate::files;
 
 /// Files that determine apt's answers: its settings and its lists.
 const FILES: [&str; 2] = ["/etc/apt/sources.list", "/etc/apt/preferences"];
-const DIRECTORIES: [&str; 3] = [
-    "/etc/apt/sources.list.d",
-    "/etc/apt/preferences.d",
-    "/var/lib/apt/lists",
-];
+const DIRECTORIES: [&str; 3] =
+    ["/etc/apt/sources.list.d", "/etc/apt/preferences.d", "/var/lib/apt/lists"];
 
 /// Returns a name of 16 letters for this content (64-bit FNV-1a). The hash does not protect against
 /// deliberate collisions.
@@ -60,9 +57,7 @@ pub fn sha256_files(paths: &[PathBuf]) -> Vec<io::Result<String>> {
     let take = || left.lock().ok()?.pop();
     let work = || {
         let indices = std::iter::from_fn(take);
-        indices
-            .map(|index| (index, sha256_file(&paths[index])))
-            .collect()
+        indices.map(|index| (index, sha256_file(&paths[index]))).collect()
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut digests: Vec<(usize, io::Result<String>)> = thread::scope(|scope| {
@@ -141,10 +136,7 @@ mod tests {
         let paths = ["long", "none", "abc"].map(path);
         let digests = sha256_files(&paths);
         assert_eq!(digests[0].as_ref().unwrap(), &sha256_hex(&vec![7; 300_000]));
-        assert_eq!(
-            digests[1].as_ref().unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        assert_eq!(digests[1].as_ref().unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(digests[2].as_ref().unwrap(), abc);
         assert_eq!(sha256_files(&[]).len(), 0);
     }

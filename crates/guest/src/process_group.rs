@@ -45,11 +45,7 @@ impl ProcessGroup {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        let mut group = Self {
-            guard,
-            watcher: None,
-            over: Arc::default(),
-        };
+        let mut group = Self { guard, watcher: None, over: Arc::default() };
         group.watcher = Some(group.watch(Arc::clone(stop))?);
         Ok(group)
     }

@@ -51,11 +51,7 @@ impl ProcessRunner {
             package: "dash",
             source,
         })?;
-        Ok(Self {
-            group: Some(group),
-            stop: Arc::clone(stop),
-            temporary,
-        })
+        Ok(Self { group: Some(group), stop: Arc::clone(stop), temporary })
     }
 
     /// Returns an error if the user has asked to stop.
@@ -76,9 +72,7 @@ impl ProcessRunner {
         if let Some(temporary) = &self.temporary {
             command.env("TMPDIR", temporary);
         }
-        command
-            .spawn()
-            .map_err(|source| not_started(command, package, source))
+        command.spawn().map_err(|source| not_started(command, package, source))
     }
 
     /// Runs a program until it ends and returns its output.
@@ -98,10 +92,7 @@ impl ProcessRunner {
         package: &'static str,
         heard: &mut dyn FnMut(&str),
     ) -> Result<(), GuestError> {
-        let piped = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.start(piped, package)?;
         let stdout = child.stdout.take().expect("piped above");
         let mut stderr = child.stderr.take().expect("piped above");
@@ -117,9 +108,7 @@ impl ProcessRunner {
             }
             Ok::<_, GuestError>(complaint.join().unwrap_or_default())
         })?;
-        let status = child
-            .wait()
-            .map_err(|source| not_started(command, package, source))?;
+        let status = child.wait().map_err(|source| not_started(command, package, source))?;
         match status.success() {
             true => Ok(()),
             false => Err(self.failed(command, &complaint)),
@@ -134,10 +123,7 @@ impl ProcessRunner {
         package: &'static str,
         input: &[u8],
     ) -> Result<Vec<u8>, GuestError> {
-        let piped = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.start(piped, package)?;
         let mut stdin = child.stdin.take().expect("piped above");
         let output = thread::scope(|scope| {
@@ -167,11 +153,7 @@ impl ProcessRunner {
             let is_last = children.len() == N - 1;
             command
                 .stdin(before.map_or_else(Stdio::null, Stdio::from))
-                .stdout(if is_last {
-                    Stdio::null()
-                } else {
-                    Stdio::piped()
-                })
+                .stdout(if is_last { Stdio::null() } else { Stdio::piped() })
                 .stderr(complain.try_clone().map_err(no_pipe)?);
             children.push(self.start(&mut command, package)?);
         }
@@ -225,11 +207,8 @@ fn line(command: &Command) -> String {
 }
 
 /// Messages of programs and the kernel that report a full disk.
-pub const NO_ROOM: [&str; 3] = [
-    "No space left on device",
-    "Disk quota exceeded",
-    "enough free space in",
-];
+pub const NO_ROOM: [&str; 3] =
+    ["No space left on device", "Disk quota exceeded", "enough free space in"];
 
 /// Returns the line of the error output that explains the failure: a full disk, or an error of a
 /// compiler or loader (make then reports only that it failed). Otherwise returns the last line.
@@ -265,10 +244,7 @@ mod tests {
         assert!(error.to_string().ends_with("failed: b"), "{error}");
         let mut missing = Command::new("no-such-program");
         let error = programs.run(&mut missing, "none").unwrap_err();
-        assert!(
-            error.to_string().contains("apt-get install none"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("apt-get install none"), "{error}");
     }
 
     #[test]
@@ -291,9 +267,7 @@ mod tests {
         command.arg("one\ntwo");
         let mut hear = |line: &str| heard.push(line.to_owned());
         let programs = ProcessRunner::default();
-        programs
-            .run_lines(&mut command, "coreutils", &mut hear)
-            .unwrap();
+        programs.run_lines(&mut command, "coreutils", &mut hear).unwrap();
         assert_eq!(heard, ["one", "two"]);
     }
 

@@ -86,10 +86,7 @@ fn bring_one(
     workshop: &BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), GuestError> {
-    say(&format!(
-        "bringing {} from Debian's package {}",
-        wanted.name, wanted.package
-    ));
+    say(&format!("bringing {} from Debian's package {}", wanted.name, wanted.package));
     let directory = workshop.place(DOWNLOAD_DIR);
     workshop.remove(&directory)?;
     files::create_directory(&directory)?;
@@ -104,9 +101,7 @@ fn bring_one(
             wanted.name, wanted.package
         )));
     }
-    let size = fs::metadata(&file)
-        .map_err(GuestError::io("look at", &file))?
-        .len();
+    let size = fs::metadata(&file).map_err(GuestError::io("look at", &file))?.len();
     let held = CachedArchive {
         name: wanted.name.clone(),
         version: format!("{} {version}", wanted.package),
@@ -164,13 +159,9 @@ fn of_source(
 
 /// Returns the version of a source package: `sed_4.9-1.dsc` describes version 4.9-1.
 fn version_of_source(files: &[Package]) -> String {
-    let mut names = files
-        .iter()
-        .filter_map(|file| file.file.strip_suffix(".dsc"));
+    let mut names = files.iter().filter_map(|file| file.file.strip_suffix(".dsc"));
     let version = names.next().and_then(|name| name.split_once('_'));
-    version
-        .map(|(_, version)| version.to_owned())
-        .unwrap_or_default()
+    version.map(|(_, version)| version.to_owned()).unwrap_or_default()
 }
 
 /// Returns the archive in a binary package, with its version.
@@ -186,12 +177,7 @@ fn of_binary(
     apt.download(&packages, into, say)?;
     let content = into.join("content");
     files::create_directory(&content)?;
-    packages::unpack(
-        &into.join(&package.file),
-        &content,
-        &[],
-        workshop.programs(),
-    )?;
+    packages::unpack(&into.join(&package.file), &content, &[], workshop.programs())?;
     let mut fields = package.file.split('_');
     let version = fields.nth(1).unwrap_or_default().replace("%3a", ":");
     let mut paths = vec![content.clone()];
@@ -251,9 +237,8 @@ mod tests {
         assert_eq!(super::held(&wanted(None), cache), None);
         let held = hold("sources", cache);
         let stop = Arc::default();
-        let taken = fetch_archives(&[wanted(None)], cache, &stop, &mut |_| {
-            panic!("nothing is brought")
-        });
+        let taken =
+            fetch_archives(&[wanted(None)], cache, &stop, &mut |_| panic!("nothing is brought"));
         assert_eq!(taken.unwrap().first(), Some(&held));
         let other = wanted(Some(hash::sha256_hex(b"others")));
         assert_eq!(super::held(&other, cache), None, "it is not the right one");
@@ -263,10 +248,7 @@ mod tests {
 
     #[test]
     fn the_version_is_that_of_the_description() {
-        let file = |name: &str| Package {
-            file: name.into(),
-            digest: String::new(),
-        };
+        let file = |name: &str| Package { file: name.into(), digest: String::new() };
         let files = ["sed_4.9.orig.tar.xz", "sed_4.9-1+deb12u1.dsc"].map(file);
         assert_eq!(version_of_source(&files), "4.9-1+deb12u1");
     }

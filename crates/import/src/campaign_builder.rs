@@ -114,11 +114,7 @@ impl<'a> CampaignBuilder<'a> {
 
     /// Sets the program name and version if they appear later in the input.
     pub fn set_program(&mut self, program: &str) {
-        let program: String = program
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(80)
-            .collect();
+        let program: String = program.chars().filter(|c| !c.is_control()).take(80).collect();
         self.found.reported.source = format!("what {program} printed");
         self.found.reported.program = program;
     }
@@ -181,9 +177,7 @@ impl<'a> CampaignBuilder<'a> {
     pub fn unique_test_name(&mut self, called: &str, parameters: &str) -> String {
         let name = self.tests.unique(called, parameters);
         let tests = &mut self.found.tests;
-        tests
-            .entry(name.clone())
-            .or_insert_with(|| meant(called, parameters));
+        tests.entry(name.clone()).or_insert_with(|| meant(called, parameters));
         name
     }
 
@@ -198,9 +192,7 @@ impl<'a> CampaignBuilder<'a> {
         let names = self.phases.entry(test.to_owned()).or_default();
         let name = names.unique(called, parameters);
         let phases = &mut self.found.phases;
-        phases
-            .entry((test.to_owned(), name.clone()))
-            .or_insert_with(|| meant(called, parameters));
+        phases.entry((test.to_owned(), name.clone())).or_insert_with(|| meant(called, parameters));
         name
     }
 
@@ -224,10 +216,10 @@ impl<'a> CampaignBuilder<'a> {
     /// addition.
     pub fn add_contender(&mut self, contender: &str) {
         if self.competing.insert(contender.to_owned()) {
-            self.found.reported.contenders.push(ImportedContender {
-                name: contender.to_owned(),
-                filesystem: None,
-            });
+            self.found
+                .reported
+                .contenders
+                .push(ImportedContender { name: contender.to_owned(), filesystem: None });
         }
     }
 
@@ -239,11 +231,8 @@ impl<'a> CampaignBuilder<'a> {
         step: &str,
         reason: &str,
     ) {
-        let failure = Failure {
-            step: step.to_owned(),
-            reason: reason.to_owned(),
-            ..Failure::default()
-        };
+        let failure =
+            Failure { step: step.to_owned(), reason: reason.to_owned(), ..Failure::default() };
         self.found.died.insert(cell, (status, failure));
     }
 
@@ -252,11 +241,7 @@ impl<'a> CampaignBuilder<'a> {
     /// # Errors
     /// Returns an error if a campaign cannot contain more results or rounds.
     pub fn add(&mut self, line: usize, mut figure: ImportedResult) -> Result<(), ImportError> {
-        let key = (
-            figure.contender.clone(),
-            figure.test.clone(),
-            figure.phase.clone(),
-        );
+        let key = (figure.contender.clone(), figure.test.clone(), figure.phase.clone());
         let last = self.rounds.entry(key).or_insert(0);
         if figure.round == 0 {
             figure.round = *last + 1;
@@ -306,10 +291,7 @@ impl<'a> CampaignBuilder<'a> {
 }
 
 fn meant(called: &str, parameters: &str) -> NameKey {
-    NameKey {
-        called: called.to_owned(),
-        parameters: parameters.to_owned(),
-    }
+    NameKey { called: called.to_owned(), parameters: parameters.to_owned() }
 }
 
 /// Returns the name of a format as the name of a suite.
@@ -345,12 +327,7 @@ impl ParsedInput {
     pub fn into_results(self) -> Result<CampaignResults, ImportError> {
         let results = self.reported.into_results(&self.suite);
         let mut results = results.map_err(ImportError::in_file)?;
-        for test in results
-            .campaign
-            .suites
-            .iter_mut()
-            .flat_map(|suite| &mut suite.tests)
-        {
+        for test in results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests) {
             if let Some(meant) = self.tests.get(&test.name) {
                 test.title = meant.title();
             }
@@ -398,11 +375,7 @@ fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>)
         test.suite.clone_from(name);
         match own.iter_mut().find(|suite| suite.name == *name) {
             Some(suite) => suite.tests.push(test),
-            None => own.push(Suite {
-                name: name.clone(),
-                tests: vec![test],
-                ..all.clone()
-            }),
+            None => own.push(Suite { name: name.clone(), tests: vec![test], ..all.clone() }),
         }
     }
     for stored in &mut results.cells {
@@ -418,21 +391,16 @@ pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
     let mut seen = BTreeSet::new();
     let mut tests = BTreeSet::new();
     let reported = &mut found.reported;
-    let competed: BTreeSet<&str> = reported
-        .figures
-        .iter()
-        .map(|f| f.contender.as_str())
-        .collect();
+    let competed: BTreeSet<&str> = reported.figures.iter().map(|f| f.contender.as_str()).collect();
     let known = &mut reported.contenders;
     known.retain(|one| competed.contains(one.name.as_str()));
     seen.extend(known.iter().map(|one| one.name.clone()));
     for figure in &reported.figures {
         tests.insert(figure.test.as_str());
         if seen.insert(figure.contender.clone()) {
-            reported.contenders.push(ImportedContender {
-                name: figure.contender.clone(),
-                filesystem: None,
-            });
+            reported
+                .contenders
+                .push(ImportedContender { name: figure.contender.clone(), filesystem: None });
         }
     }
     let rounds = reported.figures.iter().map(|f| f.round as usize).max();
@@ -462,10 +430,7 @@ pub fn ok_value(
         too_fast: false,
         status: Status::Ok,
         reason: None,
-        values: values
-            .into_iter()
-            .map(|(metric, value)| ReportedValue { metric, value })
-            .collect(),
+        values: values.into_iter().map(|(metric, value)| ReportedValue { metric, value }).collect(),
         latency: Vec::new(),
     }
 }

@@ -15,18 +15,12 @@ impl ImportError {
     /// Creates an error about the whole input.
     pub(crate) fn in_file(what: impl Into<String>) -> Self {
         let what = what.into();
-        Self {
-            line: None,
-            message: what,
-        }
+        Self { line: None, message: what }
     }
 
     /// Creates an error about one line, counted from 1.
     pub(crate) fn at_line(line: usize, what: impl Into<String>) -> Self {
-        Self {
-            line: Some(line),
-            message: what.into(),
-        }
+        Self { line: Some(line), message: what.into() }
     }
 }
 

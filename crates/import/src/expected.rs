@@ -23,11 +23,7 @@ pub struct ExpectedPhase {
 
 impl ExpectedPhase {
     fn new(phase: &str, metric: Metric) -> Self {
-        Self {
-            phase: phase.to_owned(),
-            metric,
-            group: group(phase),
-        }
+        Self { phase: phase.to_owned(), metric, group: group(phase) }
     }
 }
 
@@ -56,9 +52,7 @@ pub fn expected(format: InputFormat, arguments: &[&str]) -> Result<Vec<ExpectedP
         InputFormat::Dbench => Ok(vec![ExpectedPhase::new("all", Metric::Throughput)]),
         other => {
             let title = other.title();
-            Err(format!(
-                "{title} cannot be run as a suite: import what it prints"
-            ))
+            Err(format!("{title} cannot be run as a suite: import what it prints"))
         }
     }
 }
@@ -78,9 +72,7 @@ fn leaves_out(arguments: &[&str], test: &str) -> bool {
 fn of_iozone(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let (phases, metric) = iozone::phases(arguments)?;
     let phases = phases.into_iter();
-    Ok(phases
-        .map(|phase| ExpectedPhase::new(phase, metric))
-        .collect())
+    Ok(phases.map(|phase| ExpectedPhase::new(phase, metric)).collect())
 }
 
 /// Options of a job, by name.
@@ -124,14 +116,11 @@ fn groups(jobs: &[(&str, ExpectedOptions<'_>)]) -> Vec<i64> {
 fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let mut names = UniqueNames::default();
     let jobs = of_jobs(arguments);
-    let threads = jobs
-        .iter()
-        .zip(groups(&jobs))
-        .map(|((name, options), group)| {
-            let parameters = crate::formats::fio::parameters(|key| options.get(key).copied());
-            let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
-            (*name, group, parameters, (*name, mode.copied()))
-        });
+    let threads = jobs.iter().zip(groups(&jobs)).map(|((name, options), group)| {
+        let parameters = crate::formats::fio::parameters(|key| options.get(key).copied());
+        let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
+        (*name, group, parameters, (*name, mode.copied()))
+    });
     let jobs = crate::formats::fio::split_jobs(threads).into_iter();
     let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
@@ -149,23 +138,11 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
         };
         let is_random = mode.starts_with("rand");
         for side in sides {
-            let called = if sides.len() > 1 {
-                format!("{name}-{side}")
-            } else {
-                name.to_owned()
-            };
-            let metric = if is_random {
-                Metric::Rate
-            } else {
-                Metric::Throughput
-            };
+            let called = if sides.len() > 1 { format!("{name}-{side}") } else { name.to_owned() };
+            let metric = if is_random { Metric::Rate } else { Metric::Throughput };
             let group = crate::formats::fio::group(side, is_random);
             let phase = names.unique(&called, &differs_in);
-            all.push(ExpectedPhase {
-                phase,
-                metric,
-                group,
-            });
+            all.push(ExpectedPhase { phase, metric, group });
         }
     }
     match all.is_empty() {
@@ -178,9 +155,7 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
 /// turn. All operations therefore have the same rate and differ only in latency.
 fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
     let mut names = UniqueNames::default();
-    let operations = arguments
-        .iter()
-        .flat_map(|workload| filebench_file::operations(workload));
+    let operations = arguments.iter().flat_map(|workload| filebench_file::operations(workload));
     let all = std::iter::once(ExpectedPhase::new("all", Metric::Rate));
     all.chain(operations.map(|called| ExpectedPhase::new(&names.slug(called), Metric::LatencyMean)))
         .collect()
@@ -192,9 +167,7 @@ fn of_mdtest(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
         return Err("mdtest prints no rates with -Z: leave it out".to_owned());
     }
     let phases = mdtest::phases(arguments).into_iter();
-    Ok(phases
-        .map(|phase| ExpectedPhase::new(&phase, Metric::Rate))
-        .collect())
+    Ok(phases.map(|phase| ExpectedPhase::new(&phase, Metric::Rate)).collect())
 }
 
 #[cfg(test)]
@@ -218,10 +191,7 @@ mod tests {
             phases(InputFormat::Iozone, "-s 64k -r 4k -i 0 -i 2"),
             ["write", "rewrite", "random-read", "random-write"]
         );
-        assert_eq!(
-            phases(InputFormat::Iozone, "-s64k -r4k -i1 -RO"),
-            ["read", "reread"]
-        );
+        assert_eq!(phases(InputFormat::Iozone, "-s64k -r4k -i1 -RO"), ["read", "reread"]);
         let ranked = |words: &[&str]| expected(InputFormat::Iozone, words).unwrap()[0].metric;
         let one = ["-s", "1m", "-r", "4k", "-O"];
         assert_eq!(ranked(&one), Metric::Rate);

@@ -116,16 +116,12 @@ pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
         return of_json(text);
     }
     if text.starts_with('<') {
-        return text
-            .contains("<PhoronixTestSuite")
-            .then_some(InputFormat::Phoronix);
+        return text.contains("<PhoronixTestSuite").then_some(InputFormat::Phoronix);
     }
     if text.starts_with("campaign,campaign_name,contender,") {
         return Some(InputFormat::Csv);
     }
-    text.lines()
-        .find_map(of_line)
-        .or_else(|| behind_a_banner(text))
+    text.lines().find_map(of_line).or_else(|| behind_a_banner(text))
 }
 
 /// Recognises JSON after lines of text. fio prints such lines if its jobs come first on the command
@@ -189,12 +185,7 @@ mod tests {
         for format in InputFormat::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        assert!(
-            "iozon"
-                .parse::<InputFormat>()
-                .unwrap_err()
-                .contains("iozone")
-        );
+        assert!("iozon".parse::<InputFormat>().unwrap_err().contains("iozone"));
     }
 
     #[test]
@@ -205,15 +196,7 @@ mod tests {
 
     #[test]
     fn unknown_content_has_no_format() {
-        for other in [
-            "",
-            "hello",
-            "{}",
-            "<html>",
-            "{\"results\": 1}",
-            "1,2,3",
-            "\0\u{1}",
-        ] {
+        for other in ["", "hello", "{}", "<html>", "{\"results\": 1}", "1,2,3", "\0\u{1}"] {
             assert_eq!(detect_format(other.as_bytes()), None, "{other}");
         }
     }

@@ -48,10 +48,7 @@ pub fn read(
         InputFormat::Csv => crate::formats::fsarena_csv::read(bytes, naming),
     }?;
     match found.reported.figures.is_empty() {
-        true => Err(ImportError::in_file(format!(
-            "it holds no result of {}",
-            format.title()
-        ))),
+        true => Err(ImportError::in_file(format!("it holds no result of {}", format.title()))),
         false => Ok(found),
     }
 }

@@ -40,11 +40,8 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
         }
         programs.insert(next.reported.program);
         if next.suite != all.suite {
-            let tests = all.reported.figures[already..]
-                .iter()
-                .map(|figure| &figure.test);
-            all.suites
-                .extend(tests.map(|test| (test.clone(), next.suite.clone())));
+            let tests = all.reported.figures[already..].iter().map(|figure| &figure.test);
+            all.suites.extend(tests.map(|test| (test.clone(), next.suite.clone())));
         }
         all.suites.extend(next.suites);
         all.tests.extend(next.tests);
@@ -114,8 +111,7 @@ fn keyed<K: Ord, V>(
     mut key: impl FnMut(K) -> Option<K>,
 ) -> BTreeMap<K, V> {
     let all = std::mem::take(of).into_iter();
-    all.filter_map(|(old, value)| Some((key(old)?, value)))
-        .collect()
+    all.filter_map(|(old, value)| Some((key(old)?, value))).collect()
 }
 
 /// Returns the last round of each test of each contender.

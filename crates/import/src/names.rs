@@ -109,10 +109,7 @@ mod tests {
     #[test]
     fn contender_names_keep_printable_text() {
         let mut names = UniqueNames::default();
-        assert_eq!(
-            names.contender("Ext4 (data=journal)"),
-            "Ext4 (data=journal)"
-        );
+        assert_eq!(names.contender("Ext4 (data=journal)"), "Ext4 (data=journal)");
         assert_eq!(names.contender(" a\tb\u{1b}[1m\n"), "a b [1m");
         assert_eq!(names.contender("\n"), "unnamed");
     }

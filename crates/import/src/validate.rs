@@ -17,9 +17,7 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
         let tests = suite.tests.iter();
         let phases = tests.clone().flat_map(|test| &test.phases);
         let names = tests.map(|test| &test.name);
-        names
-            .chain(phases.map(|phase| &phase.name))
-            .try_for_each(|called| name(called))?;
+        names.chain(phases.map(|phase| &phase.name)).try_for_each(|called| name(called))?;
     }
     let contenders = campaign.contenders.iter().map(|one| one.name.as_str());
     let contenders: BTreeSet<&str> = contenders.collect();
@@ -30,14 +28,7 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
     let tests: BTreeSet<(&str, &str)> = tests.collect();
     let (mut numbers, mut cells) = (BTreeSet::new(), BTreeSet::new());
     for stored in &results.cells {
-        let Cell {
-            id: CellId(id),
-            contender,
-            suite,
-            test,
-            round,
-            ..
-        } = &stored.cell;
+        let Cell { id: CellId(id), contender, suite, test, round, .. } = &stored.cell;
         if !contenders.contains(contender.as_str()) {
             return Err(format!("cell {id} is of no contender of the campaign"));
         }
@@ -89,12 +80,7 @@ mod tests {
 
     #[test]
     fn reports_of_fsarena_are_sound() {
-        let all = [
-            fixture::realistic(),
-            fixture::swept(),
-            fixture::calibrated(),
-            fixture::aged(),
-        ];
+        let all = [fixture::realistic(), fixture::swept(), fixture::calibrated(), fixture::aged()];
         for results in all {
             assert_eq!(validate(&results), Ok(()));
         }
@@ -121,10 +107,7 @@ mod tests {
         let name = told(|results| results.campaign.suites[0].tests[0].name = "A b".into());
         assert!(name.contains("A b"), "{name}");
         let phase = told(|results| {
-            let result = results
-                .cells
-                .iter_mut()
-                .find_map(|cell| cell.result.as_mut());
+            let result = results.cells.iter_mut().find_map(|cell| cell.result.as_mut());
             result.unwrap().phases[0].phase = "é".into();
         });
         assert!(phase.contains('é'), "{phase}");

@@ -52,15 +52,9 @@ fn all_values_survive_export_and_import() {
         let suites = |results: &CampaignResults| -> Vec<(String, Vec<_>)> {
             let suites = results.campaign.suites.iter();
             let tests = |suite: &model::Suite| -> Vec<_> {
-                suite
-                    .tests
-                    .iter()
-                    .map(|t| (t.name.clone(), t.sweep.clone()))
-                    .collect()
+                suite.tests.iter().map(|t| (t.name.clone(), t.sweep.clone())).collect()
             };
-            suites
-                .map(|suite| (suite.name.clone(), tests(suite)))
-                .collect()
+            suites.map(|suite| (suite.name.clone(), tests(suite))).collect()
         };
         assert_eq!(suites(&again), suites(&results));
         assert_eq!(values(&again), values(&results));
@@ -86,16 +80,8 @@ fn cells(results: &CampaignResults) -> Vec<Known> {
             (phase.phase.clone(), phase.status, values.collect())
         });
         (
-            (
-                cell.contender.clone(),
-                cell.suite.clone(),
-                cell.test.clone(),
-                cell.round,
-            ),
-            (
-                result.status,
-                result.failure.as_ref().map(|f| f.step.clone()),
-            ),
+            (cell.contender.clone(), cell.suite.clone(), cell.test.clone(), cell.round),
+            (result.status, result.failure.as_ref().map(|f| f.step.clone())),
             phases.collect(),
         )
     });
@@ -104,12 +90,8 @@ fn cells(results: &CampaignResults) -> Vec<Known> {
 
 fn round_trip(results: &CampaignResults) -> CampaignResults {
     let analysis = analyse(results);
-    let csv = report::render(
-        report::ReportFormat::Csv,
-        results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
+    let csv =
+        report::render(report::ReportFormat::Csv, results, &analysis, &DocumentOptions::default());
     let found = read(InputFormat::Csv, csv.as_bytes(), &NamingOptions::default()).unwrap();
     found.into_results().unwrap()
 }
@@ -161,10 +143,8 @@ fn made(cells: &[Made]) -> Option<CampaignResults> {
             });
         }
     }
-    let contenders = CONTENDERS.map(|name| ImportedContender {
-        name: name.to_owned(),
-        filesystem: None,
-    });
+    let contenders =
+        CONTENDERS.map(|name| ImportedContender { name: name.to_owned(), filesystem: None });
     let reported = ImportedCampaign {
         name: "made".to_owned(),
         program: "made".to_owned(),
@@ -224,12 +204,8 @@ fn cells_that_have_not_run_do_not_come_back_as_skipped() {
 fn a_file_that_is_cut_off_is_refused() {
     let results = fixture::plain();
     let analysis = analyse(&results);
-    let csv = report::render(
-        report::ReportFormat::Csv,
-        &results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
+    let csv =
+        report::render(report::ReportFormat::Csv, &results, &analysis, &DocumentOptions::default());
     for end in 1..csv.len().min(2000) {
         let cut = &csv.as_bytes()[..end];
         if cut.ends_with(b"\n") {
@@ -251,19 +227,10 @@ fn impossible_values_are_refused_with_the_line_number() {
     };
     let good = "a,s,t,p,1,elapsed,2,ok,s,lower\n";
     for (line, words) in [
-        (
-            "a,s,t,q,1,elapsed,2,ok,ms,lower\n",
-            "the unit of elapsed is `s`, not `ms`",
-        ),
-        (
-            "a,s,t,q,1,elapsed,2,ok,s,higher\n",
-            "the direction of elapsed is `lower`",
-        ),
+        ("a,s,t,q,1,elapsed,2,ok,ms,lower\n", "the unit of elapsed is `s`, not `ms`"),
+        ("a,s,t,q,1,elapsed,2,ok,s,higher\n", "the direction of elapsed is `lower`"),
         ("a,s,t,q,1,elapsed,-2,ok,,\n", "`-2` is below zero"),
-        (
-            "a,s,t,p,1,elapsed,3,ok,,\n",
-            "elapsed of t/p occurs twice in round 1",
-        ),
+        ("a,s,t,p,1,elapsed,3,ok,,\n", "elapsed of t/p occurs twice in round 1"),
         ("a,other,t,p,2,elapsed,3,ok,,\n", "t is in suite s, too"),
     ] {
         let told = told(&format!("{good}{line}"));

@@ -4,10 +4,7 @@ use import::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, detect_format
 use proptest::prelude::*;
 
 fn told(format: InputFormat, text: &str) -> String {
-    let naming = NamingOptions {
-        given: None,
-        otherwise: "here".to_owned(),
-    };
+    let naming = NamingOptions { given: None, otherwise: "here".to_owned() };
     let error: ImportError = read(format, text.as_bytes(), &naming).unwrap_err();
     let told = error.to_string();
     assert!(told.lines().count() == 1 && told.len() < 2000, "{told}");
@@ -114,33 +111,22 @@ fn invalid_numbers_are_refused_with_the_line_number() {
 fn truncated_input_is_reported_as_cut_off() {
     assert!(told(InputFormat::Fio, "{\"fio version\":\"3\",\"jobs\":[").contains("cut off"));
     assert!(
-        told(
-            InputFormat::Bonnie,
-            "1.98,2.00,a,1,1,8M,,1,1,,,1,1,,,,,,,,,,,,,,,,,,,,,,,"
-        )
-        .contains("cut off")
+        told(InputFormat::Bonnie, "1.98,2.00,a,1,1,8M,,1,1,,,1,1,,,,,,,,,,,,,,,,,,,,,,,")
+            .contains("cut off")
     );
     assert!(told(InputFormat::Tiobench, "Random Reads\na b 3").contains("cut off"));
-    let whole = include_str!("samples/bonnie-2.00.csv")
-        .lines()
-        .next()
-        .unwrap();
+    let whole = include_str!("samples/bonnie-2.00.csv").lines().next().unwrap();
     for end in ["1.98,2.00a,zz,1,17956", "1.98,2.0", "1.9", "host,300M,1,2"] {
         let text = format!("{whole}\n{end}");
-        assert!(
-            told(InputFormat::Bonnie, &text).contains("cut off"),
-            "{end}"
-        );
+        assert!(told(InputFormat::Bonnie, &text).contains("cut off"), "{end}");
     }
     assert!(told(InputFormat::FsMark, "FSUse% Count\n1 2 3").contains("columns where fs_mark"));
 }
 
 #[test]
 fn unlimited_nesting_or_repetition_is_refused() {
-    let deep = format!(
-        "{{\"fio version\":\"3\",\"global options\":{{\"x\":{}",
-        "[".repeat(100_000)
-    );
+    let deep =
+        format!("{{\"fio version\":\"3\",\"global options\":{{\"x\":{}", "[".repeat(100_000));
     assert!(told(InputFormat::Fio, &deep).contains("recursion"));
     let deep = "<a>".repeat(50_000);
     assert!(told(InputFormat::Phoronix, &deep).starts_with("line 1: it is no XML"));
@@ -150,11 +136,8 @@ fn unlimited_nesting_or_repetition_is_refused() {
     assert!(told(InputFormat::Bonnie, &wide).contains("columns"));
     assert!(told(InputFormat::Csv, &wide).contains("columns"));
     assert!(
-        told(
-            InputFormat::Iozone,
-            &format!("kB reclen\n{}", "4 ".repeat(1 << 20))
-        )
-        .contains("headings")
+        told(InputFormat::Iozone, &format!("kB reclen\n{}", "4 ".repeat(1 << 20)))
+            .contains("headings")
     );
 }
 
@@ -177,11 +160,6 @@ fn more_than_a_campaign_holds_is_refused() {
 fn names_never_run_into_each_other() {
     let text =
         "{\"results\":[{\"command\":\"a b\",\"times\":[1]},{\"command\":\"a  b\",\"times\":[2]}]}";
-    let found = read(
-        InputFormat::Hyperfine,
-        text.as_bytes(),
-        &NamingOptions::default(),
-    )
-    .unwrap();
+    let found = read(InputFormat::Hyperfine, text.as_bytes(), &NamingOptions::default()).unwrap();
     assert_eq!(found.into_results().unwrap().campaign.contenders.len(), 2);
 }

@@ -4,10 +4,7 @@ use import::{InputFormat, NamingOptions, ParsedInput, expected, merge, read};
 use model::ImportedResult;
 
 fn found(format: InputFormat, text: &str, contender: &str) -> ParsedInput {
-    let naming = NamingOptions {
-        given: Some(contender.to_owned()),
-        ..NamingOptions::default()
-    };
+    let naming = NamingOptions { given: Some(contender.to_owned()), ..NamingOptions::default() };
     read(format, text.as_bytes(), &naming).unwrap()
 }
 
@@ -15,13 +12,7 @@ fn found(format: InputFormat, text: &str, contender: &str) -> ParsedInput {
 fn places(found: &ParsedInput) -> Vec<String> {
     let figures = found.reported.figures.iter();
     let place = |figure: &ImportedResult| {
-        let ImportedResult {
-            contender,
-            test,
-            phase,
-            round,
-            ..
-        } = figure;
+        let ImportedResult { contender, test, phase, round, .. } = figure;
         format!("{contender} {test}/{phase} {round}")
     };
     figures.map(place).collect()
@@ -39,11 +30,7 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     let one = fs_mark("INBAND FSYNC: fsync() per file", 4096);
     let other = fs_mark("NO SYNC: Test does not issue sync()", 4096);
     let large = fs_mark("NO SYNC: Test does not issue sync()", 8192);
-    let all = found(
-        InputFormat::FsMark,
-        &format!("{one}{other}{large}{one}"),
-        "a",
-    );
+    let all = found(InputFormat::FsMark, &format!("{one}{other}{large}{one}"), "a");
     let of_one_file = [
         "a fs-mark/create 1",
         "a fs-mark-2/create 1",
@@ -140,12 +127,7 @@ fn ior_options_distinguish_tests_across_files() {
 fn tiobench_of_another_size_is_another_point() {
     let line =
         |size: u32, block: u32| format!("x {size} {block} 1 78.55 33.10% 0.049 4.50 0.0 0.0 237\n");
-    let text = format!(
-        "Random Reads\n{}{}{}",
-        line(16, 4096),
-        line(32, 4096),
-        line(16, 512)
-    );
+    let text = format!("Random Reads\n{}{}{}", line(16, 4096), line(32, 4096), line(16, 512));
     let all = found(InputFormat::Tiobench, &text, "a");
     let wanted = [
         "a tiobench-16m-4k-1t/random-read 1",
@@ -194,13 +176,7 @@ fn jobs_of_one_name_that_do_something_else_are_other_phases() {
 
 #[test]
 fn predicted_phases_of_fio_match_its_output() {
-    let arguments = [
-        "--name=a",
-        "--rw=write",
-        "--name=a",
-        "--rw=read",
-        "--stonewall",
-    ];
+    let arguments = ["--name=a", "--rw=write", "--name=a", "--rw=read", "--stonewall"];
     let foreseen = expected(InputFormat::Fio, &arguments).unwrap();
     let jobs = [
         job("a", 0, "{\"name\":\"a\",\"rw\":\"write\"}", "write"),
@@ -219,25 +195,15 @@ fn fio_2_bandwidth_is_in_kibibytes() {
     );
     let all = found(InputFormat::Fio, &text, "x");
     let first = all.reported.figures[0].values[0];
-    assert_eq!(
-        (first.metric, first.value),
-        (model::Metric::Throughput, 2048.0)
-    );
-    assert_eq!(
-        all.skipped,
-        ["latencies as fio before version 3 prints them"]
-    );
+    assert_eq!((first.metric, first.value), (model::Metric::Throughput, 2048.0));
+    assert_eq!(all.skipped, ["latencies as fio before version 3 prints them"]);
 }
 
 #[test]
 fn the_longest_latency_of_fio_is_the_exact_one() {
     let clat = "{\"N\":2,\"max\":1030,\"mean\":700,\"bins\":{\"400\":1,\"1020\":1}}";
     let side = format!("{{\"total_ios\":2,\"bw_bytes\":1,\"clat_ns\":{clat}}}");
-    let all = found(
-        InputFormat::Fio,
-        &fio(&format!("{{\"jobname\":\"a\",\"read\":{side}}}")),
-        "x",
-    );
+    let all = found(InputFormat::Fio, &fio(&format!("{{\"jobname\":\"a\",\"read\":{side}}}")), "x");
     let results = all.into_results().unwrap();
     let phase = &results.cells[0].result.as_ref().unwrap().phases[0];
     let number = |metric| {
@@ -255,52 +221,29 @@ fn an_impossible_rate_of_fio_is_refused() {
             "{{\"jobname\":\"a\",\"read\":{{\"total_ios\":1,\"bw_bytes\":{rate},\"runtime\":5}}}}"
         ));
         let error = read(InputFormat::Fio, text.as_bytes(), &NamingOptions::default()).unwrap_err();
-        assert!(
-            error.to_string().contains("a rate of a is no number"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("a rate of a is no number"), "{error}");
     }
 }
 
 #[test]
 fn truncated_lines_and_invalid_numbers_are_reported() {
     let table = "kB  reclen    write  rewrite\n    64       4   400000   300000\n";
-    assert_eq!(
-        found(InputFormat::Iozone, table, "a")
-            .reported
-            .figures
-            .len(),
-        2
-    );
+    assert_eq!(found(InputFormat::Iozone, table, "a").reported.figures.len(), 2);
     let cut = &table[..table.len() - 4];
-    let error = read(
-        InputFormat::Iozone,
-        cut.as_bytes(),
-        &NamingOptions::default(),
-    )
-    .unwrap_err();
+    let error = read(InputFormat::Iozone, cut.as_bytes(), &NamingOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(2));
     let table = "kB  reclen    write  rewrite\n    64       4      nan   300000\n   128       4   400000   300000\n";
     let all = found(InputFormat::Iozone, table, "a");
     assert_eq!(all.reported.figures.len(), 3);
     assert_eq!(all.skipped, ["an invalid value of write"]);
     let cut = "Random Reads\nx 16 4096 1 78.55 33.10% 0.049 4.50 0.0 0.0 237\nx 16 40";
-    let error = read(
-        InputFormat::Tiobench,
-        cut.as_bytes(),
-        &NamingOptions::default(),
-    )
-    .unwrap_err();
+    let error = read(InputFormat::Tiobench, cut.as_bytes(), &NamingOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(3));
 }
 
 #[test]
 fn dbench_3_processes_are_clients() {
-    let all = found(
-        InputFormat::Dbench,
-        "Throughput 205.664 MB/sec 4 procs\n",
-        "a",
-    );
+    let all = found(InputFormat::Dbench, "Throughput 205.664 MB/sec 4 procs\n", "a");
     assert_eq!(places(&all), ["a dbench-4/all 1"]);
 }
 
@@ -312,15 +255,8 @@ fn another_scale_or_other_arguments_are_another_phase() {
              <Scale>{scale}</Scale><Data><Entry><Identifier>x</Identifier><Value>1</Value></Entry></Data></Result>"
         )
     };
-    let results = [
-        result("MB/s", "4k"),
-        result("IOPS", "4k"),
-        result("MB/s", "2m"),
-    ];
-    let text = format!(
-        "<PhoronixTestSuite>{}</PhoronixTestSuite>",
-        results.concat()
-    );
+    let results = [result("MB/s", "4k"), result("IOPS", "4k"), result("MB/s", "2m")];
+    let text = format!("<PhoronixTestSuite>{}</PhoronixTestSuite>", results.concat());
     let all = found(InputFormat::Phoronix, &text, "a");
     let wanted = ["a fio-1/read 1", "a fio-1/read-2 1", "a fio-1/read-3 1"];
     assert_eq!(places(&all), wanted);

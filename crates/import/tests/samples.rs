@@ -20,17 +20,11 @@ fn stem(path: &Path) -> String {
 }
 
 fn naming() -> NamingOptions {
-    NamingOptions {
-        given: None,
-        otherwise: "here".to_owned(),
-    }
+    NamingOptions { given: None, otherwise: "here".to_owned() }
 }
 
 fn sample(name: &str) -> ParsedInput {
-    let path = samples()
-        .into_iter()
-        .find(|path| stem(path) == name)
-        .unwrap();
+    let path = samples().into_iter().find(|path| stem(path) == name).unwrap();
     let bytes = fs::read(path).unwrap();
     read(detect_format(&bytes).unwrap(), &bytes, &naming()).unwrap()
 }
@@ -40,21 +34,10 @@ fn shown(found: &ParsedInput) -> String {
     let reported = &found.reported;
     let mut text = format!("{} ({})\n", reported.program, found.suite);
     for figure in &reported.figures {
-        let ImportedResult {
-            contender,
-            test,
-            phase,
-            round,
-            ..
-        } = figure;
+        let ImportedResult { contender, test, phase, round, .. } = figure;
         let _ = write!(text, "{contender} {test}/{phase} {round}:");
         if figure.status != Status::Ok {
-            let _ = write!(
-                text,
-                " {} ({})",
-                figure.status,
-                figure.reason.as_deref().unwrap()
-            );
+            let _ = write!(text, " {} ({})", figure.status, figure.reason.as_deref().unwrap());
         }
         for stated in &figure.values {
             let _ = write!(text, " {}={}", stated.metric, stated.value);
@@ -78,15 +61,10 @@ fn every_sample_is_recognised_and_read() {
         let name = stem(&path);
         let format = detect_format(&bytes).unwrap_or_else(|| panic!("{name} is not recognised"));
         let begin = name.split(['-', '.']).next().unwrap();
-        assert!(
-            format.name().starts_with(begin),
-            "{name} is recognised as {format}"
-        );
+        assert!(format.name().starts_with(begin), "{name} is recognised as {format}");
         let found = read(format, &bytes, &naming()).unwrap_or_else(|e| panic!("{name}: {e}"));
         insta::assert_snapshot!(name.clone(), shown(&found));
-        found
-            .into_results()
-            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        found.into_results().unwrap_or_else(|e| panic!("{name}: {e}"));
     }
 }
 
@@ -118,18 +96,10 @@ fn the_same_name_in_several_files_has_further_rounds() {
 
 #[test]
 fn one_name_is_for_one_contender() {
-    let naming = NamingOptions {
-        given: Some("ext4".to_owned()),
-        ..naming()
-    };
+    let naming = NamingOptions { given: Some("ext4".to_owned()), ..naming() };
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "phoronix").unwrap()).unwrap();
     let error = read(InputFormat::Phoronix, &bytes, &naming).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("several contenders (btrfs, ext4)"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("several contenders (btrfs, ext4)"), "{error}");
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "bonnie-1.03").unwrap()).unwrap();
     let found = read(InputFormat::Bonnie, &bytes, &naming).unwrap();
     assert_eq!(found.reported.contenders[0].name, "ext4");
@@ -138,16 +108,9 @@ fn one_name_is_for_one_contender() {
 #[test]
 fn too_quick_phases_are_ok_without_a_value() {
     let results = sample("bonnie-1.03").into_results().unwrap();
-    let cell = results
-        .cells
-        .iter()
-        .find(|c| c.cell.test == "bonnie-files")
-        .unwrap();
+    let cell = results.cells.iter().find(|c| c.cell.test == "bonnie-files").unwrap();
     let phase = &cell.result.as_ref().unwrap().phases[0];
-    assert_eq!(
-        (phase.phase.as_str(), phase.status),
-        ("create-seq", Status::Ok)
-    );
+    assert_eq!((phase.phase.as_str(), phase.status), ("create-seq", Status::Ok));
     assert_eq!(phase.measurements(), []);
 }
 

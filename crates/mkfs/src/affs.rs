@@ -95,10 +95,7 @@ impl Affs {
         let root = self.root_block(&geometry, &label);
         medium.write(geometry.root.into(), root.bytes())?;
         medium.finish()?;
-        Ok(FormattedVolume {
-            blocks: geometry.blocks.into(),
-            free,
-        })
+        Ok(FormattedVolume { blocks: geometry.blocks.into(), free })
     }
 
     /// Returns the boot block. Without a boot program it only contains the filesystem type.
@@ -212,9 +209,7 @@ impl Geometry {
         if first + 32 <= self.root || (first >= end && first + 32 <= self.blocks) {
             return u32::MAX;
         }
-        (0..32).fold(0, |bits, bit| {
-            bits | u32::from(self.is_free(first + bit)) << bit
-        })
+        (0..32).fold(0, |bits, bit| bits | u32::from(self.is_free(first + bit)) << bit)
     }
 
     /// Returns an extension block: the numbers of bitmap blocks and, in the last word, the next
@@ -233,17 +228,12 @@ impl Geometry {
 }
 
 fn label(text: &str) -> Result<Vec<u8>, FormatError> {
-    let refused = |why| FormatError::Label {
-        label: text.to_owned(),
-        why,
-    };
+    let refused = |why| FormatError::Label { label: text.to_owned(), why };
     let bytes: Option<Vec<u8>> = text.chars().map(latin_1).collect();
     match bytes {
         Some(bytes) if (1..=MAX_LABEL).contains(&bytes.len()) => Ok(bytes),
         Some(_) => Err(refused("it must have 1 to 30 characters")),
-        None => Err(refused(
-            "it must be printable Latin-1, without colon and slash",
-        )),
+        None => Err(refused("it must be printable Latin-1, without colon and slash")),
     }
 }
 

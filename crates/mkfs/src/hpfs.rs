@@ -74,10 +74,7 @@ impl Hpfs {
         medium.write(SPARE_BLOCK, spare.bytes())?;
         medium.write(SUPERBLOCK, superblock.bytes())?;
         medium.finish()?;
-        Ok(FormattedVolume {
-            blocks: layout.sectors.into(),
-            free,
-        })
+        Ok(FormattedVolume { blocks: layout.sectors.into(), free })
     }
 }
 
@@ -89,17 +86,11 @@ fn write_bitmaps<W: Write + Seek>(
     let mut free = 0;
     for band in 0..layout.bands() {
         let bitmap = layout.band_bitmap(band);
-        free += bitmap
-            .iter()
-            .map(|b| u64::from(b.count_ones()))
-            .sum::<u64>();
+        free += bitmap.iter().map(|b| u64::from(b.count_ones())).sum::<u64>();
         medium.write(layout.bitmap_of_band(band).into(), &bitmap)?;
     }
     medium.write(layout.directory_bitmap.into(), &layout.directory_bits())?;
-    medium.write(
-        layout.bitmap_list.into(),
-        blocks::bitmap_list(layout).bytes(),
-    )?;
+    medium.write(layout.bitmap_list.into(), blocks::bitmap_list(layout).bytes())?;
     Ok(free)
 }
 
@@ -109,15 +100,9 @@ fn write_lists<W: Write + Seek>(
 ) -> Result<(), FormatError> {
     let empty = |sectors: u32| vec![0; BLOCK.as_usize() * sectors as usize];
     medium.write(layout.bad_sectors.into(), &empty(layout::LIST))?;
-    medium.write(
-        layout::HOTFIX_MAP.into(),
-        blocks::hotfix_map(layout).bytes(),
-    )?;
+    medium.write(layout::HOTFIX_MAP.into(), blocks::hotfix_map(layout).bytes())?;
     medium.write(layout.users.into(), &empty(layout::USERS))?;
-    medium.write(
-        layout.spare_nodes.into(),
-        &empty(layout::SPARE_NODES * layout::NODE),
-    )?;
+    medium.write(layout.spare_nodes.into(), &empty(layout::SPARE_NODES * layout::NODE))?;
     let directory = code_page::directory(layout.code_page);
     medium.write(layout.code_page_directory.into(), directory.bytes())?;
     medium.write(layout.code_page.into(), code_page::data().bytes())?;
@@ -136,10 +121,7 @@ fn write_root<W: Write + Seek>(
 }
 
 fn label(text: &str) -> Result<[u8; MAX_LABEL], FormatError> {
-    let refused = |why| FormatError::Label {
-        label: text.to_owned(),
-        why,
-    };
+    let refused = |why| FormatError::Label { label: text.to_owned(), why };
     if !(1..=MAX_LABEL).contains(&text.chars().count()) {
         return Err(refused("it must have 1 to 11 characters"));
     }
@@ -156,9 +138,7 @@ fn label(text: &str) -> Result<[u8; MAX_LABEL], FormatError> {
 
 /// Computes the checksum: adds each byte and then rotates the sum left by seven bits.
 fn checksum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |sum: u32, byte| {
-        sum.wrapping_add(u32::from(*byte)).rotate_left(7)
-    })
+    bytes.iter().fold(0, |sum: u32, byte| sum.wrapping_add(u32::from(*byte)).rotate_left(7))
 }
 
 #[cfg(test)]

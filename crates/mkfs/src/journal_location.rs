@@ -63,9 +63,7 @@ fn le32(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn be32(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..at + 4]
-        .iter()
-        .fold(0, |word, byte| word << 8 | u64::from(*byte))
+    bytes[at..at + 4].iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 fn be64(bytes: &[u8], at: usize) -> u64 {
@@ -122,11 +120,7 @@ fn ext4(volume: &mut (impl Read + Seek)) -> io::Result<Option<Vec<VolumeExtent>>
     // `i_block`, followed by the size with its upper half first.
     let inode = &head[0x10C..0x10C + 17 * 4];
     let size = le32(inode, 60) << 32 | le32(inode, 64);
-    let mut found = FoundJournal {
-        extents: Vec::new(),
-        block,
-        left: size.div_ceil(block),
-    };
+    let mut found = FoundJournal { extents: Vec::new(), block, left: size.div_ceil(block) };
     if le16(inode, 0) == EXTENT_TREE {
         extent_tree(volume, &inode[..60], &mut found)?;
     } else {
@@ -273,10 +267,7 @@ mod tests {
     fn finds_the_journal_of_volumes_made_by_mkfs() {
         // JBD2_MAGIC_NUMBER, with the type of its superblock.
         let jbd2 = [0xC0, 0x3B, 0x39, 0x98, 0, 0, 0, 4];
-        for words in [
-            &["-q", "-t", "ext4"][..],
-            &["-q", "-t", "ext3", "-b", "1024"],
-        ] {
+        for words in [&["-q", "-t", "ext4"][..], &["-q", "-t", "ext3", "-b", "1024"]] {
             if let Some((length, head)) = looked("mke2fs", &[words, &["-J", "size=16"]].concat()) {
                 assert_eq!((length, &head[..8]), (16 << 20, &jbd2[..]));
             }
@@ -292,10 +283,7 @@ mod tests {
         if let Some((length, _)) = looked("mkreiserfs", &["-q", "-ff"]) {
             assert_eq!(length, 8193 * 4096);
         }
-        for words in [
-            &["-q", "-t", "ext2"][..],
-            &["-q", "-t", "ext4", "-O", "^has_journal"],
-        ] {
+        for words in [&["-q", "-t", "ext2"][..], &["-q", "-t", "ext4", "-O", "^has_journal"]] {
             assert!(looked("mke2fs", words).is_none_or(|(length, _)| length == 0));
         }
     }

@@ -9,9 +9,7 @@ pub struct SectorBuilder {
 impl SectorBuilder {
     /// Creates a record of `length` zero bytes.
     pub fn new(length: usize) -> Self {
-        Self {
-            bytes: vec![0; length],
-        }
+        Self { bytes: vec![0; length] }
     }
 
     /// Copies bytes to an offset.

@@ -15,12 +15,7 @@ const CREATED: u64 = 1_773_500_966;
 const BITS: u32 = 127 * 32;
 
 fn volume(data: AffsVariant, international: bool) -> Affs {
-    Affs {
-        data,
-        international,
-        label: "Größe".into(),
-        created: CREATED,
-    }
+    Affs { data, international, label: "Größe".into(), created: CREATED }
 }
 
 fn make(blocks: u64) -> (Disk, FormattedVolume) {
@@ -55,22 +50,13 @@ fn read(disk: &Disk, blocks: u32) -> Found {
     let root = (2 + blocks - 1) / 2;
     let block = disk.read(root, 1);
     assert_eq!(sum(&block), 0, "checksum of the root block");
-    assert_eq!(
-        (word(&block, 0), word(&block, 127)),
-        (2, 1),
-        "T_SHORT, ST_ROOT"
-    );
+    assert_eq!((word(&block, 0), word(&block, 127)), (2, 1), "T_SHORT, ST_ROOT");
     assert_eq!(word(&block, 3), 128 - 56, "size of the hash table");
     assert!((6..78).all(|i| word(&block, i) == 0), "the root is empty");
     assert_eq!(word(&block, 78), u32::MAX, "the bitmaps are valid");
     let (bitmaps, extensions) = bitmaps(disk, &block, (blocks - 2).div_ceil(BITS));
     let free = free_runs(disk, &bitmaps);
-    Found {
-        root,
-        bitmaps,
-        extensions,
-        free,
-    }
+    Found { root, bitmaps, extensions, free }
 }
 
 /// Returns the bitmap blocks, 25 from the root block and the others from the chain of extensions,
@@ -119,16 +105,9 @@ fn check(disk: &Disk, made: FormattedVolume, blocks: u32) {
     assert_eq!(made.blocks, u64::from(blocks));
     let mut used = BTreeSet::from([found.root]);
     for block in found.bitmaps.iter().chain(&found.extensions) {
-        assert!(
-            (2..blocks).contains(block) && used.insert(*block),
-            "{block}"
-        );
+        assert!((2..blocks).contains(block) && used.insert(*block), "{block}");
     }
-    let free: u64 = found
-        .free
-        .iter()
-        .map(|(_, length)| u64::from(*length))
-        .sum();
+    let free: u64 = found.free.iter().map(|(_, length)| u64::from(*length)).sum();
     assert_eq!(free, made.free);
     assert_eq!(free + used.len() as u64 + 2, u64::from(blocks));
     for (first, length) in &found.free {
@@ -172,10 +151,7 @@ fn floppy_layout_matches_amigados() {
     let (disk, made) = make(1760);
     let found = read(&disk, 1760);
     assert_eq!((found.root, &found.bitmaps[..]), (880, &[881][..]));
-    assert_eq!(
-        made.free, 1756,
-        "as AmigaDOS counts a fresh floppy of 880 KiB"
-    );
+    assert_eq!(made.free, 1756, "as AmigaDOS counts a fresh floppy of 880 KiB");
     assert_eq!(found.free, [(2, 878), (882, 878)].into());
 }
 
@@ -189,9 +165,7 @@ fn boot_block_contains_the_form() {
     ];
     for (data, international, form) in forms {
         let mut disk = Disk::new(880 << 10);
-        volume(data, international)
-            .write(Bytes(880 << 10), &mut disk)
-            .unwrap();
+        volume(data, international).write(Bytes(880 << 10), &mut disk).unwrap();
         let boot = disk.read(0, 2);
         assert_eq!(boot[..4], [b'D', b'O', b'S', form]);
         assert!(boot[4..].iter().all(|b| *b == 0));
@@ -233,17 +207,8 @@ fn sizes_and_labels_that_cannot_be_are_refused() {
     let fits = Bytes::mib(1).0;
     assert!(write(&"x".repeat(30), fits).is_ok());
     for label in ["", "a:b", "a/b", "a\nb", "ŧ", &"x".repeat(31)] {
-        assert!(
-            matches!(write(label, fits), Err(FormatError::Label { .. })),
-            "{label}"
-        );
+        assert!(matches!(write(label, fits), Err(FormatError::Label { .. })), "{label}");
     }
-    assert!(matches!(
-        write("x", 65_535),
-        Err(FormatError::TooSmall { .. })
-    ));
-    assert!(matches!(
-        write("x", 1 << 40),
-        Err(FormatError::TooLarge { .. })
-    ));
+    assert!(matches!(write("x", 65_535), Err(FormatError::TooSmall { .. })));
+    assert!(matches!(write("x", 1 << 40), Err(FormatError::TooLarge { .. })));
 }

@@ -15,11 +15,7 @@ const BAND: u32 = 0x4000;
 
 fn make(size: u64) -> (Disk, FormattedVolume) {
     let mut disk = Disk::new(size);
-    let volume = Hpfs {
-        label: "fsarena".into(),
-        serial: 0x1234_5678,
-        created: CREATED,
-    };
+    let volume = Hpfs { label: "fsarena".into(), serial: 0x1234_5678, created: CREATED };
     let made = volume.write(Bytes(size), &mut disk).unwrap();
     (disk, made)
 }
@@ -60,15 +56,9 @@ impl<'a> Volume<'a> {
         assert_eq!(le32(&spare, 4), 0xfa52_29c5);
         assert_eq!(superblock[8], 2, "version");
         assert!([2, 3].contains(&superblock[9]), "functional version");
-        let mut volume = Self {
-            disk,
-            superblock,
-            spare,
-            free: Vec::new(),
-        };
-        volume.free = (0..volume.bands())
-            .flat_map(|band| disk.read(volume.bitmap(band), 4))
-            .collect();
+        let mut volume = Self { disk, superblock, spare, free: Vec::new() };
+        volume.free =
+            (0..volume.bands()).flat_map(|band| disk.read(volume.bitmap(band), 4)).collect();
         volume
     }
 
@@ -85,10 +75,7 @@ impl<'a> Volume<'a> {
     fn bitmap(&self, band: u32) -> u32 {
         let list = self.disk.read(le32(&self.superblock, 24) + band / 128, 1);
         let sector = le32(&list, band as usize % 128 * 4);
-        assert!(
-            sector != 0 && sector <= self.sectors() - 4,
-            "bitmap of {band}"
-        );
+        assert!(sector != 0 && sector <= self.sectors() - 4, "bitmap of {band}");
         assert_eq!(sector % 4, 0, "only aligned records are read in fours");
         sector
     }
@@ -139,10 +126,7 @@ fn check_allocation(volume: &Volume<'_>, made: FormattedVolume) {
         assert!(first >= end, "{first:#x} belongs to two records");
         end = first + length;
         assert!(end <= volume.sectors());
-        assert!(
-            (first..end).all(|s| !volume.is_free(s)),
-            "{first:#x} is marked free"
-        );
+        assert!((first..end).all(|s| !volume.is_free(s)), "{first:#x} is marked free");
         used += u64::from(length);
     }
     let mut beyond = volume.sectors()..volume.bands() * BAND;
@@ -158,9 +142,7 @@ fn check_directory_band(volume: &Volume<'_>) {
     assert!(last >= first && last - first + 1 == length && length <= 0x4000);
     assert_eq!((first % 4, length % 4), (0, 0));
     let bits = volume.disk.read(le32(sup, 60), 4);
-    let free: Vec<u32> = (0..BAND)
-        .filter(|n| bits[*n as usize / 8] >> (n % 8) & 1 == 1)
-        .collect();
+    let free: Vec<u32> = (0..BAND).filter(|n| bits[*n as usize / 8] >> (n % 8) & 1 == 1).collect();
     let expected: Vec<u32> = (1..length / 4).collect();
     assert_eq!(free, expected, "all but the node of the root directory");
 }
@@ -180,10 +162,7 @@ fn check_code_page(volume: &Volume<'_>) {
     let sum = sum(&data[offset..offset + 136]);
     assert_eq!((le32(&directory, 20), le32(&data, 8)), (sum, sum));
     let capitals = &data[offset + 6..offset + 6 + 128];
-    assert!(
-        capitals.iter().all(|c| *c >= 128),
-        "no letter leaves the upper half"
-    );
+    assert!(capitals.iter().all(|c| *c >= 128), "no letter leaves the upper half");
 }
 
 /// Performs the checks of `hpfs_map_fnode`, and those of the entries in `hpfs_map_dnode`.
@@ -195,11 +174,7 @@ fn check_root(volume: &Volume<'_>) {
     assert_eq!(fnode[55] & 1, 1, "it is a directory");
     assert_eq!(fnode[60] + fnode[61], 8, "extents");
     assert_eq!(le16(&fnode, 62), 8 + 12 * u32::from(fnode[61]));
-    assert_eq!(
-        (le16(&fnode, 52), le16(&fnode, 184)),
-        (0, 0xc4),
-        "no attributes"
-    );
+    assert_eq!((le16(&fnode, 52), le16(&fnode, 184)), (0, 0xc4), "no attributes");
     let number = le32(&fnode, 72);
     let node = volume.disk.read(number, 4);
     assert_eq!((le32(&node, 0), number % 4), (0x77e4_0aae, 0));
@@ -298,11 +273,7 @@ fn spare_block_is_clean_and_unused() {
     let spare = disk.read(17, 1);
     assert_eq!(spare[8] & 1, 0, "dirty");
     assert_eq!(le32(&spare, 16), 0, "hotfixes in use");
-    assert_eq!(
-        (le32(&spare, 24), le32(&spare, 28)),
-        (20, 20),
-        "spare nodes"
-    );
+    assert_eq!((le32(&spare, 24), le32(&spare, 28)), (20, 20), "spare nodes");
     // The checksum of the spare block is computed with its own field zero.
     let mut bare = spare.clone();
     bare[44..48].fill(0);
@@ -320,27 +291,14 @@ fn the_same_volume_is_the_same_bytes() {
 #[test]
 fn sizes_and_labels_that_cannot_be_are_refused() {
     let write = |label: &str, size| {
-        let volume = Hpfs {
-            label: label.into(),
-            serial: 0,
-            created: 0,
-        };
+        let volume = Hpfs { label: label.into(), serial: 0, created: 0 };
         volume.write(Bytes(size), &mut Disk::new(size))
     };
     let fits = Bytes::mib(1).0;
     assert!(write("elevenchars", fits).is_ok());
     for label in ["", "a*b", "ü", "a\tb", "twelve chars"] {
-        assert!(
-            matches!(write(label, fits), Err(FormatError::Label { .. })),
-            "{label}"
-        );
+        assert!(matches!(write(label, fits), Err(FormatError::Label { .. })), "{label}");
     }
-    assert!(matches!(
-        write("x", (512 << 10) - 1),
-        Err(FormatError::TooSmall { .. })
-    ));
-    assert!(matches!(
-        write("x", 1 << 40),
-        Err(FormatError::TooLarge { .. })
-    ));
+    assert!(matches!(write("x", (512 << 10) - 1), Err(FormatError::TooSmall { .. })));
+    assert!(matches!(write("x", 1 << 40), Err(FormatError::TooLarge { .. })));
 }

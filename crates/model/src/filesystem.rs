@@ -106,14 +106,10 @@ impl Requirements {
     pub fn check_size(&self, size: Bytes) -> Option<String> {
         if size < self.smallest {
             let smallest = self.smallest;
-            return Some(format!(
-                "needs {smallest} at least, not {size}: give a larger --size"
-            ));
+            return Some(format!("needs {smallest} at least, not {size}: give a larger --size"));
         }
         let largest = self.largest.filter(|&largest| size > largest)?;
-        Some(format!(
-            "takes {largest} at most, not {size}: give a smaller --size"
-        ))
+        Some(format!("takes {largest} at most, not {size}: give a smaller --size"))
     }
 }
 
@@ -170,10 +166,7 @@ pub struct MkfsWriteEstimate {
 
 impl MkfsWriteEstimate {
     /// An upper limit for FAT, exFAT, NTFS and Btrfs, on devices of 384 MiB to 32 GiB.
-    pub const LITTLE: Self = Self {
-        bytes: Bytes::mib(5),
-        one_in: NonZeroU64::new(500).unwrap(),
-    };
+    pub const LITTLE: Self = Self { bytes: Bytes::mib(5), one_in: NonZeroU64::new(500).unwrap() };
 
     /// Returns the estimate for a device of this size.
     pub fn estimate_for(self, size: Bytes) -> Bytes {
@@ -214,17 +207,7 @@ mod tests {
         };
         assert_eq!(requires.check_size(Bytes::mib(8)), None);
         assert_eq!(requires.check_size(Bytes::mib(255)), None);
-        assert!(
-            requires
-                .check_size(Bytes::mib(7))
-                .unwrap()
-                .contains("8 MiB at least")
-        );
-        assert!(
-            requires
-                .check_size(Bytes::mib(256))
-                .unwrap()
-                .contains("255 MiB at most")
-        );
+        assert!(requires.check_size(Bytes::mib(7)).unwrap().contains("8 MiB at least"));
+        assert!(requires.check_size(Bytes::mib(256)).unwrap().contains("255 MiB at most"));
     }
 }

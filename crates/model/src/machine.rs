@@ -55,13 +55,8 @@ pub enum DiskCache {
 
 impl DiskCache {
     /// Every mode.
-    pub const ALL: [Self; 5] = [
-        Self::None,
-        Self::Writeback,
-        Self::Writethrough,
-        Self::Directsync,
-        Self::Unsafe,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::Writeback, Self::Writethrough, Self::Directsync, Self::Unsafe];
 
     /// Returns QEMU's name of the mode.
     pub const fn name(self) -> &'static str {
@@ -241,9 +236,7 @@ mod tests {
 
     #[test]
     fn machine_text_contains_all_parts() {
-        let one = machine(GuestDisk::Model {
-            model: DiskModel::ideal(),
-        });
+        let one = machine(GuestDisk::Model { model: DiskModel::ideal() });
         assert_eq!(
             one.to_string(),
             "1 GiB of memory, 1 processor (tcg, max), 1 disk: ideal (no mechanism) in its memory; Linux 6.1.0-9-amd64"
@@ -251,9 +244,7 @@ mod tests {
         let two = GuestConfig {
             processors: 2,
             disks: 8,
-            ..machine(GuestDisk::Device {
-                cache: DiskCache::None,
-            })
+            ..machine(GuestDisk::Device { cache: DiskCache::None })
         };
         let words = two.to_string();
         assert!(words.contains("2 processors (tcg, max), 8 disks: a real device through io_uring"));
@@ -263,15 +254,9 @@ mod tests {
     #[test]
     fn machine_survives_a_round_trip() {
         for disk in [
-            GuestDisk::Model {
-                model: DiskModel::ideal(),
-            },
-            GuestDisk::Image {
-                cache: DiskCache::Writeback,
-            },
-            GuestDisk::Device {
-                cache: DiskCache::Directsync,
-            },
+            GuestDisk::Model { model: DiskModel::ideal() },
+            GuestDisk::Image { cache: DiskCache::Writeback },
+            GuestDisk::Device { cache: DiskCache::Directsync },
         ] {
             let written = machine(disk);
             let text = serde_json::to_string(&written).unwrap();

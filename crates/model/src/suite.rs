@@ -102,8 +102,7 @@ impl Suite {
     /// requirements of these. Returns `None` if it has no test or sweep of this name.
     pub fn select_test(&self, test: &str) -> Option<Self> {
         let mut part = self.clone();
-        part.tests
-            .retain(|t| t.name == test || t.sweep_name() == test);
+        part.tests.retain(|t| t.name == test || t.sweep_name() == test);
         let phases = || part.tests.iter().flat_map(|test| &test.phases);
         part.archives.retain(|archive| {
             phases().any(|phase| phase.op.archives().any(|name| name == archive.name))
@@ -154,10 +153,8 @@ impl Test {
         let (axis, value) = (SweepAxis::Disks, u64::from(disks));
         let sweep = self.sweep.clone();
         let sign = if sweep.is_some() { ',' } else { ':' };
-        let mut point = sweep.unwrap_or_else(|| SweepPoint {
-            sweep: self.name.clone(),
-            at: BTreeMap::new(),
-        });
+        let mut point =
+            sweep.unwrap_or_else(|| SweepPoint { sweep: self.name.clone(), at: BTreeMap::new() });
         point.at.insert(axis, value);
         Self {
             name: format!("{}-{}", self.name, axis.format_short(value)),

@@ -133,9 +133,8 @@ const LARGEST: u64 = i64::MAX as u64;
 /// numbers.
 fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
-    let digits = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(text.len());
+    let digits =
+        text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number = number.replace('_', "");
     let unit = unit.trim();
@@ -163,12 +162,12 @@ impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        scaled(text, BINARY.iter().chain(&DECIMAL).chain(&LETTERS))
-            .map(Self)
-            .ok_or_else(|| ParseUnitError {
+        scaled(text, BINARY.iter().chain(&DECIMAL).chain(&LETTERS)).map(Self).ok_or_else(|| {
+            ParseUnitError {
                 text: text.to_owned(),
                 expected: "a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`",
-            })
+            }
+        })
     }
 }
 
@@ -176,12 +175,10 @@ impl FromStr for Nanos {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        scaled(text, TIMES.iter())
-            .map(Self)
-            .ok_or_else(|| ParseUnitError {
-                text: text.to_owned(),
-                expected: "a time below 292 years such as `500 ms`, `30 s` or `2 min`",
-            })
+        scaled(text, TIMES.iter()).map(Self).ok_or_else(|| ParseUnitError {
+            text: text.to_owned(),
+            expected: "a time below 292 years such as `500 ms`, `30 s` or `2 min`",
+        })
     }
 }
 
@@ -296,15 +293,7 @@ mod tests {
 
     #[test]
     fn invalid_sizes_are_refused_with_a_hint() {
-        for wrong in [
-            "",
-            "MiB",
-            "-1 MiB",
-            "1 mib",
-            "12 parsecs",
-            "1.2.3 MiB",
-            "0.5",
-        ] {
+        for wrong in ["", "MiB", "-1 MiB", "1 mib", "12 parsecs", "1.2.3 MiB", "0.5"] {
             let error = wrong.parse::<Bytes>().unwrap_err().to_string();
             assert!(error.contains("64 KiB"), "{wrong}: {error}");
         }

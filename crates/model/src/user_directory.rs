@@ -101,10 +101,7 @@ mod tests {
         let data = |variables: &[_]| locate(UserDir::Data, variables);
         let below_home = Ok("/home/me/.local/share/fsarena".into());
         assert_eq!(data(&[home]), below_home);
-        assert_eq!(
-            data(&[("XDG_DATA_HOME", b"/d"), home]),
-            Ok("/d/fsarena".into())
-        );
+        assert_eq!(data(&[("XDG_DATA_HOME", b"/d"), home]), Ok("/d/fsarena".into()));
         assert_eq!(data(&[("XDG_DATA_HOME", b"d"), home]), below_home);
         assert_eq!(data(&[("XDG_DATA_HOME", b""), home]), below_home);
         let cache = locate(UserDir::Cache, &[home]);

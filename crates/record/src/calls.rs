@@ -85,9 +85,8 @@ impl Recorder {
     /// Handles calls that read or set attributes.
     fn attributes(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
         match number {
-            libc::SYS_truncate => self.on_path(caller, (HERE, a[0]), true, |path| {
-                Syscall::Truncate { path, size: a[1] }
-            }),
+            libc::SYS_truncate => self
+                .on_path(caller, (HERE, a[0]), true, |path| Syscall::Truncate { path, size: a[1] }),
             libc::SYS_chmod => self.change_mode(caller, (HERE, a[0]), a[1], 0),
             libc::SYS_fchmodat => self.change_mode(caller, (a[0], a[1]), a[2], 0),
             FCHMODAT2 => self.change_mode(caller, (a[0], a[1]), a[2], a[3]),
@@ -153,9 +152,7 @@ impl Recorder {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
             TracedTarget::Path(path, _) => Syscall::Stat { path, follow },
-            TracedTarget::Opening(opening) => Syscall::StatHandle {
-                handle: opening.handle,
-            },
+            TracedTarget::Opening(opening) => Syscall::StatHandle { handle: opening.handle },
         };
         Some(Then::record(call))
     }
@@ -176,10 +173,9 @@ impl Recorder {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
             TracedTarget::Path(path, _) => Syscall::ChangeMode { path, mode },
-            TracedTarget::Opening(opening) => Syscall::ChangeModeHandle {
-                handle: opening.handle,
-                mode,
-            },
+            TracedTarget::Opening(opening) => {
+                Syscall::ChangeModeHandle { handle: opening.handle, mode }
+            }
         };
         Some(Then::record(call))
     }
@@ -188,9 +184,7 @@ impl Recorder {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
         let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
             TracedTarget::Path(path, _) => Syscall::ChangeOwner { path, follow },
-            TracedTarget::Opening(opening) => Syscall::ChangeOwnerHandle {
-                handle: opening.handle,
-            },
+            TracedTarget::Opening(opening) => Syscall::ChangeOwnerHandle { handle: opening.handle },
         };
         Some(Then::record(call))
     }
@@ -200,9 +194,7 @@ impl Recorder {
         let may_be_empty = name.1 == 0 || has(flags, libc::AT_EMPTY_PATH);
         let call = match self.target(caller, name, follow, may_be_empty)? {
             TracedTarget::Path(path, _) => Syscall::SetTimes { path, follow },
-            TracedTarget::Opening(opening) => Syscall::SetTimesHandle {
-                handle: opening.handle,
-            },
+            TracedTarget::Opening(opening) => Syscall::SetTimesHandle { handle: opening.handle },
         };
         Some(Then::record(call))
     }

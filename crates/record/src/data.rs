@@ -86,22 +86,17 @@ impl Recorder {
                 handle: self.opening(caller, a[0])?.handle,
                 data_only: number == libc::SYS_fdatasync,
             },
-            libc::SYS_sync_file_range => Syscall::SyncRange {
-                handle: self.opening(caller, a[0])?.handle,
-                offset,
-                length,
-            },
-            libc::SYS_fstat => Syscall::StatHandle {
-                handle: self.opening(caller, a[0])?.handle,
-            },
+            libc::SYS_sync_file_range => {
+                Syscall::SyncRange { handle: self.opening(caller, a[0])?.handle, offset, length }
+            }
+            libc::SYS_fstat => Syscall::StatHandle { handle: self.opening(caller, a[0])?.handle },
             libc::SYS_fstatfs => {
                 self.opening(caller, a[0])?;
                 Syscall::StatFilesystem
             }
-            libc::SYS_ftruncate => Syscall::TruncateHandle {
-                handle: self.opening(caller, a[0])?.handle,
-                size: a[1],
-            },
+            libc::SYS_ftruncate => {
+                Syscall::TruncateHandle { handle: self.opening(caller, a[0])?.handle, size: a[1] }
+            }
             libc::SYS_fallocate => Syscall::Allocate {
                 handle: self.opening(caller, a[0])?.handle,
                 mode: a[1] as u8,
@@ -112,9 +107,9 @@ impl Recorder {
                 handle: self.opening(caller, a[0])?.handle,
                 mode: (a[1] & 0o7777) as u16,
             },
-            libc::SYS_fchown => Syscall::ChangeOwnerHandle {
-                handle: self.opening(caller, a[0])?.handle,
-            },
+            libc::SYS_fchown => {
+                Syscall::ChangeOwnerHandle { handle: self.opening(caller, a[0])?.handle }
+            }
             libc::SYS_fadvise64 => Syscall::Advise {
                 handle: self.opening(caller, a[0])?.handle,
                 offset,
@@ -145,13 +140,9 @@ impl Recorder {
         let descriptor = descriptor as i32;
         let held = caller.files.borrow().get(descriptor).cloned();
         match held {
-            Some(HeldFile::Opening(opening)) => Some(Then::Transfer {
-                opening,
-                descriptor,
-                offset,
-                length,
-                writes,
-            }),
+            Some(HeldFile::Opening(opening)) => {
+                Some(Then::Transfer { opening, descriptor, offset, length, writes })
+            }
             Some(held) => self.message(caller, &held, writes),
             None => self.elsewhere(),
         }
@@ -211,12 +202,7 @@ impl Recorder {
         if from.held.is_none() && !matches!(to.held, Some(HeldFile::Opening(_))) {
             return self.elsewhere();
         }
-        Some(Then::Move {
-            from,
-            to,
-            length,
-            in_filesystem,
-        })
+        Some(Then::Move { from, to, length, in_filesystem })
     }
 
     /// Handles `FICLONE` and `FICLONERANGE`. The array contains source offset, length and target
@@ -277,16 +263,8 @@ impl Recorder {
             for run in mapping.touched(caller.tid, range, size) {
                 let (offset, length) = (run.start, run.end - run.start);
                 let call = match mapping.writes {
-                    true => Syscall::MappedWrite {
-                        handle,
-                        offset,
-                        length,
-                    },
-                    false => Syscall::MappedRead {
-                        handle,
-                        offset,
-                        length,
-                    },
+                    true => Syscall::MappedWrite { handle, offset, length },
+                    false => Syscall::MappedRead { handle, offset, length },
                 };
                 let now = self.log.now();
                 let returned = i64::try_from(length).unwrap_or(i64::MAX);

@@ -77,10 +77,8 @@ impl Recorder {
         let files = caller.files.borrow();
         let held = files.get(from as i32).cloned();
         let takes_place = to.is_some_and(|to| from != to && files.get(to as i32).is_some());
-        (held.is_some() && to != Some(from) || takes_place).then_some(Then::Copy {
-            held,
-            close_on_exec,
-        })
+        (held.is_some() && to != Some(from) || takes_place)
+            .then_some(Then::Copy { held, close_on_exec })
     }
 
     fn file_control(&mut self, caller: &Caller, a: [u64; 6]) -> Option<Then> {
@@ -215,11 +213,7 @@ impl Recorder {
         let waiting = self.connections.entry(name.clone()).or_default();
         waiting.push_back(ends);
         self.orders.send(&mut self.log, caller.who, ends.0);
-        Some(Then::Connect {
-            descriptor: a[0] as i32,
-            ends,
-            name,
-        })
+        Some(Then::Connect { descriptor: a[0] as i32, ends, name })
     }
 
     fn accept(&mut self, caller: &Caller, descriptor: u64, flags: u64) -> Option<Then> {
@@ -227,10 +221,7 @@ impl Recorder {
         let HeldFile::Listener(name) = files.get(descriptor as i32)? else {
             return None;
         };
-        Some(Then::Accept {
-            name: Rc::clone(name),
-            close_on_exec: has(flags, libc::SOCK_CLOEXEC),
-        })
+        Some(Then::Accept { name: Rc::clone(name), close_on_exec: has(flags, libc::SOCK_CLOEXEC) })
     }
 
     /// Handles calls that change the environment of a process or its program, and calls that bypass
@@ -271,9 +262,5 @@ impl Recorder {
 /// Handles the creation of a pipe or socket pair. The close-on-exec flag of both has the same
 /// value.
 fn pair(address: u64, flags: u64, both_ways: bool) -> Option<Then> {
-    Some(Then::Pair {
-        address,
-        both_ways,
-        close_on_exec: has(flags, libc::O_CLOEXEC),
-    })
+    Some(Then::Pair { address, both_ways, close_on_exec: has(flags, libc::O_CLOEXEC) })
 }

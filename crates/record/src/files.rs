@@ -82,11 +82,7 @@ pub struct End {
 impl End {
     /// Creates an end without references.
     pub fn new(sends: Option<Channel>, receives: Option<Channel>) -> Self {
-        Self {
-            sends,
-            receives,
-            references: Cell::new(0),
-        }
+        Self { sends, receives, references: Cell::new(0) }
     }
 }
 
@@ -154,10 +150,7 @@ impl RecordedFiles {
     pub fn insert(&mut self, number: i32, held: HeldFile, close_on_exec: bool) -> Option<HeldFile> {
         held.take();
         let old = self.remove(number);
-        let new = Descriptor {
-            held,
-            close_on_exec,
-        };
+        let new = Descriptor { held, close_on_exec };
         self.descriptors.insert(number, new);
         old
     }
@@ -197,9 +190,7 @@ impl RecordedFiles {
             };
             (*number, copy)
         };
-        Self {
-            descriptors: self.descriptors.iter().map(copy).collect(),
-        }
+        Self { descriptors: self.descriptors.iter().map(copy).collect() }
     }
 }
 

@@ -165,14 +165,7 @@ const FCNTL: &[u64] = &[
 ];
 
 /// Requests of `ioctl` that stop the program.
-const IOCTL: &[u64] = &[
-    libc::FIOCLEX,
-    libc::FIONCLEX,
-    SET_FLAGS,
-    CLONE,
-    CLONE_RANGE,
-    DEDUPLICATE,
-];
+const IOCTL: &[u64] = &[libc::FIOCLEX, libc::FIONCLEX, SET_FLAGS, CLONE, CLONE_RANGE, DEDUPLICATE];
 
 /// Returns the filter program for the kernel. Calls of another instruction set, such as those of a
 /// 32-bit program, also stop the program. The check that the library generates would kill it.
@@ -185,9 +178,7 @@ pub fn program() -> Result<Vec<sock_filter>, BackendError> {
     };
     let rule = |condition| SeccompRule::new(vec![condition]);
     let one_of = |values: &[u64]| -> Result<Vec<SeccompRule>, BackendError> {
-        let conditions = values
-            .iter()
-            .map(|value| argument(1, SeccompCmpOp::Eq, *value));
+        let conditions = values.iter().map(|value| argument(1, SeccompCmpOp::Eq, *value));
         conditions.map(|condition| rule(condition?)).collect()
     };
     // Anonymous memory is not recorded.
@@ -211,29 +202,17 @@ pub fn program() -> Result<Vec<sock_filter>, BackendError> {
         jf: step.jf,
         k: step.k,
     });
-    Ok(other_instruction_sets()
-        .into_iter()
-        .chain(program)
-        .collect())
+    Ok(other_instruction_sets().into_iter().chain(program).collect())
 }
 
 /// Returns instructions that stop calls without x86-64 numbers. Source: seccomp(2), `struct
 /// seccomp_data`.
 fn other_instruction_sets() -> [sock_filter; 3] {
     const ARCHITECTURE: u32 = 4;
-    let step = |code: u32, jt, k| sock_filter {
-        code: code as u16,
-        jt,
-        jf: 0,
-        k,
-    };
+    let step = |code: u32, jt, k| sock_filter { code: code as u16, jt, jf: 0, k };
     [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, ARCHITECTURE),
-        step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            1,
-            sys::ptrace::X86_64,
-        ),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, sys::ptrace::X86_64),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_TRACE),
     ]
 }

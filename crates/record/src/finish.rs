@@ -25,19 +25,8 @@ impl Recorder {
         let number = i32::try_from(returned).ok().filter(|number| *number >= 0);
         match then {
             Then::Record { call, counts } => self.push(caller, began, call, returned, counts),
-            Then::Open {
-                path,
-                real,
-                flags,
-                mode,
-                close_on_exec,
-            } => {
-                let call = |handle| Syscall::Open {
-                    path,
-                    flags,
-                    mode,
-                    handle,
-                };
+            Then::Open { path, real, flags, mode, close_on_exec } => {
+                let call = |handle| Syscall::Open { path, flags, mode, handle };
                 match (number, self.named_pipes.get(&path).copied()) {
                     (Some(number), Some(channel)) => {
                         let end = Rc::new(End::new(Some(channel), Some(channel)));
@@ -67,13 +56,7 @@ impl Recorder {
                 }
             }
             Then::MakePipe { path, mode, socket } => {
-                self.push(
-                    caller,
-                    began,
-                    Syscall::MakePipe { path, mode },
-                    returned,
-                    false,
-                );
+                self.push(caller, began, Syscall::MakePipe { path, mode }, returned, false);
                 match socket {
                     _ if returned != 0 => {}
                     Some((number, name)) => {
@@ -99,51 +82,21 @@ impl Recorder {
                 }
             }
             Then::Close(opening) => self.closed(caller, &opening, began, returned),
-            Then::Transfer {
-                opening,
-                descriptor,
-                offset,
-                length,
-                writes,
-            } => {
-                let side = CopyEndpoint {
-                    held: None,
-                    descriptor,
-                    offset,
-                };
+            Then::Transfer { opening, descriptor, offset, length, writes } => {
+                let side = CopyEndpoint { held: None, descriptor, offset };
                 self.transferred(caller, began, (&opening, &side), length, (writes, returned));
             }
-            Then::Move {
-                from,
-                to,
-                length,
-                in_filesystem,
-            } => self.moved_data(
-                caller,
-                began,
-                (&from, &to),
-                length,
-                (in_filesystem, returned),
-            ),
-            Then::List {
-                opening,
-                buffer,
-                old,
-            } => self.listed(caller, began, &opening, (buffer, old), returned),
-            Then::Copy {
-                held,
-                close_on_exec,
-            } => self.copied(caller, number, held, close_on_exec),
-            Then::Pair {
-                address,
-                both_ways,
-                close_on_exec,
-            } if returned == 0 => self.paired(caller, address, both_ways, close_on_exec),
-            Then::Connect {
-                descriptor,
-                ends: (to, back),
-                name,
-            } => {
+            Then::Move { from, to, length, in_filesystem } => {
+                self.moved_data(caller, began, (&from, &to), length, (in_filesystem, returned))
+            }
+            Then::List { opening, buffer, old } => {
+                self.listed(caller, began, &opening, (buffer, old), returned)
+            }
+            Then::Copy { held, close_on_exec } => self.copied(caller, number, held, close_on_exec),
+            Then::Pair { address, both_ways, close_on_exec } if returned == 0 => {
+                self.paired(caller, address, both_ways, close_on_exec)
+            }
+            Then::Connect { descriptor, ends: (to, back), name } => {
                 if returned == 0 || returned == -i64::from(libc::EINPROGRESS) {
                     let end = Rc::new(End::new(Some(to), Some(back)));
                     let close = closes_on_exec(caller, descriptor);
@@ -152,10 +105,7 @@ impl Recorder {
                     waiting.retain(|ends| *ends != (to, back));
                 }
             }
-            Then::Accept {
-                name,
-                close_on_exec,
-            } => {
+            Then::Accept { name, close_on_exec } => {
                 let Some(number) = number else { return };
                 let waiting = self.connections.get_mut(&*name);
                 if let Some((from, back)) = waiting.and_then(std::collections::VecDeque::pop_front)
@@ -173,12 +123,7 @@ impl Recorder {
             Then::Lock { opening, releases } if returned == 0 => {
                 self.locked(caller, began, &opening, releases);
             }
-            Then::Map {
-                opening,
-                offset,
-                length,
-                modes,
-            } => {
+            Then::Map { opening, offset, length, modes } => {
                 if let Ok(start @ 1..) = u64::try_from(returned) {
                     let range = start..start.saturating_add(length);
                     let mut memory = caller.memory.borrow_mut();
@@ -197,12 +142,7 @@ impl Recorder {
                 }
                 self.push(caller, began, call, returned, false);
             }
-            Then::Renamed {
-                call,
-                real,
-                is_directory,
-                came,
-            } => {
+            Then::Renamed { call, real, is_directory, came } => {
                 if let Some(call) = call {
                     self.push(caller, began, call, returned, false);
                 }
@@ -268,16 +208,8 @@ impl Recorder {
         let offset = place(caller, opening, side, writes, returned);
         let handle = opening.handle;
         let call = match writes {
-            true => Syscall::Write {
-                handle,
-                offset,
-                length,
-            },
-            false => Syscall::Read {
-                handle,
-                offset,
-                length,
-            },
+            true => Syscall::Write { handle, offset, length },
+            false => Syscall::Read { handle, offset, length },
         };
         self.push(caller, began, call, returned, true);
     }
@@ -333,11 +265,8 @@ impl Recorder {
         let Ok(bytes) = usize::try_from(returned) else {
             return self.push(caller, began, Syscall::List { handle }, returned, false);
         };
-        let mut listing = opening.listing.get().unwrap_or(Listing {
-            began,
-            took: Nanos(0),
-            entries: 0,
-        });
+        let mut listing =
+            opening.listing.get().unwrap_or(Listing { began, took: Nanos(0), entries: 0 });
         listing.took.0 += self.log.now().0.saturating_sub(began.0);
         let names = caller.bytes(buffer, bytes).unwrap_or_default();
         listing.entries += count_names(&names, old);
@@ -371,10 +300,8 @@ impl Recorder {
         let (first, second) = (numbers as i32, (numbers >> 32) as i32);
         let to_second = both_ways.then(|| self.orders.channel());
         let to_first = Some(self.orders.channel());
-        let ends = [
-            (first, End::new(to_second, to_first)),
-            (second, End::new(to_first, to_second)),
-        ];
+        let ends =
+            [(first, End::new(to_second, to_first)), (second, End::new(to_first, to_second))];
         for (number, end) in ends {
             self.insert(caller, number, HeldFile::End(Rc::new(end)), close_on_exec);
         }
@@ -478,13 +405,7 @@ mod tests {
     #[test]
     fn counts_directory_entries_and_stops_at_damage() {
         let mut entries = Vec::new();
-        for name in [
-            &b".\0\0\0\0"[..],
-            b"..\0\0\0",
-            b"a\0\0\0\0",
-            b"...\0\0",
-            b".a\0\0\0",
-        ] {
+        for name in [&b".\0\0\0\0"[..], b"..\0\0\0", b"a\0\0\0\0", b"...\0\0", b".a\0\0\0"] {
             entries.extend([0; 16]);
             entries.extend(24_u16.to_ne_bytes());
             entries.push(4);

@@ -42,11 +42,7 @@ impl Interruption {
         let shared = Arc::clone(&living);
         let listen = move || signals.forever().for_each(|signal| pass(&shared, signal));
         let thread = thread::Builder::new().spawn(listen)?;
-        Ok(Self {
-            living,
-            handle,
-            thread: Some(thread),
-        })
+        Ok(Self { living, handle, thread: Some(thread) })
     }
 
     /// Returns the running processes.

@@ -60,10 +60,8 @@ impl CallLog {
         call: Syscall,
         outcome: SyscallResult,
     ) {
-        let tells = matches!(
-            call,
-            Syscall::Order(SyncEvent::Send { .. } | SyncEvent::Spawn { .. })
-        );
+        let tells =
+            matches!(call, Syscall::Order(SyncEvent::Send { .. } | SyncEvent::Spawn { .. }));
         if !tells {
             let thread = who.thread as usize;
             if self.acted.len() <= thread {
@@ -84,13 +82,7 @@ impl CallLog {
     /// Adds an ordering event.
     pub fn push_order(&mut self, who: Who, order: SyncEvent) {
         let now = self.now();
-        self.push_timed(
-            who,
-            now,
-            Nanos(0),
-            Syscall::Order(order),
-            SyscallResult::Ok(0),
-        );
+        self.push_timed(who, now, Nanos(0), Syscall::Order(order), SyscallResult::Ok(0));
     }
 
     /// Returns the number of operations of a thread that other threads may depend on.
@@ -104,8 +96,8 @@ impl CallLog {
 pub fn outcome(returned: i64, counts: bool) -> SyscallResult {
     match u64::try_from(returned) {
         Ok(number) => SyscallResult::Ok(if counts { number } else { 0 }),
-        Err(_) => SyscallResult::Err(Errno(
-            u16::try_from(returned.unsigned_abs()).unwrap_or(u16::MAX),
-        )),
+        Err(_) => {
+            SyscallResult::Err(Errno(u16::try_from(returned.unsigned_abs()).unwrap_or(u16::MAX)))
+        }
     }
 }

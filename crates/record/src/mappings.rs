@@ -175,25 +175,10 @@ mod tests {
         let opening = RecordedOpening::new(HandleId(0), PathId::TOP, Default::default(), false);
         let opening = Rc::new(opening);
         let mut memory = Memory::default();
-        memory.add(
-            10 * PAGE..20 * PAGE,
-            PAGE,
-            Rc::clone(&opening),
-            (true, true),
-        );
+        memory.add(10 * PAGE..20 * PAGE, PAGE, Rc::clone(&opening), (true, true));
         assert!(memory.remove(&(12 * PAGE..15 * PAGE)).is_empty());
-        let left: Vec<_> = memory
-            .mappings
-            .iter()
-            .map(|m| (m.range.clone(), m.offset))
-            .collect();
-        assert_eq!(
-            left,
-            [
-                (10 * PAGE..12 * PAGE, PAGE),
-                (15 * PAGE..20 * PAGE, 6 * PAGE)
-            ]
-        );
+        let left: Vec<_> = memory.mappings.iter().map(|m| (m.range.clone(), m.offset)).collect();
+        assert_eq!(left, [(10 * PAGE..12 * PAGE, PAGE), (15 * PAGE..20 * PAGE, 6 * PAGE)]);
         assert_eq!(memory.remove(&(0..u64::MAX)).len(), 1, "it closes once");
         assert!(memory.is_empty());
     }

@@ -34,13 +34,7 @@ impl Recorder {
         let close_on_exec = has(flags, libc::O_CLOEXEC);
         let flags = OpenFlags(flags as u32 & OpenFlags::KEPT);
         let mode = if makes { caller.without_umask(mode) } else { 0 };
-        Some(Then::Open {
-            path,
-            real,
-            flags,
-            mode,
-            close_on_exec,
-        })
+        Some(Then::Open { path, real, flags, mode, close_on_exec })
     }
 
     pub(crate) fn make_directory(
@@ -50,10 +44,7 @@ impl Recorder {
         mode: u64,
     ) -> Option<Then> {
         let mode = caller.without_umask(mode);
-        self.on_path(caller, name, false, |path| Syscall::MakeDirectory {
-            path,
-            mode,
-        })
+        self.on_path(caller, name, false, |path| Syscall::MakeDirectory { path, mode })
     }
 
     pub(crate) fn make_node(
@@ -69,11 +60,7 @@ impl Recorder {
         let mode = caller.without_umask(mode);
         match kind {
             0 | libc::S_IFREG => Some(Then::MakeFile { path, mode }),
-            libc::S_IFIFO | libc::S_IFSOCK => Some(Then::MakePipe {
-                path,
-                mode,
-                socket: None,
-            }),
+            libc::S_IFIFO | libc::S_IFSOCK => Some(Then::MakePipe { path, mode, socket: None }),
             _ => {
                 self.log.unseen.insert(DEVICE);
                 None
@@ -87,10 +74,7 @@ impl Recorder {
         let found = self.resolve(caller, name.0, &text, false)?;
         let real = found.real;
         match found.below {
-            Some(path) => Some(Then::Removed {
-                call: Syscall::RemoveDirectory { path },
-                real,
-            }),
+            Some(path) => Some(Then::Removed { call: Syscall::RemoveDirectory { path }, real }),
             None => {
                 self.resolver.forget(&real);
                 self.elsewhere()
@@ -127,11 +111,7 @@ impl Recorder {
     ) -> Option<Then> {
         let (from, to) = self.two(caller, (from, false), to)?;
         let call = match (from.below, to.below) {
-            (Some(from), Some(to)) => Some(Syscall::Rename {
-                from,
-                to,
-                flags: flags as u8,
-            }),
+            (Some(from), Some(to)) => Some(Syscall::Rename { from, to, flags: flags as u8 }),
             (Some(path), None) => {
                 self.log.unseen.insert(MOVED);
                 Some(Syscall::Unlink { path })
@@ -220,17 +200,8 @@ impl Recorder {
         let flags = OpenFlags(1 | OpenFlags::CREATE | OpenFlags::TRUNCATE);
         let length = found.len();
         let began = self.log.now();
-        let open = Syscall::Open {
-            path,
-            flags,
-            mode,
-            handle: Some(handle),
-        };
-        let write = Syscall::Write {
-            handle,
-            offset: 0,
-            length,
-        };
+        let open = Syscall::Open { path, flags, mode, handle: Some(handle) };
+        let write = Syscall::Write { handle, offset: 0, length };
         self.push(caller, began, open, 0, false);
         if length > 0 {
             let returned = i64::try_from(length).unwrap_or(i64::MAX);

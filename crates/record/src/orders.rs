@@ -49,9 +49,7 @@ impl Orders {
     pub fn send(&mut self, log: &mut CallLog, who: Who, channel: Channel) {
         let acted = log.acted(who.thread);
         let sent = &mut self.channels[channel.0 as usize];
-        let is_known = sent
-            .get(&who.thread)
-            .map_or(acted == 0, |sent| sent.acted == acted);
+        let is_known = sent.get(&who.thread).map_or(acted == 0, |sent| sent.acted == acted);
         if is_known {
             return;
         }
@@ -89,10 +87,7 @@ mod tests {
             log.push(who(0), Nanos(0), Syscall::SyncAll, SyscallResult::Ok(0));
         };
         orders.send(&mut log, who(0), channel);
-        assert!(
-            log.operations.is_empty(),
-            "no operation precedes this message"
-        );
+        assert!(log.operations.is_empty(), "no operation precedes this message");
         for _ in 0..2 {
             act(&mut log);
             for _ in 0..3 {

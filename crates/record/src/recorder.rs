@@ -183,11 +183,7 @@ impl Recorder {
             _ => self.base(caller, directory as i32)?,
         };
         let root = caller.standing.borrow().root.clone();
-        let view = ProcessView {
-            process: caller.process.pid,
-            root: &root,
-            base: &base,
-        };
+        let view = ProcessView { process: caller.process.pid, root: &root, base: &base };
         Some(self.resolver.resolve(&view, text, follow))
     }
 
@@ -288,11 +284,7 @@ impl Recorder {
     ) {
         const OTHER_REASONS: [i32; 4] = [libc::EINTR, libc::EFAULT, libc::EBADF, libc::ENOSYS];
         let is_close = matches!(call, Syscall::Close { .. });
-        if !is_close
-            && OTHER_REASONS
-                .iter()
-                .any(|errno| returned == -i64::from(*errno))
-        {
+        if !is_close && OTHER_REASONS.iter().any(|errno| returned == -i64::from(*errno)) {
             return;
         }
         let outcome = outcome(returned, counts);
@@ -341,9 +333,7 @@ impl Recorder {
     /// Records a listing that has finished or was abandoned.
     pub fn end_listing(&mut self, caller: &Caller, opening: &RecordedOpening) {
         if let Some(listing) = opening.listing.take() {
-            let call = Syscall::List {
-                handle: opening.handle,
-            };
+            let call = Syscall::List { handle: opening.handle };
             let outcome = SyscallResult::Ok(listing.entries);
             let (began, took) = (listing.began, listing.took);
             self.log.push_timed(caller.who, began, took, call, outcome);

@@ -93,10 +93,7 @@ impl Resolver {
             return self.told_in(real, &parent, last);
         }
         let text = text.into_vec();
-        let from_there = ProcessView {
-            base: &parent,
-            ..*view
-        };
+        let from_there = ProcessView { base: &parent, ..*view };
         let mut target = self.place(&from_there, &text, true, links);
         // The trace keeps the path of a relative link, because the replay follows the link again.
         // An absolute link would point to the original directory, so the trace contains its target.
@@ -173,10 +170,9 @@ impl Resolver {
 
     fn told_in(&mut self, real: Vec<u8>, parent: &[u8], last: &[u8]) -> Resolved {
         match self.directories.get(parent).copied() {
-            Some(Some(parent)) => Resolved {
-                below: Some(self.paths.intern_child(parent, last)),
-                real,
-            },
+            Some(Some(parent)) => {
+                Resolved { below: Some(self.paths.intern_child(parent, last)), real }
+            }
             _ => self.told(real),
         }
     }
@@ -241,11 +237,7 @@ mod tests {
 
     /// Returns the path below the recorded directory, or `!` and the real path if it is outside.
     fn led(resolver: &mut Resolver, base: &Path, name: &str, follow: bool) -> String {
-        let view = ProcessView {
-            process: Pid::this(),
-            root: b"",
-            base: bytes(base),
-        };
+        let view = ProcessView { process: Pid::this(), root: b"", base: bytes(base) };
         let found = resolver.resolve(&view, name.as_bytes(), follow);
         let shown = match found.below {
             Some(path) => resolver.paths.full(path),
@@ -305,16 +297,9 @@ mod tests {
     fn an_other_root_is_no_way_out() {
         let (ground, mut resolver) = ground();
         let top = ground.path().canonicalize().unwrap().join("top");
-        let view = ProcessView {
-            process: Pid::this(),
-            root: bytes(&top),
-            base: bytes(&top),
-        };
+        let view = ProcessView { process: Pid::this(), root: bytes(&top), base: bytes(&top) };
         let found = resolver.resolve(&view, b"/../../dir/file", true);
-        assert_eq!(
-            resolver.paths.full(found.below.expect("below")),
-            b"dir/file"
-        );
+        assert_eq!(resolver.paths.full(found.below.expect("below")), b"dir/file");
     }
 
     #[test]

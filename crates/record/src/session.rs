@@ -87,10 +87,8 @@ pub fn record(
     below: &Path,
     left: &mut dyn FnMut(usize),
 ) -> Result<Recording, RecordError> {
-    let unreadable = |error| RecordError::Directory {
-        directory: below.display().to_string(),
-        error,
-    };
+    let unreadable =
+        |error| RecordError::Directory { directory: below.display().to_string(), error };
     let top = below.canonicalize().map_err(unreadable)?;
     let mut recorder = Recorder::new(top.as_os_str().as_bytes());
     let unseen = &mut recorder.log.unseen;
@@ -117,21 +115,14 @@ pub fn record(
     let mut recorder = session.recorder;
     let paths = &mut recorder.resolver.paths;
     let after = tree::entries(&top, paths, &mut recorder.log.unseen).map_err(unreadable)?;
-    let words = command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
+    let words = command.iter().map(|word| word.to_string_lossy().into_owned());
     let about = TraceHeader {
         command: words.collect(),
         recorder: concat!("fsarena ", env!("CARGO_PKG_VERSION")).to_owned(),
         system: system(),
         anonymised: false,
         elsewhere: recorder.log.elsewhere,
-        limitations: recorder
-            .log
-            .unseen
-            .iter()
-            .map(|line| (*line).to_owned())
-            .collect(),
+        limitations: recorder.log.unseen.iter().map(|line| (*line).to_owned()).collect(),
     };
     let trace = Trace {
         header: about,
@@ -177,17 +168,11 @@ impl RecordingSession {
         let words: Vec<CString> = words.collect::<Result<_, _>>().map_err(io::Error::from)?;
         let filter = filter::program().map_err(io::Error::other)?;
         let interruption = Interruption::listen()?;
-        let who = Who {
-            process: 0,
-            thread: 0,
-        };
+        let who = Who { process: 0, thread: 0 };
         let files = inherited(&mut recorder, who);
         let started = ptrace::start(&words, &filter)?;
         let first = started.pid;
-        let standing = Standing {
-            umask: own_umask(),
-            ..Standing::default()
-        };
+        let standing = Standing { umask: own_umask(), ..Standing::default() };
         let caller = Caller {
             tid: first,
             who,
@@ -220,11 +205,7 @@ impl RecordingSession {
     }
 
     fn add(&mut self, caller: Caller) {
-        let task = RecordedTask {
-            caller,
-            pending: None,
-            has_left: false,
-        };
+        let task = RecordedTask { caller, pending: None, has_left: false };
         self.tasks.insert(task.caller.tid, task);
     }
 
@@ -336,10 +317,7 @@ impl RecordingSession {
                 living: Cell::new(1),
             })
         };
-        let who = Who {
-            process: process.number,
-            thread,
-        };
+        let who = Who { process: process.number, thread };
         let copy = |files: &RefCell<RecordedFiles>| Rc::new(RefCell::new(files.borrow().copy()));
         let caller = Caller {
             tid: new,
@@ -473,9 +451,7 @@ fn survived<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
 fn own_umask() -> u16 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    umask
-        .and_then(|umask| u16::from_str_radix(umask.trim(), 8).ok())
-        .unwrap_or(0o022)
+    umask.and_then(|umask| u16::from_str_radix(umask.trim(), 8).ok()).unwrap_or(0o022)
 }
 
 /// Records the inherited descriptors that refer to files below the directory, such as a redirected
@@ -509,11 +485,7 @@ fn inherited(recorder: &mut Recorder, who: Who) -> RecordedFiles {
 fn own_descriptor(number: i32) -> Option<(Vec<u8>, u64, OpenFlags)> {
     let real = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
-    let field = |name| {
-        info.lines()
-            .find_map(|line| line.strip_prefix(name))
-            .map(str::trim)
-    };
+    let field = |name| info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let flags = u32::from_str_radix(field("flags:")?, 8).ok()?;
     let real = real.as_os_str().as_bytes().to_vec();
     let flags = OpenFlags(flags & OpenFlags::KEPT);

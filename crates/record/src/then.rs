@@ -178,10 +178,7 @@ pub enum Then {
 impl Then {
     /// Creates a record of a call whose return value is not a count.
     pub fn record(call: Syscall) -> Self {
-        Self::Record {
-            call,
-            counts: false,
-        }
+        Self::Record { call, counts: false }
     }
 }
 

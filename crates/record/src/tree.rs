@@ -21,12 +21,7 @@ pub fn entries(
     paths: &mut PathInterner,
     unseen: &mut BTreeSet<&'static str>,
 ) -> io::Result<Vec<TreeEntry>> {
-    let mut walk = Walk {
-        paths,
-        unseen,
-        names: HashMap::new(),
-        entries: Vec::new(),
-    };
+    let mut walk = Walk { paths, unseen, names: HashMap::new(), entries: Vec::new() };
     walk.directory(top, PathId::TOP)?;
     Ok(walk.entries)
 }

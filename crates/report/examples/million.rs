@@ -11,10 +11,7 @@ use stats::{Analysis, analyse};
 const MEASUREMENTS: f64 = 1e6;
 
 fn main() {
-    println!(
-        "{:<36} {:>12} {:>8}  rendering [s]",
-        "campaign", "measurements", "analysis [s]"
-    );
+    println!("{:<36} {:>12} {:>8}  rendering [s]", "campaign", "measurements", "analysis [s]");
     for (contenders, rounds) in [(20, 5), (2, 3), (9, 20)] {
         shape(contenders, rounds);
     }
@@ -22,13 +19,7 @@ fn main() {
 
 fn shape(contenders: u32, rounds: u32) {
     let campaign = |tests| {
-        let what = Simulated {
-            contenders,
-            tests,
-            rounds,
-            slower: 0.2,
-            drift: 0.05,
-        };
+        let what = Simulated { contenders, tests, rounds, slower: 0.2, drift: 0.05 };
         simulated(1, what)
     };
     let of_one_test = measurements(&campaign(1)) as f64;
@@ -37,10 +28,8 @@ fn shape(contenders: u32, rounds: u32) {
     let begin = Instant::now();
     let analysis = analyse(&results);
     let analysed = begin.elapsed().as_secs_f64();
-    let shown: Vec<String> = ReportFormat::ALL
-        .into_iter()
-        .map(|format| timed(format, &results, &analysis))
-        .collect();
+    let shown: Vec<String> =
+        ReportFormat::ALL.into_iter().map(|format| timed(format, &results, &analysis)).collect();
     println!(
         "{:<36} {:>12} {analysed:>8.2}  {}",
         format!("{contenders} contenders × {tests} tests × {rounds} rounds"),
@@ -51,10 +40,7 @@ fn shape(contenders: u32, rounds: u32) {
 
 fn measurements(results: &CampaignResults) -> usize {
     let cells = results.cells.iter().filter_map(|c| c.result.as_ref());
-    cells
-        .flat_map(|c| &c.phases)
-        .map(|p| p.measurements().len())
-        .sum()
+    cells.flat_map(|c| &c.phases).map(|p| p.measurements().len()).sum()
 }
 
 fn timed(format: ReportFormat, results: &CampaignResults, analysis: &Analysis) -> String {

@@ -32,12 +32,7 @@ fn main() -> ExitCode {
     let mut is_above = false;
     let mut line = |what: &str, values: &[f64]| {
         let (mean, half) = mean(values);
-        println!(
-            "{what:<70} {:>5.1} ± {:.1}   (of {})",
-            100.0 * mean,
-            100.0 * half,
-            values.len()
-        );
+        println!("{what:<70} {:>5.1} ± {:.1}   (of {})", 100.0 * mean, 100.0 * half, values.len());
         is_above |= mean - half > LIMIT;
     };
     let analyses = || campaigns.iter().map(|(_, analysis)| analysis);
@@ -49,10 +44,8 @@ fn main() -> ExitCode {
         "reports that mark a best or worst result or shorten a shortlist",
         &analyses().map(false_marks).collect::<Vec<_>>(),
     );
-    let pairs: Vec<f64> = campaigns
-        .windows(2)
-        .map(|two| f64::from(u8::from(by_rounds(&two[0], &two[1]))))
-        .collect();
+    let pairs: Vec<f64> =
+        campaigns.windows(2).map(|two| f64::from(u8::from(by_rounds(&two[0], &two[1])))).collect();
     let (mean_of_pairs, half) = mean(&pairs);
     println!(
         "{:<70} {:>5.1} ± {:.1}   (of {}; the limit does not apply to pairs)",
@@ -62,13 +55,8 @@ fn main() -> ExitCode {
         pairs.len()
     );
     let sixes = campaigns.windows(2 * SESSIONS);
-    let sixes: Vec<f64> = sixes
-        .map(|six| f64::from(u8::from(by_sessions(six))))
-        .collect();
-    line(
-        "groups of three campaigns with a change to the next three, by sessions",
-        &sixes,
-    );
+    let sixes: Vec<f64> = sixes.map(|six| f64::from(u8::from(by_sessions(six)))).collect();
+    line("groups of three campaigns with a change to the next three, by sessions", &sixes);
     match is_above {
         true => ExitCode::from(1),
         false => ExitCode::SUCCESS,
@@ -95,9 +83,7 @@ fn opens_falsely(analysis: &Analysis) -> f64 {
 fn false_marks(analysis: &Analysis) -> f64 {
     let places = analysis.rows.iter().flat_map(|row| &row.results);
     let mut places = places.filter_map(|result| result.place);
-    f64::from(u8::from(
-        places.any(|place| place.best || place.worst || !place.shortlisted),
-    ))
+    f64::from(u8::from(places.any(|place| place.best || place.worst || !place.shortlisted)))
 }
 
 type Campaign = (CampaignResults, Analysis);

@@ -7,10 +7,7 @@ use crate::tables::overview::{entry, row_scale};
 use crate::{DocumentOptions, ReportFormat, render};
 
 fn shown(format: ReportFormat, results: &CampaignResults, analysis: &Analysis) -> String {
-    let options = DocumentOptions {
-        width: 400,
-        colour: false,
-    };
+    let options = DocumentOptions { width: 400, colour: false };
     render(format, results, analysis, &options)
 }
 
@@ -33,18 +30,12 @@ fn ranked(analysis: &Analysis) -> Vec<(&ResultRow, Vec<String>)> {
 fn phase_lines(report: &str, phase: &str, bar: bool) -> Vec<Vec<String>> {
     report
         .lines()
-        .map(|line| {
-            if bar {
-                line.replace(['|', '*'], " ").replace('\\', "")
-            } else {
-                line.to_owned()
-            }
-        })
-        .map(|line| {
-            line.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
+        .map(
+            |line| {
+                if bar { line.replace(['|', '*'], " ").replace('\\', "") } else { line.to_owned() }
+            },
+        )
+        .map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .filter(|words| words.first().is_some_and(|first| first == phase))
         .collect()
 }
@@ -76,11 +67,7 @@ fn a_capacity_that_differs_by_two_hundredths_of_a_percent_differs_everywhere() {
         }
     }
     let analysis = analyse(&results);
-    for format in [
-        ReportFormat::Table,
-        ReportFormat::Markdown,
-        ReportFormat::Html,
-    ] {
+    for format in [ReportFormat::Table, ReportFormat::Markdown, ReportFormat::Html] {
         let report = shown(format, &results, &analysis);
         for value in ["99.95", "99.93", "92.77"] {
             assert!(report.contains(value), "{format}: {value}");
@@ -121,11 +108,7 @@ fn terminal_markdown_and_page_show_the_same_results() {
     for (row, texts) in ranked(&analysis) {
         for (report, bar) in [(&table, false), (&markdown, true)] {
             let lines = phase_lines(report, &row.phase, bar);
-            assert!(
-                lines.iter().any(|words| words.ends_with(&texts)),
-                "{} {texts:?}",
-                row.phase
-            );
+            assert!(lines.iter().any(|words| words.ends_with(&texts)), "{} {texts:?}", row.phase);
         }
         for (result, text) in row.results.iter().zip(&texts) {
             if result.estimate.is_some() {
@@ -177,11 +160,7 @@ fn the_lines_for_bonnie_hold_the_same_rates() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let report = shown(ReportFormat::BonnieCsv, &results, &analysis);
-    let row = analysis
-        .rows
-        .iter()
-        .find(|r| r.phase == "create-seq" && r.primary)
-        .unwrap();
+    let row = analysis.rows.iter().find(|r| r.phase == "create-seq" && r.primary).unwrap();
     for (line, result) in report.lines().zip(&row.results) {
         let rate: f64 = line.split(',').nth(26).unwrap().parse().unwrap();
         assert!((rate - result.estimate.unwrap().median).abs() <= 0.5);
@@ -192,13 +171,9 @@ fn the_lines_for_bonnie_hold_the_same_rates() {
 fn shares_of_the_raw_device_are_the_same_everywhere() {
     let results = fixture::calibrated();
     let analysis = analyse(&results);
-    let [table, markdown, html, csv] = [
-        ReportFormat::Table,
-        ReportFormat::Markdown,
-        ReportFormat::Html,
-        ReportFormat::Csv,
-    ]
-    .map(|format| shown(format, &results, &analysis));
+    let [table, markdown, html, csv] =
+        [ReportFormat::Table, ReportFormat::Markdown, ReportFormat::Html, ReportFormat::Csv]
+            .map(|format| shown(format, &results, &analysis));
     let json: serde_json::Value =
         serde_json::from_str(&shown(ReportFormat::Json, &results, &analysis)).unwrap();
     let blocks = crate::tables::calibration::shares(&results, &analysis);
@@ -233,10 +208,7 @@ fn every_chart_shows_the_values_of_the_tables() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let charts = crate::charts(&results, &analysis);
-    let measured = analysis
-        .rows
-        .iter()
-        .filter(|row| row.metric != Metric::Supported);
+    let measured = analysis.rows.iter().filter(|row| row.metric != Metric::Supported);
     for row in measured {
         let name = format!("{}-{}-{}", row.test, row.phase, row.metric);
         let chart = charts.iter().find(|chart| chart.name == name);
@@ -258,22 +230,13 @@ fn comparison_and_history_hold_the_results_of_their_campaigns() {
     let own = |contender: &str, test: &str, phase: &str, metric| {
         let mut rows = analysis.rows.iter();
         let row = rows.find(|r| r.test == test && r.phase == phase && r.metric == metric);
-        let result = row
-            .unwrap()
-            .results
-            .iter()
-            .find(|f| f.contender == contender);
+        let result = row.unwrap().results.iter().find(|f| f.contender == contender);
         result.unwrap().estimate
     };
     let found = stats::compare_campaigns(side, side, &stats::CompareFilter::default()).unwrap();
     assert!(found.changes.len() > 100, "{}", found.changes.len());
     for change in &found.changes {
-        let own = own(
-            &change.contender,
-            &change.test,
-            &change.phase,
-            change.metric,
-        );
+        let own = own(&change.contender, &change.test, &change.phase, change.metric);
         assert_eq!((Some(change.before), Some(change.after)), (own, own));
         assert!((change.compared.ratio - 1.0).abs() < 1e-12);
     }
@@ -284,12 +247,7 @@ fn comparison_and_history_hold_the_results_of_their_campaigns() {
     let text = crate::history_text(&history);
     let mut checked = 0;
     for series in &history.series {
-        let own = own(
-            &series.contender,
-            &series.test,
-            &series.phase,
-            series.metric,
-        );
+        let own = own(&series.contender, &series.test, &series.phase, series.metric);
         let Some(estimate) = series.points[0].estimate else {
             continue;
         };
@@ -303,11 +261,8 @@ fn comparison_and_history_hold_the_results_of_their_campaigns() {
 
 #[test]
 fn page_and_advice_rank_by_the_same_costs() {
-    let weights = [
-        model::WorkloadCategory::Trees,
-        model::WorkloadCategory::StreamWrite,
-    ]
-    .map(|group| (group, 50.0));
+    let weights = [model::WorkloadCategory::Trees, model::WorkloadCategory::StreamWrite]
+        .map(|group| (group, 50.0));
     let one = fixture::use_of(&weights);
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
@@ -366,15 +321,7 @@ fn every_report_has_class_limits_and_facts_of_the_contenders() {
                 ">not said</td>",
             ],
         ),
-        (
-            ReportFormat::Json,
-            [
-                "\"partial-posix\"",
-                "\"another manual\"",
-                "\"1 EiB\"",
-                "\"up-to\"",
-            ],
-        ),
+        (ReportFormat::Json, ["\"partial-posix\"", "\"another manual\"", "\"1 EiB\"", "\"up-to\""]),
     ] {
         let report = shown(format, &results, &analysis);
         for words in words {

@@ -42,10 +42,7 @@ pub fn regions(
 ) -> [Region; REGIONS] {
     let mut regions = [Region::default(); REGIONS];
     let place = |entry: &LoggedRequest| bin(entry.served.request.sector, sectors, REGIONS);
-    for entry in entries
-        .iter()
-        .filter(|entry| completes_within(entry, spans))
-    {
+    for entry in entries.iter().filter(|entry| completes_within(entry, spans)) {
         let region = &mut regions[place(entry)];
         let bytes = u64::from(entry.served.request.sectors) * SECTOR;
         match entry.served.request.operation {
@@ -109,10 +106,7 @@ impl DensityMap {
         let mut bytes = vec![[0_u64; KINDS]; ROWS * COLUMNS];
         let mut flushes = [0_u64; COLUMNS];
         let time = end.0.saturating_sub(begin.0);
-        for entry in entries
-            .iter()
-            .filter(|e| completes_within(e, &[(begin, end)]))
-        {
+        for entry in entries.iter().filter(|e| completes_within(e, &[(begin, end)])) {
             let column = bin(entry.served.completed.0 - begin.0, time, COLUMNS);
             let Some(kind) = kind(entry) else {
                 flushes[column] += 1;
@@ -130,10 +124,7 @@ impl DensityMap {
         let fullest = bytes.iter().map(|kinds| kinds.iter().sum::<u64>()).max();
         let levels = bytes.iter().map(|kinds| level(kinds, fullest.unwrap_or(0)));
         let digits = flushes.map(|count| (u64::BITS - count.leading_zeros()).min(15) as u8);
-        Self {
-            bins: run_lengths(levels),
-            flushes: run_lengths(digits),
-        }
+        Self { bins: run_lengths(levels), flushes: run_lengths(digits) }
     }
 }
 
@@ -228,10 +219,7 @@ mod tests {
         assert_eq!(regions[0].metadata, Bytes(4096));
         assert_eq!(regions[1].journal, Bytes(4096));
         assert_eq!(regions[1].written, Bytes(4096));
-        assert_eq!(
-            (regions[9].read, regions[9].time),
-            (Bytes(8192), Nanos(100))
-        );
+        assert_eq!((regions[9].read, regions[9].time), (Bytes(8192), Nanos(100)));
         assert_eq!(regions[15].discarded, Bytes(4096));
         let time: u64 = regions.iter().map(|region| region.time.0).sum();
         assert_eq!(time, 400, "the flush has no place");
@@ -257,11 +245,7 @@ mod tests {
         let bins = unpacked(&map.bins);
         assert_eq!(bins.len(), ROWS * COLUMNS);
         let at = |row: usize, column: usize| bins[row * COLUMNS + column];
-        assert_eq!(
-            at(0, 10),
-            1 + 6 + 2,
-            "metadata, as much as half of the most"
-        );
+        assert_eq!(at(0, 10), 1 + 6 + 2, "metadata, as much as half of the most");
         assert_eq!(at(3, 20), 1 + 9 + 2, "journal");
         assert_eq!(at(27, 30), 1 + 2, "read");
         assert_eq!(at(47, 50), 1 + 12 + 2, "discarded");

@@ -139,10 +139,7 @@ fn rotating(disk: &Rotating) -> RotatingNumbers {
         ..RotatingNumbers::default()
     };
     for (to, zone) in numbers.zone.iter_mut().zip(&disk.zones) {
-        *to = MechanismZone {
-            cylinders: zone.cylinders,
-            sectors: zone.sectors,
-        };
+        *to = MechanismZone { cylinders: zone.cylinders, sectors: zone.sectors };
     }
     numbers
 }
@@ -180,16 +177,8 @@ impl MechanismParams {
         };
         match &model.mechanism {
             Mechanism::Ideal => plain,
-            Mechanism::Rotating(disk) => Self {
-                kind: 1,
-                rotating: rotating(disk),
-                ..plain
-            },
-            Mechanism::Flash(disk) => Self {
-                kind: 2,
-                flash: flash(disk),
-                ..plain
-            },
+            Mechanism::Rotating(disk) => Self { kind: 1, rotating: rotating(disk), ..plain },
+            Mechanism::Flash(disk) => Self { kind: 2, flash: flash(disk), ..plain },
         }
     }
 
@@ -215,43 +204,20 @@ impl MechanismParams {
             |list: &[u32]| bytes.extend(list.iter().flat_map(|word| word.to_le_bytes()));
         let wide = |number: u64| [number as u32, (number >> 32) as u32];
         words(&[self.kind, self.queue]);
-        for number in [
-            self.sectors,
-            self.command,
-            self.link_rate,
-            self.cache,
-            self.seed,
-        ] {
+        for number in [self.sectors, self.command, self.link_rate, self.cache, self.seed] {
             words(&wide(number));
         }
-        let times = [
-            r.turn,
-            r.seek_track,
-            r.seek_average,
-            r.seek_full,
-            r.head_switch,
-            r.write_settle,
-        ];
+        let times =
+            [r.turn, r.seek_track, r.seek_average, r.seek_full, r.head_switch, r.write_settle];
         times.into_iter().for_each(|number| words(&wide(number)));
         words(&[r.heads, r.read_ahead, r.zones]);
-        r.zone
-            .iter()
-            .for_each(|zone| words(&[zone.cylinders, zone.sectors]));
+        r.zone.iter().for_each(|zone| words(&[zone.cylinders, zone.sectors]));
         words(&[r.age_weight]);
         let times = [f.read, f.program, f.erase, f.unmap, f.controller];
         for number in times.into_iter().chain([f.channel_rate]) {
             words(&wide(number));
         }
-        words(&[
-            f.channels,
-            f.dies,
-            f.page,
-            f.block,
-            f.spare,
-            f.protected,
-            f.writes_before,
-            0,
-        ]);
+        words(&[f.channels, f.dies, f.page, f.block, f.spare, f.protected, f.writes_before, 0]);
         bytes
     }
 }
@@ -389,14 +355,8 @@ mod tests {
         let word = |from: usize| u32::from_le_bytes(bytes[from..from + 4].try_into().unwrap());
         assert_eq!(wide(at((&raw const parameters.link_rate).cast())), 5 << 32);
         assert_eq!(word(at((&raw const parameters.rotating.zones).cast())), 8);
-        assert_eq!(
-            word(at((&raw const parameters.rotating.zone[15].sectors).cast())),
-            9
-        );
+        assert_eq!(word(at((&raw const parameters.rotating.zone[15].sectors).cast())), 9);
         assert_eq!(wide(at((&raw const parameters.flash.read).cast())), 10);
-        assert_eq!(
-            word(at((&raw const parameters.flash.writes_before).cast())),
-            11
-        );
+        assert_eq!(word(at((&raw const parameters.flash.writes_before).cast())), 11);
     }
 }

@@ -38,11 +38,7 @@ impl PreconditionedDisk {
         let sectors =
             size.0 / SECTOR / u64::from(RANDOM_REQUEST_SECTORS) * u64::from(RANDOM_REQUEST_SECTORS);
         let parameters = MechanismParams::new(&model, Bytes(sectors * SECTOR), SEED);
-        Ok(Self {
-            disk: SimulatedDisk::new(&parameters)?,
-            sectors,
-            now: Nanos(0),
-        })
+        Ok(Self { disk: SimulatedDisk::new(&parameters)?, sectors, now: Nanos(0) })
     }
 
     /// Serves requests with a constant queue depth: each completion submits the next request.
@@ -61,20 +57,13 @@ impl PreconditionedDisk {
                     done.push(served);
                 }
             }
-            while self
-                .disk
-                .next_internal_event()
-                .is_some_and(|next| next <= self.now)
-            {
+            while self.disk.next_internal_event().is_some_and(|next| next <= self.now) {
                 if let Some(served) = self.disk.step() {
                     held -= 1;
                     done.push(served);
                 }
             }
-            self.disk.submit(&DiskRequest {
-                arrived: self.now,
-                ..request
-            })?;
+            self.disk.submit(&DiskRequest { arrived: self.now, ..request })?;
             held += 1;
         }
         while held > 0 {
@@ -113,14 +102,7 @@ const fn mixed(number: u64) -> u64 {
 }
 
 const fn request(operation: RequestKind, sector: u64, sectors: u32) -> DiskRequest {
-    DiskRequest {
-        arrived: Nanos(0),
-        operation,
-        sector,
-        sectors,
-        forced: false,
-        tag: 0,
-    }
+    DiskRequest { arrived: Nanos(0), operation, sector, sectors, forced: false, tag: 0 }
 }
 
 fn in_order(operation: RequestKind, from: u64, bytes: u64) -> impl Iterator<Item = DiskRequest> {
@@ -142,10 +124,7 @@ fn rates(served: &[CompletedRequest]) -> (f64, f64) {
     let end = rest.iter().map(|s| s.completed).max().unwrap_or_default();
     let seconds = (end.0.saturating_sub(begin.0)).max(1) as f64 / 1e9;
     let sectors: u64 = rest.iter().map(|s| u64::from(s.request.sectors)).sum();
-    (
-        rest.len() as f64 / seconds,
-        (sectors * SECTOR) as f64 / seconds,
-    )
+    (rest.len() as f64 / seconds, (sectors * SECTOR) as f64 / seconds)
 }
 
 /// Measures random 4 KiB accesses with a constant queue depth, in operations per second. Reads find
@@ -215,11 +194,7 @@ pub fn sequential_bandwidth(
         (false, RequestKind::Read) => whole / 2,
         (false, _) => whole,
     };
-    let from = if at_end {
-        bench.sectors - bytes / SECTOR
-    } else {
-        0
-    };
+    let from = if at_end { bench.sectors - bytes / SECTOR } else { 0 };
     let depth = if rotates { 2 } else { 32 };
     Ok(rates(&bench.serve(depth, in_order(operation, from, bytes))?).1)
 }
@@ -253,16 +228,11 @@ pub fn write_amplification(model: &DiskModel) -> Result<Option<f64>, DiskError> 
 pub fn max_queue_wait(model: &DiskModel) -> Result<Option<Nanos>, DiskError> {
     /// Number of sectors in the near region.
     const LOCALITY_SECTORS: u64 = 8000;
-    let PreconditionedDisk {
-        mut disk, sectors, ..
-    } = PreconditionedDisk::new(model, FlashState::default())?;
+    let PreconditionedDisk { mut disk, sectors, .. } =
+        PreconditionedDisk::new(model, FlashState::default())?;
     let far = sectors - u64::from(RANDOM_REQUEST_SECTORS);
     let submit = |disk: &mut SimulatedDisk, arrived, number: u64| {
-        let sector = if number == 0 {
-            far
-        } else {
-            mixed(number) % LOCALITY_SECTORS.min(far)
-        };
+        let sector = if number == 0 { far } else { mixed(number) % LOCALITY_SECTORS.min(far) };
         disk.submit(&DiskRequest {
             arrived,
             tag: number,

@@ -32,11 +32,7 @@ pub fn replay(
     };
     let mut served = Vec::with_capacity(journal.len());
     served.resize(journal.len(), None);
-    let mut bench = Bench {
-        disk,
-        served,
-        held: 0,
-    };
+    let mut bench = Bench { disk, served, held: 0 };
     let mut now = Nanos(0);
     for (number, (request, _)) in journal.iter().enumerate() {
         let arrives = match after[number] {
@@ -49,18 +45,10 @@ pub fn replay(
             bench.step();
         }
         // Events at this moment precede the arrival of the request.
-        while bench
-            .disk
-            .next_internal_event()
-            .is_some_and(|next| next <= now)
-        {
+        while bench.disk.next_internal_event().is_some_and(|next| next <= now) {
             bench.step();
         }
-        bench.disk.submit(&DiskRequest {
-            arrived: now,
-            tag: number as u64,
-            ..*request
-        })?;
+        bench.disk.submit(&DiskRequest { arrived: now, tag: number as u64, ..*request })?;
         bench.held += 1;
     }
     while bench.disk.next_internal_event().is_some() {

@@ -75,9 +75,7 @@ impl LoggedRequest {
 /// first sector up to, but not including, its end sector.
 pub fn mark_journal(entries: &mut [LoggedRequest], pieces: &[(u64, u64)]) {
     for entry in entries {
-        let DiskRequest {
-            operation, sector, ..
-        } = entry.served.request;
+        let DiskRequest { operation, sector, .. } = entry.served.request;
         let is_inside = |(first, end): &(u64, u64)| (*first..*end).contains(&sector);
         if operation <= RequestKind::Write && pieces.iter().any(is_inside) {
             entry.flags |= JOURNAL;
@@ -137,9 +135,7 @@ pub fn pack(entries: &[LoggedRequest]) -> Vec<u8> {
     };
     put(&mut std::iter::once(entries.len() as u64));
     let mut last = 0;
-    put(&mut entries
-        .iter()
-        .map(|e| difference(&mut last, e.served.request.arrived.0)));
+    put(&mut entries.iter().map(|e| difference(&mut last, e.served.request.arrived.0)));
     put(&mut entries.iter().map(|e| e.served.time().0));
     let mut end = 0;
     put(&mut entries.iter().map(|e| {
@@ -149,15 +145,10 @@ pub fn pack(entries: &[LoggedRequest]) -> Vec<u8> {
         moved
     }));
     put(&mut entries.iter().map(|e| u64::from(e.served.request.sectors)));
-    put(&mut entries
-        .iter()
-        .map(|e| e.served.request.operation as u64 | u64::from(e.flags) << 2));
+    put(&mut entries.iter().map(|e| e.served.request.operation as u64 | u64::from(e.flags) << 2));
     put(&mut entries.iter().map(|e| u64::from(e.depth)));
     put(&mut entries.iter().map(|e| u64::from(e.disk)));
-    for part in TimeComponent::ALL
-        .into_iter()
-        .filter(|part| *part != TimeComponent::Waiting)
-    {
+    for part in TimeComponent::ALL.into_iter().filter(|part| *part != TimeComponent::Waiting) {
         put(&mut entries.iter().map(|e| e.served.part(part).0));
     }
     let mut packed = vec![VERSION];
@@ -180,24 +171,12 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
     if count > MAX_JOURNAL_SIZE || count as usize > columns.len() {
         return Err(CorruptLog);
     }
-    let mut column = || {
-        (0..count)
-            .map(|_| take(&mut rest))
-            .collect::<Result<Vec<u64>, CorruptLog>>()
-    };
-    let [arrived, time, place, sectors, kind, depth, disk] = [
-        column()?,
-        column()?,
-        column()?,
-        column()?,
-        column()?,
-        column()?,
-        column()?,
-    ];
+    let mut column =
+        || (0..count).map(|_| take(&mut rest)).collect::<Result<Vec<u64>, CorruptLog>>();
+    let [arrived, time, place, sectors, kind, depth, disk] =
+        [column()?, column()?, column()?, column()?, column()?, column()?, column()?];
     let others = TimeComponent::ALL.len() - 1;
-    let parts = (0..others)
-        .map(|_| column())
-        .collect::<Result<Vec<_>, _>>()?;
+    let parts = (0..others).map(|_| column()).collect::<Result<Vec<_>, _>>()?;
     let (mut now, mut end) = (0_u64, 0_u64);
     let mut entries = Vec::with_capacity(count as usize);
     for i in 0..count as usize {
@@ -206,9 +185,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
         end = sector.wrapping_add(sectors[i]);
         let mut told = 0_u64;
         let mut own = [Nanos(0); TimeComponent::ALL.len()];
-        let others = TimeComponent::ALL
-            .into_iter()
-            .filter(|part| *part != TimeComponent::Waiting);
+        let others = TimeComponent::ALL.into_iter().filter(|part| *part != TimeComponent::Waiting);
         for (part, column) in others.zip(&parts) {
             own[part as usize] = Nanos(column[i]);
             told = told.saturating_add(column[i]);
@@ -272,17 +249,13 @@ fn undo(value: u64) -> u64 {
 /// Sums up the work of the disks within some time spans. The entries may be in any order.
 pub fn stats_within(entries: &[LoggedRequest], spans: &[(Nanos, Nanos)]) -> SimulatedDiskStats {
     let flagged = entries.iter().filter(|entry| entry.is_metadata()).count();
-    let mut work = SimulatedDiskStats {
-        flagged: Some(flagged as u64),
-        ..SimulatedDiskStats::default()
-    };
+    let mut work =
+        SimulatedDiskStats { flagged: Some(flagged as u64), ..SimulatedDiskStats::default() };
     attribute_time(entries, spans, &mut |entry, from, to| match entry {
         Some(entry) => attribute(&mut work, &entry.served, from, to),
         None => work.outside.0 += to.0 - from.0,
     });
-    let counted = entries
-        .iter()
-        .filter(|entry| completes_within(entry, spans));
+    let counted = entries.iter().filter(|entry| completes_within(entry, spans));
     counted.for_each(|entry| count(&mut work, entry));
     work
 }
@@ -290,9 +263,7 @@ pub fn stats_within(entries: &[LoggedRequest], spans: &[(Nanos, Nanos)]) -> Simu
 /// Returns true if a request completed in one of the spans.
 pub fn completes_within(entry: &LoggedRequest, spans: &[(Nanos, Nanos)]) -> bool {
     let done = entry.served.completed;
-    spans
-        .iter()
-        .any(|(begin, end)| done > *begin && done <= *end)
+    spans.iter().any(|(begin, end)| done > *begin && done <= *end)
 }
 
 /// Receives time spans, each with the request that accounts for it, or `None` for idle time.
@@ -421,10 +392,7 @@ mod tests {
         assert_eq!((work.requests, work.seeks), (2, 2));
         assert_eq!((work.bytes, work.metadata), (Bytes(8192), Bytes(4096)));
         assert_eq!(work.outside, Nanos(100 + 2000 - 1130));
-        assert_eq!(
-            (work.seek, work.rotation, work.transfer),
-            (Nanos(25), Nanos(35), Nanos(50))
-        );
+        assert_eq!((work.seek, work.rotation, work.transfer), (Nanos(25), Nanos(35), Nanos(50)));
         assert_eq!((work.command, work.waiting), (Nanos(20), Nanos(0)));
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
         assert_eq!(all, 1100);
@@ -443,10 +411,7 @@ mod tests {
         mark_journal(&mut entries, &[(100, 108)]);
         let contents = entries.map(|entry| entry.content());
         let [metadata, data] = [RequestClass::Metadata, RequestClass::Data];
-        assert_eq!(
-            contents,
-            [metadata, RequestClass::Journal, RequestClass::Journal, data]
-        );
+        assert_eq!(contents, [metadata, RequestClass::Journal, RequestClass::Journal, data]);
         let work = stats_within(&entries, &spans);
         assert_eq!(work.metadata, Bytes(4096));
         assert_eq!(work.journal, Some(Bytes(8192)));
@@ -468,10 +433,7 @@ mod tests {
         }
         let entry = from_driver(&record)[0];
         assert_eq!(entry.served.request.operation, RequestKind::Write);
-        assert_eq!(
-            (entry.served.request.sector, entry.served.request.sectors),
-            (4096, 8)
-        );
+        assert_eq!((entry.served.request.sector, entry.served.request.sectors), (4096, 8));
         assert_eq!((entry.depth, entry.disk), (3, 2));
         assert!(entry.is_metadata() && entry.served.request.forced);
         assert_eq!(entry.served.part(TimeComponent::CacheDestage), Nanos(70));

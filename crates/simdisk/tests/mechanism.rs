@@ -39,16 +39,7 @@ fn rotating() -> DiskModel {
         heads: 8,
         read_ahead: Bytes(0),
         age_weight: 6,
-        zones: vec![
-            Zone {
-                cylinders: 500,
-                sectors: 1000,
-            },
-            Zone {
-                cylinders: 500,
-                sectors: 500,
-            },
-        ],
+        zones: vec![Zone { cylinders: 500, sectors: 1000 }, Zone { cylinders: 500, sectors: 500 }],
     }))
 }
 
@@ -75,14 +66,7 @@ fn disk(model: &DiskModel, size: Bytes) -> SimulatedDisk {
 }
 
 fn request(arrived: u64, operation: RequestKind, sector: u64, sectors: u32) -> DiskRequest {
-    DiskRequest {
-        arrived: Nanos(arrived),
-        operation,
-        sector,
-        sectors,
-        forced: false,
-        tag: 0,
-    }
+    DiskRequest { arrived: Nanos(arrived), operation, sector, sectors, forced: false, tag: 0 }
 }
 
 fn read(arrived: u64, sector: u64) -> DiskRequest {
@@ -100,10 +84,7 @@ fn one_by_one(
         while disk.next_internal_event().is_some_and(|next| next <= now) {
             assert!(disk.step().is_none());
         }
-        let request = DiskRequest {
-            arrived: now,
-            ..request
-        };
+        let request = DiskRequest { arrived: now, ..request };
         disk.submit(&request).unwrap();
         let served = loop {
             if let Some(served) = disk.step() {
@@ -139,14 +120,8 @@ fn a_random_read_is_command_seek_rotation_and_transfer() {
     // The arm does not move. After 0.1 ms for the command, the head waits for the rest of the
     // revolution.
     assert_eq!(first.part(TimeComponent::Seek), Nanos(0));
-    assert_eq!(
-        first.part(TimeComponent::Rotation),
-        Nanos(8 * MS - 100 * US)
-    );
-    assert_eq!(
-        first.part(TimeComponent::Transfer),
-        Nanos(8 * 8 * MS / 1000)
-    );
+    assert_eq!(first.part(TimeComponent::Rotation), Nanos(8 * MS - 100 * US));
+    assert_eq!(first.part(TimeComponent::Transfer), Nanos(8 * 8 * MS / 1000));
     assert_eq!(first.completed, Nanos(8 * MS + 64 * US));
     // The seek time is linear from 8 ms at a third of all cylinders to 16 ms at all of them; 1000 /
     // 3 is 333.
@@ -158,10 +133,7 @@ fn a_random_read_is_command_seek_rotation_and_transfer() {
     let head_over_track = first.completed.0 + 100 * US + seek;
     let rotation = (skew + 8 * MS - head_over_track % (8 * MS)) % (8 * MS);
     assert_eq!(second.part(TimeComponent::Rotation), Nanos(rotation));
-    assert_eq!(
-        second.part(TimeComponent::Transfer),
-        Nanos(8 * 8 * MS / 500)
-    );
+    assert_eq!(second.part(TimeComponent::Transfer), Nanos(8 * 8 * MS / 500));
     let time = 100 * US + seek + rotation + 8 * 8 * MS / 500;
     assert_eq!(second.time(), Nanos(time));
 }
@@ -179,11 +151,7 @@ fn random_reads_take_the_average_seek_and_half_a_revolution() {
     };
     // The mean distance is a third of the cylinders. The curve is concave below that, and outer
     // tracks hold more.
-    assert!(
-        (7.0..8.6).contains(&mean(TimeComponent::Seek)),
-        "{}",
-        mean(TimeComponent::Seek)
-    );
+    assert!((7.0..8.6).contains(&mean(TimeComponent::Seek)), "{}", mean(TimeComponent::Seek));
     assert!(
         (3.8..4.2).contains(&mean(TimeComponent::Rotation)),
         "{}",
@@ -216,12 +184,7 @@ fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
     let mut disk = disk(&model, model.capacity().unwrap());
     let far = 15_000;
     let served = one_by_one(&mut disk, [read(0, 0), read(0, 8), read(0, far)]);
-    assert_eq!(
-        served[1].part(TimeComponent::Rotation),
-        Nanos(0),
-        "it follows: {:?}",
-        served[1]
-    );
+    assert_eq!(served[1].part(TimeComponent::Rotation), Nanos(0), "it follows: {:?}", served[1]);
     // Without a seek, 15 tracks would pass under the head first.
     assert!(served[2].time().0 < 30 * MS, "{:?}", served[2]);
     assert!(served[2].part(TimeComponent::Seek).0 > 0, "{:?}", served[2]);
@@ -230,10 +193,7 @@ fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
 #[test]
 fn disk_with_a_queue_serves_near_requests_first() {
     let near = |queue| {
-        let model = DiskModel {
-            queue,
-            ..rotating()
-        };
+        let model = DiskModel { queue, ..rotating() };
         let capacity = model.capacity().unwrap();
         let mut disk = disk(&model, capacity);
         let reads = scattered(1024, capacity.0 / 4096).map(|block| (read(0, block * 8), Nanos(0)));
@@ -252,10 +212,7 @@ const LONGEST: u64 = 16 * MS + 500 * US + 8 * MS;
 #[test]
 fn serves_old_requests_before_near_ones() {
     let waits = |age_weight: u32| {
-        let mut model = DiskModel {
-            queue: 32,
-            ..rotating()
-        };
+        let mut model = DiskModel { queue: 32, ..rotating() };
         if let Mechanism::Rotating(disk) = &mut model.mechanism {
             disk.age_weight = age_weight;
             let bound = metrics::wait_bound(32, disk);
@@ -266,24 +223,14 @@ fn serves_old_requests_before_near_ones() {
         None
     };
     let wait = waits(6).unwrap();
-    assert!(
-        wait.0 > 20 * LONGEST,
-        "a little nearer is no reason: {wait:?}"
-    );
+    assert!(wait.0 > 20 * LONGEST, "a little nearer is no reason: {wait:?}");
     assert!(waits(60).unwrap() < wait, "a larger weight, a shorter wait");
-    assert_eq!(
-        waits(0),
-        None,
-        "without it a request waits as long as others come"
-    );
+    assert_eq!(waits(0), None, "without it a request waits as long as others come");
 }
 
 #[test]
 fn a_flush_waits_for_the_cache_and_a_forced_write_for_the_platter() {
-    let model = DiskModel {
-        cache: Bytes::mib(2),
-        ..rotating()
-    };
+    let model = DiskModel { cache: Bytes::mib(2), ..rotating() };
     let size = model.capacity().unwrap();
     let writes = |forced| {
         let write = move |block: u64| DiskRequest {
@@ -296,20 +243,10 @@ fn a_flush_waits_for_the_cache_and_a_forced_write_for_the_platter() {
     let mut cached = disk(&model, size);
     let served = one_by_one(&mut cached, writes(false).chain([flush]));
     let (flush, writes_served) = served.split_last().unwrap();
-    assert!(
-        writes_served
-            .iter()
-            .all(|w| w.time().0 == 100 * US + 40_960)
-    );
-    assert!(
-        flush.part(TimeComponent::CacheDestage).0 > 19 * 2 * MS,
-        "{flush:?}"
-    );
+    assert!(writes_served.iter().all(|w| w.time().0 == 100 * US + 40_960));
+    assert!(flush.part(TimeComponent::CacheDestage).0 > 19 * 2 * MS, "{flush:?}");
     let mut bare = disk(&model, size);
-    let served = one_by_one(
-        &mut bare,
-        writes(true).chain([request(0, RequestKind::Flush, 0, 0)]),
-    );
+    let served = one_by_one(&mut bare, writes(true).chain([request(0, RequestKind::Flush, 0, 0)]));
     let (flush, forced) = served.split_last().unwrap();
     assert!(forced.iter().all(|w| w.part(TimeComponent::Seek).0 > 0));
     assert_eq!(flush.time(), Nanos(100 * US));
@@ -333,9 +270,7 @@ fn a_controller_turns_to_one_command_at_a_time() {
     let mut model = flash(100, FlashState::Half);
     model.link = None;
     let alone = one_by_one(&mut disk(&model, Bytes::mib(64)), [read(0, 4096)])[0].time();
-    let Mechanism::Flash(numbers) = &mut model.mechanism else {
-        panic!("it is flash")
-    };
+    let Mechanism::Flash(numbers) = &mut model.mechanism else { panic!("it is flash") };
     numbers.controller = Nanos(80 * US);
     let mut disk = disk(&model, Bytes::mib(64));
     // These sectors were never written, so the reads wait only for the controller.
@@ -362,10 +297,7 @@ fn a_flush_of_flash_programs_a_page_that_is_not_full_unless_the_cache_is_protect
             flash.protected = protected;
         }
         let mut disk = disk(&model, Bytes::mib(64));
-        let requests = [
-            request(0, RequestKind::Write, 0, 8),
-            request(0, RequestKind::Flush, 0, 0),
-        ];
+        let requests = [request(0, RequestKind::Write, 0, 8), request(0, RequestKind::Flush, 0, 0)];
         let served = one_by_one(&mut disk, requests);
         (served[0].time(), served[1].time(), disk.counters())
     };
@@ -419,14 +351,8 @@ fn overwrite_amplification_matches_published_formulas() {
         println!(
             "{spare}: measured {measured:.3}, oldest first {oldest_first:.3}, greedy {greedy:.3}"
         );
-        assert!(
-            measured < oldest_first * 1.02,
-            "{spare}: {measured} above {oldest_first}"
-        );
-        assert!(
-            measured > greedy * 0.75,
-            "{spare}: {measured} below {greedy}"
-        );
+        assert!(measured < oldest_first * 1.02, "{spare}: {measured} above {oldest_first}");
+        assert!(measured > greedy * 0.75, "{spare}: {measured} below {greedy}");
     }
 }
 
@@ -439,25 +365,15 @@ fn garbage_collection_does_not_move_discarded_data() {
         let mut disk = disk(&model, size);
         let slots = size.0 / 4096;
         if discards {
-            one_by_one(
-                &mut disk,
-                [request(0, RequestKind::Discard, 0, (size.0 / 512) as u32)],
-            );
+            one_by_one(&mut disk, [request(0, RequestKind::Discard, 0, (size.0 / 512) as u32)]);
         }
         let writes =
             scattered(slots / 2, slots).map(|slot| request(0, RequestKind::Write, slot * 8, 8));
         one_by_one(&mut disk, writes);
         disk.counters()
     };
-    let DiskCounters {
-        slots_written,
-        slots_programmed,
-        ..
-    } = erased(true);
-    assert!(
-        slots_programmed <= slots_written,
-        "{slots_programmed} {slots_written}"
-    );
+    let DiskCounters { slots_written, slots_programmed, .. } = erased(true);
+    assert!(slots_programmed <= slots_written, "{slots_programmed} {slots_written}");
     assert!(erased(false).write_amplification().unwrap() > 2.0);
 }
 
@@ -471,11 +387,8 @@ fn any_model() -> impl Strategy<Value = DiskModel> {
         }
         model
     });
-    let states = prop_oneof![
-        Just(FlashState::Fresh),
-        Just(FlashState::Half),
-        Just(FlashState::Steady)
-    ];
+    let states =
+        prop_oneof![Just(FlashState::Fresh), Just(FlashState::Half), Just(FlashState::Steady)];
     let flash = (70_u32..400, 0_u64..8, any::<bool>(), states, 0_u64..=100).prop_map(
         |(spare, cache, protected, state, controller)| {
             let mut model = flash(spare, state);
@@ -493,13 +406,7 @@ fn any_model() -> impl Strategy<Value = DiskModel> {
 const SIZE: Bytes = Bytes::mib(32);
 
 fn any_requests() -> impl Strategy<Value = Vec<DiskRequest>> {
-    let one = (
-        0_u64..3_000_000,
-        0_usize..10,
-        0_u64..SIZE.0 / 512,
-        1_u32..=2048,
-        any::<bool>(),
-    );
+    let one = (0_u64..3_000_000, 0_usize..10, 0_u64..SIZE.0 / 512, 1_u32..=2048, any::<bool>());
     let made = one.prop_map(|(pause, operation, sector, sectors, forced)| {
         let operation = match operation {
             0 => RequestKind::Flush,
@@ -515,11 +422,7 @@ fn any_requests() -> impl Strategy<Value = Vec<DiskRequest>> {
         let sectors = sectors.min((SIZE.0 / 512 - sector) as u32);
         DiskRequest {
             forced: forced && operation == RequestKind::Write,
-            sectors: if operation == RequestKind::Flush {
-                0
-            } else {
-                sectors
-            },
+            sectors: if operation == RequestKind::Flush { 0 } else { sectors },
             ..request(pause, operation, sector, sectors)
         }
     });
@@ -527,11 +430,7 @@ fn any_requests() -> impl Strategy<Value = Vec<DiskRequest>> {
         let mut now = 0;
         for request in &mut requests {
             // Alternates bursts and pauses.
-            now += if request.arrived.0 < 2_000_000 {
-                0
-            } else {
-                request.arrived.0
-            };
+            now += if request.arrived.0 < 2_000_000 { 0 } else { request.arrived.0 };
             request.arrived = Nanos(now);
         }
         requests

@@ -17,10 +17,7 @@ const LEAST_FOUND: f64 = 0.8;
 const ROUNDS_OF_A_BUDGET: usize = 12;
 
 fn main() -> ExitCode {
-    let campaigns = std::env::args()
-        .nth(1)
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(2000);
+    let campaigns = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(2000);
     let wanted = std::env::args().nth(2).unwrap_or_default();
     let is_wanted = |line: &(&str, SimulationSpec)| line.0.contains(&wanted);
     let mut broken = Vec::new();
@@ -99,11 +96,7 @@ fn main() -> ExitCode {
     for line in &broken {
         println!("above its limit: {line}");
     }
-    if broken.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    }
+    if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
 /// Returns a line for each error rate that is above its limit.

@@ -103,11 +103,8 @@ pub struct Advice {
 /// Returns the advice for a use from the scores of a campaign.
 pub fn advise(scores: &UseCaseScores) -> Advice {
     let ranking = ranking(scores);
-    let (ruled_out, comes): (Vec<Candidate>, Vec<Candidate>) = scores
-        .candidates
-        .iter()
-        .cloned()
-        .partition(|c| !c.ruled_out.is_empty());
+    let (ruled_out, comes): (Vec<Candidate>, Vec<Candidate>) =
+        scores.candidates.iter().cloned().partition(|c| !c.ruled_out.is_empty());
     let untested = untested(scores);
     let untried = untried(&comes);
     let recommendation = if comes.is_empty() && scores.tested > 0.0 {
@@ -214,12 +211,7 @@ fn untried(comes: &[Candidate]) -> Vec<(Feature, Vec<String>)> {
 fn untested(scores: &UseCaseScores) -> Vec<UntestedCategory> {
     let whole: f64 = scores.groups.iter().map(|g| g.weight).sum();
     let groups = scores.groups.iter().filter(|g| g.results.is_empty());
-    groups
-        .map(|g| UntestedCategory {
-            group: g.group,
-            share: g.weight / whole,
-        })
-        .collect()
+    groups.map(|g| UntestedCategory { group: g.group, share: g.weight / whole }).collect()
 }
 
 /// Returns the cost factor in the untested categories above which the runner-up would come first.

@@ -18,10 +18,7 @@ fn campaign(costs: &[(&str, u64, u64)], rounds: u32, noise: u64, seed: u64) -> C
         let phase = fixture::phase(name, Op::Io(io), CacheState::Warm, SyncAtEnd::Fsync);
         fixture::test(name, name, vec![phase])
     };
-    let tests = vec![
-        test("write", AccessPattern::Write),
-        test("read", AccessPattern::Read),
-    ];
+    let tests = vec![test("write", AccessPattern::Write), test("read", AccessPattern::Read)];
     let contenders = costs.iter().map(|(name, ..)| *name);
     let contenders = contenders.map(|n| fixture::contender(n, DriverKind::Kernel));
     let mut rng = SeededRng::new(seed);
@@ -36,10 +33,8 @@ fn campaign(costs: &[(&str, u64, u64)], rounds: u32, noise: u64, seed: u64) -> C
     })
 }
 
-const BOTH: [(WorkloadCategory, f64); 2] = [
-    (WorkloadCategory::StreamWrite, 50.0),
-    (WorkloadCategory::StreamRead, 50.0),
-];
+const BOTH: [(WorkloadCategory, f64); 2] =
+    [(WorkloadCategory::StreamWrite, 50.0), (WorkloadCategory::StreamRead, 50.0)];
 
 fn advice_on(weights: &[(WorkloadCategory, f64)], results: &CampaignResults) -> Advice {
     let mut analysis = analyse(results);
@@ -48,11 +43,7 @@ fn advice_on(weights: &[(WorkloadCategory, f64)], results: &CampaignResults) -> 
 }
 
 fn names(advice: &Advice) -> Vec<&str> {
-    advice
-        .ranking
-        .iter()
-        .map(|r| r.contender.as_str())
-        .collect()
+    advice.ranking.iter().map(|r| r.contender.as_str()).collect()
 }
 
 #[test]
@@ -96,20 +87,14 @@ fn equal_means_within_the_margin_and_not_merely_undecided() {
     let advice = &found[0];
     assert_eq!(advice.recommendation, Recommendation::NotEnoughRounds);
     let verdict = advice.ranking[1].place.unwrap().verdict;
-    assert!(
-        matches!(verdict, ComparisonVerdict::NotEnoughRounds { .. }),
-        "{verdict:?}"
-    );
+    assert!(matches!(verdict, ComparisonVerdict::NotEnoughRounds { .. }), "{verdict:?}");
 }
 
 #[test]
 fn the_order_turns_at_the_weight_of_equal_cost() {
     // For `b`, writing costs twice as much and reading half as much.
     let results = campaign(&[("a", 100, 200), ("b", 200, 100)], 6, 5, 3);
-    let weights = [
-        (WorkloadCategory::StreamWrite, 70.0),
-        (WorkloadCategory::StreamRead, 30.0),
-    ];
+    let weights = [(WorkloadCategory::StreamWrite, 70.0), (WorkloadCategory::StreamRead, 30.0)];
     let advice = advice_on(&weights, &results);
     assert_eq!(names(&advice), ["a", "b"]);
     let groups = &advice.ranking[1].groups;
@@ -122,29 +107,16 @@ fn the_order_turns_at_the_weight_of_equal_cost() {
 #[test]
 fn untested_groups_are_named_with_the_cost_that_turns_the_order() {
     let results = campaign(&[("a", 100, 100), ("b", 400, 100)], 6, 5, 3);
-    let weights = [
-        (WorkloadCategory::StreamWrite, 50.0),
-        (WorkloadCategory::Durable, 50.0),
-    ];
+    let weights = [(WorkloadCategory::StreamWrite, 50.0), (WorkloadCategory::Durable, 50.0)];
     let advice = advice_on(&weights, &results);
-    let untested = UntestedCategory {
-        group: WorkloadCategory::Durable,
-        share: 0.5,
-    };
+    let untested = UntestedCategory { group: WorkloadCategory::Durable, share: 0.5 };
     assert_eq!(advice.untested, [untested]);
     let factor = advice.turns_if_untested.unwrap();
     assert!((factor - 4.0).abs() < 0.1, "{factor}");
-    assert_eq!(
-        advice.recommendation,
-        Recommendation::NoAdvice,
-        "half of it is not enough"
-    );
+    assert_eq!(advice.recommendation, Recommendation::NoAdvice, "half of it is not enough");
     let nothing = advice_on(&[(WorkloadCategory::Durable, 1.0)], &results);
     assert_eq!(nothing.recommendation, Recommendation::NoAdvice);
-    assert_eq!(
-        nothing.ruled_out[0].ruled_out,
-        [crate::ExclusionReason::NoResults]
-    );
+    assert_eq!(nothing.ruled_out[0].ruled_out, [crate::ExclusionReason::NoResults]);
 }
 
 #[test]
@@ -156,16 +128,9 @@ fn an_advice_reads_back_from_json() {
 
 #[test]
 fn failures_rule_out_contenders_in_a_realistic_campaign() {
-    let weights = [
-        (WorkloadCategory::Trees, 60.0),
-        (WorkloadCategory::StreamWrite, 40.0),
-    ];
+    let weights = [(WorkloadCategory::Trees, 60.0), (WorkloadCategory::StreamWrite, 40.0)];
     let advice = advice_on(&weights, &fixture::realistic());
-    let out: Vec<&str> = advice
-        .ruled_out
-        .iter()
-        .map(|c| c.contender.as_str())
-        .collect();
+    let out: Vec<&str> = advice.ruled_out.iter().map(|c| c.contender.as_str()).collect();
     assert_eq!(out, ["ntfs-3g", "zfs-fuse"]);
     assert_eq!(advice.ranking.len(), 7);
 }

@@ -126,12 +126,8 @@ pub fn analyse_with_margin(
     margin: Margin,
     withheld: &[ExcludedPhase],
 ) -> Analysis {
-    let contenders: Vec<String> = results
-        .campaign
-        .contenders
-        .iter()
-        .map(|c| c.name.clone())
-        .collect();
+    let contenders: Vec<String> =
+        results.campaign.contenders.iter().map(|c| c.name.clone()).collect();
     let clock = results.campaign.clock;
     let mut rows = row::rows(results, &PhaseIndex::of(results));
     if clock == Clock::Virtual {
@@ -196,10 +192,7 @@ impl Analysis {
         let everybody = vec![true; self.contenders.len()];
         let asked = UseScoreInput {
             rows: selected.as_ref().unwrap_or(&self.rows),
-            takes_part: self
-                .selection
-                .as_ref()
-                .map_or(&everybody, |some| &some.contenders),
+            takes_part: self.selection.as_ref().map_or(&everybody, |some| &some.contenders),
             costs: &ranked,
             uses: uses.len(),
             overall: &self.overall,
@@ -210,9 +203,7 @@ impl Analysis {
             suites,
         };
         let scores = uses.iter();
-        self.uses = scores
-            .map(|one| UseCaseScores::compute(one, &asked))
-            .collect();
+        self.uses = scores.map(|one| UseCaseScores::compute(one, &asked)).collect();
         for of_disk in &mut self.by_disk {
             let uses = uses.iter().copied();
             of_disk.analysis.score_use_cases(uses, suites);

@@ -7,11 +7,7 @@ use crate::fixture::{self, BIDI, CONTROL, LONG, SCRIPT};
 use crate::{Completeness, FeatureSupport, MetricResult, RankingState, RoundOutcome};
 
 fn row_of<'a>(analysis: &'a Analysis, test: &str, phase: &str, metric: Metric) -> &'a ResultRow {
-    analysis
-        .rows
-        .iter()
-        .find(|r| r.test == test && r.phase == phase && r.metric == metric)
-        .unwrap()
+    analysis.rows.iter().find(|r| r.test == test && r.phase == phase && r.metric == metric).unwrap()
 }
 
 fn result<'a>(
@@ -52,10 +48,7 @@ fn medians_intervals_and_places_worked_out_by_hand() {
     assert!((estimate.interval.confidence - 0.75).abs() < 1e-12);
     let places = row.results.iter().map(|f| f.place.unwrap());
     let places: Vec<_> = places.map(|p| (p.order, p.best, p.worst)).collect();
-    assert_eq!(
-        places,
-        [(1, true, false), (2, false, false), (3, false, true)]
-    );
+    assert_eq!(places, [(1, true, false), (2, false, false), (3, false, true)]);
     let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
     assert_eq!(elapsed.direction, Direction::Lower);
     assert!(elapsed.results[0].place.unwrap().best);
@@ -84,11 +77,7 @@ fn neutral_metrics_are_shown_and_not_ranked() {
     let analysis = analyse(&fixture::plain());
     let row = row_of(&analysis, "file", "write", Metric::CpuMachine);
     assert_eq!(row.ranking, RankingState::NoDirection);
-    assert!(
-        row.results
-            .iter()
-            .all(|f| f.place.is_none() && f.estimate.is_some())
-    );
+    assert!(row.results.iter().all(|f| f.place.is_none() && f.estimate.is_some()));
 }
 
 #[test]
@@ -157,10 +146,7 @@ fn a_baseline_is_not_ranked_and_does_not_affect_other_ranks() {
     };
     let scores = reads(&analysis);
     assert_eq!(scores[..3], reads(&without)[..]);
-    assert_eq!(
-        (scores[3].missing, scores[3].set_apart, scores[3].place),
-        (1, 1, None)
-    );
+    assert_eq!((scores[3].missing, scores[3].set_apart, scores[3].place), (1, 1, None));
 }
 
 #[test]
@@ -198,45 +184,21 @@ fn a_number_that_is_not_finite_is_not_measured() {
     });
     let analysis = analyse(&results);
     let row = row_of(&analysis, "file", "write", Metric::Throughput);
-    assert_eq!(
-        row.results[0].outcome_counts(),
-        [(RoundOutcome::NotMeasured, 3)]
-    );
+    assert_eq!(row.results[0].outcome_counts(), [(RoundOutcome::NotMeasured, 3)]);
 }
 
 #[test]
 fn every_hole_has_its_word() {
     let analysis = analyse(&fixture::hostile());
     let word = |who, test, phase| result(&analysis, who, test, phase).outcome_counts()[0];
-    assert_eq!(
-        word(SCRIPT, "bonnie-files", "stat-seq"),
-        (RoundOutcome::Unsupported, 3)
-    );
-    assert_eq!(
-        word(BIDI, "bonnie-block", "read"),
-        (RoundOutcome::Failed, 2)
-    );
-    assert_eq!(
-        word(BIDI, "bonnie-block", "seek"),
-        (RoundOutcome::Skipped, 2)
-    );
-    assert_eq!(
-        word(CONTROL, "bonnie-block", "write"),
-        (RoundOutcome::Crashed, 3)
-    );
-    assert_eq!(
-        word(CONTROL, "bonnie-files", "create-seq"),
-        (RoundOutcome::Hung, 3)
-    );
-    assert_eq!(
-        word(CONTROL, "bonnie-files", "stat-seq"),
-        (RoundOutcome::Invalid, 3)
-    );
+    assert_eq!(word(SCRIPT, "bonnie-files", "stat-seq"), (RoundOutcome::Unsupported, 3));
+    assert_eq!(word(BIDI, "bonnie-block", "read"), (RoundOutcome::Failed, 2));
+    assert_eq!(word(BIDI, "bonnie-block", "seek"), (RoundOutcome::Skipped, 2));
+    assert_eq!(word(CONTROL, "bonnie-block", "write"), (RoundOutcome::Crashed, 3));
+    assert_eq!(word(CONTROL, "bonnie-files", "create-seq"), (RoundOutcome::Hung, 3));
+    assert_eq!(word(CONTROL, "bonnie-files", "stat-seq"), (RoundOutcome::Invalid, 3));
     assert_eq!(word(LONG, "lifecycle", "fsck"), (RoundOutcome::Skipped, 3));
-    assert_eq!(
-        word(LONG, "bonnie-block", "read"),
-        (RoundOutcome::NotRun, 1)
-    );
+    assert_eq!(word(LONG, "bonnie-block", "read"), (RoundOutcome::NotRun, 1));
     for row in &analysis.rows {
         for result in &row.results {
             assert_eq!(result.rounds.len(), 3);
@@ -268,10 +230,7 @@ fn a_running_campaign_counts_the_cells_not_yet_run() {
         stored.result = None;
     }
     let nothing = analyse(&results);
-    assert_eq!(
-        nothing.rows[0].results[0].outcome_counts(),
-        [(RoundOutcome::NotRun, 3)]
-    );
+    assert_eq!(nothing.rows[0].results[0].outcome_counts(), [(RoundOutcome::NotRun, 3)]);
     assert!(nothing.failures.is_empty());
 }
 
@@ -279,11 +238,7 @@ fn a_running_campaign_counts_the_cells_not_yet_run() {
 fn failures_carry_their_evidence() {
     let analysis = analyse(&fixture::hostile());
     let of = |who: &str, test: &str| {
-        analysis
-            .failures
-            .iter()
-            .find(|f| f.contender == who && f.test == test)
-            .unwrap()
+        analysis.failures.iter().find(|f| f.contender == who && f.test == test).unwrap()
     };
     let mkfs = of(LONG, "lifecycle");
     assert_eq!((mkfs.status, mkfs.step.as_str()), (Status::Failed, "mkfs"));
@@ -310,10 +265,7 @@ fn a_failed_phase_is_a_failure_even_in_a_cell_marked_ok() {
     let analysis = analyse(&results);
     assert_eq!(analysis.failures.len(), 1);
     let failure = &analysis.failures[0];
-    assert_eq!(
-        (failure.status, failure.step.as_str()),
-        (Status::Failed, "read")
-    );
+    assert_eq!((failure.status, failure.step.as_str()), (Status::Failed, "read"));
     assert_eq!(failure.reason, "no reason was recorded");
 }
 
@@ -323,30 +275,17 @@ fn the_kernel_may_complain_of_a_cell_that_passed() {
     assert_eq!(analysis.complaints.len(), 1);
     let complaint = &analysis.complaints[0];
     assert_eq!(complaint.contender, "ext4");
-    assert_eq!(
-        complaint.events.len(),
-        1,
-        "the mount message is no complaint"
-    );
+    assert_eq!(complaint.events.len(), 1, "the mount message is no complaint");
     assert!(complaint.events[0].title.contains("checksum"));
 }
 
 #[test]
 fn features_are_merged_and_the_class_follows() {
     let analysis = analyse(&fixture::hostile());
-    let of = |name: &str| {
-        analysis
-            .features
-            .iter()
-            .find(|f| f.contender == name)
-            .unwrap()
-    };
+    let of = |name: &str| analysis.features.iter().find(|f| f.contender == name).unwrap();
     let script = of(SCRIPT);
     assert_eq!(script.class, PosixClass::PartialPosix);
-    assert_eq!(
-        script.features[0].found,
-        FeatureSupport::Varies("EPERM".to_owned())
-    );
+    assert_eq!(script.features[0].found, FeatureSupport::Varies("EPERM".to_owned()));
     assert_eq!(script.features[1].found, FeatureSupport::Yes);
     assert_eq!(of(CONTROL).class, PosixClass::Posix);
 }
@@ -370,10 +309,7 @@ fn unselected_contenders_and_rows_do_not_affect_the_results() {
     assert_eq!(write.results[0].place, None);
     assert!(write.results[1].place.is_some_and(|place| place.best));
     let scores = &analysis.overall.groups[0].scores;
-    assert!(
-        (scores[1].ratio.unwrap().median - 1.0).abs() < 0.02,
-        "the best of those left"
-    );
+    assert!((scores[1].ratio.unwrap().median - 1.0).abs() < 0.02, "the best of those left");
     assert_eq!(analysis.conclusions[0].shortlist, [1]);
     let weights = [(model::WorkloadCategory::StreamWrite, 1.0)];
     analysis.score_use_cases([&fixture::use_of(&weights)], &SuitesByGroup::new());

@@ -77,10 +77,7 @@ pub enum DiskCounter {
 impl DiskCounter {
     /// Returns true if the counter counts bytes.
     pub const fn is_bytes(self) -> bool {
-        matches!(
-            self,
-            Self::BytesRead | Self::BytesWritten | Self::MetadataBytes
-        )
+        matches!(self, Self::BytesRead | Self::BytesWritten | Self::MetadataBytes)
     }
 }
 
@@ -268,10 +265,8 @@ fn by_call(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<(String, [Nan
             times.entry(beginning(&stack)).or_default()[side] += time;
         }
     }
-    let mut times: Vec<_> = times
-        .into_iter()
-        .map(|(call, times)| (call.to_owned(), times.map(rounded)))
-        .collect();
+    let mut times: Vec<_> =
+        times.into_iter().map(|(call, times)| (call.to_owned(), times.map(rounded))).collect();
     times.sort_by_key(|(_, times)| std::cmp::Reverse(difference(times)));
     times
 }
@@ -362,16 +357,8 @@ mod tests {
             requests: 2,
             ..SimulatedDiskStats::default()
         };
-        let (one, other) = (
-            result(400, work),
-            result(
-                100,
-                SimulatedDiskStats {
-                    seek: Nanos(0),
-                    ..work
-                },
-            ),
-        );
+        let (one, other) =
+            (result(400, work), result(100, SimulatedDiskStats { seek: Nanos(0), ..work }));
         let first = profile(&[
             ("fsarena;[user]", 1),
             ("fsarena;__x64_sys_write;xfs_write [xfs];copy", 2),
@@ -379,19 +366,8 @@ mod tests {
             ("kernel;do [fsarena_disk];memcpy", 3),
         ]);
         let second = profile(&[("fsarena;write;ext4_write [ext4]", 8), ("fsarena;copy", 2)]);
-        let side = |name, result, profile, forced| ExplainedSide {
-            name,
-            result,
-            profile,
-            forced,
-        };
-        explain(
-            "t/p",
-            [
-                side("xfs", &one, &first, 1),
-                side("ext4", &other, &second, 0),
-            ],
-        )
+        let side = |name, result, profile, forced| ExplainedSide { name, result, profile, forced };
+        explain("t/p", [side("xfs", &one, &first, 1), side("ext4", &other, &second, 0)])
     }
 
     #[test]
@@ -420,19 +396,10 @@ mod tests {
         };
         let once = result(301, work);
         let mut twice = result(301, work);
-        let pass = Iteration {
-            elapsed: Nanos(150),
-            operations: 1,
-            bytes: Bytes(0),
-        };
+        let pass = Iteration { elapsed: Nanos(150), operations: 1, bytes: Bytes(0) };
         twice.passes = vec![pass; 2];
         let profile = CpuProfile::default();
-        let side = |result| ExplainedSide {
-            name: "xfs",
-            result,
-            profile: &profile,
-            forced: 0,
-        };
+        let side = |result| ExplainedSide { name: "xfs", result, profile: &profile, forced: 0 };
         let explained = explain("t/p", [side(&once), side(&twice)]);
         assert_eq!(explained.passes, [1, 2]);
         assert_eq!(explained.elapsed, [Nanos(301), Nanos(151)]);
@@ -482,15 +449,7 @@ mod tests {
         let mut result = result(50, SimulatedDiskStats::default());
         result.disk = None;
         let profile = CpuProfile::default();
-        let side = ExplainedSide {
-            name: "tmpfs",
-            result: &result,
-            profile: &profile,
-            forced: 0,
-        };
-        assert_eq!(
-            explain("t/p", [side; 2]).parts,
-            [(ElapsedComponent::Kernel, [Nanos(50); 2])]
-        );
+        let side = ExplainedSide { name: "tmpfs", result: &result, profile: &profile, forced: 0 };
+        assert_eq!(explain("t/p", [side; 2]).parts, [(ElapsedComponent::Kernel, [Nanos(50); 2])]);
     }
 }

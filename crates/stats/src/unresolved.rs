@@ -87,11 +87,7 @@ pub(crate) fn rerun_candidates(
     let is_near = |(one, ratio): &&(usize, f64)| {
         *ratio <= FAR_BEHIND_FACTOR || (ran(*one) < MIN_ROUNDS_BEFORE_DROP && *ratio <= DROP_FACTOR)
     };
-    let near: Vec<usize> = shortlist
-        .iter()
-        .filter(is_near)
-        .map(|(one, _)| *one)
-        .collect();
+    let near: Vec<usize> = shortlist.iter().filter(is_near).map(|(one, _)| *one).collect();
     match near.len() {
         0 | 1 => shortlist.iter().map(|(one, _)| *one).collect(),
         _ => near,
@@ -108,11 +104,7 @@ mod tests {
     #[test]
     fn a_contender_far_behind_runs_only_if_no_other_remains() {
         let shortlist = [(4, 1.0), (2, 1.3), (0, 7.0)];
-        assert_eq!(
-            rerun_candidates(&shortlist, |_| 1),
-            [4, 2, 0],
-            "a second look"
-        );
+        assert_eq!(rerun_candidates(&shortlist, |_| 1), [4, 2, 0], "a second look");
         assert_eq!(rerun_candidates(&shortlist, |_| 2), [4, 2], "and no third");
         assert_eq!(rerun_candidates(&[(4, 1.0), (0, 7.0)], |_| 2), [4, 0]);
         let hopeless = [(4, 1.0), (2, 1.3), (0, 70.0)];
@@ -122,10 +114,7 @@ mod tests {
     #[test]
     fn only_open_answers_request_the_tests_they_depend_on() {
         let mut results = fixture::plain();
-        assert!(
-            analyse(&results).unresolved_pairs().is_empty(),
-            "its rounds settle all"
-        );
+        assert!(analyse(&results).unresolved_pairs().is_empty(), "its rounds settle all");
         results.campaign.rounds = 1;
         results.cells.retain(|stored| stored.cell.round == 1);
         let analysis = analyse(&results);
@@ -134,8 +123,7 @@ mod tests {
         let tests: BTreeSet<_> = open.iter().map(|(_, test)| test).collect();
         let rows = analysis.rows.iter();
         assert!(tests.iter().all(|(suite, test)| {
-            rows.clone()
-                .any(|row| row.suite == *suite && row.test == *test)
+            rows.clone().any(|row| row.suite == *suite && row.test == *test)
         }));
     }
 
@@ -148,10 +136,7 @@ mod tests {
         results.cells.retain(|stored| is_planned(&stored.cell));
         let analysis = analyse(&results);
         let third = &analysis.rows[0].results[2];
-        assert!(
-            third.is_comparable() && third.outcome_counts().is_empty(),
-            "{third:?}"
-        );
+        assert!(third.is_comparable() && third.outcome_counts().is_empty(), "{third:?}");
         assert_eq!(third.estimate.map(|e| e.rounds), Some(1));
     }
 }

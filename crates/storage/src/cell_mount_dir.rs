@@ -34,11 +34,7 @@ impl CellMountDir {
         clear_leftover(&directory, &name)?;
         let top = directory.subdirectory(&name)?;
         // From here on, an incomplete directory is removed on error.
-        let mut workspace = Self {
-            directory,
-            name,
-            work: top.path().to_owned(),
-        };
+        let mut workspace = Self { directory, name, work: top.path().to_owned() };
         top.create(MARKER)?;
         workspace.work = top.subdirectory(WORK)?.path().to_owned();
         Ok(workspace)
@@ -49,11 +45,8 @@ impl CellMountDir {
     /// # Errors
     /// Returns an error if the directory cannot be read, or if a directory in it cannot be removed.
     pub fn remove_stale(directory: &Path, campaign: &str) -> Result<(), ProvisionError> {
-        let cannot = |source| ProvisionError::Io {
-            doing: "read",
-            path: directory.to_owned(),
-            source,
-        };
+        let cannot =
+            |source| ProvisionError::Io { doing: "read", path: directory.to_owned(), source };
         let around = open(directory)?;
         let begin = format!("{campaign}-");
         for entry in fs::read_dir(around.path()).map_err(cannot)? {
@@ -144,11 +137,9 @@ mod tests {
     #[test]
     fn removes_only_directories_of_the_killed_campaign() {
         let directory = tempfile::tempdir().unwrap();
-        for (campaign, cell) in [
-            ("fsarena-1", CELL),
-            ("fsarena-1", CellId(40)),
-            ("fsarena-12", CELL),
-        ] {
+        for (campaign, cell) in
+            [("fsarena-1", CELL), ("fsarena-1", CellId(40)), ("fsarena-12", CELL)]
+        {
             std::mem::forget(CellMountDir::create(directory.path(), campaign, cell).unwrap());
         }
         fs::create_dir(directory.path().join("fsarena-1-mine")).unwrap();

@@ -59,22 +59,10 @@ struct MeterJob {
 }
 
 const JOBS: [MeterJob; 4] = [
-    MeterJob {
-        random: false,
-        writes: true,
-    },
-    MeterJob {
-        random: false,
-        writes: false,
-    },
-    MeterJob {
-        random: true,
-        writes: false,
-    },
-    MeterJob {
-        random: true,
-        writes: true,
-    },
+    MeterJob { random: false, writes: true },
+    MeterJob { random: false, writes: false },
+    MeterJob { random: true, writes: false },
+    MeterJob { random: true, writes: true },
 ];
 
 impl<'a> DeviceMeter<'a> {
@@ -157,18 +145,12 @@ impl<'a> DeviceMeter<'a> {
     /// rings.
     fn ring(&self) -> Result<Option<Ring>, ProvisionError> {
         let ring = match Ring::new(RawDevicePerformance::DEPTH, SHORT as usize) {
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    ErrorKind::Unsupported | ErrorKind::PermissionDenied
-                ) =>
-            {
+            Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
                 return Ok(None);
             }
             other => other.and_then(|ring| ring.register(&self.file).map(|()| ring)),
         };
-        ring.map(Some)
-            .map_err(ProvisionError::io("make a ring on", self.path))
+        ring.map(Some).map_err(ProvisionError::io("make a ring on", self.path))
     }
 
     /// Measures requests per second once, with many requests in flight.
@@ -195,8 +177,7 @@ impl<'a> DeviceMeter<'a> {
             if ring.in_flight() == 0 {
                 break;
             }
-            ring.submit(1, None)
-                .map_err(ProvisionError::io(doing, self.path))?;
+            ring.submit(1, None).map_err(ProvisionError::io(doing, self.path))?;
             ring.reap(&mut done);
             requests += done.len() as u64;
             for completion in done.drain(..) {
@@ -212,10 +193,7 @@ impl<'a> DeviceMeter<'a> {
     }
 
     fn queue(&mut self, ring: &mut Ring, slot: usize, writes: bool) {
-        let (offset, length) = self.place(MeterJob {
-            random: true,
-            writes,
-        });
+        let (offset, length) = self.place(MeterJob { random: true, writes });
         let length = length as usize;
         if !writes {
             ring.read(slot, 0, offset, length);
@@ -270,11 +248,7 @@ impl<'a> DeviceMeter<'a> {
     /// Returns offset and length of the next request. Only written blocks are read, and random
     /// writes are limited to them as well.
     fn place(&mut self, job: MeterJob) -> (u64, u64) {
-        let filled = if job.writes && !job.random {
-            self.extent
-        } else {
-            self.written
-        };
+        let filled = if job.writes && !job.random { self.extent } else { self.written };
         if job.random {
             return (self.chance.below(filled / SHORT) * SHORT, SHORT);
         }
@@ -302,9 +276,9 @@ fn whole(completion: &Completion) -> io::Result<()> {
     match &completion.outcome {
         Ok(moved) if *moved as u64 == SHORT => Ok(()),
         Ok(moved) => Err(io::Error::other(format!("only {moved} bytes"))),
-        Err(error) => Err(io::Error::from_raw_os_error(
-            error.raw_os_error().unwrap_or(Errno::EIO as i32),
-        )),
+        Err(error) => {
+            Err(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(Errno::EIO as i32)))
+        }
     }
 }
 
@@ -316,10 +290,7 @@ mod tests {
     use super::*;
 
     const SIZE: u64 = 4 * LONG + 12_345;
-    const QUICK: MeterSchedule = MeterSchedule {
-        repetitions: 3,
-        duration: Nanos(1_000_000),
-    };
+    const QUICK: MeterSchedule = MeterSchedule { repetitions: 3, duration: Nanos(1_000_000) };
 
     /// Creates a file that replaces a device. The filesystem below must support direct I/O.
     fn file(directory: &Path) -> PathBuf {
@@ -346,10 +317,7 @@ mod tests {
         let mut device = open(&path, false);
         let raw_device = device.measure(QUICK, &|| false).unwrap();
         // The kernel may not support io_uring.
-        assert_eq!(
-            raw_device.queued_read.is_some(),
-            raw_device.queued_write.is_some()
-        );
+        assert_eq!(raw_device.queued_read.is_some(), raw_device.queued_write.is_some());
         let queued = [raw_device.queued_read, raw_device.queued_write];
         let always = [
             raw_device.sequential_read,
@@ -362,10 +330,7 @@ mod tests {
             assert_eq!(result.repetitions, 3);
             assert!(result.min > 0.0);
         }
-        assert!(
-            fs::read(&path).unwrap().iter().any(|&b| b != 0),
-            "it writes"
-        );
+        assert!(fs::read(&path).unwrap().iter().any(|&b| b != 0), "it writes");
     }
 
     #[test]

@@ -51,10 +51,6 @@ pub enum ProvisionError {
 impl ProvisionError {
     /// Returns a function for `map_err` that adds the operation and the path.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { doing, path: path.to_owned(), source }
     }
 }

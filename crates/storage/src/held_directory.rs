@@ -50,9 +50,7 @@ impl PinnedDirectory {
         let now = mount_id::open(&self.path);
         match now.and_then(|open| mount_id::identity(&open)) {
             Ok(identity) if identity == self.identity => Ok(()),
-            Ok(_) | Err(_) => Err(DeviceRefusal::NotMounted {
-                path: self.path.clone(),
-            }),
+            Ok(_) | Err(_) => Err(DeviceRefusal::NotMounted { path: self.path.clone() }),
         }
     }
 }

@@ -48,10 +48,7 @@ impl Image {
         size: Bytes,
         progress: &mut dyn FnMut(Bytes) -> ControlFlow<()>,
     ) -> Result<Self, ProvisionError> {
-        let image = Self {
-            path: path.to_owned(),
-            size,
-        };
+        let image = Self { path: path.to_owned(), size };
         if image.is_complete() {
             return Ok(image);
         }
@@ -106,9 +103,7 @@ impl Image {
     pub fn check_unchanged(&self) -> Result<(), DeviceRefusal> {
         match self.is_complete() {
             true => Ok(()),
-            false => Err(DeviceRefusal::Disappeared {
-                path: self.path.clone(),
-            }),
+            false => Err(DeviceRefusal::Disappeared { path: self.path.clone() }),
         }
     }
 

@@ -26,29 +26,20 @@ fn version_within(words: &[String], limit: Duration) -> Option<ToolVersion> {
     let path = find_program(program)?;
     let output = first_output(Command::new(path).args(arguments), limit).unwrap_or_default();
     let version = first_line(&output).unwrap_or_else(|| "unknown".to_owned());
-    Some(ToolVersion {
-        program: program.clone(),
-        version,
-    })
+    Some(ToolVersion { program: program.clone(), version })
 }
 
 /// Returns the beginning of the combined output of a command, or `None` if it does not end in time.
 fn first_output(command: &mut Command, limit: Duration) -> Option<String> {
     let (mut reader, writer) = std::io::pipe().ok()?;
-    command
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().ok()?)
-        .stderr(writer)
-        .env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(writer.try_clone().ok()?).stderr(writer).env("LC_ALL", "C");
     let mut child = command.spawn().ok()?;
     // The command also holds the write end of the pipe, and reading would never end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (send, receive) = mpsc::channel();
     let reading = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        let read = (&mut reader)
-            .take(MAX_TOOL_VERSION_SIZE)
-            .read_to_end(&mut bytes);
+        let read = (&mut reader).take(MAX_TOOL_VERSION_SIZE).read_to_end(&mut bytes);
         // The receiver is dropped after the time limit.
         let _ = send.send(read.map(|_| bytes));
     });
@@ -69,11 +60,7 @@ fn end(child: &mut Child) {
 }
 
 fn first_line(output: &str) -> Option<String> {
-    output
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .map(str::to_owned)
+    output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

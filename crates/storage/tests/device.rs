@@ -22,10 +22,7 @@ fn lost_with_consent(disk: &Disk) -> (DeviceRefusal, String) {
     assert!(line.contains(&option), "{line}");
     assert_eq!(line.lines().count(), 1);
     let held = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap();
-    (
-        refused,
-        held.erases().expect("something is lost").to_owned(),
-    )
+    (refused, held.erases().expect("something is lost").to_owned())
 }
 
 /// Checks that a device is refused even with consent, and returns the refusal.
@@ -50,10 +47,7 @@ fn a_blank_device_is_accepted() {
     let held = ExclusiveDevice::acquire(disk.path(), None).unwrap();
     assert_eq!((held.path(), held.size()), (disk.path(), Bytes::mib(16)));
     assert!(held.is_block());
-    assert_eq!(
-        (held.erases(), held.scan_coverage()),
-        (None, Some(ScanCoverage::Full))
-    );
+    assert_eq!((held.erases(), held.scan_coverage()), (None, Some(ScanCoverage::Full)));
     drop(held);
     let consented = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap();
     assert_eq!(consented.erases(), None);
@@ -157,10 +151,7 @@ fn an_lvm_physical_volume_is_refused() {
     label[16..20].copy_from_slice(&checksum.to_le_bytes());
     disk.write(&label, 512);
     let (refused, lost) = lost_with_consent(&disk);
-    assert!(
-        matches!(refused, DeviceRefusal::Signature { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Signature { .. }), "{refused}");
     assert!(lost.contains("LVM2_member"), "{lost}");
 }
 
@@ -209,10 +200,7 @@ fn a_device_below_a_loop_device_is_refused_despite_consent() {
     let above = LoopDevice::attach(disk.path()).unwrap();
     let refused = never(disk.path());
     let name = above.path().file_name().unwrap().to_str().unwrap();
-    assert!(
-        matches!(&refused, DeviceRefusal::Backing { by, .. } if by == name),
-        "{refused}"
-    );
+    assert!(matches!(&refused, DeviceRefusal::Backing { by, .. } if by == name), "{refused}");
 }
 
 #[test]
@@ -273,12 +261,7 @@ fn a_regular_file_is_judged_in_the_same_way() {
     let file = directory.path().join("disk.img");
     File::create(&file).unwrap();
     assert!(matches!(refusal(&file), DeviceRefusal::Empty { .. }));
-    File::options()
-        .write(true)
-        .open(&file)
-        .unwrap()
-        .set_len(16 << 20)
-        .unwrap();
+    File::options().write(true).open(&file).unwrap().set_len(16 << 20).unwrap();
     let held = ExclusiveDevice::acquire(&file, None).unwrap();
     assert!(!held.is_block() && held.erases().is_none());
     drop(held);
@@ -292,16 +275,7 @@ fn a_regular_file_is_judged_in_the_same_way() {
 
 #[test]
 fn refuses_paths_that_are_not_devices() {
-    assert!(matches!(
-        refusal(Path::new("/dev/null")),
-        DeviceRefusal::NotADevice { .. }
-    ));
-    assert!(matches!(
-        refusal(Path::new("/tmp")),
-        DeviceRefusal::NotADevice { .. }
-    ));
-    assert!(matches!(
-        refusal(Path::new("/no/such")),
-        DeviceRefusal::Absent { .. }
-    ));
+    assert!(matches!(refusal(Path::new("/dev/null")), DeviceRefusal::NotADevice { .. }));
+    assert!(matches!(refusal(Path::new("/tmp")), DeviceRefusal::NotADevice { .. }));
+    assert!(matches!(refusal(Path::new("/no/such")), DeviceRefusal::Absent { .. }));
 }

@@ -21,10 +21,7 @@ fn a_second_fsarena_cannot_hold_the_device() {
     let first = held(&disk);
     let second = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap_err();
     assert!(
-        matches!(
-            second,
-            DeviceRefusal::Locked { .. } | DeviceRefusal::Busy { .. }
-        ),
+        matches!(second, DeviceRefusal::Locked { .. } | DeviceRefusal::Busy { .. }),
         "{second}"
     );
     drop(first);
@@ -68,10 +65,7 @@ fn writes_by_fsarena_are_expected_and_other_writes_are_detected() {
     }
     disk.write(b"theirs", 9 << 20);
     let refused = device.prepare_handover().unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Changed { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Changed { .. }), "{refused}");
     assert!(device.claim().is_err(), "and it stays so");
 }
 
@@ -84,16 +78,10 @@ fn a_foreign_filesystem_made_and_mounted_is_detected() {
     {
         let _unmount = mount(&disk);
         let refused = device.prepare_handover().unwrap_err();
-        assert!(
-            matches!(refused, DeviceRefusal::Mounted { .. }),
-            "{refused}"
-        );
+        assert!(matches!(refused, DeviceRefusal::Mounted { .. }), "{refused}");
     }
     let refused = device.prepare_handover().unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Changed { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Changed { .. }), "{refused}");
 }
 
 fn make_node(node: &Path, of: u64) {
@@ -120,10 +108,7 @@ fn another_disk_under_the_same_name_is_not_written_to() {
     fs::remove_file(&node).unwrap();
     make_node(&node, other);
     let refused = device.claim().unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::OtherDisk { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::OtherDisk { .. }), "{refused}");
 }
 
 /// Locks apply to a node, so a second node of the device must not bypass them.
@@ -136,10 +121,7 @@ fn another_node_of_a_device_counts_as_the_same_device() {
     let first = held(&disk);
     let refused = ExclusiveDevice::acquire(&node, Some(&node)).unwrap_err();
     assert!(
-        matches!(
-            refused,
-            DeviceRefusal::Locked { .. } | DeviceRefusal::Busy { .. }
-        ),
+        matches!(refused, DeviceRefusal::Locked { .. } | DeviceRefusal::Busy { .. }),
         "{refused}"
     );
     drop(first);
@@ -155,10 +137,7 @@ fn a_device_that_is_made_read_only_is_not_written_to() {
     on(&disk, &["blockdev", "--setro"]);
     let refused = device.prepare_handover().unwrap_err();
     on(&disk, &["blockdev", "--setrw"]);
-    assert!(
-        matches!(refused, DeviceRefusal::ReadOnly { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::ReadOnly { .. }), "{refused}");
     device.prepare_handover().unwrap();
 }
 
@@ -175,10 +154,7 @@ fn refuses_a_file_whose_size_changed() {
     drop(file);
     device.record_write();
     let refused = device.claim().unwrap_err().to_string();
-    assert!(
-        refused.contains("its size was 16 MiB and is 8 MiB"),
-        "{refused}"
-    );
+    assert!(refused.contains("its size was 16 MiB and is 8 MiB"), "{refused}");
 }
 
 #[test]
@@ -188,25 +164,16 @@ fn refuses_a_file_changed_by_another_program() {
     File::create(&path).unwrap().set_len(16 << 20).unwrap();
     let mut device = ExclusiveDevice::acquire(&path, None).unwrap();
     let loop_device = LoopDevice::attach_file(&device.claim().unwrap(), &path).unwrap();
-    let writer = OpenOptions::new()
-        .write(true)
-        .open(loop_device.path())
-        .unwrap();
+    let writer = OpenOptions::new().write(true).open(loop_device.path()).unwrap();
     writer.write_all_at(&[7; 4096], 0).unwrap();
     writer.sync_all().unwrap();
     drop((writer, loop_device));
-    assert!(!storage::is_loop_attached(
-        &path,
-        std::time::Duration::from_secs(120)
-    ));
+    assert!(!storage::is_loop_attached(&path, std::time::Duration::from_secs(120)));
     device.record_write();
     device.prepare_handover().unwrap();
     fs::write(&path, "a letter").unwrap();
     let refused = device.claim().unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Changed { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Changed { .. }), "{refused}");
 }
 
 #[test]
@@ -221,14 +188,10 @@ fn names_the_process_that_has_the_device_open_for_writing() {
     });
     let is_open = || {
         let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
-        files
-            .filter_map(|f| fs::read_link(f.path()).ok())
-            .any(|f| f == disk.path())
+        files.filter_map(|f| fs::read_link(f.path()).ok()).any(|f| f == disk.path())
     };
     common::wait_until("the device is open", is_open);
-    let refused = ExclusiveDevice::acquire(disk.path(), Some(disk.path()))
-        .unwrap_err()
-        .to_string();
+    let refused = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap_err().to_string();
     assert!(
         refused.contains(&pid.to_string()) && refused.contains("open for writing"),
         "{refused}"
@@ -241,9 +204,7 @@ fn a_mount_point_that_is_not_utf8_still_counts_as_a_use() {
     let disk = Disk::blank(32);
     on(&disk, &["mkfs.ext4", "-q"]);
     let directory = tempfile::tempdir().unwrap();
-    let odd = directory
-        .path()
-        .join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    let odd = directory.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
     fs::create_dir(&odd).unwrap();
     let none: Option<&str> = None;
     let flags = nix::mount::MsFlags::empty();
@@ -251,10 +212,7 @@ fn a_mount_point_that_is_not_utf8_still_counts_as_a_use() {
     let _unmount_odd = Undo(|| nix::mount::umount(&odd).unwrap());
     let _unmount = mount(&disk);
     let refused = ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Mounted { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Mounted { .. }), "{refused}");
 }
 
 /// Creates an image with a loop device.
@@ -274,10 +232,7 @@ fn a_file_below_a_loop_device_is_known_by_any_name() {
     fs::hard_link(&image, &other).unwrap();
     fs::remove_file(&image).unwrap();
     let refused = ExclusiveDevice::acquire(&other, Some(&other)).unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Backing { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Backing { .. }), "{refused}");
 }
 
 #[test]
@@ -285,10 +240,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     let (_place, image, _device) = attached();
     let second = LoopDevice::attach(&image).unwrap();
     let refused = ExclusiveDevice::acquire(second.path(), Some(second.path())).unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Backing { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Backing { .. }), "{refused}");
 }
 
 #[test]
@@ -302,10 +254,7 @@ fn names_the_process_that_writes_to_a_backing_file() {
     let refused = ExclusiveDevice::acquire(device.path(), None).unwrap_err();
     writer.kill().unwrap();
     writer.wait().unwrap();
-    assert!(
-        matches!(refused, DeviceRefusal::OpenElsewhere { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::OpenElsewhere { .. }), "{refused}");
     ExclusiveDevice::acquire(device.path(), None).unwrap();
 }
 
@@ -320,10 +269,7 @@ fn a_partition_of_a_disk_in_use_is_refused() {
     ExclusiveDevice::acquire(&partition, None).unwrap();
     let above = LoopDevice::attach(disk.path()).unwrap();
     let refused = ExclusiveDevice::acquire(&partition, None).unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Backing { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Backing { .. }), "{refused}");
     drop(above);
     let mut remove = Command::new("delpart");
     assert!(remove.arg(disk.path()).arg("1").status().unwrap().success());
@@ -341,8 +287,5 @@ fn detects_a_changed_file_even_with_its_old_modification_time() {
     theirs.set_modified(time).unwrap();
     drop(theirs);
     let refused = device.prepare_handover().unwrap_err();
-    assert!(
-        matches!(refused, DeviceRefusal::Changed { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, DeviceRefusal::Changed { .. }), "{refused}");
 }

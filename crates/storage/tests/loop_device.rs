@@ -32,9 +32,7 @@ fn wait_until_free(device: &Path, image: &Path) {
 }
 
 fn attribute(device: &Path, name: &str) -> String {
-    let path = Path::new("/sys/block")
-        .join(device.file_name().unwrap())
-        .join(name);
+    let path = Path::new("/sys/block").join(device.file_name().unwrap()).join(name);
     fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
@@ -55,10 +53,7 @@ fn discards_are_off_and_direct_io_is_reported_correctly() {
     assert_eq!(attribute(disk.path(), "queue/discard_max_bytes"), "0");
     let direct = attribute(disk.path(), "loop/dio") == "1";
     assert_eq!(disk.device().is_direct(), direct);
-    assert_eq!(
-        disk.device().attachment().contains("direct I/O, no"),
-        direct
-    );
+    assert_eq!(disk.device().attachment().contains("direct I/O, no"), direct);
 }
 
 /// Returns the sequence number that identifies the device across reuse of its name, or `None` if
@@ -98,9 +93,7 @@ fn removes_devices_of_a_killed_campaign() {
     let output = output.unwrap();
     let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let name = device.file_name().unwrap();
-    let discards = Path::new("/sys/block")
-        .join(name)
-        .join("queue/discard_max_bytes");
+    let discards = Path::new("/sys/block").join(name).join("queue/discard_max_bytes");
     fs::write(discards, "0").unwrap();
     common::run(&["losetup", "--detach"], &device);
     // Detaching the file gives the device another number.
@@ -177,10 +170,7 @@ fn many_at_once_get_a_device_each() {
     let directory = tempfile::tempdir().unwrap();
     let attach = |number: u32| {
         let image = directory.path().join(format!("{number}.img"));
-        File::create(&image)
-            .unwrap()
-            .write_all(&[0; 65_536])
-            .unwrap();
+        File::create(&image).unwrap().write_all(&[0; 65_536]).unwrap();
         (LoopDevice::attach(&image).unwrap(), image)
     };
     thread::scope(|scope| {

@@ -28,17 +28,11 @@ fn refuses_a_filesystem_whose_first_mib_was_overwritten() {
         lose_beginning(&disk, 1 << 20);
         let refused = ExclusiveDevice::acquire(disk.path(), None).expect_err(words[0]);
         assert!(
-            matches!(
-                refused,
-                DeviceRefusal::Signature { .. } | DeviceRefusal::Data { .. }
-            ),
+            matches!(refused, DeviceRefusal::Signature { .. } | DeviceRefusal::Data { .. }),
             "{words:?}: {refused}"
         );
         assert!(
-            ExclusiveDevice::acquire(disk.path(), Some(disk.path()))
-                .unwrap()
-                .erases()
-                .is_some()
+            ExclusiveDevice::acquire(disk.path(), Some(disk.path())).unwrap().erases().is_some()
         );
     }
 }
@@ -78,10 +72,7 @@ fn few_files_on_a_large_disk_without_its_partition_table_are_seen() {
         }
         let refused = ExclusiveDevice::acquire(disk.path(), None).expect_err(words[0]);
         assert!(
-            matches!(
-                refused,
-                DeviceRefusal::Signature { .. } | DeviceRefusal::Data { .. }
-            ),
+            matches!(refused, DeviceRefusal::Signature { .. } | DeviceRefusal::Data { .. }),
             "{words:?} at {start}: {refused}"
         );
     }

@@ -71,14 +71,8 @@ pub enum FigureStatus {
 
 impl FigureStatus {
     /// Every status.
-    pub const ALL: [Self; 6] = [
-        Self::Ok,
-        Self::Failed,
-        Self::Crashed,
-        Self::Invalid,
-        Self::NotRun,
-        Self::Missing,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Ok, Self::Failed, Self::Crashed, Self::Invalid, Self::NotRun, Self::Missing];
 
     /// Returns the name in the file and in reports.
     pub const fn name(self) -> &'static str {
@@ -213,9 +207,7 @@ pub struct FigureTable {
 impl FigureTable {
     /// Returns the number of cells with a number.
     pub fn numbers(&self) -> usize {
-        self.cells()
-            .filter(|(_, _, cell)| cell.status == FigureStatus::Ok)
-            .count()
+        self.cells().filter(|(_, _, cell)| cell.status == FigureStatus::Ok).count()
     }
 
     /// Reads the figures of a study.
@@ -287,11 +279,7 @@ impl FigureTable {
 
 fn count(fields: &[String]) -> String {
     let number = fields.len();
-    format!(
-        "expected {} fields and found {number}: {}",
-        COLUMNS.len(),
-        COLUMNS.join(",")
-    )
+    format!("expected {} fields and found {number}: {}", COLUMNS.len(), COLUMNS.join(","))
 }
 
 /// A bound of a value, which is set after all rows have been read.
@@ -337,17 +325,12 @@ impl FigureReader<'_> {
                 self.study
             )));
         }
-        let year = year.parse().map_err(|_| {
-            wrong(format!(
-                "`year` is `{year}`; expected a year such as `2011`"
-            ))
-        })?;
-        for (column, name) in [
-            ("filesystem", &filesystem),
-            ("test", &test),
-            ("phase", &phase),
-            ("metric", &metric),
-        ] {
+        let year = year
+            .parse()
+            .map_err(|_| wrong(format!("`year` is `{year}`; expected a year such as `2011`")))?;
+        for (column, name) in
+            [("filesystem", &filesystem), ("test", &test), ("phase", &phase), ("metric", &metric)]
+        {
             model::check_name(name).map_err(|e| wrong(format!("`{column}`: {e}")))?;
         }
         let known = FigureStatus::ALL.into_iter().find(|s| s.name() == status);
@@ -435,9 +418,7 @@ impl FigureReader<'_> {
             let same = known.os == os && known.driver == driver && known.filesystem == filesystem;
             return match same {
                 true => Ok(place),
-                false => Err(format!(
-                    "`{name}` has another driver or system in an earlier row"
-                )),
+                false => Err(format!("`{name}` has another driver or system in an earlier row")),
             };
         }
         let named = self.of.filesystems.iter().find(|n| n.name.text == name);
@@ -471,10 +452,9 @@ impl FigureReader<'_> {
         let sizes = [unit.as_str(), &figure.unit].map(|unit| SIZES.contains(&unit));
         match figure.unit.is_empty() || *unit == figure.unit || sizes == [true, true] {
             true => Ok(place),
-            false => Err(format!(
-                "`unit` is `{}`; {path} is in {unit} in an earlier row",
-                figure.unit
-            )),
+            false => {
+                Err(format!("`unit` is `{}`; {path} is in {unit} in an earlier row", figure.unit))
+            }
         }
     }
 
@@ -493,10 +473,8 @@ impl FigureReader<'_> {
             let key = place.map(|figure| (bound.contender, figure));
             let cell = key.and_then(|key| self.figures.cells.get_mut(&key));
             let cell = cell.filter(|cell| cell.value.is_none()).ok_or_else(|| {
-                let message = format!(
-                    "a bound belongs to a row of {} that is `missing`",
-                    bound.figure
-                );
+                let message =
+                    format!("a bound belongs to a row of {} that is `missing`", bound.figure);
                 (bound.line, message)
             })?;
             let (low, high) = cell.range.unwrap_or((0.0, f64::INFINITY));

@@ -167,18 +167,12 @@ fn figure_twice(
     let paths = [figure.path()];
     let known = |evidence: &dyn Evidence| -> Vec<ObservedValue> {
         let all = study.figures.contenders.iter();
-        let place = |contender| FigureRef {
-            contender,
-            figures: &paths,
-        };
+        let place = |contender| FigureRef { contender, figures: &paths };
         all.map(|c| evidence.value(place(&c.name))).collect()
     };
     let (then, now) = (known(published), known(measured));
-    let both: Vec<bool> = then
-        .iter()
-        .zip(&now)
-        .map(|(a, b)| middle(a).is_some() && middle(b).is_some())
-        .collect();
+    let both: Vec<bool> =
+        then.iter().zip(&now).map(|(a, b)| middle(a).is_some() && middle(b).is_some()).collect();
     if both.iter().filter(|both| **both).count() < 2 {
         return None;
     }
@@ -193,16 +187,9 @@ fn figure_twice(
     let contenders = names.zip(then.into_iter().zip(now));
     let contenders = contenders
         .filter(|(_, (then, now))| {
-            !matches!(
-                (then, now),
-                (ReplicatedValue::Label(_), ReplicatedValue::Label(_))
-            )
+            !matches!((then, now), (ReplicatedValue::Label(_), ReplicatedValue::Label(_)))
         })
-        .map(|(name, (then, now))| ReplicatedContender {
-            name,
-            published: then,
-            measured: now,
-        });
+        .map(|(name, (then, now))| ReplicatedContender { name, published: then, measured: now });
     let mut twice = ReplicatedFigure {
         path: figure.path(),
         contenders: contenders.collect(),
@@ -354,10 +341,7 @@ fn difference_of_scale(study: &Study, campaign: &Campaign) -> Option<SetupDiffer
     let (now, is_same) = match campaign.profile {
         _ if campaign.measured_by.is_some() => (String::new(), false),
         SizeProfile::Study => (format!("the sizes of the study, {volume}"), is_same_volume),
-        profile => (
-            format!("tests in small: profile {profile}, {volume}"),
-            false,
-        ),
+        profile => (format!("tests in small: profile {profile}, {volume}"), false),
     };
     difference("Scale", Some(then), now, is_same)
 }
@@ -399,21 +383,11 @@ mod tests {
         let failed = || ReplicatedValue::Label("failed".to_owned());
         assert_eq!(
             sides(&known, &both, false),
-            [
-                ratio(2.0, 2),
-                ReplicatedValue::Single,
-                failed(),
-                ratio(1.0, 1)
-            ]
+            [ratio(2.0, 2), ReplicatedValue::Single, failed(), ratio(1.0, 1)]
         );
         assert_eq!(
             sides(&known, &both, true),
-            [
-                ratio(1.0, 1),
-                ReplicatedValue::Single,
-                failed(),
-                ratio(2.0, 2)
-            ]
+            [ratio(1.0, 1), ReplicatedValue::Single, failed(), ratio(2.0, 2)]
         );
         // The best of all has no number on the other side. If higher values are better, it is the
         // last.

@@ -68,11 +68,7 @@ impl Claim {
     /// Returns the sizes and tolerances that the verdict depends on, without duplicates; empty if
     /// there are none.
     pub fn interpretation(&self) -> String {
-        let mut all: Vec<String> = self
-            .statements
-            .iter()
-            .flat_map(Statement::taken_as)
-            .collect();
+        let mut all: Vec<String> = self.statements.iter().flat_map(Statement::taken_as).collect();
         let mut seen = std::collections::BTreeSet::new();
         all.retain(|one| seen.insert(one.clone()));
         all.join("; ")
@@ -136,12 +132,8 @@ impl Study {
             return Ok(None);
         };
         let figures = FigureTable::read(&study.name, of)?;
-        let reader = StudyReader {
-            study,
-            of,
-            vocabulary: vocabulary(of, &figures)?,
-            figures: &figures,
-        };
+        let reader =
+            StudyReader { study, of, vocabulary: vocabulary(of, &figures)?, figures: &figures };
         reader.names_are_known()?;
         let checks = of.checks.iter();
         let read = Self {
@@ -173,18 +165,13 @@ impl Study {
     /// Evaluates every claim by the study's own figures.
     pub fn evaluate_claims(&self) -> Vec<(&Claim, ClaimVerdict)> {
         let evidence = PublishedEvidence(&self.figures);
-        self.claims
-            .iter()
-            .map(|claim| (claim, claim.judge(&evidence)))
-            .collect()
+        self.claims.iter().map(|claim| (claim, claim.judge(&evidence))).collect()
     }
 
     /// Returns the failed checks, one sentence each.
     pub fn inconsistencies(&self) -> Vec<String> {
         let checks = self.checks.iter();
-        checks
-            .filter_map(|check| check.off(&self.figures))
-            .collect()
+        checks.filter_map(|check| check.off(&self.figures)).collect()
     }
 
     /// Returns the counterpart in fsarena of a phase of the study.
@@ -239,11 +226,7 @@ fn unknown_contender(name: &str, known: &[String]) -> String {
 }
 
 fn wrong(of: &Publication, at: &SpannedText, message: String) -> CatalogError {
-    CatalogError::InFile {
-        file: of.file.clone(),
-        line: at.line,
-        message,
-    }
+    CatalogError::InFile { file: of.file.clone(), line: at.line, message }
 }
 
 struct StudyReader<'a> {
@@ -293,11 +276,7 @@ impl StudyReader<'_> {
             for said in &doubt.figures {
                 let (contenders, figures) = parse_cells(&said.text, &self.vocabulary)
                     .map_err(|message| self.wrong(said, message))?;
-                doubts.push(Caveat {
-                    contenders,
-                    figures,
-                    reason: doubt.reason.clone(),
-                });
+                doubts.push(Caveat { contenders, figures, reason: doubt.reason.clone() });
             }
         }
         Ok(doubts)
@@ -387,9 +366,7 @@ const fn is_of_size(op: &Op) -> bool {
 
 fn point(text: &str) -> Option<(SweepAxis, AxisPosition)> {
     let (axis, value) = text.trim().split_once('=')?;
-    let axis = SweepAxis::ALL
-        .into_iter()
-        .find(|known| known.name() == axis)?;
+    let axis = SweepAxis::ALL.into_iter().find(|known| known.name() == axis)?;
     let point = match value {
         "largest" => AxisPosition::Largest,
         "smallest" => AxisPosition::Smallest,

@@ -13,17 +13,12 @@ fn studies() -> Vec<Study> {
 }
 
 fn study(name: &str) -> Study {
-    studies()
-        .into_iter()
-        .find(|study| study.name == name)
-        .unwrap()
+    studies().into_iter().find(|study| study.name == name).unwrap()
 }
 
 fn judged(study: &Study) -> BTreeMap<String, ClaimVerdict> {
     let judged = study.evaluate_claims().into_iter();
-    judged
-        .map(|(claim, judgement)| (claim.id.clone(), judgement))
-        .collect()
+    judged.map(|(claim, judgement)| (claim.id.clone(), judgement)).collect()
 }
 
 #[test]
@@ -32,24 +27,10 @@ fn every_figure_is_present_with_its_status() {
         .iter()
         .map(|study| {
             let rows = study.figures.rows;
-            let censored = study
-                .figures
-                .cells()
-                .filter(|(_, _, cell)| cell.censored)
-                .count();
-            let count = |status| {
-                study
-                    .figures
-                    .cells()
-                    .filter(|(_, _, c)| c.status == status)
-                    .count()
-            };
-            (
-                study.name.clone(),
-                rows,
-                censored,
-                FigureStatus::ALL.map(count).to_vec(),
-            )
+            let censored = study.figures.cells().filter(|(_, _, cell)| cell.censored).count();
+            let count =
+                |status| study.figures.cells().filter(|(_, _, c)| c.status == status).count();
+            (study.name.clone(), rows, censored, FigureStatus::ALL.map(count).to_vec())
         })
         .collect();
     let row = |name: &str, rows, censored, statuses: [usize; 6]| {
@@ -73,19 +54,10 @@ fn every_figure_is_present_with_its_status() {
 fn every_claim_has_its_verdict() {
     let count = |study: &Study| {
         let judged = judged(study);
-        let of = |verdict| {
-            judged
-                .values()
-                .filter(|judgement| judgement.verdict == verdict)
-                .count()
-        };
-        let counts = [
-            Verdict::Supported,
-            Verdict::Partly,
-            Verdict::Contradicted,
-            Verdict::Undecidable,
-        ]
-        .map(of);
+        let of = |verdict| judged.values().filter(|judgement| judgement.verdict == verdict).count();
+        let counts =
+            [Verdict::Supported, Verdict::Partly, Verdict::Contradicted, Verdict::Undecidable]
+                .map(of);
         assert_eq!(counts.iter().sum::<usize>(), study.claims.len());
         (study.name.clone(), counts)
     };
@@ -114,10 +86,7 @@ fn holds_in(judgement: &ClaimVerdict) -> String {
 fn deviations_match_those_found_by_hand() {
     let of = |name: &str| judged(&study(name));
     let (os2, bonnie) = (of("os2-shootout-2002"), of("bonnie-linux-2011"));
-    let (debian, emerging) = (
-        of("debian-file-server-2006"),
-        of("emerging-filesystems-2007"),
-    );
+    let (debian, emerging) = (of("debian-file-server-2006"), of("emerging-filesystems-2007"));
     let partly = |of: &BTreeMap<String, ClaimVerdict>, id: &str, off: &[&str]| {
         let judgement = &of[id];
         assert_eq!(judgement.verdict, Verdict::Partly, "{id}");
@@ -140,10 +109,7 @@ fn deviations_match_those_found_by_hand() {
     );
     assert_eq!(bonnie["bl-17"].verdict, Verdict::Contradicted);
     assert_eq!(bonnie["bl-13"].values[0].times.as_deref(), Some("527"));
-    assert_eq!(
-        holds_in(&bonnie["bl-21"]),
-        "holds in 2, in part in 1, not in 7"
-    );
+    assert_eq!(holds_in(&bonnie["bl-21"]), "holds in 2, in part in 1, not in 7");
     partly(&debian, "df-04", &["said at most 2, reiserfs is 2.2"]);
     partly(&debian, "df-05", &["said 5 to 15 times, is 4.60 to 11.5"]);
     partly(&debian, "df-08", &["said about 2 times, is 1.37 to 3.21"]);
@@ -159,11 +125,7 @@ fn deviations_match_those_found_by_hand() {
     let counts = [&debian["df-33"], &emerging["ef-02"], &emerging["ef-05"]].map(holds_in);
     assert_eq!(
         counts,
-        [
-            "holds in 5, not in 2, undecided in 4",
-            "holds in 17, not in 5",
-            "holds in 21, not in 1"
-        ]
+        ["holds in 5, not in 2, undecided in 4", "holds in 17, not in 5", "holds in 21, not in 1"]
     );
     assert_eq!(emerging["ef-06"].verdict, Verdict::Supported);
 }
@@ -219,25 +181,14 @@ fn figures_are_a_campaign() {
     let catalog = Catalog::builtin().unwrap();
     let reported = study("bonnie-linux-2011").reported(&catalog).unwrap();
     let results = reported.into_results("published").unwrap();
-    let tests: Vec<&str> = results.campaign.suites[0]
-        .tests
-        .iter()
-        .map(|t| t.name.as_str())
-        .collect();
+    let tests: Vec<&str> =
+        results.campaign.suites[0].tests.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(tests, ["bonnie-block", "bonnie-files"]);
     assert_eq!(results.campaign.contenders.len(), 19);
     assert_eq!(results.campaign.contenders[0].filesystem.name, "affs-ffs");
     let analysis = stats::analyse(&results);
-    let row = analysis
-        .rows
-        .iter()
-        .find(|row| row.phase == "write")
-        .unwrap();
-    let ext4 = row
-        .results
-        .iter()
-        .find(|result| result.contender == "ext4")
-        .unwrap();
+    let row = analysis.rows.iter().find(|row| row.phase == "write").unwrap();
+    let ext4 = row.results.iter().find(|result| result.contender == "ext4").unwrap();
     assert_eq!(ext4.rounds[0].value, Some(28_852.0 * 1024.0));
     assert!(study("vanninen-wang-2003").reported(&catalog).is_none());
     for study in studies() {

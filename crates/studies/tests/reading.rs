@@ -63,9 +63,7 @@ fn catalog(study: &str, figures: &str) -> Result<Catalog, config::CatalogError> 
 fn read(study: &str, figures: &str) -> Result<Study, String> {
     let catalog = catalog(study, figures).map_err(|e| e.to_string())?;
     let study = catalog.study("ours").map_err(|e| e.to_string())?;
-    Study::read(&study)
-        .map(Option::unwrap)
-        .map_err(|e| e.to_string())
+    Study::read(&study).map(Option::unwrap).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -76,21 +74,13 @@ fn study_errors_have_a_line_number() {
             "ext4 < xfs",
             "study.toml:25: `xfs` is not a filesystem or group of the study",
         ),
-        (
-            "jfs crashes",
-            "jfs crashs",
-            "study.toml:30: `crashs` in `jfs crashs`: expected",
-        ),
+        ("jfs crashes", "jfs crashs", "study.toml:30: `crashs` in `jfs crashs`: expected"),
         (
             "[[claim]]\nid = \"b\"",
             "[[claim]]\nid = \"a\"",
             "study.toml:27: there is a claim `a` already",
         ),
-        (
-            "says = [\"jfs crashes\"]",
-            "",
-            "study.toml:26: a claim has either `says`",
-        ),
+        ("says = [\"jfs crashes\"]", "", "study.toml:26: a claim has either `says`"),
         (
             "old-xfs = \"xfs\"",
             "old-xfs = \"zfs\"",
@@ -106,11 +96,7 @@ fn study_errors_have_a_line_number() {
             "= \"large-read/rad\"",
             "study.toml:12: the study's suites have no phase",
         ),
-        (
-            "within = \"1%\"",
-            "within = \"few\"",
-            "study.toml:18: `within` is `few`",
-        ),
+        ("within = \"1%\"", "within = \"few\"", "study.toml:18: `within` is `few`"),
         (
             "jfs in reading/*/*",
             "jfs of reading",
@@ -120,47 +106,24 @@ fn study_errors_have_a_line_number() {
         let text = STUDY.replacen(right, wrong, 1);
         assert_ne!(text, STUDY, "{right}");
         let error = read(&text, FIGURES).unwrap_err();
-        assert!(
-            error.starts_with("ours/") && error.contains(told),
-            "{error}"
-        );
+        assert!(error.starts_with("ours/") && error.contains(told), "{error}");
     }
 }
 
 #[test]
 fn figure_errors_have_a_line_number() {
     for (right, wrong, told) in [
-        (
-            "study,year",
-            "studie,year",
-            ":1: expected the heading study,year,os",
-        ),
+        ("study,year", "studie,year", ":1: expected the heading study,year,os"),
         (
             "ours,2019,linux,kernel,jfs",
             "yours,2019,linux,kernel,jfs",
             ":4: `study` is `yours`; expected `ours`",
         ),
-        (
-            "MB/s,100,",
-            "MB/s,hundred,",
-            ":2: `value` is `hundred`; expected a number",
-        ),
+        ("MB/s,100,", "MB/s,hundred,", ":2: `value` is `hundred`; expected a number"),
         ("MB/s,100,", "MB/s,NaN,", ":2: `value` is `NaN`"),
-        (
-            "MB/s,100,,ok,",
-            "MB/s,100,,fine,",
-            ":2: `status` is `fine`; expected one of: ok, failed",
-        ),
-        (
-            "MB/s,100,,ok,",
-            "MB/s,100,,failed,",
-            ":2: a number, or `>` in `censored`",
-        ),
-        (
-            "MB/s,100,,ok,",
-            "MB/s,100,,ok",
-            ":2: expected 14 fields and found 13",
-        ),
+        ("MB/s,100,,ok,", "MB/s,100,,fine,", ":2: `status` is `fine`; expected one of: ok, failed"),
+        ("MB/s,100,,ok,", "MB/s,100,,failed,", ":2: a number, or `>` in `censored`"),
+        ("MB/s,100,,ok,", "MB/s,100,,ok", ":2: expected 14 fields and found 13"),
         (
             "elapsed,s,10,,ok",
             "elapsed,s,,>,ok",
@@ -182,10 +145,7 @@ fn figure_errors_have_a_line_number() {
         let text = FIGURES.replacen(right, wrong, 1);
         assert_ne!(text, FIGURES, "{right}");
         let error = read(STUDY, &text).unwrap_err();
-        assert!(
-            error.starts_with("ours/figures.csv") && error.contains(told),
-            "{error}"
-        );
+        assert!(error.starts_with("ours/figures.csv") && error.contains(told), "{error}");
         assert!(!error.contains('\n'));
     }
 }
@@ -193,11 +153,8 @@ fn figure_errors_have_a_line_number() {
 #[test]
 fn printed_figures_are_judged_as_exact() {
     let study = read(STUDY, FIGURES).unwrap();
-    let verdicts: Vec<Verdict> = study
-        .evaluate_claims()
-        .iter()
-        .map(|(_, how)| how.verdict)
-        .collect();
+    let verdicts: Vec<Verdict> =
+        study.evaluate_claims().iter().map(|(_, how)| how.verdict).collect();
     assert_eq!(verdicts, [Verdict::Supported; 4]);
     let off = study.inconsistencies();
     assert_eq!(off.len(), 1, "{off:?}");
@@ -244,11 +201,8 @@ fn contender_without_a_figure_may_be_best_everywhere() {
     assert_ne!(text, STUDY);
     let verdict = |figures: &str| read(&text, figures).unwrap().evaluate_claims()[2].1.verdict;
     assert_eq!(verdict(FIGURES), Verdict::Contradicted);
-    let lacking = FIGURES.replacen(
-        "ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,\n",
-        "",
-        1,
-    );
+    let lacking =
+        FIGURES.replacen("ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,\n", "", 1);
     assert_ne!(lacking, FIGURES);
     assert_eq!(verdict(&lacking), Verdict::Undecidable);
     let other = FIGURES.replacen("elapsed,s,40,", "elapsed,s,2,", 1);
@@ -329,10 +283,9 @@ fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResul
                     Metric::Throughput,
                     1e9 / elapsed,
                 );
-                figure.values.push(model::ReportedValue {
-                    metric: Metric::Elapsed,
-                    value: elapsed,
-                });
+                figure
+                    .values
+                    .push(model::ReportedValue { metric: Metric::Elapsed, value: elapsed });
                 figures.push(ImportedResult { round, ..figure });
             }
         }
@@ -357,11 +310,7 @@ fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResul
 fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
     let study = read(STUDY, FIGURES).unwrap();
     let evidence = CampaignEvidence::new(&study, results, &analyse(results));
-    study
-        .claims
-        .iter()
-        .map(|claim| claim.judge(&evidence).verdict)
-        .collect()
+    study.claims.iter().map(|claim| claim.judge(&evidence).verdict).collect()
 }
 
 #[test]
@@ -387,18 +336,16 @@ fn measurements_are_judged_by_their_intervals() {
 fn lifecycle(size: u64) -> model::CampaignResults {
     let figures = (1..=6).flat_map(|round| {
         let noise = 1.0 + 0.001 * f64::from(round % 3);
-        [("ext3", 90.0, 9.0), ("xfs", 80.0, 1.0)]
-            .into_iter()
-            .flat_map(move |(name, left, mkfs)| {
-                let figure = |phase, metric, value| ImportedResult {
-                    round,
-                    ..ImportedResult::single_value(name, "lifecycle", phase, metric, value)
-                };
-                [
-                    figure("capacity-empty", Metric::Capacity, left),
-                    figure("mkfs", Metric::Elapsed, mkfs * noise),
-                ]
-            })
+        [("ext3", 90.0, 9.0), ("xfs", 80.0, 1.0)].into_iter().flat_map(move |(name, left, mkfs)| {
+            let figure = |phase, metric, value| ImportedResult {
+                round,
+                ..ImportedResult::single_value(name, "lifecycle", phase, metric, value)
+            };
+            [
+                figure("capacity-empty", Metric::Capacity, left),
+                figure("mkfs", Metric::Elapsed, mkfs * noise),
+            ]
+        })
     });
     let mut results = reported(&["ext3", "xfs"], figures.collect(), "lifecycle");
     results.campaign.size = model::Bytes(size);
@@ -416,12 +363,8 @@ fn unknown_values_are_reported_with_their_figure() {
         1,
     );
     let study = read(&text, FIGURES).unwrap();
-    let why: Vec<String> = study.evaluate_claims()[1]
-        .1
-        .reasons
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let why: Vec<String> =
+        study.evaluate_claims()[1].1.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
         why,
         [
@@ -492,11 +435,7 @@ fn claim_of_two_statements_needs_numbers_for_both() {
     });
     let results = reported(&["btrfs", "ext2"], figures.into(), "emerging");
     let evidence = CampaignEvidence::new(&study, &results, &analyse(&results));
-    let claim = study
-        .claims
-        .iter()
-        .find(|claim| claim.id == "ef-15")
-        .unwrap();
+    let claim = study.claims.iter().find(|claim| claim.id == "ef-15").unwrap();
     assert_eq!(claim.judge(&evidence).verdict, Verdict::NotMeasured);
 }
 
@@ -524,10 +463,7 @@ fn capacity_claims_are_judged_only_on_the_studys_volume_size() {
         );
     }
     assert_eq!(small[3].verdict, Verdict::Undecidable);
-    assert_eq!(
-        small[3].reasons, small[0].reasons,
-        "mkfs writes more on a larger one"
-    );
+    assert_eq!(small[3].reasons, small[0].reasons, "mkfs writes more on a larger one");
     let unknown = judged(0)[0].reasons[0].to_string();
     assert!(unknown.contains("which is not known here"), "{unknown}");
     let same = judged(20_000_000_000);
@@ -575,15 +511,9 @@ fn the_example_of_the_page_is_a_study() {
     let catalog = catalog(toml, csv).unwrap();
     let study = catalog.study("archive-2019").unwrap();
     let study = Study::read(&study).unwrap().unwrap();
-    let verdicts: Vec<Verdict> = study
-        .evaluate_claims()
-        .iter()
-        .map(|(_, how)| how.verdict)
-        .collect();
-    assert_eq!(
-        verdicts,
-        [Verdict::Partly, Verdict::Supported, Verdict::Undecidable]
-    );
+    let verdicts: Vec<Verdict> =
+        study.evaluate_claims().iter().map(|(_, how)| how.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Partly, Verdict::Supported, Verdict::Undecidable]);
     let off = study.inconsistencies();
     assert_eq!(
         off,
@@ -596,11 +526,7 @@ fn the_example_of_the_page_is_a_study() {
 #[test]
 fn every_statement_of_the_page_is_understood() {
     let page = include_str!("../../../docs/claims.md");
-    let words = |all: &[&str]| {
-        all.iter()
-            .map(|word| (*word).to_owned())
-            .collect::<Vec<_>>()
-    };
+    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let vocabulary = studies::language::Vocabulary {
         contenders: words(&["ext4", "xfs", "jfs", "ext3", "btrfs"]),
         groups: vec![("native".to_owned(), words(&["ext4", "ext3"]))],

@@ -97,10 +97,7 @@ fn each(
 /// Parses the text of a `stat` file. Returns `None` if it is invalid. Counters that an older kernel
 /// lacks are 0. Source: Documentation/block/stat.rst of the kernel.
 pub fn parse(stat: &str) -> Option<DeviceCounters> {
-    let fields: Vec<u64> = stat
-        .split_whitespace()
-        .map_while(|f| f.parse().ok())
-        .collect();
+    let fields: Vec<u64> = stat.split_whitespace().map_while(|f| f.parse().ok()).collect();
     let field = |i: usize| fields.get(i).copied().unwrap_or(0);
     let bytes = |i: usize| Bytes(field(i).saturating_mul(SECTOR));
     (fields.len() >= 11).then(|| DeviceCounters {

@@ -20,10 +20,8 @@ impl KernelLog {
     /// # Errors
     /// Returns an error if the log cannot be read (no root and `dmesg_restrict`).
     pub fn from_now() -> io::Result<Self> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open("/dev/kmsg")?;
+        let mut file =
+            OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg")?;
         file.seek(SeekFrom::End(0))?;
         Ok(Self(file))
     }
@@ -97,14 +95,8 @@ mod tests {
         let mut log = KernelLog::from_now().expect("this test needs root");
         std::fs::write("/dev/kmsg", format!("<2>{mark}\n")).expect("this test needs root");
         let raw = std::process::Command::new("dmesg").output().unwrap().stdout;
-        assert!(
-            String::from_utf8_lossy(&raw).contains(&mark),
-            "it was logged"
-        );
+        assert!(String::from_utf8_lossy(&raw).contains(&mark), "it was logged");
         let news = log.read_new();
-        assert!(
-            !news.iter().any(|line| line.text.contains(&mark)),
-            "{news:?}"
-        );
+        assert!(!news.iter().any(|line| line.text.contains(&mark)), "{news:?}");
     }
 }

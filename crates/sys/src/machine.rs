@@ -43,11 +43,8 @@ const RNDADDENTROPY: u32 = 0x4008_5203;
 /// # Errors
 /// Returns an error if the kernel refuses.
 pub fn seed_random(pool: [u8; 32]) -> io::Result<()> {
-    let entropy = Entropy {
-        bits: pool.len() as libc::c_int * 8,
-        size: pool.len() as libc::c_int,
-        pool,
-    };
+    let entropy =
+        Entropy { bits: pool.len() as libc::c_int * 8, size: pool.len() as libc::c_int, pool };
     let device = File::options().write(true).open("/dev/urandom")?;
     // SAFETY: the kernel reads one `struct rand_pool_info` from the pointer, which is valid for the whole call,
     // has the kernel's layout (repr(C)) and holds as many bytes as it says; the descriptor is open.

@@ -47,9 +47,7 @@ pub fn ignores_signal(pid: Pid, signal: Signal) -> bool {
         line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
     };
     let masks = ["SigBlk:", "SigIgn:", "SigCgt:"].map(|field| mask(field).unwrap_or(0));
-    masks
-        .iter()
-        .any(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+    masks.iter().any(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
 /// Returns the longest time that any thread of a process was ready to run without a processor,
@@ -175,10 +173,7 @@ pub fn kernel_stacks(process: &Process) -> Vec<String> {
         .filter_map(|task| {
             let stack = fs::read_to_string(task.path().join("stack")).ok()?;
             let thread = task.file_name().to_string_lossy().into_owned();
-            Some(format!(
-                "{} (thread {thread}, state {}):\n{stack}",
-                process.name, process.state
-            ))
+            Some(format!("{} (thread {thread}, state {}):\n{stack}", process.name, process.state))
         })
         .collect()
 }
@@ -190,11 +185,7 @@ pub fn set_pdeathsig(command: &mut Command) {
     let ask = move || {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         // The kernel does not report a parent that ended before this request.
-        if Pid::parent() == parent {
-            Ok(())
-        } else {
-            Err(io::Error::from(Errno::ESRCH))
-        }
+        if Pid::parent() == parent { Ok(()) } else { Err(io::Error::from(Errno::ESRCH)) }
     };
     // SAFETY: between fork and exec, `ask` makes two system calls (prctl, getppid), takes no lock and
     // allocates nothing: an error that is but a number is kept without allocation.
@@ -242,10 +233,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_is_read() {
         let process = parse("42 (a) b) S 7 42 42 0").unwrap();
-        assert_eq!(
-            (process.pid, process.parent),
-            (Pid::from_raw(42), Pid::from_raw(7))
-        );
+        assert_eq!((process.pid, process.parent), (Pid::from_raw(42), Pid::from_raw(7)));
         assert_eq!((process.state, process.name.as_str()), ('S', "a) b"));
     }
 
@@ -266,10 +254,7 @@ mod tests {
         for (before, expected) in [(String::new(), false), (format!("trap '' {io};"), true)] {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("{before} echo ready; exec sleep 600")]);
-            let mut child = command
-                .stdout(std::process::Stdio::piped())
-                .spawn()
-                .unwrap();
+            let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
             let mut ready = [0; 6];
             let mut said = child.stdout.take().unwrap();
             io::Read::read_exact(&mut said, &mut ready).unwrap();
@@ -305,10 +290,8 @@ mod tests {
     #[test]
     fn a_shared_writable_mapping_counts_as_writing() {
         use std::os::unix::fs::{MetadataExt, symlink};
-        let (file, process) = (
-            tempfile::NamedTempFile::new().unwrap(),
-            tempfile::tempdir().unwrap(),
-        );
+        let (file, process) =
+            (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
         let number = file.as_file().metadata().unwrap().ino();
         let range = "7f00-7f01";
         std::fs::create_dir(process.path().join("map_files")).unwrap();

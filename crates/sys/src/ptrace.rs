@@ -115,10 +115,7 @@ pub fn start(command: &[CString], filter: &[sock_filter]) -> io::Result<Started>
         }
         pid => pid,
     };
-    let started = Started {
-        pid: Pid::from_raw(pid),
-        fault: File::from(fault),
-    };
+    let started = Started { pid: Pid::from_raw(pid), fault: File::from(fault) };
     request(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize)?;
     File::from(go).write_all(b"1")?;
     Ok(started)
@@ -165,11 +162,7 @@ fn install(filter: &[sock_filter]) -> io::Result<()> {
     let set = || {
         // SAFETY: the kernel copies the program, whose length is that of the slice.
         let set = unsafe {
-            libc::prctl(
-                libc::PR_SET_SECCOMP,
-                libc::SECCOMP_MODE_FILTER,
-                &raw const program,
-            )
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
         };
         Errno::result(set).map(drop)
     };
@@ -265,11 +258,7 @@ pub fn entry(thread: Pid) -> io::Result<SyscallEntry> {
     let info = syscall_info(thread)?;
     // SAFETY: `seccomp` and `entry` begin with the same fields, all numbers, which the kernel has filled or left zero.
     let call = unsafe { info.u.entry };
-    Ok(SyscallEntry {
-        number: call.nr,
-        arguments: call.args,
-        architecture: info.arch,
-    })
+    Ok(SyscallEntry { number: call.nr, arguments: call.args, architecture: info.arch })
 }
 
 /// Returns the result of a system call at [`Stop::Return`]: a negative errno if it failed.
@@ -300,15 +289,8 @@ pub fn call_inside(thread: Pid) -> io::Result<(u64, u64)> {
 /// # Errors
 /// Returns an error if no memory is mapped at this address.
 pub fn read_memory(thread: Pid, address: u64, to: &mut [u8]) -> io::Result<usize> {
-    let from = RemoteIoVec {
-        base: address as usize,
-        len: to.len(),
-    };
-    Ok(process_vm_readv(
-        thread,
-        &mut [IoSliceMut::new(to)],
-        &[from],
-    )?)
+    let from = RemoteIoVec { base: address as usize, len: to.len() };
+    Ok(process_vm_readv(thread, &mut [IoSliceMut::new(to)], &[from])?)
 }
 
 /// Reads a text of at most `most` bytes that ends with a zero byte from the memory of a stopped

@@ -57,10 +57,8 @@ impl AnonymousNames {
 
     /// Replaces each name in a path.
     fn of_path(&mut self, path: &[u8]) -> Vec<u8> {
-        let names: Vec<Vec<u8>> = path
-            .split(|byte| *byte == b'/')
-            .map(|name| self.of(name))
-            .collect();
+        let names: Vec<Vec<u8>> =
+            path.split(|byte| *byte == b'/').map(|name| self.of(name)).collect();
         names.join(&b'/')
     }
 }
@@ -69,13 +67,8 @@ impl AnonymousNames {
 /// extension.
 fn kept(name: &[u8]) -> (&[u8], &[u8]) {
     let begin = usize::from(name.first() == Some(&b'.') && name.len() > 1);
-    let dot = name
-        .iter()
-        .rposition(|byte| *byte == b'.')
-        .filter(|at| *at > begin);
-    let end = dot
-        .filter(|at| ENDINGS.contains(&&name[at + 1..]))
-        .unwrap_or(name.len());
+    let dot = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > begin);
+    let end = dot.filter(|at| ENDINGS.contains(&&name[at + 1..])).unwrap_or(name.len());
     (&name[..begin], &name[end..])
 }
 
@@ -112,11 +105,7 @@ impl Trace {
         });
         Self {
             operations: operations.collect(),
-            header: TraceHeader {
-                command: Vec::new(),
-                anonymised: true,
-                ..self.header.clone()
-            },
+            header: TraceHeader { command: Vec::new(), anonymised: true, ..self.header.clone() },
             paths,
             before,
             after,
@@ -132,10 +121,7 @@ fn call(call: &Syscall, names: &mut AnonymousNames) -> Syscall {
         | Syscall::GetAttribute { name, .. }
         | Syscall::RemoveAttribute { name, .. } => {
             // Keep prefixes such as `user.`, which determine who may set the attribute.
-            let own = name
-                .iter()
-                .position(|byte| *byte == b'.')
-                .map_or(0, |dot| dot + 1);
+            let own = name.iter().position(|byte| *byte == b'.').map_or(0, |dot| dot + 1);
             let new = names.of(&name[own..]);
             name.truncate(own);
             name.extend(new);
@@ -158,21 +144,13 @@ mod tests {
         let path = trace.paths.intern(b".git/secret/main.c");
         let again = trace.paths.intern(b"secret/notes.secret");
         let kind = TracedKind::Symlink(b"../secret/main.c".to_vec());
-        trace.before.push(TreeEntry {
-            path,
-            kind,
-            mode: 0o777,
-        });
+        trace.before.push(TreeEntry { path, kind, mode: 0o777 });
         trace.operations.push(TraceRecord {
             process: 0,
             thread: 0,
             began: Nanos(1),
             duration: Nanos(2),
-            call: Syscall::SetAttribute {
-                path,
-                name: b"user.secret".to_vec(),
-                length: 3,
-            },
+            call: Syscall::SetAttribute { path, name: b"user.secret".to_vec(), length: 3 },
             outcome: SyscallResult::Ok(0),
         });
         let made = trace.anonymised(7);
@@ -184,9 +162,7 @@ mod tests {
         assert!(first.starts_with('.') && first.ends_with(".c"), "{first}");
         assert_eq!(first[5..11], second[..6], "the same name is the same name");
         assert!(!second.contains("secret") && !second.ends_with(".secret"));
-        let TracedKind::Symlink(text) = &made.before[0].kind else {
-            unreachable!()
-        };
+        let TracedKind::Symlink(text) = &made.before[0].kind else { unreachable!() };
         assert_eq!(text, format!("../{}", &first[5..]).as_bytes());
         assert!(!format!("{made:?}").contains("secret"));
     }

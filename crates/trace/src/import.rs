@@ -50,10 +50,7 @@ pub fn import(
 ) -> Result<Trace, TraceImportError> {
     if let Some((line, _)) = lines(text).find(|(_, line)| line.contains(&0)) {
         let what = "this is no text".to_owned();
-        return Err(TraceImportError {
-            line,
-            message: what,
-        });
+        return Err(TraceImportError { line, message: what });
     }
     match format {
         ImportFormat::Strace => tasks::import(text, below),
@@ -64,9 +61,7 @@ pub fn import(
 /// Iterates over the lines of a text with their numbers.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = text.split(|byte| *byte == b'\n');
-    (1..)
-        .zip(lines.map(<[u8]>::trim_ascii))
-        .filter(|(_, line)| !line.is_empty())
+    (1..).zip(lines.map(<[u8]>::trim_ascii)).filter(|(_, line)| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -52,11 +52,7 @@ pub struct ReplayStep {
 impl ReplayThread {
     /// Returns the waits of a step, by its index.
     pub fn waits(&self, step: usize) -> &[Dependency] {
-        let end_of = |step: usize| {
-            self.steps
-                .get(step)
-                .map_or(0, |step| step.waits_end as usize)
-        };
+        let end_of = |step: usize| self.steps.get(step).map_or(0, |step| step.waits_end as usize);
         let begin = step.checked_sub(1).map_or(0, end_of);
         self.waits.get(begin..end_of(step)).unwrap_or_default()
     }
@@ -70,9 +66,7 @@ impl ReplayPlan {
         let mut planner = Planner {
             trace,
             clocks: VectorClocks::new(lanes),
-            plan: Self {
-                lanes: vec![ReplayThread::default(); lanes],
-            },
+            plan: Self { lanes: vec![ReplayThread::default(); lanes] },
             pending: vec![Vec::new(); lanes],
             names: vec![Resource::default(); trace.paths.len()],
             listings: vec![Resource::default(); trace.paths.len()],
@@ -250,12 +244,7 @@ impl Planner<'_> {
     fn touch_files(&mut self, call: &Syscall, here: ResourceAccess, waits: &mut Vec<Dependency>) {
         let paths = &self.trace.paths;
         match *call {
-            Syscall::Open {
-                path,
-                flags,
-                handle,
-                ..
-            } => {
+            Syscall::Open { path, flags, handle, .. } => {
                 let file = match flags.has(OpenFlags::TEMPORARY) {
                     true => self.files.new_anonymous(),
                     false => self.files.file_or_new(path),
@@ -266,14 +255,8 @@ impl Planner<'_> {
                 if let Some(handle) = handle {
                     let mut resource = Resource::default();
                     resource.record_access(AccessMode::Modify, here, waits);
-                    self.openings.insert(
-                        handle,
-                        ReplayOpening {
-                            resource,
-                            file: Some(file),
-                            path,
-                        },
-                    );
+                    self.openings
+                        .insert(handle, ReplayOpening { resource, file: Some(file), path });
                 }
             }
             Syscall::Truncate { path, .. } => {
@@ -293,57 +276,21 @@ impl Planner<'_> {
                     listing.record_access(AccessMode::Read, here, waits);
                 }
             }
-            Syscall::CopyRange {
-                from,
-                to,
-                from_offset,
-                to_offset,
-                length,
-                ..
-            } => {
+            Syscall::CopyRange { from, to, from_offset, to_offset, length, .. } => {
                 self.data(from, from_offset, length, AccessMode::Read, here, waits);
                 self.data(to, to_offset, length, AccessMode::Modify, here, waits);
             }
-            Syscall::Read {
-                handle,
-                offset,
-                length,
-            }
-            | Syscall::MappedRead {
-                handle,
-                offset,
-                length,
-            } => {
+            Syscall::Read { handle, offset, length }
+            | Syscall::MappedRead { handle, offset, length } => {
                 self.data(handle, offset, length, AccessMode::Read, here, waits);
             }
-            Syscall::Write {
-                handle,
-                offset,
-                length,
-            }
-            | Syscall::MappedWrite {
-                handle,
-                offset,
-                length,
-            }
-            | Syscall::Allocate {
-                handle,
-                offset,
-                length,
-                ..
-            } => {
+            Syscall::Write { handle, offset, length }
+            | Syscall::MappedWrite { handle, offset, length }
+            | Syscall::Allocate { handle, offset, length, .. } => {
                 self.data(handle, offset, length, AccessMode::Modify, here, waits);
             }
-            Syscall::SyncRange {
-                handle,
-                offset,
-                length,
-            }
-            | Syscall::MappedSync {
-                handle,
-                offset,
-                length,
-            } => {
+            Syscall::SyncRange { handle, offset, length }
+            | Syscall::MappedSync { handle, offset, length } => {
                 self.data(handle, offset, length.max(1), AccessMode::Read, here, waits);
             }
             Syscall::Sync { handle, .. } => {

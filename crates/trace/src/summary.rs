@@ -118,32 +118,9 @@ mod tests {
         let mut trace = Trace::default();
         let handle = HandleId(0);
         let calls = [
-            (
-                0,
-                Syscall::Write {
-                    handle,
-                    offset: 0,
-                    length: 100,
-                },
-                SyscallResult::Ok(60),
-            ),
-            (
-                1,
-                Syscall::Read {
-                    handle,
-                    offset: 0,
-                    length: 100,
-                },
-                SyscallResult::Ok(40),
-            ),
-            (
-                0,
-                Syscall::Sync {
-                    handle,
-                    data_only: true,
-                },
-                SyscallResult::Ok(0),
-            ),
+            (0, Syscall::Write { handle, offset: 0, length: 100 }, SyscallResult::Ok(60)),
+            (1, Syscall::Read { handle, offset: 0, length: 100 }, SyscallResult::Ok(40)),
+            (0, Syscall::Sync { handle, data_only: true }, SyscallResult::Ok(0)),
             (1, Syscall::SyncAll, SyscallResult::Err(Errno(5))),
         ];
         for (at, (thread, call, outcome)) in (1..).zip(calls) {
@@ -159,18 +136,9 @@ mod tests {
         }
         let summary = TraceSummary::from_trace(&trace);
         assert_eq!((summary.read, summary.written), (Bytes(40), Bytes(60)));
-        assert_eq!(
-            (summary.operations, summary.failed, summary.syncs),
-            (4, 1, 1)
-        );
-        assert_eq!(
-            (summary.processes, summary.threads, summary.side_by_side),
-            (1, 2, 2)
-        );
-        assert_eq!(
-            (summary.elapsed, summary.thinking),
-            (Nanos(330), Nanos(340))
-        );
+        assert_eq!((summary.operations, summary.failed, summary.syncs), (4, 1, 1));
+        assert_eq!((summary.processes, summary.threads, summary.side_by_side), (1, 2, 2));
+        assert_eq!((summary.elapsed, summary.thinking), (Nanos(330), Nanos(340)));
         assert_eq!(summary.calls["fdatasync"], 1);
     }
 }

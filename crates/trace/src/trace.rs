@@ -161,61 +161,29 @@ impl OpenFlags {
 
 /// A call with its arguments. Data have lengths and offsets, but no contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "the documentation of each call covers its fields"
-)]
+#[expect(missing_docs, reason = "the documentation of each call covers its fields")]
 pub enum Syscall {
     /// `open`, `openat`, `creat`. If the call succeeded, `handle` refers to the file from then on.
-    Open {
-        path: PathId,
-        flags: OpenFlags,
-        mode: u16,
-        handle: Option<HandleId>,
-    },
+    Open { path: PathId, flags: OpenFlags, mode: u16, handle: Option<HandleId> },
     /// `close` of the last descriptor of an open file.
     Close { handle: HandleId },
     /// `read`, `pread`, `readv`, the reading side of `sendfile`: requested length and offset.
-    Read {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    Read { handle: HandleId, offset: u64, length: u64 },
     /// `write`, `pwrite`, `writev`.
-    Write {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    Write { handle: HandleId, offset: u64, length: u64 },
     /// Pages read through a mapping. The outcome is the number of bytes touched in the range.
-    MappedRead {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    MappedRead { handle: HandleId, offset: u64, length: u64 },
     /// Pages written through a shared mapping. The outcome is the number of bytes touched in the
     /// range.
-    MappedWrite {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    MappedWrite { handle: HandleId, offset: u64, length: u64 },
     /// `msync` of a shared mapping.
-    MappedSync {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    MappedSync { handle: HandleId, offset: u64, length: u64 },
     /// `fsync`, or `fdatasync` if `data_only` is set.
     Sync { handle: HandleId, data_only: bool },
     /// `sync` and `syncfs`.
     SyncAll,
     /// `sync_file_range`.
-    SyncRange {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-    },
+    SyncRange { handle: HandleId, offset: u64, length: u64 },
     /// `getdents` up to the end of the directory, in one or several calls. The outcome is the
     /// number of entries.
     List { handle: HandleId },
@@ -250,12 +218,7 @@ pub enum Syscall {
     /// `ftruncate`.
     TruncateHandle { handle: HandleId, size: u64 },
     /// `fallocate`, with the `mode` bits of Linux.
-    Allocate {
-        handle: HandleId,
-        mode: u8,
-        offset: u64,
-        length: u64,
-    },
+    Allocate { handle: HandleId, mode: u8, offset: u64, length: u64 },
     /// `copy_file_range` and the `FICLONE` calls. The outcome is the number of copied bytes.
     CopyRange {
         from: HandleId,
@@ -278,11 +241,7 @@ pub enum Syscall {
     /// `futimens`.
     SetTimesHandle { handle: HandleId },
     /// `setxattr`: name of the attribute and length of its value.
-    SetAttribute {
-        path: PathId,
-        name: Vec<u8>,
-        length: u32,
-    },
+    SetAttribute { path: PathId, name: Vec<u8>, length: u32 },
     /// `getxattr`, which programs call far more often than `setxattr`.
     GetAttribute { path: PathId, name: Vec<u8> },
     /// `listxattr`.
@@ -290,12 +249,7 @@ pub enum Syscall {
     /// `removexattr`.
     RemoveAttribute { path: PathId, name: Vec<u8> },
     /// `fadvise`, with the advice numbers of Linux.
-    Advise {
-        handle: HandleId,
-        offset: u64,
-        length: u64,
-        advice: u8,
-    },
+    Advise { handle: HandleId, offset: u64, length: u64, advice: u8 },
     /// `flock` and record locks that were granted. The order between processes is in
     /// [`Call::Order`].
     Lock { handle: HandleId },
@@ -341,9 +295,7 @@ impl Syscall {
             Self::MappedRead { .. } => "mapped read",
             Self::MappedWrite { .. } => "mapped write",
             Self::MappedSync { .. } => "msync",
-            Self::Sync {
-                data_only: true, ..
-            } => "fdatasync",
+            Self::Sync { data_only: true, .. } => "fdatasync",
             Self::Sync { .. } => "fsync",
             Self::SyncAll => "sync",
             Self::SyncRange { .. } => "sync_file_range",

@@ -73,12 +73,9 @@ impl OpError {
     /// Returns the failed system call as evidence. Returns `None` if no call failed.
     pub fn system_error(&self) -> Option<SyscallError> {
         match self {
-            Self::System { call, error, .. }
-            | Self::Differs {
-                call,
-                error: Some(error),
-                ..
-            } => sys::errno::system_error(call, error),
+            Self::System { call, error, .. } | Self::Differs { call, error: Some(error), .. } => {
+                sys::errno::system_error(call, error)
+            }
             _ => None,
         }
     }
@@ -86,10 +83,9 @@ impl OpError {
     /// Returns the error number, if the kernel returned one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::System { error, .. }
-            | Self::Differs {
-                error: Some(error), ..
-            } => error.raw_os_error(),
+            Self::System { error, .. } | Self::Differs { error: Some(error), .. } => {
+                error.raw_os_error()
+            }
             _ => None,
         }
     }
@@ -98,12 +94,7 @@ impl OpError {
 impl fmt::Display for OpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System {
-                call,
-                path,
-                offset,
-                error,
-            } => {
+            Self::System { call, path, offset, error } => {
                 write!(f, "{call} of {}", path.display())?;
                 if let Some(offset) = offset {
                     write!(f, " at offset {offset}")?;
@@ -113,16 +104,8 @@ impl fmt::Display for OpError {
             Self::Corrupt { path, corruption } => {
                 write!(f, "corrupt: {} {corruption}", path.display())
             }
-            Self::WrongEntries {
-                path,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "corrupt: {} has {found} entries instead of {expected}",
-                    path.display()
-                )
+            Self::WrongEntries { path, expected, found } => {
+                write!(f, "corrupt: {} has {found} entries instead of {expected}", path.display())
             }
             Self::Unsupported { reason }
             | Self::Source { reason }

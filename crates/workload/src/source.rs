@@ -92,10 +92,7 @@ impl ScannedSource {
     /// name.
     pub(crate) fn tree(&self, name: &str) -> SourceTree {
         let Some(prefix) = &self.prefix else {
-            return SourceTree {
-                top: PathBuf::new(),
-                shape: self.shape.clone(),
-            };
+            return SourceTree { top: PathBuf::new(), shape: self.shape.clone() };
         };
         let top = PathBuf::from(format!("{prefix}{name}"));
         let below = |path: &Path| path.strip_prefix(&top).ok().map(Path::to_owned);
@@ -108,10 +105,7 @@ impl ScannedSource {
             files: files
                 .filter_map(|file| {
                     let path = below(&file.path)?;
-                    Some(TreeFile {
-                        path,
-                        size: file.size,
-                    })
+                    Some(TreeFile { path, size: file.size })
                 })
                 .collect(),
         };
@@ -125,10 +119,7 @@ impl ScannedSource {
         let largest = largest.ok_or_else(|| OpError::Source {
             reason: format!("the source {} has no file to copy", self.path.display()),
         })?;
-        Ok(TreeFile {
-            path: top.join(&largest.path),
-            size: largest.size,
-        })
+        Ok(TreeFile { path: top.join(&largest.path), size: largest.size })
     }
 
     /// Opens a file of the source, given its path in the source.
@@ -155,10 +146,7 @@ pub(crate) struct SourceTree {
 /// Builds the error of an unreadable source, which is not attributed to the measured filesystem.
 pub(crate) fn failed(call: &str, path: &Path, error: &io::Error) -> OpError {
     OpError::Source {
-        reason: format!(
-            "the source cannot be read: {call} of {}: {error}",
-            path.display()
-        ),
+        reason: format!("the source cannot be read: {call} of {}: {error}", path.display()),
     }
 }
 
@@ -195,10 +183,7 @@ impl<'a> Survey<'a> {
             path,
             device: top.st_dev,
             tally,
-            shape: TreeLayout {
-                directories: Vec::new(),
-                files: Vec::new(),
-            },
+            shape: TreeLayout { directories: Vec::new(), files: Vec::new() },
             left_out: 0,
             hash: XxHash64::with_seed(0),
         })
@@ -260,10 +245,7 @@ impl<'a> Survey<'a> {
                 let size = found.st_size.unsigned_abs();
                 let changed = [found.st_mtime, found.st_mtime_nsec].map(i64::cast_unsigned);
                 self.note(b'f', &path, [size, changed[0], changed[1]]);
-                self.shape.files.push(TreeFile {
-                    path,
-                    size: Bytes(size),
-                });
+                self.shape.files.push(TreeFile { path, size: Bytes(size) });
                 None
             }
             _ => {
@@ -278,9 +260,7 @@ impl<'a> Survey<'a> {
         self.hash.write_u8(kind);
         self.hash.write_u64(name.len() as u64);
         self.hash.write(name);
-        numbers
-            .into_iter()
-            .for_each(|number| self.hash.write_u64(number));
+        numbers.into_iter().for_each(|number| self.hash.write_u64(number));
     }
 }
 
@@ -322,12 +302,7 @@ mod tests {
         let (_place, path) = with_links();
         let source = open(&path);
         let SourceInventory {
-            files,
-            directories,
-            bytes,
-            largest,
-            skipped_entries: left_out,
-            ..
+            files, directories, bytes, largest, skipped_entries: left_out, ..
         } = source.contents();
         assert_eq!((*files, *directories, *left_out), (2, 2, 3));
         assert_eq!((*bytes, *largest), (Bytes(5_010), Bytes(5_000)));
@@ -362,11 +337,7 @@ mod tests {
         fs::write(path.join("a/b/small"), [1; 11]).unwrap();
         assert_ne!(again().digest, source.contents().digest);
         fs::write(path.join("a/b/small"), [1; 10]).unwrap();
-        assert_ne!(
-            again().digest,
-            source.contents().digest,
-            "the time of change"
-        );
+        assert_ne!(again().digest, source.contents().digest, "the time of change");
     }
 
     #[test]

@@ -97,19 +97,13 @@ impl CellWorkspace {
     /// Adds another disk as the source of copies.
     #[must_use]
     pub fn with_source(self, source: ScannedSource) -> Self {
-        Self {
-            source: Some(Arc::new(source)),
-            ..self
-        }
+        Self { source: Some(Arc::new(source)), ..self }
     }
 
     /// Adds a runner of commands.
     #[must_use]
     pub fn with_programs(self, programs: Arc<dyn CommandRunner>) -> Self {
-        Self {
-            programs: Some(programs),
-            ..self
-        }
+        Self { programs: Some(programs), ..self }
     }
 
     /// Returns the source, if the cell has one.
@@ -159,10 +153,7 @@ impl CellWorkspace {
 
     /// Returns the pattern for requests of up to `longest_request` bytes, created on first use.
     pub(crate) fn pattern(&mut self, longest_request: usize) -> Pattern {
-        let fits = self
-            .pattern
-            .as_ref()
-            .is_some_and(|p| p.max_request() >= longest_request);
+        let fits = self.pattern.as_ref().is_some_and(|p| p.max_request() >= longest_request);
         if !fits {
             self.pattern = Some(Pattern::new(self.seed, longest_request));
         }
@@ -203,16 +194,14 @@ impl CellWorkspace {
     pub(crate) fn discard_failed_file(&mut self, name: &str, said: &str) {
         // Fails if the file was never created.
         let _ = std::fs::remove_file(self.path(name));
-        self.impossible_files
-            .insert(name.to_owned(), said.to_owned());
+        self.impossible_files.insert(name.to_owned(), said.to_owned());
     }
 
     /// Marks a tree as impossible to create and removes its remains.
     pub(crate) fn discard_failed_tree(&mut self, name: &str, said: &str) {
         // Fails if no entry of the tree was created.
         let _ = std::fs::remove_dir_all(self.path(name));
-        self.impossible_trees
-            .insert(name.to_owned(), said.to_owned());
+        self.impossible_trees.insert(name.to_owned(), said.to_owned());
     }
 
     /// Returns a set of an earlier phase.
@@ -244,7 +233,5 @@ pub(crate) fn thread_file_name(name: &str, thread: u32) -> String {
 }
 
 fn missing(kind: &str, name: &str) -> OpError {
-    OpError::Missing {
-        what: format!("the {kind} `{name}`"),
-    }
+    OpError::Missing { what: format!("the {kind} `{name}`") }
 }

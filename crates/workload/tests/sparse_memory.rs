@@ -32,10 +32,7 @@ fn a_sparse_file_of_any_size_is_not_held_in_memory() {
     // Data written to tmpfs is memory of the kernel, not of the process.
     let place = tempfile::tempdir_in(Path::new("/dev/shm")).unwrap();
     let mut ws = CellWorkspace::new(place.path(), 1);
-    let sparse = Op::Sparse(Sparse {
-        file: "f".into(),
-        size: SIZE,
-    });
+    let sparse = Op::Sparse(Sparse { file: "f".into(), size: SIZE });
     operations(&mut ws, &sparse);
     let random = |access, operations| {
         Op::Io(Io {
@@ -49,20 +46,13 @@ fn a_sparse_file_of_any_size_is_not_held_in_memory() {
     // Most of the file is a hole and is compared with zeros.
     let read = operations(&mut ws, &random(AccessPattern::RandomRead, WRITES));
     assert_eq!(read.verified, WRITES * 4096);
-    operations(
-        &mut ws,
-        &random(AccessPattern::RandomMix { read_share: 0.5 }, WRITES),
-    );
+    operations(&mut ws, &random(AccessPattern::RandomMix { read_share: 0.5 }, WRITES));
     let Op::Io(job) = random(AccessPattern::Seek { write_share: 0.1 }, WRITES) else {
         unreachable!("it is a job")
     };
     if sys::io::uring::Ring::new(1, 4096).is_ok() {
         let engine = IoEngine::IoUring;
-        let deep = Io {
-            engine,
-            depth: 32,
-            ..job
-        };
+        let deep = Io { engine, depth: 32, ..job };
         operations(&mut ws, &Op::Io(deep));
     }
     let held = held_at_most();

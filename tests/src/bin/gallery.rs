@@ -49,11 +49,9 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
         std::fs::write(path, bytes)
     };
     let mut browser = Browser::start();
-    for (name, view) in [
-        ("light", Viewport::DESK),
-        ("dark", Viewport::DARK),
-        ("phone", Viewport::PHONE),
-    ] {
+    for (name, view) in
+        [("light", Viewport::DESK), ("dark", Viewport::DARK), ("phone", Viewport::PHONE)]
+    {
         let mut page = browser.open(report, view);
         println!("{name}: there after {} ms", page.load.as_millis());
         save(&format!("{name}.png"), &page.picture(false))?;

@@ -27,11 +27,7 @@ fn errno(error: FaultErrno) -> fuser::Errno {
 }
 
 fn owned(request: &Request, mode: u32, kind: NodeKind) -> TreeNode {
-    let owner = FileOwner {
-        mode: permissions(mode),
-        uid: request.uid(),
-        gid: request.gid(),
-    };
+    let owner = FileOwner { mode: permissions(mode), uid: request.uid(), gid: request.gid() };
     TreeNode::new(kind, owner)
 }
 
@@ -195,11 +191,8 @@ impl Filesystem for Driver {
     ) {
         let from = (parent.0, name.as_bytes());
         let to = (newparent.0, newname.as_bytes());
-        let result = if flags.is_empty() {
-            self.state().tree.rename(from, to)
-        } else {
-            Err(libc::EINVAL)
-        };
+        let result =
+            if flags.is_empty() { self.state().tree.rename(from, to) } else { Err(libc::EINVAL) };
         answer(reply, result);
     }
 

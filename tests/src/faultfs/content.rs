@@ -26,11 +26,7 @@ impl Content {
     /// Returns the additional bytes that a write would allocate.
     pub fn growth(&self, offset: u64, length: u64) -> u64 {
         let missing = |&index: &u64| !self.chunks.contains_key(&index);
-        pieces(offset, length)
-            .map(|piece| piece.index)
-            .filter(missing)
-            .count() as u64
-            * CHUNK
+        pieces(offset, length).map(|piece| piece.index).filter(missing).count() as u64 * CHUNK
     }
 
     /// Reads up to `length` bytes. Holes are zeros, and the read ends at the end of the file.

@@ -61,10 +61,7 @@ impl Driver {
             capacity: faults.capacity.unwrap_or(device_size - device_size / 8),
             faults,
             device,
-            state: Mutex::new(DriverState {
-                tree,
-                ..DriverState::default()
-            }),
+            state: Mutex::new(DriverState { tree, ..DriverState::default() }),
         }
     }
 
@@ -91,10 +88,7 @@ impl Driver {
         if self.faults.hang == Some(call) {
             hang();
         }
-        self.faults
-            .errors
-            .get(&call)
-            .map_or(Ok(()), |&error| Err(error))
+        self.faults.errors.get(&call).map_or(Ok(()), |&error| Err(error))
     }
 
     /// Adds a new node with a name.
@@ -169,10 +163,7 @@ impl Driver {
             Ok(Listed { number, kind, name })
         };
         let entries = state.tree.entries(number)?;
-        let listing = entries
-            .iter()
-            .map(listed)
-            .collect::<Result<Vec<_>, FaultErrno>>()?;
+        let listing = entries.iter().map(listed).collect::<Result<Vec<_>, FaultErrno>>()?;
         state.next_listing += 1;
         let handle = state.next_listing;
         state.listings.insert(handle, listing);

@@ -125,8 +125,7 @@ impl Faults {
             "hang-on" => self.hang = Some(look_up(&CALLS, value)?),
             "errno-on" => {
                 let (call, error) = value.split_once(':')?;
-                self.errors
-                    .insert(look_up(&CALLS, call)?, look_up(&ERRORS, error)?);
+                self.errors.insert(look_up(&CALLS, call)?, look_up(&ERRORS, error)?);
             }
             _ => return None,
         }
@@ -139,10 +138,7 @@ fn size(text: &str) -> Option<u64> {
 }
 
 fn look_up<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
-    table
-        .iter()
-        .find(|(name, _)| *name == word)
-        .map(|(_, v)| *v)
+    table.iter().find(|(name, _)| *name == word).map(|(_, v)| *v)
 }
 
 #[cfg(test)]

@@ -56,9 +56,7 @@ pub fn size_of(device: &Path) -> io::Result<u64> {
 /// Returns an error if the device is not writable or too small.
 pub fn save(tree: &Tree, device: &Path) -> io::Result<()> {
     let named = || tree.nodes().iter().filter(|(_, node)| node.links > 0);
-    let records: Vec<ImageRecord> = named()
-        .map(|(&number, node)| record(number, node))
-        .collect();
+    let records: Vec<ImageRecord> = named().map(|(&number, node)| record(number, node)).collect();
     let list = serde_json::to_vec(&records)?;
     let mut out = BufWriter::new(File::options().write(true).open(device)?);
     out.write_all(MAGIC)?;
@@ -89,9 +87,7 @@ pub fn load(device: &Path) -> io::Result<Tree> {
     input.read_exact(&mut length)?;
     let mut list = Vec::new();
     let by_ref = io::Read::by_ref(&mut input);
-    by_ref
-        .take(u64::from_le_bytes(length))
-        .read_to_end(&mut list)?;
+    by_ref.take(u64::from_le_bytes(length)).read_to_end(&mut list)?;
     let records: Vec<ImageRecord> = serde_json::from_slice(&list)?;
     let mut nodes = BTreeMap::new();
     for record in records {
@@ -127,16 +123,9 @@ fn node(record: ImageRecord, input: &mut impl Read) -> io::Result<(u64, TreeNode
         What::Directory(entries) => NodeKind::Directory(entries.into_iter().collect()),
         What::Symlink(target) => NodeKind::Symlink(target),
     };
-    let owner = FileOwner {
-        mode: record.mode,
-        uid: record.uid,
-        gid: record.gid,
-    };
-    let node = TreeNode {
-        links: record.links,
-        modified: record.modified,
-        ..TreeNode::new(kind, owner)
-    };
+    let owner = FileOwner { mode: record.mode, uid: record.uid, gid: record.gid };
+    let node =
+        TreeNode { links: record.links, modified: record.modified, ..TreeNode::new(kind, owner) };
     Ok((record.number, node))
 }
 
@@ -158,11 +147,7 @@ mod tests {
 
     #[test]
     fn everything_survives_saving_and_loading() {
-        let owner = FileOwner {
-            mode: 0o640,
-            uid: 3,
-            gid: 4,
-        };
+        let owner = FileOwner { mode: 0o640, uid: 3, gid: 4 };
         let mut tree = Tree::default();
         let mut content = Content::default();
         content.write(3 * CHUNK + 5, b"after a hole");

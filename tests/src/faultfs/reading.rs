@@ -6,9 +6,7 @@ use super::faults::Faults;
 ///
 /// `read_before` is the number of bytes read since the mount, excluding this answer.
 pub fn damage(faults: &Faults, read_before: u64, offset: u64, answer: &mut [u8]) {
-    if faults
-        .corrupt_after
-        .is_some_and(|limit| read_before >= limit)
+    if faults.corrupt_after.is_some_and(|limit| read_before >= limit)
         && let Some(first) = answer.first_mut()
     {
         *first ^= 0xff;
@@ -28,12 +26,7 @@ mod tests {
 
     fn damaged(options: &str, read_before: u64, offset: u64) -> Vec<u8> {
         let mut answer = vec![0; 4];
-        damage(
-            &Faults::parse(options).unwrap(),
-            read_before,
-            offset,
-            &mut answer,
-        );
+        damage(&Faults::parse(options).unwrap(), read_before, offset, &mut answer);
         answer
     }
 

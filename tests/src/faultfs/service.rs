@@ -67,10 +67,8 @@ fn try_to_serve(options: &str, source: &str, mountpoint: &Path) -> io::Result<()
     }
     let driver = driver(faults, source)?;
     let mut config = Config::default();
-    config.mount_options = vec![
-        MountOption::FSName(source.to_owned()),
-        MountOption::DefaultPermissions,
-    ];
+    config.mount_options =
+        vec![MountOption::FSName(source.to_owned()), MountOption::DefaultPermissions];
     let session = Session::new(driver, mountpoint, &config)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{MOUNTED}")?;

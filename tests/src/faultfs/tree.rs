@@ -51,13 +51,7 @@ pub struct TreeNode {
 impl TreeNode {
     /// Creates a node with one name.
     pub fn new(kind: NodeKind, owner: FileOwner) -> Self {
-        Self {
-            kind,
-            owner,
-            links: 1,
-            opened: 0,
-            modified: SystemTime::now(),
-        }
+        Self { kind, owner, links: 1, opened: 0, modified: SystemTime::now() }
     }
 }
 
@@ -70,11 +64,7 @@ pub struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        let owner = FileOwner {
-            mode: 0o755,
-            uid: 0,
-            gid: 0,
-        };
+        let owner = FileOwner { mode: 0o755, uid: 0, gid: 0 };
         let root = TreeNode::new(NodeKind::Directory(BTreeMap::new()), owner);
         Self::from_nodes(BTreeMap::from([(ROOT, root)]))
     }
@@ -251,11 +241,7 @@ impl Tree {
     }
 
     fn forget_unused(&mut self, number: u64) {
-        if self
-            .nodes
-            .get(&number)
-            .is_some_and(|node| node.links == 0 && node.opened == 0)
-        {
+        if self.nodes.get(&number).is_some_and(|node| node.links == 0 && node.opened == 0) {
             self.nodes.remove(&number);
         }
     }
@@ -266,11 +252,7 @@ mod tests {
     use super::*;
 
     fn file() -> TreeNode {
-        let owner = FileOwner {
-            mode: 0o644,
-            uid: 0,
-            gid: 0,
-        };
+        let owner = FileOwner { mode: 0o644, uid: 0, gid: 0 };
         TreeNode::new(NodeKind::File(Content::default()), owner)
     }
 

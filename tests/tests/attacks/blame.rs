@@ -24,11 +24,7 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let gate = Gate::new(&sandbox);
     let mut command = sandbox.campaign(&["gate"], "trial");
     command.args(["--stall-timeout", SILENCE]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let waiting = gate.reached();
     // Includes the agent of the machine, which watches the cells.
@@ -43,15 +39,8 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let results = sandbox.results();
     let cell = cells_of(&results, "gate")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
-    let told = cell
-        .remarks
-        .iter()
-        .any(|remark| remark.contains("fsarena was stopped"));
-    assert!(
-        told,
-        "the report mentions the interruption: {:?}",
-        cell.remarks
-    );
+    let told = cell.remarks.iter().any(|remark| remark.contains("fsarena was stopped"));
+    assert!(told, "the report mentions the interruption: {:?}", cell.remarks);
 }
 
 #[test]
@@ -81,11 +70,7 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let cell = cells_of(&results, "gate")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     let told = cell.remarks.iter().any(|remark| remark.contains("SIGSTOP"));
-    assert!(
-        told,
-        "the report mentions the interruption: {:?}",
-        cell.remarks
-    );
+    assert!(told, "the report mentions the interruption: {:?}", cell.remarks);
 }
 
 #[test]
@@ -100,10 +85,7 @@ fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
     let cell = cells_of(&results, "endless")[0];
     let failure = cell.failure.as_ref().unwrap();
     assert_eq!((cell.status, failure.step.as_str()), (Status::Hung, "mkfs"));
-    assert!(
-        failure.reason.contains("did not end within 15.0 s"),
-        "{failure:?}"
-    );
+    assert!(failure.reason.contains("did not end within 15.0 s"), "{failure:?}");
     sandbox.assert_clean();
 }
 
@@ -118,11 +100,7 @@ impl Mounted {
         let place = sandbox.path("srv");
         fs::create_dir(&place).unwrap();
         let mut mount = Command::new("mount");
-        succeed(
-            mount
-                .args(["-t", "tmpfs", "-o", "mode=700", "none"])
-                .arg(&place),
-        );
+        succeed(mount.args(["-t", "tmpfs", "-o", "mode=700", "none"]).arg(&place));
         Self { sandbox }
     }
 
@@ -155,23 +133,13 @@ fn a_filesystem_is_unmounted_during_a_directory_campaign() {
         "200",
         "--dir",
     ]);
-    command
-        .arg(sandbox.path("srv"))
-        .arg("--work-dir")
-        .arg(sandbox.path("work"));
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    command.arg(sandbox.path("srv")).arg("--work-dir").arg(sandbox.path("work"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let ended = |line: &String| line.contains("\"cell-end\"");
     let first = lines.by_ref().map_while(Result::ok).find(ended);
     assert!(first.is_some(), "a cell ends");
-    assert!(
-        !mounted.unmount(&[]),
-        "an ordinary unmount waits for the end of the campaign"
-    );
+    assert!(!mounted.unmount(&[]), "an ordinary unmount waits for the end of the campaign");
     assert!(mounted.unmount(&["--lazy"]));
     let rest = thread::spawn(move || lines.map_while(Result::ok).count());
     let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
@@ -183,11 +151,7 @@ fn a_filesystem_is_unmounted_during_a_directory_campaign() {
         "no files were created below it"
     );
     let results = sandbox.results();
-    let done: Vec<_> = results
-        .cells
-        .iter()
-        .filter_map(|c| c.result.as_ref())
-        .collect();
+    let done: Vec<_> = results.cells.iter().filter_map(|c| c.result.as_ref()).collect();
     assert!(!done.is_empty() && done.len() < 200, "{}", done.len());
     assert!(done.iter().all(|cell| cell.status == Status::Ok));
 }
@@ -209,11 +173,7 @@ fn a_work_directory_is_removed_during_a_campaign() {
     fs::rename(&place, &away).unwrap();
     waiting.release();
     let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
-    assert!(
-        ended.stderr.contains("is not what fsarena made there"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("is not what fsarena made there"), "{}", ended.stderr);
     let results = sandbox.results();
     let failed = |cell: &CellRecord| {
         let result = cell.result.as_ref();

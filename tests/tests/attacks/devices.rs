@@ -27,19 +27,12 @@ fn refused(child: Child) -> String {
     let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(3);
     let last = ended.stderr.trim_end().lines().next_back().unwrap();
     assert!(last.starts_with("fsarena: "), "{}", ended.stderr);
-    assert!(
-        last.contains("fsarena resume 1"),
-        "the message names the command to continue: {last}"
-    );
+    assert!(last.contains("fsarena resume 1"), "the message names the command to continue: {last}");
     last.to_owned()
 }
 
 fn make_ext4(device: &Path) {
-    succeed(
-        Command::new("mke2fs")
-            .args(["-q", "-F", "-t", "ext4"])
-            .arg(device),
-    );
+    succeed(Command::new("mke2fs").args(["-q", "-F", "-t", "ext4"]).arg(device));
 }
 
 fn bytes(device: &TestLoopDevice) -> Vec<u8> {
@@ -59,17 +52,11 @@ fn another_filesystem_is_created_and_mounted_between_two_cells() {
     fs::write(mountpoint.join("letter"), "precious").unwrap();
     waiting.release();
     let line = refused(child);
-    assert!(
-        line.contains("is mounted on") && line.contains("theirs"),
-        "{line}"
-    );
+    assert!(line.contains("is mounted on") && line.contains("theirs"), "{line}");
     succeed(Command::new("umount").arg(&mountpoint));
     succeed(Command::new("e2fsck").arg("-fn").arg(device.path()));
     succeed(Command::new("mount").arg(device.path()).arg(&mountpoint));
-    assert_eq!(
-        fs::read_to_string(mountpoint.join("letter")).unwrap(),
-        "precious"
-    );
+    assert_eq!(fs::read_to_string(mountpoint.join("letter")).unwrap(), "precious");
     succeed(Command::new("umount").arg(&mountpoint));
 }
 
@@ -166,17 +153,11 @@ fn a_second_campaign_on_the_same_device() {
     let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let (waiting, child) = campaign(&sandbox, device.path());
     let word = device.path().to_str().unwrap();
-    for more in [
-        &["--device", word][..],
-        &["--device", word, "--erase", word, "--backend", "loop"],
-    ] {
+    for more in [&["--device", word][..], &["--device", word, "--erase", word, "--backend", "loop"]]
+    {
         let mut second = sandbox.campaign(&["ext4"], "trial");
         let ended = run(second.args(more)).assert_code(3);
-        assert!(
-            ended.stderr.contains("locked by another fsarena"),
-            "{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains("locked by another fsarena"), "{}", ended.stderr);
     }
     for command in [&["calibrate"][..], &["format", "hpfs"]] {
         let mut second = sandbox.fsarena();
@@ -209,23 +190,14 @@ fn a_terminal_asks_before_data_is_erased() {
             .map(|word| format!("'{}'", word.to_str().unwrap()))
             .collect();
         // script(1) provides a terminal.
-        let line = format!(
-            "printf '%s\\n' {answer} | script -qec \"{}\" /dev/null",
-            words.join(" ")
-        );
+        let line =
+            format!("printf '%s\\n' {answer} | script -qec \"{}\" /dev/null", words.join(" "));
         let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &line])
-            .env("XDG_DATA_HOME", sandbox.path("data"));
+        shell.args(["-c", &line]).env("XDG_DATA_HOME", sandbox.path("data"));
         run(&mut shell)
     };
     let ended = command("yes").assert_code(3);
-    for words in [
-        "photos",
-        "96 MiB",
-        "All of it will be lost",
-        "nothing was erased",
-    ] {
+    for words in ["photos", "96 MiB", "All of it will be lost", "nothing was erased"] {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
     }
     assert!(bytes(&device) == before, "not a byte was changed");

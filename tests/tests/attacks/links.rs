@@ -60,15 +60,7 @@ impl Common {
             .args(["--catalog"])
             .arg(self.sandbox.path("catalog"))
             .args(["run", "-c", "ext4", "-s", "trial", "--profile", "smoke"])
-            .args([
-                "--rounds",
-                "1",
-                "--seed",
-                "1",
-                "--size",
-                "64MiB",
-                "--work-dir",
-            ])
+            .args(["--rounds", "1", "--seed", "1", "--size", "64MiB", "--work-dir"])
             .arg(self.sandbox.path("tmp"))
             .env("XDG_DATA_HOME", self.sandbox.path("data"));
         run(&mut command)
@@ -205,10 +197,5 @@ fn a_report_is_written_through_no_link() {
     let device = end_to_end::TestLoopDevice::new(&there.sandbox.path("disk"), 1 << 20);
     symlink(device.path(), there.path("disk.html")).unwrap();
     report(&there.path("disk.html")).assert_code(3);
-    assert!(
-        fs::read(device.image())
-            .unwrap()
-            .iter()
-            .all(|&byte| byte == 0)
-    );
+    assert!(fs::read(device.image()).unwrap().iter().all(|&byte| byte == 0));
 }

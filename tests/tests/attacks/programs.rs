@@ -19,10 +19,7 @@ fn precious(sandbox: &Sandbox) -> TestLoopDevice {
 #[track_caller]
 fn assert_whole(device: &TestLoopDevice) {
     let bytes = fs::read(device.image()).unwrap();
-    assert!(
-        bytes.iter().all(|&byte| byte == 7),
-        "not a byte was changed"
-    );
+    assert!(bytes.iter().all(|&byte| byte == 7), "not a byte was changed");
 }
 
 fn campaign_file(sandbox: &Sandbox, options: &str) -> std::path::PathBuf {
@@ -53,11 +50,7 @@ fn a_word_among_the_options_that_names_a_device() {
         command.arg("--work-dir").arg(sandbox.path("work"));
         // Run as a user whose current directory is `/dev`.
         let ended = run(command.current_dir("/dev")).assert_code(code);
-        assert!(
-            code == 0 || ended.stderr.trim_end().lines().count() == 1,
-            "{}",
-            ended.stderr
-        );
+        assert!(code == 0 || ended.stderr.trim_end().lines().count() == 1, "{}", ended.stderr);
     }
     let results = sandbox.results();
     let cell = cells_of(&results, "odd")[0];
@@ -77,11 +70,7 @@ fn a_program_that_wants_another_device_or_file() {
     let numbers = {
         use std::os::unix::fs::MetadataExt;
         let number = device.path().metadata().unwrap().rdev();
-        format!(
-            "{} {}",
-            nix::sys::stat::major(number),
-            nix::sys::stat::minor(number)
-        )
+        format!("{} {}", nix::sys::stat::major(number), nix::sys::stat::minor(number))
     };
     let attempts = [
         format!("dd if=/dev/zero of={} bs=1M count=1", device.path().display()),
@@ -118,39 +107,16 @@ fn a_program_that_mounts_another_device_by_its_number() {
     };
     let mut mke2fs = std::process::Command::new("mke2fs");
     end_to_end::succeed(
-        mke2fs
-            .args(["-q", "-F", "-b", "4096", "-O", "journal_dev"])
-            .arg(journal.path()),
+        mke2fs.args(["-q", "-F", "-b", "4096", "-O", "journal_dev"]).arg(journal.path()),
     );
     let before = fs::read(journal.image()).unwrap();
     let script = format!("mount -o \"$1,journal_dev={numbers}\" \"$2\" \"$3\"");
-    let line = [
-        "sh",
-        "-c",
-        &script,
-        "sh",
-        "{options}",
-        "{device}",
-        "{mountpoint}",
-    ];
-    let mkfs = [
-        "mke2fs",
-        "-q",
-        "-F",
-        "-b",
-        "4096",
-        "-O",
-        "has_journal",
-        "-E",
-        "nodiscard",
-        "{device}",
-    ];
+    let line = ["sh", "-c", &script, "sh", "{options}", "{device}", "{mountpoint}"];
+    let mkfs =
+        ["mke2fs", "-q", "-F", "-b", "4096", "-O", "has_journal", "-E", "nodiscard", "{device}"];
     sandbox.add(&DirectoryEntry::ext4("far").mkfs(&mkfs).mount(&line));
     run(&mut sandbox.campaign(&["far"], "trial")).assert_code(0);
-    assert!(
-        fs::read(journal.image()).unwrap() == before,
-        "not a byte was changed"
-    );
+    assert!(fs::read(journal.image()).unwrap() == before, "not a byte was changed");
 }
 
 #[test]
@@ -174,11 +140,7 @@ fn an_option_that_lets_an_error_end_the_machine() {
     let sandbox = Sandbox::new();
     for contender in ["ext4:errors=panic", "btrfs:fatal_errors=panic"] {
         let refused = run(&mut sandbox.campaign(&[contender], "trial")).assert_code(2);
-        assert!(
-            refused.stderr.contains("would end this machine"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("would end this machine"), "{}", refused.stderr);
     }
     for options in ["[\"-e\", \"panic\"]", "[\"-vepanic\"]"] {
         let contender =
@@ -189,10 +151,6 @@ fn an_option_that_lets_an_error_end_the_machine() {
         let mut command = sandbox.fsarena();
         command.arg("run").arg(sandbox.path("panic.toml"));
         let refused = run(&mut command).assert_code(2);
-        assert!(
-            refused.stderr.contains("would end this machine"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("would end this machine"), "{}", refused.stderr);
     }
 }

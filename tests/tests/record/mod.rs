@@ -27,9 +27,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("fsarena-record-").tempdir();
-        let place = Self {
-            directory: directory.unwrap(),
-        };
+        let place = Self { directory: directory.unwrap() };
         fs::create_dir(place.top()).unwrap();
         place
     }
@@ -46,10 +44,7 @@ impl Place {
     fn recorder<S: AsRef<std::ffi::OsStr>>(&self, command: &[S]) -> Command {
         let mut recorder = Command::new(program::fsarena());
         recorder.args(["trace", "record", "--output"]);
-        recorder
-            .arg(self.beside("out.trace"))
-            .arg("--")
-            .args(command);
+        recorder.arg(self.beside("out.trace")).arg("--").args(command);
         recorder.current_dir(self.top());
         recorder
     }
@@ -68,12 +63,7 @@ impl Place {
     fn compiled(&self, source: &str) -> PathBuf {
         let (code, program) = (self.beside("program.c"), self.beside("program"));
         fs::write(&code, source).unwrap();
-        succeed(
-            Command::new("gcc")
-                .args(["-O1", "-w", "-o"])
-                .arg(&program)
-                .arg(&code),
-        );
+        succeed(Command::new("gcc").args(["-O1", "-w", "-o"]).arg(&program).arg(&code));
         program
     }
 }
@@ -118,17 +108,9 @@ fn each_kind_of_call_is_recorded_once_with_its_path_place_length_and_result() {
     });
     let shown: String = shown.collect();
     assert_eq!(shown, CALLS_RECORDED);
-    let modes: Vec<_> = trace
-        .after
-        .iter()
-        .map(|e| (path_of(&trace, e.path), e.mode))
-        .collect();
+    let modes: Vec<_> = trace.after.iter().map(|e| (path_of(&trace, e.path), e.mode)).collect();
     assert!(modes.contains(&("d".to_owned(), 0o755)), "{modes:?}");
-    let link = trace
-        .after
-        .iter()
-        .find(|e| path_of(&trace, e.path) == "d/hh")
-        .unwrap();
+    let link = trace.after.iter().find(|e| path_of(&trace, e.path) == "d/hh").unwrap();
     assert!(matches!(link.kind, TracedKind::Link(_)), "{link:?}");
 }
 
@@ -195,9 +177,7 @@ fn a_pipe_a_start_and_a_wait_order_processes() {
     let (made, maker) = find(&trace, "open", "b");
     let reader = operations[receives].thread;
     // `cat` is a child of the shell that has read the pipe, or replaces that shell.
-    let starts = SyncEvent::Spawn {
-        thread: maker.thread,
-    };
+    let starts = SyncEvent::Spawn { thread: maker.thread };
     let is_child = operations[receives..made]
         .iter()
         .any(|o| o.thread == reader && o.call == Syscall::Order(starts));
@@ -231,11 +211,7 @@ fn a_ctrl_c_is_the_commands_and_the_trace_is_written() {
     let place = Place::new();
     let script = "trap 'echo x >caught; exit 5' INT; echo ready; while :; do sleep 0.02; done";
     let mut recorder = place.recorder(&["sh", "-c", script]);
-    let mut recorder = recorder
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut recorder = recorder.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(recorder.stdout.take().unwrap());
     said.read_line(&mut String::new()).unwrap();
     killpg(Pid::from_raw(recorder.id().cast_signed()), Signal::SIGINT).unwrap();
@@ -270,10 +246,7 @@ fn a_killed_recorder_leaves_no_processes() {
     while sys::process::children(shell).is_empty() {
         std::thread::yield_now();
     }
-    let mut family: Vec<_> = sys::process::descendants(shell)
-        .iter()
-        .map(|p| p.pid)
-        .collect();
+    let mut family: Vec<_> = sys::process::descendants(shell).iter().map(|p| p.pid).collect();
     assert_eq!(family.len(), 2);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
@@ -331,10 +304,7 @@ fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
         let Some((kind, _)) = ALIKE.iter().find(|(_, names)| names.contains(&name)) else {
             continue;
         };
-        let text = arguments
-            .split('"')
-            .nth(1)
-            .filter(|_| !arguments.contains("<pipe"));
+        let text = arguments.split('"').nth(1).filter(|_| !arguments.contains("<pipe"));
         let by_name = text.filter(|_| !["read", "write"].contains(kind));
         let is_below = match by_name {
             // tar uses these paths for its directories.
@@ -343,11 +313,7 @@ fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
             Some(text) if !text.is_empty() => {
                 !arguments.contains('<') || arguments.contains(&format!("<{top}"))
             }
-            _ => arguments
-                .split(',')
-                .next()
-                .unwrap()
-                .contains(&format!("<{top}")),
+            _ => arguments.split(',').next().unwrap().contains(&format!("<{top}")),
         };
         let kind = match *kind {
             "unlink" if arguments.contains("AT_REMOVEDIR") => "rmdir",
@@ -380,17 +346,12 @@ fn strace_counts_the_same_calls_below_the_directory() {
     }
     let text = place.beside("strace");
     let mut strace = Command::new("strace");
-    strace
-        .args(["-f", "-y", "-qq", "-s", "4096", "-o"])
-        .arg(&text);
+    strace.args(["-f", "-y", "-qq", "-s", "4096", "-o"]).arg(&text);
     succeed(strace.args(["sh", "-c", WORK]).current_dir(place.top()));
     let top = place.top().canonicalize().unwrap();
     let counted = counted(&fs::read_to_string(&text).unwrap(), top.to_str().unwrap());
     assert_eq!(recorded, counted);
-    assert!(
-        recorded["open"] > 40 && recorded["stat"] > 40,
-        "{recorded:?}"
-    );
+    assert!(recorded["open"] > 40 && recorded["stat"] > 40, "{recorded:?}");
 }
 
 #[test]
@@ -414,12 +375,8 @@ fn a_recorded_tree_is_listed_before_and_after() {
     ];
     assert_eq!(shown(&trace.after), expected);
     assert!(!trace.header.system.is_empty() && trace.header.recorder.starts_with("fsarena "));
-    let (_, write) = trace
-        .operations
-        .iter()
-        .enumerate()
-        .find(|(_, o)| o.call.name() == "write")
-        .unwrap();
+    let (_, write) =
+        trace.operations.iter().enumerate().find(|(_, o)| o.call.name() == "write").unwrap();
     let Syscall::Write { offset, length, .. } = write.call else {
         unreachable!("it was looked for")
     };
@@ -429,13 +386,8 @@ fn a_recorded_tree_is_listed_before_and_after() {
 #[test]
 fn an_unreadable_directory_is_reported_in_one_line() {
     let mut recorder = Command::new(program::fsarena());
-    recorder.args([
-        "trace", "record", "-o", "x", "--below", "/missing", "--", "true",
-    ]);
+    recorder.args(["trace", "record", "-o", "x", "--below", "/missing", "--", "true"]);
     let ended = CommandOutput::from(recorder.output().unwrap()).assert_code(2);
     let (said, lines) = (&ended.stderr, ended.stderr.lines().count());
-    assert!(
-        said.starts_with("fsarena: cannot read /missing: ") && lines == 1,
-        "{said}"
-    );
+    assert!(said.starts_with("fsarena: cannot read /missing: ") && lines == 1, "{said}");
 }

@@ -13,10 +13,7 @@ pub struct Iterations {
 impl Iterations {
     /// Creates an empty list of passes. Without `scaling`, the phase has a single pass.
     pub fn new(scaling: Option<IterationPolicy>) -> Self {
-        Self {
-            scaling,
-            done: Vec::new(),
-        }
+        Self { scaling, done: Vec::new() }
     }
 
     /// Adds a finished pass.
@@ -43,11 +40,7 @@ impl Iterations {
 
     /// Returns the passes if the phase has more than one.
     pub fn several(self) -> Vec<Iteration> {
-        if self.done.len() > 1 {
-            self.done
-        } else {
-            Vec::new()
-        }
+        if self.done.len() > 1 { self.done } else { Vec::new() }
     }
 
     /// Half the width of the 95 % interval of the passes' mean rate, as a share of that mean, by
@@ -108,11 +101,7 @@ mod tests {
     fn passes(walls: &[u64]) -> Iterations {
         let mut passes = Iterations::new(Some(scaling()));
         for wall in walls {
-            passes.add(Iteration {
-                elapsed: Nanos(*wall),
-                operations: 7,
-                bytes: Bytes(4096),
-            });
+            passes.add(Iteration { elapsed: Nanos(*wall), operations: 7, bytes: Bytes(4096) });
         }
         passes
     }
@@ -127,11 +116,7 @@ mod tests {
     #[test]
     fn one_pass_without_scaling() {
         let mut once = Iterations::new(None);
-        once.add(Iteration {
-            elapsed: Nanos(1),
-            operations: 0,
-            bytes: Bytes(0),
-        });
+        once.add(Iteration { elapsed: Nanos(1), operations: 0, bytes: Bytes(0) });
         assert!(!once.needs_more(Nanos(0)));
     }
 
@@ -169,13 +154,9 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_tables() {
-        for (freedom, quantile) in [
-            (1, 12.706),
-            (30, 2.042),
-            (40, 2.021),
-            (60, 2.000),
-            (120, 1.980),
-        ] {
+        for (freedom, quantile) in
+            [(1, 12.706), (30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980)]
+        {
             assert!((student(freedom) - quantile).abs() < 2e-3, "{freedom}");
         }
     }

@@ -69,10 +69,7 @@ impl ProgramOutput {
                 .filter(|value| value.metric == stated.metric)
                 .map(|value| value.value)
                 .collect();
-            ReportedValue {
-                value: all.iter().sum::<f64>() / all.len() as f64,
-                ..*stated
-            }
+            ReportedValue { value: all.iter().sum::<f64>() / all.len() as f64, ..*stated }
         };
         result.stated = first.values.iter().map(mean).collect();
         result.too_fast = first.too_fast;
@@ -86,10 +83,7 @@ impl ProgramOutput {
 fn contents(output: &File) -> io::Result<Vec<u8>> {
     let length = output.metadata()?.len();
     if length > MAX_PRINTED_SIZE {
-        return Err(io::Error::other(format!(
-            "it is longer than {} MiB",
-            MAX_PRINTED_SIZE >> 20
-        )));
+        return Err(io::Error::other(format!("it is longer than {} MiB", MAX_PRINTED_SIZE >> 20)));
     }
     let mut bytes = vec![0; length as usize];
     output.read_exact_at(&mut bytes, 0)?;
@@ -127,12 +121,7 @@ mod tests {
         });
         printed.write("create", &mut result).unwrap();
         assert_eq!(result.primary_value(), Some(200.0));
-        assert!(
-            printed
-                .write("remove", &mut result)
-                .unwrap_err()
-                .contains("`remove`")
-        );
+        assert!(printed.write("remove", &mut result).unwrap_err().contains("`remove`"));
         let error = printed.read("fio", &output).unwrap_err();
         assert!(error.contains("no JSON"), "{error}");
     }

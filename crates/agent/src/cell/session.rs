@@ -116,11 +116,7 @@ impl<'a> CellSession<'a> {
         let (volume, root, place) = match &job.target {
             WorkTarget::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
-                (
-                    Some(MountedVolume::new(volume, runner.clone())),
-                    mountpoint,
-                    None,
-                )
+                (Some(MountedVolume::new(volume, runner.clone())), mountpoint, None)
             }
             WorkTarget::Directory { path, top, mount } => {
                 let place = ExpectedMount { top, mount: *mount };
@@ -174,8 +170,7 @@ impl<'a> CellSession<'a> {
         }
         self.require_source();
         if !self.features.0.is_empty() {
-            self.events
-                .send(&CellEvent::Features(self.features.clone()));
+            self.events.send(&CellEvent::Features(self.features.clone()));
         }
         self.tear_down();
         self.heartbeat.stop();
@@ -276,10 +271,7 @@ impl<'a> CellSession<'a> {
         let (crashed, failure) = match self.judge(error) {
             PhaseError::Failed { crashed, failure } => (crashed, failure),
             PhaseError::Unsupported(reason) | PhaseError::Withdrawn(reason) => {
-                let failure = Failure {
-                    reason,
-                    ..Failure::default()
-                };
+                let failure = Failure { reason, ..Failure::default() };
                 (false, failure)
             }
         };
@@ -372,17 +364,12 @@ impl<'a> CellSession<'a> {
 
     /// Withdraws the cell if another process took the device; the filesystem has not failed then.
     fn withdraw_if_taken(&mut self) -> bool {
-        let Some(volume) = self
-            .volume
-            .as_ref()
-            .filter(|volume| volume.is_claimed_elsewhere())
+        let Some(volume) = self.volume.as_ref().filter(|volume| volume.is_claimed_elsewhere())
         else {
             return false;
         };
         let device = volume.root().display();
-        self.withdraw(format!(
-            "device of {device} was taken by another process during the cell"
-        ));
+        self.withdraw(format!("device of {device} was taken by another process during the cell"));
         true
     }
 
@@ -401,9 +388,7 @@ impl<'a> CellSession<'a> {
 
     fn begin(&self, name: &str) {
         self.heartbeat.enter(name);
-        self.events.send(&CellEvent::Begin {
-            step: name.to_owned(),
-        });
+        self.events.send(&CellEvent::Begin { step: name.to_owned() });
     }
 
     /// Sends the records of the programs that a step ran.
@@ -444,11 +429,8 @@ impl<'a> CellSession<'a> {
         let mut result = PhaseResult::not_run(phase);
         if let Some(reason) = self.obstacle(phase) {
             result.status = Status::Skipped;
-            result.failure = Some(Failure {
-                step: phase.name.clone(),
-                reason,
-                ..Failure::default()
-            });
+            result.failure =
+                Some(Failure { step: phase.name.clone(), reason, ..Failure::default() });
         } else {
             self.begin(&phase.name);
             self.send_journal(RequestLogReader::take_before_phase);
@@ -485,9 +467,9 @@ impl<'a> CellSession<'a> {
             return;
         };
         match read(journal) {
-            Ok(part) => part
-                .into_iter()
-                .for_each(|part| self.events.send(&CellEvent::Journal(part))),
+            Ok(part) => {
+                part.into_iter().for_each(|part| self.events.send(&CellEvent::Journal(part)))
+            }
             Err(error) => eprintln!("fsarena: the journal of the disk cannot be read: {error}"),
         }
     }
@@ -496,9 +478,7 @@ impl<'a> CellSession<'a> {
     /// fail the filesystem.
     fn start_profiling(&self, phase: &Phase) -> Option<CpuSampler> {
         let sampling = self.job.sampling.as_ref()?;
-        let started = sampling
-            .covers(&phase.name)
-            .then(|| CpuSampler::start(sampling.period))?;
+        let started = sampling.covers(&phase.name).then(|| CpuSampler::start(sampling.period))?;
         started
             .inspect_err(|error| eprintln!("fsarena: the processor cannot be sampled: {error}"))
             .ok()
@@ -523,17 +503,10 @@ impl<'a> CellSession<'a> {
         let failure = match trouble {
             PhaseError::Unsupported(reason) | PhaseError::Withdrawn(reason) => {
                 result.status = Status::Unsupported;
-                Failure {
-                    reason,
-                    ..Failure::default()
-                }
+                Failure { reason, ..Failure::default() }
             }
             PhaseError::Failed { crashed, failure } => {
-                result.status = if crashed {
-                    Status::Crashed
-                } else {
-                    Status::Failed
-                };
+                result.status = if crashed { Status::Crashed } else { Status::Failed };
                 self.failed.get_or_insert(&phase.name);
                 if crashed || self.is_unmounted() {
                     self.died = Some(phase.name.clone());
@@ -541,10 +514,7 @@ impl<'a> CellSession<'a> {
                 failure
             }
         };
-        result.failure = Some(Failure {
-            step: phase.name.clone(),
-            ..failure
-        });
+        result.failure = Some(Failure { step: phase.name.clone(), ..failure });
     }
 
     /// Returns true if new files would be created on a filesystem other than that of the cell.

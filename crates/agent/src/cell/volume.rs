@@ -55,9 +55,7 @@ impl<'a> MountedVolume<'a> {
             volume,
             runner,
             claims: Vec::new(),
-            mountpoint: directory
-                .canonicalize()
-                .unwrap_or_else(|_| directory.clone()),
+            mountpoint: directory.canonicalize().unwrap_or_else(|_| directory.clone()),
             mounted: false,
         }
     }
@@ -220,10 +218,8 @@ impl<'a> MountedVolume<'a> {
     pub fn unmount(&mut self) -> StepResult {
         let record = self.umount()?;
         if self.is_mount_point(true) {
-            let reason = format!(
-                "{} ended with 0, but it is still mounted",
-                self.volume.commands.umount[0]
-            );
+            let reason =
+                format!("{} ended with 0, but it is still mounted", self.volume.commands.umount[0]);
             return failed("umount", record, reason);
         }
         self.mounted = false;
@@ -234,10 +230,7 @@ impl<'a> MountedVolume<'a> {
                 let _ = self.let_go();
                 Ok(vec![record])
             }
-            Err(failure) => Err(CommandFailed {
-                record: Some(record),
-                failure,
-            }),
+            Err(failure) => Err(CommandFailed { record: Some(record), failure }),
         }
     }
 
@@ -258,12 +251,7 @@ impl<'a> MountedVolume<'a> {
     /// Checks the filesystem without changing it.
     pub fn fsck(&self) -> StepResult {
         let commands = &self.volume.commands;
-        Ok(vec![command::run(
-            &self.runner,
-            "fsck",
-            &commands.fsck,
-            &commands.fsck_clean,
-        )?])
+        Ok(vec![command::run(&self.runner, "fsck", &commands.fsck, &commands.fsck_clean)?])
     }
 
     /// Unmounts the filesystem, drops all caches and mounts again.
@@ -281,10 +269,7 @@ impl<'a> MountedVolume<'a> {
                 reason: format!("cannot drop the kernel's caches: {error}"),
                 ..Failure::default()
             };
-            return Err(CommandFailed {
-                record: None,
-                failure,
-            });
+            return Err(CommandFailed { record: None, failure });
         }
         self.mount()
     }
@@ -303,11 +288,7 @@ impl<'a> MountedVolume<'a> {
 fn failed(step: &str, record: CommandRecord, reason: String) -> StepResult {
     Err(CommandFailed {
         record: Some(record),
-        failure: Failure {
-            step: step.to_owned(),
-            reason,
-            ..Failure::default()
-        },
+        failure: Failure { step: step.to_owned(), reason, ..Failure::default() },
     })
 }
 
@@ -322,9 +303,9 @@ fn take(device: &Path, left: &DiskWriteState) -> Result<File, String> {
     })?;
     match block_claim::changes_since(&claim, left) {
         Ok(None) => Ok(claim),
-        Ok(Some(DiskChange::Modified)) => Err(format!(
-            "{name} was written to by another process since fsarena used it last"
-        )),
+        Ok(Some(DiskChange::Modified)) => {
+            Err(format!("{name} was written to by another process since fsarena used it last"))
+        }
         Ok(Some(DiskChange::Replaced(difference))) => {
             Err(format!("{name} is not the disk that it was: {difference}"))
         }
@@ -389,10 +370,7 @@ fn wait_for_drivers() -> Result<(), Failure> {
             let names: Vec<&str> = alive.iter().map(|p| p.name.as_str()).collect();
             return Err(Failure {
                 step: "umount".into(),
-                reason: format!(
-                    "{} still runs {DRIVER_GRACE} after the unmount",
-                    names.join(", ")
-                ),
+                reason: format!("{} still runs {DRIVER_GRACE} after the unmount", names.join(", ")),
                 stacks: alive.iter().flat_map(process::kernel_stacks).collect(),
                 ..Failure::default()
             });

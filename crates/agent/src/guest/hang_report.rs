@@ -61,13 +61,10 @@ fn tell() -> io::Result<()> {
         let (head, frames) = stack.split_once('\n').unwrap_or((&stack, ""));
         line(&mut log, head)?;
         line(&mut log, "Call Trace:")?;
-        let mut frames = frames
-            .lines()
-            .map(|frame| frame.trim_start_matches("[<0>] "));
+        let mut frames = frames.lines().map(|frame| frame.trim_start_matches("[<0>] "));
         frames.try_for_each(|frame| line(&mut log, frame))?;
     }
-    SHOW.iter()
-        .try_for_each(|command| fs::write(COMMANDS, command))?;
+    SHOW.iter().try_for_each(|command| fs::write(COMMANDS, command))?;
     line(&mut log, model::wire::STACKS_END)
 }
 

@@ -37,11 +37,7 @@ struct Counts {
 impl RequestLogReader {
     /// Opens the request log. Returns `None` if the guest has no simulated disk.
     pub fn open() -> Option<Self> {
-        Some(Self {
-            file: File::open(JOURNAL).ok()?,
-            last: counts(),
-            own: Vec::new(),
-        })
+        Some(Self { file: File::open(JOURNAL).ok()?, last: counts(), own: Vec::new() })
     }
 
     /// Finds the journal of the filesystem on a device, so that requests to the journal can be
@@ -154,12 +150,7 @@ mod tests {
                 "own_ns 10\nseeks 3\nslots_written 2\nslots_programmed 4\nerases 1\nlost 5\n",
             );
         }
-        let expected = Counts {
-            own_ns: 20,
-            slots_written: 4,
-            slots_programmed: 8,
-            lost: 5,
-        };
+        let expected = Counts { own_ns: 20, slots_written: 4, slots_programmed: 8, lost: 5 };
         assert_eq!(all, expected);
     }
 }

@@ -138,11 +138,8 @@ fn copy(archive: &Mapping, entry: &ArchiveEntry, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(entry.mode & !KIND)
-        .open(to)?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(entry.mode & !KIND).open(to)?;
     let mut piece = vec![0; FLUSH_CHUNK];
     let end = entry.begin + entry.size;
     for at in (entry.begin..end).step_by(FLUSH_CHUNK) {
@@ -192,10 +189,7 @@ mod tests {
         let path = directory.path().join("archive");
         fs::write(&path, archive)?;
         let file = File::open(&path)?;
-        unpack(
-            &Mapping::new(&file, archive.len() as u64, false)?,
-            directory.path(),
-        )?;
+        unpack(&Mapping::new(&file, archive.len() as u64, false)?, directory.path())?;
         Ok(directory)
     }
 

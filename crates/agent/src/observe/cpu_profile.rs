@@ -25,13 +25,8 @@ const KERNEL: &str = "kernel";
 /// Task name of interrupts by devices and timers.
 const INTERRUPT: &str = "interrupt";
 /// Functions at the start of the stack of every kernel thread, including kernel workers.
-const THREAD_BEGIN: [&str; 5] = [
-    "ret_from_fork_asm",
-    "ret_from_fork",
-    "kthread",
-    "worker_thread",
-    "process_one_work",
-];
+const THREAD_BEGIN: [&str; 5] =
+    ["ret_from_fork_asm", "ret_from_fork", "kthread", "worker_thread", "process_one_work"];
 /// Function of an idle processor.
 const IDLE_FUNCTION: &str = "do_idle";
 
@@ -65,11 +60,7 @@ impl CpuSampler {
         let mut sampler = Sampler::start(period)?;
         let (until, end) = io::pipe()?;
         let thread = thread::Builder::new().spawn(move || take(&mut sampler, &until, names))?;
-        Ok(Self {
-            end,
-            thread,
-            period,
-        })
+        Ok(Self { end, thread, period })
     }
 
     /// Stops sampling and returns the profile of the given time ranges.
@@ -83,10 +74,7 @@ impl CpuSampler {
         let samples = ended.map_err(|_| io::Error::other("the thread that samples has died"))??;
         let mut counts = vec![0; samples.stacks.len()];
         for (time, stack) in samples.times {
-            if parts
-                .iter()
-                .any(|(begin, end)| *begin <= time && time < *end)
-            {
+            if parts.iter().any(|(begin, end)| *begin <= time && time < *end) {
                 counts[stack] += 1;
             }
         }
@@ -193,9 +181,7 @@ fn names_of_threads() -> HashMap<u32, String> {
     let mut names = HashMap::new();
     for process in numbered("/proc") {
         for thread in numbered(process.join("task")) {
-            let number = thread
-                .file_name()
-                .and_then(|name| name.to_str()?.parse().ok());
+            let number = thread.file_name().and_then(|name| name.to_str()?.parse().ok());
             let name = name_of(&thread.join("comm"));
             if let (Some(number), Some(name)) = (number, name) {
                 let is_own = Some(&name) == own.as_ref();
@@ -250,11 +236,8 @@ mod tests {
     #[test]
     fn equal_stacks_have_one_number() {
         let mut samples = CpuSamples::default();
-        let sample = |time, address| CpuSample {
-            time: Nanos(time),
-            thread: 1,
-            stack: vec![address],
-        };
+        let sample =
+            |time, address| CpuSample { time: Nanos(time), thread: 1, stack: vec![address] };
         for (time, address) in [(1, 7), (2, 8), (3, 7)] {
             samples.add(None, sample(time, address));
         }

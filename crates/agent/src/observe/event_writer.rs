@@ -20,19 +20,14 @@ pub struct EventWriter {
 impl EventWriter {
     /// Creates an event writer with this output.
     pub fn new(out: impl Write + Send + 'static) -> Self {
-        Self {
-            last_sent: Arc::new(AtomicU64::new(clock::now().0)),
-            out: Arc::new(Mutex::new(out)),
-        }
+        Self { last_sent: Arc::new(AtomicU64::new(clock::now().0)), out: Arc::new(Mutex::new(out)) }
     }
 
     /// Sends one event immediately. Write errors are ignored: the agent ends soon if the reader has
     /// closed its end.
     pub fn send(&self, event: &CellEvent) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out
-            .write_all(event.to_line().as_bytes())
-            .and_then(|()| out.flush());
+        let _ = out.write_all(event.to_line().as_bytes()).and_then(|()| out.flush());
         self.last_sent.store(clock::now().0, Ordering::Relaxed);
     }
 

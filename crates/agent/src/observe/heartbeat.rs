@@ -83,11 +83,7 @@ impl Heartbeat {
             );
             if last.as_ref() != Some(&seen) {
                 events.send(&CellEvent::Progress {
-                    step: self
-                        .step
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clone(),
+                    step: self.step.lock().unwrap_or_else(PoisonError::into_inner).clone(),
                     done: seen.0,
                     total: self.progress.total(),
                 });

@@ -20,10 +20,7 @@ impl KernelMemoryProbe {
             WorkTarget::Volume(volume) => volume.driver == DriverKind::Fuse,
             WorkTarget::Directory { .. } => false,
         };
-        Self {
-            before: own_kernel.then(kernel_memory::slab_bytes).flatten(),
-            has_driver,
-        }
+        Self { before: own_kernel.then(kernel_memory::slab_bytes).flatten(), has_driver }
     }
 
     /// Returns the current memory use. Returns `None` if it cannot be determined.

@@ -32,9 +32,7 @@ impl KernelSymbols {
 
     /// Returns the function that contains an address.
     pub fn name(&self, address: u64) -> &str {
-        let after = self
-            .functions
-            .partition_point(|(begin, _)| *begin <= address);
+        let after = self.functions.partition_point(|(begin, _)| *begin <= address);
         match after.checked_sub(1) {
             Some(place) => &self.functions[place].1,
             None => "[unknown]",

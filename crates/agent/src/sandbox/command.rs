@@ -40,11 +40,7 @@ pub fn run(
     let failed = |record, reason| {
         Err(CommandFailed {
             record,
-            failure: Failure {
-                step: step.to_owned(),
-                reason,
-                ..Failure::default()
-            },
+            failure: Failure { step: step.to_owned(), reason, ..Failure::default() },
         })
     };
     let Some((program, arguments)) = command.split_first() else {
@@ -53,10 +49,7 @@ pub fn run(
     let output = match output_file() {
         Ok(file) => file,
         Err(error) => {
-            return failed(
-                None,
-                format!("cannot keep the output of {program}: {error}"),
-            );
+            return failed(None, format!("cannot keep the output of {program}: {error}"));
         }
     };
     let start = clock::now();
@@ -136,9 +129,7 @@ pub fn output_file() -> io::Result<File> {
 fn tail(output: &File) -> String {
     let length = output.metadata().map_or(0, |m| m.len());
     let mut bytes = vec![0; length.min(OUTPUT_KEPT) as usize];
-    let read = output
-        .read_at(&mut bytes, length.saturating_sub(OUTPUT_KEPT))
-        .unwrap_or(0);
+    let read = output.read_at(&mut bytes, length.saturating_sub(OUTPUT_KEPT)).unwrap_or(0);
     let text = String::from_utf8_lossy(&bytes[..read]);
     let text = text.trim_end();
     // Drop the first line if it is cut, unless it is the only one.
@@ -151,17 +142,9 @@ fn tail(output: &File) -> String {
 /// Returns the line with the cause: the last one that starts with the program's name, as error
 /// messages do (unlike banners, hints and usage text), otherwise the last line.
 fn complaint(program: &str, output: &str) -> String {
-    let lines = || {
-        output
-            .lines()
-            .rev()
-            .map(str::trim)
-            .filter(|l| !l.is_empty() && !is_banner(l))
-    };
+    let lines = || output.lines().rev().map(str::trim).filter(|l| !l.is_empty() && !is_banner(l));
     let prefix = format!("{program}: ");
-    let line = lines()
-        .find(|l| l.starts_with(&prefix))
-        .or_else(|| lines().next());
+    let line = lines().find(|l| l.starts_with(&prefix)).or_else(|| lines().next());
     line.map(|l| format!(": {l}")).unwrap_or_default()
 }
 
@@ -170,11 +153,9 @@ fn complaint(program: &str, output: &str) -> String {
 fn is_banner(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let version = words.nth(1).map(|word| word.trim_start_matches('v'));
-    let is_version = version
-        .and_then(|v| v.split_once('.'))
-        .is_some_and(|(major, rest)| {
-            major.parse::<u32>().is_ok() && rest.starts_with(|c: char| c.is_ascii_digit())
-        });
+    let is_version = version.and_then(|v| v.split_once('.')).is_some_and(|(major, rest)| {
+        major.parse::<u32>().is_ok() && rest.starts_with(|c: char| c.is_ascii_digit())
+    });
     is_version && words.count() <= 1
 }
 
@@ -203,10 +184,7 @@ mod tests {
     #[test]
     fn the_name_and_version_of_a_program_is_no_reason() {
         let fat = "Both FATs appear to be corrupt. Giving up.\nfsck.fat 4.2 (2021-01-31)\n";
-        assert_eq!(
-            complaint("fsck.fat", fat),
-            ": Both FATs appear to be corrupt. Giving up."
-        );
+        assert_eq!(complaint("fsck.fat", fat), ": Both FATs appear to be corrupt. Giving up.");
         let ext = "e2fsck 1.47.0 (5-Feb-2023)\nthe superblock is corrupt\n";
         assert_eq!(complaint("e2fsck", ext), ": the superblock is corrupt");
         assert!(!is_banner("block 4.2 is claimed twice by a file"));
@@ -224,12 +202,7 @@ mod tests {
     #[test]
     fn distinguishes_a_missing_program_from_a_killed_one() {
         let missing = run("mkfs", &words("no-such-program"), &[0]).err().unwrap();
-        assert!(
-            missing
-                .failure
-                .reason
-                .starts_with("cannot run `no-such-program`")
-        );
+        assert!(missing.failure.reason.starts_with("cannot run `no-such-program`"));
         let killed = run("mkfs", &words("sh|-c|kill -9 $$"), &[0]).err().unwrap();
         assert_eq!(killed.failure.reason, "`sh` was killed by signal 9");
     }

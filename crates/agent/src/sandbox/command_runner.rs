@@ -41,12 +41,7 @@ impl CellCommandRunner {
         archives: Option<PathBuf>,
         printed: Arc<ProgramOutput>,
     ) -> Self {
-        Self {
-            runner,
-            events,
-            archives,
-            printed,
-        }
+        Self { runner, events, archives, printed }
     }
 }
 
@@ -61,9 +56,7 @@ impl workload::CommandRunner for CellCommandRunner {
         let words = exec.arguments().map_err(failed)?;
         let program = called(&words);
         let output = command::output_file().map_err(|e| failed(format!("no output file: {e}")))?;
-        let outputs = output
-            .try_clone()
-            .and_then(|out| Ok((out, output.try_clone()?)));
+        let outputs = output.try_clone().and_then(|out| Ok((out, output.try_clone()?)));
         let (out, errors) = outputs.map_err(|e| failed(format!("no output file: {e}")))?;
         let below = self.runner.below(directory);
         let below = below.map_err(|e| failed(format!("cannot restrict `{program}`: {e}")))?;
@@ -104,9 +97,7 @@ impl workload::CommandRunner for CellCommandRunner {
 fn called(words: &[String]) -> &String {
     const STARTS: [&str; 2] = ["setarch", "-R"];
     let mut words_behind = words.iter();
-    words_behind
-        .find(|word| !STARTS.contains(&word.as_str()))
-        .unwrap_or(&words[0])
+    words_behind.find(|word| !STARTS.contains(&word.as_str())).unwrap_or(&words[0])
 }
 
 /// Creates standard input with this text, from a file in memory.
@@ -132,10 +123,7 @@ fn bring_into_memory(program: &str) {
     // programs.
     let listed = Command::new(LOADER).arg("--list").arg(&file).output();
     let listed = listed.map(|output| output.stdout).unwrap_or_default();
-    for file in [file]
-        .into_iter()
-        .chain(libraries(&String::from_utf8_lossy(&listed)))
-    {
+    for file in [file].into_iter().chain(libraries(&String::from_utf8_lossy(&listed))) {
         // Errors are ignored: the program is then read when it runs.
         let _ = fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
     }
@@ -144,10 +132,7 @@ fn bring_into_memory(program: &str) {
 /// Finds the files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
 fn libraries(listed: &str) -> Vec<PathBuf> {
     let words = listed.lines().flat_map(str::split_whitespace);
-    words
-        .filter(|word| word.starts_with('/'))
-        .map(PathBuf::from)
-        .collect()
+    words.filter(|word| word.starts_with('/')).map(PathBuf::from).collect()
 }
 
 fn failed(reason: String) -> OpError {
@@ -159,9 +144,7 @@ fn missing(program: &str, packages: &[String]) -> OpError {
         [] => String::new(),
         packages => format!("; apt-get install {}", packages.join(" ")),
     };
-    OpError::Unsupported {
-        reason: format!("there is no program `{program}`{advice}"),
-    }
+    OpError::Unsupported { reason: format!("there is no program `{program}`{advice}") }
 }
 
 /// Final lines of tar that refer to an earlier line with the cause.
@@ -174,12 +157,7 @@ const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
 /// Returns the line with the cause: the last line, or, if that is only a closing line, the first
 /// one with the text of an error number, otherwise the first line.
 fn cause(output: &str) -> Option<&str> {
-    let lines = || {
-        output
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-    };
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let last = lines().next_back()?;
     if !TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words)) {
         return Some(last);
@@ -212,9 +190,7 @@ mod tests {
 
     #[test]
     fn the_loader_names_the_libraries_of_a_program_by_their_files() {
-        let output = Command::new(LOADER)
-            .args(["--list", "/usr/bin/env"])
-            .output();
+        let output = Command::new(LOADER).args(["--list", "/usr/bin/env"]).output();
         let files = libraries(&String::from_utf8(output.unwrap().stdout).unwrap());
         assert!(files.iter().any(|f| f.ends_with("libc.so.6")), "{files:?}");
         assert!(files.iter().all(|f| f.is_file()), "{files:?}");
@@ -224,16 +200,10 @@ mod tests {
     fn extracts_the_cause_from_program_output() {
         let tar = "tar: Removing leading `/' from member names\ntar: a/b: Cannot open: File name too long\ntar: a/c: Cannot \
                    open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
-        assert_eq!(
-            cause(tar),
-            Some("tar: a/b: Cannot open: File name too long")
-        );
+        assert_eq!(cause(tar), Some("tar: a/b: Cannot open: File name too long"));
         let gzip = "gzip: stdin: not in gzip format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n";
         assert_eq!(cause(gzip), Some("gzip: stdin: not in gzip format"));
-        assert_eq!(
-            cause("step 1\ncc: no input files\n\n"),
-            Some("cc: no input files")
-        );
+        assert_eq!(cause("step 1\ncc: no input files\n\n"), Some("cc: no input files"));
         assert_eq!(cause("\n"), None);
     }
 

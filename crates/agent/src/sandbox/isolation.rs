@@ -27,12 +27,8 @@ pub fn spawn_isolated(on_host: bool) -> io::Result<ExitCode> {
     }
     let status = agent.status()?;
     // A signal is encoded as in shells: 128 + number.
-    let code = status
-        .code()
-        .or(status.signal().map(|s| SIGNAL_EXIT_BASE + s));
-    Ok(code
-        .and_then(|code| u8::try_from(code).ok())
-        .map_or(ExitCode::FAILURE, ExitCode::from))
+    let code = status.code().or(status.signal().map(|s| SIGNAL_EXIT_BASE + s));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Sets up the namespaces: mounts a private `/proc` and `/run` if the agent is the first process.

@@ -46,18 +46,11 @@ struct Inputs<'a> {
 /// Returns an error if a program or the kernel version cannot be read.
 pub fn image_key(contender: &Contender, size: Bytes, ageing: &AgeingParams) -> io::Result<String> {
     let filesystem = &contender.filesystem;
-    let place = Placeholders {
-        devices: &["device"],
-        mountpoint: "mountpoint",
-        size,
-        fsarena: "fsarena",
-    };
+    let place =
+        Placeholders { devices: &["device"], mountpoint: "mountpoint", size, fsarena: "fsarena" };
     let commands = config::expand_commands(contender, &place);
     let programs = [&commands.mkfs, &commands.mount].map(|words| words.first());
-    let programs = programs
-        .into_iter()
-        .flatten()
-        .filter_map(|p| find_program(p));
+    let programs = programs.into_iter().flatten().filter_map(|p| find_program(p));
     let programs: io::Result<Vec<_>> = programs.map(|path| digest(&path).map(Some)).collect();
     let inputs = Inputs {
         version: VERSION,
@@ -100,10 +93,7 @@ fn kernel() -> io::Result<String> {
 
 fn digest(path: &std::path::Path) -> io::Result<String> {
     let mut digest = Sha256::new();
-    io::copy(
-        &mut File::open(path)?,
-        &mut super::file::Hashing(&mut digest),
-    )?;
+    io::copy(&mut File::open(path)?, &mut super::file::Hashing(&mut digest))?;
     Ok(hexadecimal(digest.finalize()))
 }
 
@@ -143,11 +133,7 @@ mod tests {
         let ageing = AgeingParams::for_round(&age, 0, 1);
         let size = Bytes::mib(64);
         let first = image_key(&ext4, size, &ageing).unwrap();
-        assert_eq!(
-            first,
-            image_key(&same, size, &ageing).unwrap(),
-            "a name decides nothing"
-        );
+        assert_eq!(first, image_key(&same, size, &ageing).unwrap(), "a name decides nothing");
         let turned =
             |age: AgeingSpec| image_key(&ext4, size, &AgeingParams::for_round(&age, 0, 1)).unwrap();
         let mut profile = age.profile.clone();
@@ -158,22 +144,10 @@ mod tests {
             image_key(&ext4, Bytes::mib(65), &ageing).unwrap(),
             image_key(&ext4, size, &AgeingParams::for_round(&age, 0, 2)).unwrap(),
             image_key(&ext4, size, &AgeingParams::for_round(&age, 1, 1)).unwrap(),
-            turned(AgeingSpec {
-                profile,
-                ..age.clone()
-            }),
-            turned(AgeingSpec {
-                fill: PerMille(500),
-                ..age.clone()
-            }),
-            turned(AgeingSpec {
-                operations: Some(7),
-                ..age.clone()
-            }),
-            turned(AgeingSpec {
-                layout: Some(PerMille(900)),
-                ..age.clone()
-            }),
+            turned(AgeingSpec { profile, ..age.clone() }),
+            turned(AgeingSpec { fill: PerMille(500), ..age.clone() }),
+            turned(AgeingSpec { operations: Some(7), ..age.clone() }),
+            turned(AgeingSpec { layout: Some(PerMille(900)), ..age.clone() }),
         ];
         for (index, one) in others.iter().enumerate() {
             assert!(*one != first && !others[..index].contains(one), "{index}");

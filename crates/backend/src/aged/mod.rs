@@ -144,9 +144,7 @@ impl AgedImageCache {
         let key = match key::image_key(wanted.contender, image.size(), &wanted.ageing) {
             Ok(key) => key,
             Err(error) => {
-                return Ok(AgedStart::WithoutCache(format!(
-                    "it cannot be named: {error}"
-                )));
+                return Ok(AgedStart::WithoutCache(format!("it cannot be named: {error}")));
             }
         };
         let mut remarks = Vec::new();
@@ -161,10 +159,7 @@ impl AgedImageCache {
             blank.fill(chunk);
             Ok(())
         };
-        match image
-            .rewrite(content, &mut |_| check_stop(stop))
-            .map_err(AgedImageError::from)
-        {
+        match image.rewrite(content, &mut |_| check_stop(stop)).map_err(AgedImageError::from) {
             Ok(()) => {}
             Err(AgedImageError::Interrupted) => return Err(AbortReason::Interrupted),
             Err(AgedImageError::Reported(why)) => return Ok(AgedStart::WithoutCache(why)),
@@ -174,14 +169,9 @@ impl AgedImageCache {
             return Ok(AgedStart::Failed(Box::new(made)));
         };
         if storage::is_loop_attached(image.path(), RELEASE) {
-            return Ok(AgedStart::WithoutCache(
-                "the kernel does not release the image".into(),
-            ));
+            return Ok(AgedStart::WithoutCache("the kernel does not release the image".into()));
         }
-        let state = AgedImageInfo {
-            record,
-            mounted: made.mounted,
-        };
+        let state = AgedImageInfo { record, mounted: made.mounted };
         match self.keep(&key, wanted, &state) {
             Ok(()) => {}
             Err(AgedImageError::Interrupted) => return Err(AbortReason::Interrupted),
@@ -189,11 +179,7 @@ impl AgedImageCache {
                 remarks.push(format!("its aged state could not be kept: {why}"));
             }
         }
-        Ok(AgedStart::FromImage {
-            state: Box::new(state),
-            made: Some(Box::new(made)),
-            remarks,
-        })
+        Ok(AgedStart::FromImage { state: Box::new(state), made: Some(Box::new(made)), remarks })
     }
 
     /// Restores the state with this key. Returns `None` if the cache does not contain it. A damaged
@@ -247,10 +233,7 @@ impl AgedImageCache {
         self.directory.remove(PARTIAL).map_err(said)?;
         let mut file = self.directory.create(PARTIAL).map_err(said)?;
         let note = AgedImageHeader {
-            name: format!(
-                "{} ({})",
-                wanted.contender.filesystem.name, wanted.ageing.age
-            ),
+            name: format!("{} ({})", wanted.contender.filesystem.name, wanted.ageing.age),
             size: image.size(),
             created_at: clock::realtime(),
             state: state.clone(),
@@ -282,11 +265,7 @@ impl AgedImageCache {
 }
 
 fn state_alone(state: AgedImageInfo) -> AgedStart {
-    AgedStart::FromImage {
-        state: Box::new(state),
-        made: None,
-        remarks: Vec::new(),
-    }
+    AgedStart::FromImage { state: Box::new(state), made: None, remarks: Vec::new() }
 }
 
 /// Adds the job that created the aged state to the result of the cell.
@@ -340,9 +319,7 @@ fn short(key: &str) -> &str {
 /// Returns the image at this path, or `None` if the file is not an image.
 fn look(path: &Path) -> Option<AgedImage> {
     path.to_str().filter(|name| name.ends_with(SUFFIX))?;
-    let found = fs::symlink_metadata(path)
-        .ok()
-        .filter(fs::Metadata::is_file)?;
+    let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     let note = File::open(path).and_then(|file| file::head(&file));
     let note = note.ok().map(|(_, note)| note);
     Some(AgedImage {

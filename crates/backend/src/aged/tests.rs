@@ -31,9 +31,7 @@ impl AgedTestDir {
             operations: None,
             layout: None,
         };
-        let suite = catalog
-            .suite("lifecycle", model::SizeProfile::Smoke)
-            .unwrap();
+        let suite = catalog.suite("lifecycle", model::SizeProfile::Smoke).unwrap();
         Self {
             directory: tempfile::tempdir().unwrap(),
             contender: catalog.contender("ext4").unwrap(),
@@ -73,11 +71,7 @@ impl AgedTestDir {
             Ok(collector.finish(CellEnd::Done, Some(Vec::new())))
         };
         match kept.get_or_create(&wanted, make).unwrap() {
-            AgedStart::FromImage {
-                state,
-                made,
-                remarks,
-            } => (*state, made.is_some(), remarks),
+            AgedStart::FromImage { state, made, remarks } => (*state, made.is_some(), remarks),
             other => panic!("{other:?}"),
         }
     }

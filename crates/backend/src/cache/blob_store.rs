@@ -68,10 +68,7 @@ impl DirectoryStore {
     /// # Errors
     /// Returns an error if the directory cannot be created or is not safe from other users.
     pub fn open_private(path: &Path) -> Result<Self, UntrustedPath> {
-        Ok(Self {
-            directory: SafeDir::make(path)?,
-            is_shared: false,
-        })
+        Ok(Self { directory: SafeDir::make(path)?, is_shared: false })
     }
 
     /// Opens a directory shared by several users and creates it unless it exists.
@@ -80,10 +77,7 @@ impl DirectoryStore {
     /// Returns an error if the directory cannot be created or its path contains a symbolic link of
     /// another user.
     pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
-        Ok(Self {
-            directory: SafeDir::shared_or_new(path)?,
-            is_shared: true,
-        })
+        Ok(Self { directory: SafeDir::shared_or_new(path)?, is_shared: true })
     }
 
     fn mode(&self) -> u32 {
@@ -130,16 +124,12 @@ impl BlobStore for DirectoryStore {
     /// Renames the file to its final name only after its content is on the disk. A kill at any time
     /// therefore leaves no partial entry.
     fn put(&self, name: &str, content: &str) -> io::Result<()> {
-        let put = self
-            .directory
-            .replace(name, self.mode(), content.as_bytes());
+        let put = self.directory.replace(name, self.mode(), content.as_bytes());
         put.map_err(io::Error::other)
     }
 
     fn create(&self, name: &str, content: &str) -> io::Result<bool> {
-        let placed = self
-            .directory
-            .create_exclusive(name, self.mode(), content.as_bytes());
+        let placed = self.directory.create_exclusive(name, self.mode(), content.as_bytes());
         placed.map_err(io::Error::other)
     }
 
@@ -194,10 +184,7 @@ mod tests {
                     })
                 };
                 let all: Vec<_> = (0..MANY).map(one).collect();
-                all.into_iter()
-                    .map(|one| one.join().unwrap())
-                    .filter(|won| *won)
-                    .count()
+                all.into_iter().map(|one| one.join().unwrap()).filter(|won| *won).count()
             });
             assert_eq!(won, 1);
         };
@@ -207,16 +194,10 @@ mod tests {
             let seen = shelf.read(&name).unwrap().unwrap();
             // A late process finds another content.
             at_once(&|content| {
-                shelf
-                    .compare_and_swap(&name, &seen, &format!("{content}!"))
-                    .unwrap()
+                shelf.compare_and_swap(&name, &seen, &format!("{content}!")).unwrap()
             });
             assert!(shelf.read(&name).unwrap().unwrap().ends_with('!'));
         }
-        assert_eq!(
-            directory.path().read_dir().unwrap().count(),
-            20,
-            "no other files remain"
-        );
+        assert_eq!(directory.path().read_dir().unwrap().count(), 20, "no other files remain");
     }
 }

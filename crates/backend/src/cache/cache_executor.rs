@@ -58,12 +58,7 @@ impl<E: Cacheable> CachedExecutor<E> {
     /// The campaign's seed selects the cached cells that are checked by a rerun; without a seed
     /// none are.
     pub const fn new(executor: E, cache: Option<CellCache>, seed: Option<u64>) -> Self {
-        Self {
-            executor,
-            cache,
-            seed,
-            only_its_own: false,
-        }
+        Self { executor, cache, seed, only_its_own: false }
     }
 
     /// Sets whether a cell that ended for an external reason, such as lack of memory, is withdrawn
@@ -116,10 +111,7 @@ impl<E: Cacheable> Executor for CachedExecutor<E> {
                 return Ok(result);
             }
         };
-        let served = |found| CellResult {
-            from_cache: true,
-            ..found
-        };
+        let served = |found| CellResult { from_cache: true, ..found };
         let kept = match cache.get(&key, &job.test) {
             Some(found) if !self.seed.is_some_and(|seed| is_checked(&key, seed)) => {
                 return Ok(served(found));
@@ -189,10 +181,7 @@ fn wait(
         if executor.stop_requested() {
             return Err(AbortReason::Interrupted);
         }
-        let pace = cache
-            .claims
-            .as_ref()
-            .map_or(ClaimTimeouts::DEFAULT_CLAIM, CellClaims::pace);
+        let pace = cache.claims.as_ref().map_or(ClaimTimeouts::DEFAULT_CLAIM, CellClaims::pace);
         if is_news || begun.elapsed() >= pace.wait {
             return Err(AbortReason::OtherHost(host));
         }
@@ -206,10 +195,7 @@ fn difference(kept: &CellResult, new: &CellResult) -> Option<String> {
     let what = if kept.status != new.status {
         format!("it was {}, and is {} now", kept.status, new.status)
     } else if let Some((old, new)) = first_difference(&kept.phases, &new.phases) {
-        format!(
-            "phase {} took {} ns, and takes {} ns now",
-            old.phase, old.elapsed.0, new.elapsed.0
-        )
+        format!("phase {} took {} ns, and takes {} ns now", old.phase, old.elapsed.0, new.elapsed.0)
     } else if kept.features != new.features {
         "other features were found".to_owned()
     } else {

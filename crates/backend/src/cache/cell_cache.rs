@@ -81,10 +81,7 @@ impl CellCache {
         pace: ClaimTimeouts,
     ) -> Result<Self, CacheError> {
         let secret = CacheKey::new(secret);
-        let unwritable = |source| CacheError::Unwritable {
-            place: shelf.path_of(),
-            source,
-        };
+        let unwritable = |source| CacheError::Unwritable { place: shelf.path_of(), source };
         if !has_key(&*shelf, &secret).map_err(unwritable)? {
             return Err(CacheError::KeyMismatch(shelf.path_of()));
         }
@@ -92,12 +89,7 @@ impl CellCache {
         let host = host.trim().to_owned();
         let claims = CellClaims::new(Arc::clone(&shelf), secret.clone(), host, pace);
         claims.check_writable().map_err(unwritable)?;
-        Ok(Self {
-            shelf,
-            secret,
-            claims: Some(claims),
-            trouble: Arc::default(),
-        })
+        Ok(Self { shelf, secret, claims: Some(claims), trouble: Arc::default() })
     }
 
     /// Returns the cached result of a cell. Ignores entries that are unreadable, damaged, stored

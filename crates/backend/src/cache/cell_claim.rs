@@ -106,13 +106,7 @@ impl CellClaims {
         host: String,
         pace: ClaimTimeouts,
     ) -> Self {
-        Self {
-            shelf,
-            secret,
-            host,
-            pace,
-            seen: Arc::default(),
-        }
+        Self { shelf, secret, host, pace, seen: Arc::default() }
     }
 
     /// Returns the intervals and timeouts.
@@ -186,10 +180,7 @@ impl CellClaims {
             return Some(ClaimState::Unclaimed);
         }
         let holds = Duration::from_millis(theirs.holds_ms).min(self.pace.longest_wait);
-        (now - seen.since < holds).then_some(ClaimState::HeldByOther {
-            host: theirs.host,
-            is_news,
-        })
+        (now - seen.since < holds).then_some(ClaimState::HeldByOther { host: theirs.host, is_news })
     }
 
     fn text(&self, name: &str, words: &ClaimRecord) -> String {
@@ -200,9 +191,7 @@ impl CellClaims {
     fn words(&self, name: &str, text: &str) -> Option<ClaimRecord> {
         let (code, json) = text.split_once('\n')?;
         let is_believed = code == self.secret.code(name, json);
-        is_believed
-            .then(|| serde_json::from_str(json).ok())
-            .flatten()
+        is_believed.then(|| serde_json::from_str(json).ok()).flatten()
     }
 
     /// Renews a claim until it is dropped or another host takes it over.

@@ -60,10 +60,7 @@ impl CellKey {
 
     /// Returns the first 64 bits, which are uniformly distributed.
     pub fn number(&self) -> u64 {
-        self.0
-            .iter()
-            .take(8)
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+        self.0.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
     }
 }
 
@@ -78,12 +75,7 @@ pub fn cached_digest(path: &Path) -> io::Result<[u8; 32]> {
     type Identity = (PathBuf, [u64; 2], [i64; 4]);
     static KNOWN: Mutex<BTreeMap<Identity, [u8; 32]>> = Mutex::new(BTreeMap::new());
     let file = File::open(path)?.metadata()?;
-    let times = [
-        file.mtime(),
-        file.mtime_nsec(),
-        file.ctime(),
-        file.ctime_nsec(),
-    ];
+    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
     let identity = (path.to_owned(), [file.ino(), file.len()], times);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(digest) = known().get(&identity) {
@@ -104,9 +96,7 @@ pub fn version(program: &OsStr) -> io::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
     if !output.status.success() || output.stdout.is_empty() {
         let program = program.to_string_lossy();
-        return Err(io::Error::other(format!(
-            "{program} does not report a version"
-        )));
+        return Err(io::Error::other(format!("{program} does not report a version")));
     }
     let version = String::from_utf8_lossy(&output.stdout).into_owned();
     known.insert(program.into(), version.clone());

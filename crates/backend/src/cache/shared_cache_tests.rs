@@ -73,10 +73,7 @@ impl Host {
             let mut executor = CachedExecutor::new(guest, Some(cache.clone()), checks);
             executor.execute(&job(cell, test), observe)
         };
-        Self {
-            workers: CellThreads::new(Arc::new(work), StopFlag::default(), say),
-            news,
-        }
+        Self { workers: CellThreads::new(Arc::new(work), StopFlag::default(), say), news }
     }
 }
 
@@ -111,11 +108,7 @@ fn job(cell: &Cell, test: &Test) -> CellJob {
         target: WorkTarget::Directory {
             path: "/".into(),
             top: "/".into(),
-            mount: MountId {
-                device: (0, 0),
-                mount: 0,
-                inode: 0,
-            },
+            mount: MountId { device: (0, 0), mount: 0, inode: 0 },
         },
         source: None,
         archives: None,
@@ -146,9 +139,7 @@ fn campaign(cells: &Path, runs: &Runs, is_broken: bool) -> CampaignResults {
 
 fn of_cells(results: &CampaignResults) -> Vec<&CellResult> {
     let cells = results.cells.iter();
-    cells
-        .map(|cell| cell.result.as_ref().expect("it is complete"))
-        .collect()
+    cells.map(|cell| cell.result.as_ref().expect("it is complete")).collect()
 }
 
 #[test]

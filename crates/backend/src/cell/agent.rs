@@ -146,13 +146,7 @@ impl AgentProcess {
         let heard =
             events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
         match heard {
-            Ok((errors, events)) => Ok(Self {
-                child,
-                errors,
-                events,
-                ended,
-                progress: None,
-            }),
+            Ok((errors, events)) => Ok(Self { child, errors, events, ended, progress: None }),
             Err(error) => {
                 // The agent may have ended by itself.
                 let _ = child.kill();
@@ -231,10 +225,7 @@ impl AgentProcess {
         };
         match withdrawn {
             Some(reason) => Err(AbortReason::EnvironmentFault(reason)),
-            None => Ok(AgentOutcome {
-                outcome,
-                remark: time.warning().or(stopped.remark()),
-            }),
+            None => Ok(AgentOutcome { outcome, remark: time.warning().or(stopped.remark()) }),
         }
     }
 
@@ -285,11 +276,7 @@ impl AgentProcess {
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
         let unkillable = self.wait(REAP_TIMEOUT).is_none();
-        AgentEnd::Hung {
-            stall,
-            stacks,
-            unkillable,
-        }
+        AgentEnd::Hung { stall, stacks, unkillable }
     }
 
     /// Ends a guest that is done but whose emulator does not exit: QEMU 7.2 can wait for its own
@@ -352,13 +339,7 @@ struct WaitClocks<'a> {
 
 impl<'a> WaitClocks<'a> {
     const fn new(watch: &'a WatchTimeouts<'a>) -> Self {
-        Self {
-            watch,
-            stall_timeout: watch.first,
-            silence: Nanos(0),
-            step: Nanos(0),
-            heard: false,
-        }
+        Self { watch, stall_timeout: watch.first, silence: Nanos(0), step: Nanos(0), heard: false }
     }
 
     const fn pass(&mut self, time: Nanos) {
@@ -428,11 +409,7 @@ impl PauseDetector {
 /// Starts an agent with pipes for its job and its errors, in a separate process group. Ctrl-C at
 /// the terminal reaches only the orchestrator, which ends the agent.
 fn spawn(command: &mut Command) -> io::Result<Child> {
-    command
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+    command.stdin(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
 }
 
 #[cfg(test)]
@@ -476,12 +453,8 @@ mod tests {
         let mut looks_again = |state| {
             waits.pass(Nanos::from_secs(2));
             let stall = waits.over().expect("it is silent");
-            let agent = Process {
-                pid: Pid::this(),
-                parent: Pid::this(),
-                state,
-                name: "agent".into(),
-            };
+            let agent =
+                Process { pid: Pid::this(), parent: Pid::this(), state, name: "agent".into() };
             waits.heard = true;
             stopping.looks_again(&mut waits, stall, &[agent])
         };
@@ -516,14 +489,8 @@ mod tests {
 
     #[test]
     fn silent_or_endless_agent_is_hung_and_progressing_agent_is_not() {
-        assert_eq!(
-            stall(false, false, 100),
-            Some(StallKind::Silence(Nanos::from_secs(4)))
-        );
-        assert_eq!(
-            stall(true, false, 100),
-            Some(StallKind::Endless(Nanos::from_secs(60)))
-        );
+        assert_eq!(stall(false, false, 100), Some(StallKind::Silence(Nanos::from_secs(4))));
+        assert_eq!(stall(true, false, 100), Some(StallKind::Endless(Nanos::from_secs(60))));
         assert_eq!(stall(true, true, 1000), None);
     }
 }

@@ -32,9 +32,7 @@ impl DeviceCgroup {
             None => own_group().ok()??,
         };
         remove_leftovers(&around);
-        let made = Self {
-            group: around.join(format!("{NAME}-{}", std::process::id())),
-        };
+        let made = Self { group: around.join(format!("{NAME}-{}", std::process::id())) };
         fs::create_dir(&made.group).ok()?;
         let group = File::open(&made.group).ok()?;
         device_filter::allow_only(&group, devices).ok()?;
@@ -62,9 +60,7 @@ fn remove_leftovers(around: &Path) {
     let entries = fs::read_dir(around).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let maker = name
-            .strip_prefix(NAME)
-            .and_then(|rest| rest.strip_prefix('-'));
+        let maker = name.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('-'));
         if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
@@ -100,10 +96,7 @@ mod tests {
     fn the_group_is_found_among_those_of_the_older_interface() {
         assert_eq!(own_path("4:memory:/a\n0::/slice/b\n"), Some("/slice/b"));
         assert_eq!(own_path("4:memory:/a\n"), None);
-        assert_eq!(
-            below(Path::new("/sys/fs/cgroup"), "/"),
-            Path::new("/sys/fs/cgroup/")
-        );
+        assert_eq!(below(Path::new("/sys/fs/cgroup"), "/"), Path::new("/sys/fs/cgroup/"));
     }
 
     /// Needs a kernel with device filters, which all distributions enable.
@@ -127,28 +120,20 @@ mod tests {
                 .stderr(std::process::Stdio::null())
                 .spawn()
                 .unwrap();
-            devices
-                .add_process(Pid::from_raw(shell.id().cast_signed()))
-                .unwrap();
+            devices.add_process(Pid::from_raw(shell.id().cast_signed())).unwrap();
             drop(shell.stdin.take());
             shell.wait().unwrap().success()
         };
         let (may, may_not) = (read(&own), read(&other));
         for device in [&own, &other] {
-            Command::new("losetup")
-                .args(["--detach", device])
-                .status()
-                .unwrap();
+            Command::new("losetup").args(["--detach", device]).status().unwrap();
         }
         assert!(may && !may_not, "own: {may}, other: {may_not}");
     }
 
     fn provision_loop(image: &Path) -> String {
-        let output = Command::new("losetup")
-            .args(["--find", "--show"])
-            .arg(image)
-            .output()
-            .unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }

@@ -36,15 +36,9 @@ impl CellStorage {
     pub fn target(&self) -> WorkTarget {
         match self {
             Self::Loop { volume, .. } | Self::Device(volume) => WorkTarget::Volume(volume.clone()),
-            Self::Directory {
-                workspace,
-                top,
-                mount,
-            } => WorkTarget::Directory {
-                path: workspace.path(),
-                top: top.clone(),
-                mount: *mount,
-            },
+            Self::Directory { workspace, top, mount } => {
+                WorkTarget::Directory { path: workspace.path(), top: top.clone(), mount: *mount }
+            }
         }
     }
 }
@@ -68,9 +62,7 @@ pub fn for_device(
     if device.is_block() {
         let state = device.prepare_handover()?;
         let place: Vec<_> = state.map(|state| (path, state)).into_iter().collect();
-        return Ok(CellStorage::Device(volume(
-            contender, &place, None, size, mountpoint,
-        )));
+        return Ok(CellStorage::Device(volume(contender, &place, None, size, mountpoint)));
     }
     let attached = LoopDevice::attach_file(&device.claim()?, &path)?;
     set_readahead(&attached, campaign)?;
@@ -94,10 +86,9 @@ pub fn for_loops(
     };
     let told: Result<Vec<_>, ProvisionError> = match &stripe {
         Some(stripe) => stripe.state().map(|s| vec![(stripe.path().to_owned(), s)]),
-        None => devices
-            .iter()
-            .map(|device| Ok((device.path().to_owned(), device.state()?)))
-            .collect(),
+        None => {
+            devices.iter().map(|device| Ok((device.path().to_owned(), device.state()?))).collect()
+        }
     };
     let size = Bytes(size.0 * devices.len() as u64);
     Ok(CellStorage::Loop {

@@ -129,11 +129,8 @@ impl GuestEnd {
 impl CellEnd {
     /// Returns the status and failure of the running step. Returns `None` if the agent was done.
     pub(crate) fn to_status(&self, step: &str) -> Option<(Status, Failure)> {
-        let failure = |step: &str, reason| Failure {
-            step: step.to_owned(),
-            reason,
-            ..Failure::default()
-        };
+        let failure =
+            |step: &str, reason| Failure { step: step.to_owned(), reason, ..Failure::default() };
         match self {
             Self::Done => None,
             Self::AgentDied { how } => {
@@ -156,23 +153,13 @@ impl CellEnd {
                     _ => (Status::Crashed, failure(step, reason)),
                 })
             }
-            Self::Hung {
-                stall,
-                stacks,
-                unkillable,
-            } => {
+            Self::Hung { stall, stacks, unkillable } => {
                 let mut reason = stall.words();
                 if *unkillable {
                     reason.push_str("; it could not be killed and still exists");
                 }
                 let stacks = stacks.clone();
-                Some((
-                    Status::Hung,
-                    Failure {
-                        stacks,
-                        ..failure(step, reason)
-                    },
-                ))
+                Some((Status::Hung, Failure { stacks, ..failure(step, reason) }))
             }
         }
     }
@@ -184,9 +171,7 @@ mod tests {
 
     fn verdict(end: GuestEnd) -> (Status, Failure) {
         let last_words = "late".to_owned();
-        CellEnd::Guest { end, last_words }
-            .to_status("write")
-            .unwrap()
+        CellEnd::Guest { end, last_words }.to_status("write").unwrap()
     }
 
     #[test]
@@ -194,27 +179,14 @@ mod tests {
         let waited = Nanos::from_secs(45);
         let ends = [
             (GuestEnd::PoweredOff, "switched itself off", "write"),
+            (GuestEnd::Killed { signal: 9 }, "signal 9 ended QEMU", "write"),
             (
-                GuestEnd::Killed { signal: 9 },
-                "signal 9 ended QEMU",
-                "write",
-            ),
-            (
-                GuestEnd::EmulatorFailed {
-                    code: 1,
-                    said: "cannot set up guest memory".into(),
-                },
+                GuestEnd::EmulatorFailed { code: 1, said: "cannot set up guest memory".into() },
                 "QEMU itself failed: it ended with 1: cannot set up",
                 "write",
             ),
             (GuestEnd::ProtocolError, "not an event", "write"),
-            (
-                GuestEnd::NotStarted {
-                    why: "ENOENT".into(),
-                },
-                "could not be started: ENOENT",
-                "boot",
-            ),
+            (GuestEnd::NotStarted { why: "ENOENT".into() }, "could not be started: ENOENT", "boot"),
             (
                 GuestEnd::BootTimeout { waited, tries: 2 },
                 "did not come up within 45.0 s, tried twice",

@@ -98,10 +98,7 @@ mod tests {
     fn events_come_in_order_until_the_first_nonsense() {
         let first = CellEvent::Hello { version: 1 }.to_line();
         let text = format!("{first}nonsense\n{}", CellEvent::Done.to_line());
-        let events: Vec<CellEvent> = channel(std::io::Cursor::new(text))
-            .unwrap()
-            .iter()
-            .collect();
+        let events: Vec<CellEvent> = channel(std::io::Cursor::new(text)).unwrap().iter().collect();
         assert_eq!(events, [CellEvent::Hello { version: 1 }]);
     }
 
@@ -119,10 +116,7 @@ mod tests {
         let ended = Arc::new(AtomicBool::new(false));
         let reader = TailedFile::new(std::fs::File::open(&path).unwrap(), Arc::clone(&ended));
         let events = channel(reader).unwrap();
-        let (hello, done) = (
-            CellEvent::Hello { version: 1 }.to_line(),
-            CellEvent::Done.to_line(),
-        );
+        let (hello, done) = (CellEvent::Hello { version: 1 }.to_line(), CellEvent::Done.to_line());
         // A line that arrives in two pieces is one event.
         let (first, rest) = hello.split_at(5);
         writer.write_all(first.as_bytes()).unwrap();

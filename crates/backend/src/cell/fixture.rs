@@ -21,11 +21,7 @@ pub fn job(seed: u64) -> CellJob {
         target: WorkTarget::Directory {
             path: "/".into(),
             top: "/".into(),
-            mount: MountId {
-                device: (0, 0),
-                mount: 0,
-                inode: 0,
-            },
+            mount: MountId { device: (0, 0), mount: 0, inode: 0 },
         },
         source: None,
         archives: None,

@@ -75,10 +75,7 @@ mod tests {
             (Nanos::from_secs(4), Nanos::from_secs(2))
         );
         // Times in clock ticks may be less than the exact time of the cell itself.
-        assert_eq!(
-            at(0, 0, 0, 0).noise_until(&at(1, 1, 2, 0)).other_cpu_time,
-            Nanos(0)
-        );
+        assert_eq!(at(0, 0, 0, 0).noise_until(&at(1, 1, 2, 0)).other_cpu_time, Nanos(0));
     }
 
     #[test]

@@ -95,10 +95,7 @@ impl MemoryCgroup {
     /// Returns the group if it is of version 2, so that its processes are in no other group.
     pub fn cgroup_v2_path(&self) -> Option<&Path> {
         let group = self.group.as_path();
-        group
-            .starts_with(UNIFIED)
-            .then_some(group)
-            .filter(|_| !group.starts_with(VERSION_1))
+        group.starts_with(UNIFIED).then_some(group).filter(|_| !group.starts_with(VERSION_1))
     }
 
     /// Its group.
@@ -115,17 +112,13 @@ impl MemoryCgroup {
     pub fn kills(&self) -> u64 {
         let read = |file: &&str| fs::read_to_string(self.group.join(file)).ok();
         let counts = KILLS.iter().filter_map(read);
-        counts
-            .filter_map(|text| kills(&text))
-            .next()
-            .unwrap_or_default()
+        counts.filter_map(|text| kills(&text)).next().unwrap_or_default()
     }
 }
 
 /// Returns the number of killed processes from the text of such a file.
 pub fn kills(text: &str) -> Option<u64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
 impl Drop for MemoryCgroup {
@@ -143,13 +136,8 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     let version_1 = Path::new(VERSION_1);
     if version_1.join("memory.limit_in_bytes").exists() {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let own = current_cgroup(&groups)
-            .map(|group| version_1.join(group))
-            .filter(|p| p.is_dir());
-        return Ok((
-            own.unwrap_or_else(|| version_1.to_owned()),
-            "memory.limit_in_bytes",
-        ));
+        let own = current_cgroup(&groups).map(|group| version_1.join(group)).filter(|p| p.is_dir());
+        return Ok((own.unwrap_or_else(|| version_1.to_owned()), "memory.limit_in_bytes"));
     }
     let unified = Path::new(UNIFIED);
     let controllers = fs::read_to_string(unified.join("cgroup.controllers")).unwrap_or_default();
@@ -157,10 +145,7 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
         return Err(MemoryError::NoController);
     }
     let switch = unified.join("cgroup.subtree_control");
-    fs::write(&switch, "+memory").map_err(|error| MemoryError::Refused {
-        path: switch,
-        error,
-    })?;
+    fs::write(&switch, "+memory").map_err(|error| MemoryError::Refused { path: switch, error })?;
     Ok((unified.to_owned(), "memory.max"))
 }
 
@@ -183,10 +168,7 @@ mod tests {
     fn the_kernels_kills_are_counted_in_either_format() {
         let newer = "low 0\nhigh 0\nmax 91\noom 4\noom_kill 2\noom_group_kill 0\n";
         assert_eq!(kills(newer), Some(2));
-        assert_eq!(
-            kills("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
-            Some(3)
-        );
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), Some(3));
         assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\n"), None);
     }
 

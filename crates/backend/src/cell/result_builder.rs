@@ -72,11 +72,7 @@ impl<'a> CellResultBuilder<'a> {
             CellEvent::Aged(record) => self.age = Some(record),
             CellEvent::Features(features) => self.features = features,
             CellEvent::Failed { crashed, failure } => {
-                let status = if crashed {
-                    Status::Crashed
-                } else {
-                    Status::Failed
-                };
+                let status = if crashed { Status::Crashed } else { Status::Failed };
                 self.failed.get_or_insert((status, failure));
             }
             // Such a cell has no result.
@@ -128,9 +124,7 @@ impl<'a> CellResultBuilder<'a> {
         let remark = |(planned, result): (&Phase, &PhaseResult)| {
             let read = result.device_reads_when_warm(&planned.op)?;
             let name = &planned.name;
-            Some(format!(
-                "{name} should have read from memory, but {read} came from the device"
-            ))
+            Some(format!("{name} should have read from memory, but {read} came from the device"))
         };
         phases.filter_map(remark).collect()
     }
@@ -185,10 +179,7 @@ impl<'a> CellResultBuilder<'a> {
     /// Returns the first phase that was not `ok`, or else the last phase.
     fn last_trouble(&self) -> String {
         let troubled = self.phases.iter().find(|p| p.status != Status::Ok);
-        troubled
-            .or(self.phases.last())
-            .map_or("set-up", |p| &p.phase)
-            .to_owned()
+        troubled.or(self.phases.last()).map_or("set-up", |p| &p.phase).to_owned()
     }
 
     /// Sets the status of the phase that was running, and marks later phases as skipped.
@@ -200,17 +191,9 @@ impl<'a> CellResultBuilder<'a> {
             result.failure = Some(if running {
                 failure.clone()
             } else {
-                let died = if failure.step.is_empty() {
-                    "an earlier step"
-                } else {
-                    &failure.step
-                };
+                let died = if failure.step.is_empty() { "an earlier step" } else { &failure.step };
                 let reason = format!("{died} died before it");
-                Failure {
-                    step: planned.name.clone(),
-                    reason,
-                    ..Failure::default()
-                }
+                Failure { step: planned.name.clone(), reason, ..Failure::default() }
             });
             self.phases.push(result);
         }
@@ -224,26 +207,16 @@ fn explain(failure: &mut Failure, finding: KernelFinding) {
 }
 
 fn non_empty(text: String) -> Vec<String> {
-    if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![text]
-    }
+    if text.is_empty() { Vec::new() } else { vec![text] }
 }
 
 /// Returns the first phase with the gravest status. Unsupported phases count only if all phases are
 /// unsupported.
 fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
-    const DEATH_STATUSES: [Status; 4] = [
-        Status::Crashed,
-        Status::Hung,
-        Status::Failed,
-        Status::Invalid,
-    ];
+    const DEATH_STATUSES: [Status; 4] =
+        [Status::Crashed, Status::Hung, Status::Failed, Status::Invalid];
     let all_unsupported = phases.iter().all(|p| p.status == Status::Unsupported);
-    let wanted = DEATH_STATUSES
-        .into_iter()
-        .chain(all_unsupported.then_some(Status::Unsupported));
+    let wanted = DEATH_STATUSES.into_iter().chain(all_unsupported.then_some(Status::Unsupported));
     wanted
         .filter_map(|status| phases.iter().find(|p| p.status == status))
         .map(|p| (p.status, p.failure.clone().unwrap_or_default()))
@@ -281,10 +254,8 @@ mod tests {
     fn phase(test: &Test, index: usize, status: Status) -> CellEvent {
         let mut result = PhaseResult::not_run(&test.phases[index]);
         result.status = status;
-        result.failure = (status != Status::Ok).then(|| Failure {
-            step: result.phase.clone(),
-            ..Failure::default()
-        });
+        result.failure = (status != Status::Ok)
+            .then(|| Failure { step: result.phase.clone(), ..Failure::default() });
         CellEvent::Phase(Box::new(result))
     }
 
@@ -299,10 +270,7 @@ mod tests {
         collector.apply(phase(&test, 0, Status::Ok));
         collector.apply(phase(&test, 1, Status::Unsupported));
         let result = collector.finish(CellEnd::Done, Some(vec![]));
-        assert_eq!(
-            (result.status, result.failure.is_none()),
-            (Status::Ok, true)
-        );
+        assert_eq!((result.status, result.failure.is_none()), (Status::Ok, true));
     }
 
     #[test]
@@ -311,18 +279,10 @@ mod tests {
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Ok));
         collector.apply(CellEvent::Begin { step: "b".into() });
-        let result = collector.finish(
-            CellEnd::AgentDied {
-                how: "signal 9".into(),
-            },
-            None,
-        );
+        let result = collector.finish(CellEnd::AgentDied { how: "signal 9".into() }, None);
         assert_eq!(result.status, Status::Crashed);
         assert_eq!(result.failure.as_ref().unwrap().step, "b");
-        assert_eq!(
-            statuses(&result),
-            [Status::Ok, Status::Crashed, Status::Skipped]
-        );
+        assert_eq!(statuses(&result), [Status::Ok, Status::Crashed, Status::Skipped]);
         assert!(!result.kernel_log_readable);
     }
 
@@ -354,10 +314,8 @@ mod tests {
         let tree = "t".to_owned();
         test.phases[0].op = Op::ListTree(ListTree { tree });
         let mut result = PhaseResult::not_run(&test.phases[0]);
-        result.device = Some(model::DeviceCounters {
-            read_bytes: Bytes::mib(3),
-            ..Default::default()
-        });
+        result.device =
+            Some(model::DeviceCounters { read_bytes: Bytes::mib(3), ..Default::default() });
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(CellEvent::Phase(Box::new(result)));
         let result = collector.finish(CellEnd::Done, Some(vec![]));
@@ -383,9 +341,7 @@ mod tests {
     fn a_hang_in_mount_skips_every_phase() {
         let test = test(&["a", "b"]);
         let mut collector = CellResultBuilder::new(&test);
-        collector.apply(CellEvent::Begin {
-            step: "mount".into(),
-        });
+        collector.apply(CellEvent::Begin { step: "mount".into() });
         let ending = CellEnd::Hung {
             stall: StallKind::Silence(Nanos::from_secs(9)),
             stacks: vec!["s".into()],
@@ -393,16 +349,10 @@ mod tests {
         };
         let result = collector.finish(ending, Some(vec![]));
         let failure = result.failure.as_ref().unwrap();
-        assert_eq!(
-            (result.status, failure.step.as_str()),
-            (Status::Hung, "mount")
-        );
+        assert_eq!((result.status, failure.step.as_str()), (Status::Hung, "mount"));
         assert!(failure.reason.contains("9.00 s") && failure.reason.contains("still exists"));
         assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
-        assert_eq!(
-            result.phases[0].failure.as_ref().unwrap().reason,
-            "mount died before it"
-        );
+        assert_eq!(result.phases[0].failure.as_ref().unwrap().reason, "mount died before it");
     }
 
     #[test]
@@ -411,9 +361,7 @@ mod tests {
         let mut collector = CellResultBuilder::new(&test);
         collector.apply(phase(&test, 0, Status::Failed));
         collector.apply(phase(&test, 1, Status::Skipped));
-        let log = vec![KernelEvent::from_line(
-            "<1> BUG: unable to handle page fault",
-        )];
+        let log = vec![KernelEvent::from_line("<1> BUG: unable to handle page fault")];
         let result = collector.finish(CellEnd::Done, Some(log));
         assert_eq!(result.status, Status::Crashed);
         assert_eq!(result.failure.as_ref().unwrap().step, "a");
@@ -434,10 +382,7 @@ mod tests {
             last_words: "---[ end Kernel panic ]---".into(),
         };
         let result = collector.finish(ending, Some(log.map(KernelEvent::from_line).into()));
-        assert_eq!(
-            statuses(&result),
-            [Status::Ok, Status::Crashed, Status::Skipped]
-        );
+        assert_eq!(statuses(&result), [Status::Ok, Status::Crashed, Status::Skipped]);
         let failure = result.failure.unwrap();
         assert!(failure.reason.ends_with("; in affs_alloc_extblock+0x4c"));
         assert_eq!(failure.stacks, ["affs_alloc_extblock+0x4c [affs]\n"]);
@@ -459,10 +404,7 @@ mod tests {
         let result = collector.finish(ending, Some(log));
         let reason = result.failure.unwrap().reason;
         assert_eq!(result.status, Status::Hung);
-        assert!(
-            reason.contains("nothing moved") && reason.contains("init:7 blocked"),
-            "{reason}"
-        );
+        assert!(reason.contains("nothing moved") && reason.contains("init:7 blocked"), "{reason}");
     }
 
     #[test]
@@ -473,10 +415,7 @@ mod tests {
         collector.apply(phase(&other, 0, Status::Ok));
         collector.apply(phase(&test, 0, Status::Ok));
         collector.apply(phase(&test, 0, Status::Failed));
-        assert_eq!(
-            statuses(&collector.finish(CellEnd::Done, None)),
-            [Status::Ok]
-        );
+        assert_eq!(statuses(&collector.finish(CellEnd::Done, None)), [Status::Ok]);
     }
 
     #[test]

@@ -58,11 +58,7 @@ impl AwakeTime {
     }
 
     const fn from(reading: Reading) -> Self {
-        Self {
-            last: reading,
-            stopped: Nanos(0),
-            suspended: Nanos(0),
-        }
+        Self { last: reading, stopped: Nanos(0), suspended: Nanos(0) }
     }
 
     fn advance_to(&mut self, now: Reading) -> Nanos {
@@ -77,10 +73,7 @@ impl AwakeTime {
 
 impl Reading {
     fn now() -> Self {
-        Self {
-            running: clock::now(),
-            all: clock::boottime(),
-        }
+        Self { running: clock::now(), all: clock::boottime() }
     }
 }
 
@@ -92,18 +85,13 @@ mod tests {
     const TICK: u64 = 20_000_000;
 
     fn at(running: u64, all: u64) -> Reading {
-        Reading {
-            running: Nanos(running),
-            all: Nanos(all),
-        }
+        Reading { running: Nanos(running), all: Nanos(all) }
     }
 
     #[test]
     fn ordinary_ticks_count_in_full() {
         let mut time = AwakeTime::from(at(0, 7));
-        let counted: u64 = (1..=100)
-            .map(|n| time.advance_to(at(n * TICK, 7 + n * TICK)).0)
-            .sum();
+        let counted: u64 = (1..=100).map(|n| time.advance_to(at(n * TICK, 7 + n * TICK)).0).sum();
         assert_eq!((counted, time.warning()), (100 * TICK, None));
     }
 
@@ -112,19 +100,13 @@ mod tests {
         let mut time = AwakeTime::from(at(0, 0));
         assert_eq!(time.advance_to(at(TICK, TICK + 60 * MINUTE)), Nanos(TICK));
         let remark = time.warning().unwrap();
-        assert!(
-            remark.starts_with("the machine was suspended for 60.0 min"),
-            "{remark}"
-        );
+        assert!(remark.starts_with("the machine was suspended for 60.0 min"), "{remark}");
     }
 
     #[test]
     fn time_of_a_stopped_watcher_does_not_count_as_waiting() {
         let mut time = AwakeTime::from(at(0, 0));
-        assert_eq!(
-            time.advance_to(at(10 * MINUTE, 10 * MINUTE)),
-            MAX_WATCHED_TIME
-        );
+        assert_eq!(time.advance_to(at(10 * MINUTE, 10 * MINUTE)), MAX_WATCHED_TIME);
         assert!(time.warning().unwrap().contains("fsarena was stopped"));
     }
 }

@@ -74,17 +74,9 @@ impl StandaloneGuestCell {
         let filesystem = &contender.filesystem;
         if let Some(why) = guest.missing_for(filesystem) {
             let filesystem = filesystem.name.clone();
-            return Err(UnsupportedInGuest {
-                filesystem,
-                reason: why,
-            });
+            return Err(UnsupportedInGuest { filesystem, reason: why });
         }
-        Ok(Self {
-            size: taken(&contender, size),
-            contender,
-            disk,
-            devices: disk.devices(guest, 1),
-        })
+        Ok(Self { size: taken(&contender, size), contender, disk, devices: disk.devices(guest, 1) })
     }
 
     /// Returns the job of the agent.
@@ -130,9 +122,7 @@ impl StandaloneGuestCell {
             guest,
             machine: QemuMachine {
                 memory: MEMORY,
-                disk_memory: memory_disk
-                    .as_ref()
-                    .map_or(Bytes(0), MemoryDisk::extra_memory),
+                disk_memory: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::extra_memory),
                 clock,
                 ..QemuMachine::default()
             },
@@ -175,12 +165,7 @@ pub fn guest_volume(contender: &Contender, devices: &[String], size: Bytes) -> V
         Some(MultiDevice::Pool(_)) | None => &all[..],
     };
     let size = Bytes(size.0 * devices.len().max(1) as u64);
-    let place = Placeholders {
-        devices: told,
-        mountpoint: MOUNTPOINT,
-        size,
-        fsarena: AGENT,
-    };
+    let place = Placeholders { devices: told, mountpoint: MOUNTPOINT, size, fsarena: AGENT };
     Volume {
         device: told.first().map(PathBuf::from),
         span,

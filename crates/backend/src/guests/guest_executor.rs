@@ -118,10 +118,7 @@ impl Cacheable for GuestExecutor {
         parts.add("kernel", &cell_key::cached_digest(&kernel)?);
         parts.add("agent", &cell_key::cached_digest(&self.program)?);
         parts.add("machine", words.join("\n").as_bytes());
-        parts.add(
-            "emulator",
-            cell_key::version(command.get_program())?.as_bytes(),
-        );
+        parts.add("emulator", cell_key::version(command.get_program())?.as_bytes());
         Ok(Some(parts.key()))
     }
 
@@ -176,19 +173,14 @@ impl GuestExecutor {
         let stalled = !came_up && matches!(ending, CellEnd::Hung { .. });
         if stalled {
             ending = CellEnd::Guest {
-                end: GuestEnd::BootTimeout {
-                    waited: self.time_to_boot(),
-                    tries,
-                },
+                end: GuestEnd::BootTimeout { waited: self.time_to_boot(), tries },
                 last_words: console::last_line(&said),
             };
         }
         if let Some(saved) = saved.filter(|_| !came_up) {
             // The guest failed to continue from its snapshot. Boot it instead, which gives the same
             // result.
-            self.snapshots
-                .iter()
-                .for_each(|all| all.discard(saved.kind));
+            self.snapshots.iter().for_each(|all| all.discard(saved.kind));
             return self.boot(job, tries, observe);
         }
         let repeatable = match &ending {
@@ -206,11 +198,7 @@ impl GuestExecutor {
         // The times of a machine that counts instructions do not include external pauses.
         let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
         result.remarks.extend(remark);
-        Ok(GuestBoot {
-            result,
-            stalled,
-            repeatable,
-        })
+        Ok(GuestBoot { result, stalled, repeatable })
     }
 
     /// Measures the time from the start of QEMU to the first event of the agent, and then ends the
@@ -223,10 +211,7 @@ impl GuestExecutor {
         let start = clock::now();
         let (agent, _) = self.launch(job)?;
         let (up, mut taken) = (AtomicBool::new(false), None);
-        let watch = WatchTimeouts {
-            stop: &up,
-            ..self.watch()
-        };
+        let watch = WatchTimeouts { stop: &up, ..self.watch() };
         let mut collector = CellResultBuilder::new(&job.test);
         let outcome = agent.watch(&watch, &mut collector, &mut |_| {
             taken.get_or_insert_with(|| clock::since(start));
@@ -262,10 +247,7 @@ impl GuestExecutor {
             false => {
                 // In virtual time a waiting thread would change the results.
                 let stacks_after = Some(self.time_to_tell());
-                let job = CellJob {
-                    stacks_after,
-                    ..job.clone()
-                };
+                let job = CellJob { stacks_after, ..job.clone() };
                 AgentProcess::start_guest(&mut command, &job, &events)?
             }
         };
@@ -302,10 +284,7 @@ impl GuestExecutor {
 
     /// Returns the command that boots the machine with its shared memory, without a snapshot.
     fn straight(&self, card: &SharedMemoryFile<'_>, console: &Path) -> Command {
-        let begin = StartFrom::Boot {
-            guest: &self.guest,
-            first_filesystem: &self.first_file(),
-        };
+        let begin = StartFrom::Boot { guest: &self.guest, first_filesystem: &self.first_file() };
         self.with_card(&begin, card, console)
     }
 
@@ -316,12 +295,8 @@ impl GuestExecutor {
         console: &Path,
     ) -> Command {
         let (disks, events) = (self.disks(), self.events_file());
-        let says = ConsoleOutput {
-            events: &events,
-            console,
-        };
-        self.machine
-            .command_with_shared_memory(begin, card, &disks, &says)
+        let says = ConsoleOutput { events: &events, console };
+        self.machine.command_with_shared_memory(begin, card, &disks, &says)
     }
 
     /// Returns a snapshot of a guest that boots like this one. Returns `None` if this guest must
@@ -333,16 +308,10 @@ impl GuestExecutor {
         let snapshot = snapshots.get(kind, &self.stop, || self.save(card))?;
         let memory = snapshot.memory();
         if let Err(error) = &memory {
-            snapshots.warn(&format!(
-                "the memory of a saved guest cannot be copied: {error}"
-            ));
+            snapshots.warn(&format!("the memory of a saved guest cannot be copied: {error}"));
         }
         let memory = memory.ok()?;
-        Some(BootSnapshot {
-            kind,
-            snapshot,
-            memory,
-        })
+        Some(BootSnapshot { kind, snapshot, memory })
     }
 
     /// Returns the key shared by all guests that boot identically.
@@ -380,10 +349,7 @@ impl GuestExecutor {
 
     fn fill_card(&self, job: &CellJob) -> io::Result<()> {
         // Results must not depend on the number of the cell in its campaign.
-        let nameless = CellJob {
-            cell: CellId(0),
-            ..job.clone()
-        };
+        let nameless = CellJob { cell: CellId(0), ..job.clone() };
         let line = nameless.to_line();
         let contents = self.contents(Some(&line));
         let written = self.guest.write_cell_archive(&contents, &self.card_file());
@@ -475,15 +441,9 @@ impl GuestBoot {
     /// filesystem.
     fn not_provisioned(test: &Test, error: &io::Error) -> Self {
         let mut collector = CellResultBuilder::new(test);
-        let failure = Failure {
-            step: "provision".into(),
-            reason: error.to_string(),
-            ..Failure::default()
-        };
-        collector.apply(CellEvent::Failed {
-            crashed: false,
-            failure,
-        });
+        let failure =
+            Failure { step: "provision".into(), reason: error.to_string(), ..Failure::default() };
+        collector.apply(CellEvent::Failed { crashed: false, failure });
         Self {
             result: collector.finish(CellEnd::Done, Some(Vec::new())),
             stalled: false,
@@ -533,13 +493,9 @@ fn ending(outcome: AgentEnd, console: &[u8]) -> CellEnd {
             last_words: console::last_line(console),
         },
         // The stacks of the emulator's threads are irrelevant; the guest prints its own stacks.
-        AgentEnd::Hung {
-            stall, unkillable, ..
-        } => CellEnd::Hung {
-            stall,
-            stacks: hung_tasks::hung_task_stacks(console),
-            unkillable,
-        },
+        AgentEnd::Hung { stall, unkillable, .. } => {
+            CellEnd::Hung { stall, stacks: hung_tasks::hung_task_stacks(console), unkillable }
+        }
     }
 }
 
@@ -552,12 +508,10 @@ fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {
     if let Some(signal) = status.signal() {
         return GuestEnd::Killed { signal };
     }
-    let asked = errors
-        .split_once(QEMU_TERMINATED_PATTERN)
-        .and_then(|(_, rest)| {
-            let number = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-            number.parse().ok()
-        });
+    let asked = errors.split_once(QEMU_TERMINATED_PATTERN).and_then(|(_, rest)| {
+        let number = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        number.parse().ok()
+    });
     match (asked, status.code().unwrap_or_default()) {
         (Some(signal), _) => GuestEnd::Killed { signal },
         (None, 0) => GuestEnd::PoweredOff,
@@ -617,10 +571,7 @@ mod tests {
         assert_eq!(end(0, asked), GuestEnd::Killed { signal: 15 });
         assert_eq!(end(0, ""), GuestEnd::PoweredOff);
         let said = "qemu-system-x86_64: cannot set up guest memory".to_owned();
-        assert_eq!(
-            end(1 << 8, &said),
-            GuestEnd::EmulatorFailed { code: 1, said }
-        );
+        assert_eq!(end(1 << 8, &said), GuestEnd::EmulatorFailed { code: 1, said });
         assert_eq!(guest_end(None, String::new()), GuestEnd::ProtocolError);
     }
 }

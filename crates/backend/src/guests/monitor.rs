@@ -96,10 +96,7 @@ impl QmpMonitor {
     /// Queries the number of executed instructions at intervals. [`QmpMonitor::hear`] reads the
     /// answer. The guest is not affected, because the query uses no device.
     fn ask(&mut self) -> io::Result<()> {
-        if self
-            .asked
-            .is_none_or(|asked| clock::since(asked) < INSTRUCTION_POLL_INTERVAL)
-        {
+        if self.asked.is_none_or(|asked| clock::since(asked) < INSTRUCTION_POLL_INTERVAL) {
             return Ok(());
         }
         self.asked = None;
@@ -127,11 +124,7 @@ pub(crate) struct GuestProgress {
 impl GuestProgress {
     /// Tracks a guest that has just started.
     pub(crate) const fn of(monitor: QmpMonitor) -> Self {
-        Self {
-            monitor,
-            before: 0,
-            moved: 0,
-        }
+        Self { monitor, before: 0, moved: 0 }
     }
 
     /// Its monitor.
@@ -209,11 +202,7 @@ mod tests {
         assert_eq!(counted(A_SECOND, SECOND), SECOND, "as fast as usual");
         let half = counted(A_SECOND / 2, SECOND);
         assert_eq!(half, Nanos(550_000_000), "half as fast");
-        assert_eq!(
-            counted(0, SECOND),
-            Nanos(100_000_000),
-            "it never runs again"
-        );
+        assert_eq!(counted(0, SECOND), Nanos(100_000_000), "it never runs again");
         counted(u64::MAX, SECOND);
     }
 
@@ -227,15 +216,8 @@ mod tests {
         let greeting = monitor.receive(long).unwrap().unwrap();
         assert!(greeting["QMP"].is_object());
         let stopped = monitor.receive(long).unwrap().unwrap();
-        assert_eq!(
-            (stopped["event"].as_str(), monitor.count),
-            (Some("STOP"), Some(70))
-        );
-        assert_eq!(
-            monitor.receive(Duration::ZERO).unwrap(),
-            None,
-            "half a line"
-        );
+        assert_eq!((stopped["event"].as_str(), monitor.count), (Some("STOP"), Some(70)));
+        assert_eq!(monitor.receive(Duration::ZERO).unwrap(), None, "half a line");
         child.kill().unwrap();
         child.wait().unwrap();
         let ended = monitor.receive(long).unwrap_err();

@@ -157,10 +157,7 @@ impl GuestBackend {
             ),
             Clock::Real => {
                 let accelerator = parts.accelerator.name();
-                format!(
-                    "{} as QEMU's {} ({accelerator})",
-                    environment.cpu, parts.cpu
-                )
+                format!("{} as QEMU's {} ({accelerator})", environment.cpu, parts.cpu)
             }
         };
         if self.campaign.clock == Clock::Virtual {
@@ -171,10 +168,9 @@ impl GuestBackend {
         }
         let on = match self.campaign.clock {
             Clock::Virtual => "filled in each guest".to_owned(),
-            Clock::Real => format!(
-                "filled in each guest, {}",
-                describe_storage(&self.campaign.work_dir)
-            ),
+            Clock::Real => {
+                format!("filled in each guest, {}", describe_storage(&self.campaign.work_dir))
+            }
         };
         let source = self.campaign.source.as_ref();
         let source = source.map(|source| source::condition(source, &on));
@@ -279,17 +275,9 @@ impl GuestBackend {
         let supply = self.supply(test);
         let count = parts.disks;
         let all = count + u32::from(supply.is_some());
-        let size = disk_size(
-            contender,
-            simulated_size(&parts, self.campaign.size),
-            count,
-            device,
-        );
-        let memory_disk = parts.model().map(|model| MemoryDisk {
-            model: model.clone(),
-            size,
-            count: all,
-        });
+        let size = disk_size(contender, simulated_size(&parts, self.campaign.size), count, device);
+        let memory_disk =
+            parts.model().map(|model| MemoryDisk { model: model.clone(), size, count: all });
         let disk = match memory_disk {
             Some(_) => DiskLocation::GuestMemory,
             None => DiskLocation::HostFile,
@@ -309,9 +297,7 @@ impl GuestBackend {
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
             machine: QemuMachine {
-                disk_memory: memory_disk
-                    .as_ref()
-                    .map_or(Bytes(0), MemoryDisk::extra_memory),
+                disk_memory: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::extra_memory),
                 ..machine(&parts, self.campaign.clock)
             },
             program: self.program.clone(),
@@ -365,14 +351,9 @@ impl GuestBackend {
             (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
             (_, Some(device)) => {
                 let second = has_source.then(|| image(1)).transpose()?;
-                Ok([device.path().to_owned()]
-                    .into_iter()
-                    .chain(second)
-                    .collect())
+                Ok([device.path().to_owned()].into_iter().chain(second).collect())
             }
-            (_, None) => (0..parts.disks + u32::from(has_source))
-                .map(image)
-                .collect(),
+            (_, None) => (0..parts.disks + u32::from(has_source)).map(image).collect(),
         }
     }
 
@@ -428,11 +409,7 @@ fn needs(
         let requires = &source.filesystem.requires;
         let add = |all: &mut Vec<String>, more: &[String]| {
             let missing = more.iter().filter(|one| !all.contains(one)).cloned();
-            *all = missing
-                .collect::<Vec<_>>()
-                .into_iter()
-                .chain(all.drain(..))
-                .collect();
+            *all = missing.collect::<Vec<_>>().into_iter().chain(all.drain(..)).collect();
         };
         add(&mut modules, &requires.modules);
         add(&mut programs, &requires.programs);
@@ -442,10 +419,7 @@ fn needs(
 
 /// Returns the programs that the suite of a test needs.
 fn commands(campaign: &Campaign, test: &Test) -> ProgramRequirements {
-    let suite = campaign
-        .suites
-        .iter()
-        .find(|suite| suite.name == test.suite);
+    let suite = campaign.suites.iter().find(|suite| suite.name == test.suite);
     suite.map_or_else(ProgramRequirements::default, |suite| suite.requires.clone())
 }
 
@@ -457,12 +431,8 @@ fn source_in_guest(
     campaign: &Campaign,
     test: &Test,
 ) -> model::wire::SourceMount {
-    let place = Placeholders {
-        devices: &[device],
-        mountpoint: SOURCE_MOUNTPOINT,
-        size,
-        fsarena: "/init",
-    };
+    let place =
+        Placeholders { devices: &[device], mountpoint: SOURCE_MOUNTPOINT, size, fsarena: "/init" };
     let volume = Volume {
         device: Some(device.into()),
         span: None,
@@ -487,34 +457,23 @@ fn source_in_guest(
 fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
     let stripe = matches!(volume.span, Some(MultiDevice::Stripe(_)));
     let stripe = stripe.then(|| guest::STRIPE_MODULE.to_owned());
-    stripe
-        .into_iter()
-        .chain(requires.modules.iter().cloned())
-        .collect()
+    stripe.into_iter().chain(requires.modules.iter().cloned()).collect()
 }
 
 /// Returns the number of cells that run in parallel. Cells in real time would disturb each other,
 /// so they run one at a time. In model time the number is `jobs`, or by default limited by
 /// processors and guest memory.
 pub fn parallel_cells(campaign: &Campaign, jobs: Option<u32>) -> usize {
-    let Some(parts) = campaign
-        .guest
-        .as_ref()
-        .filter(|_| campaign.clock == Clock::Virtual)
-    else {
+    let Some(parts) = campaign.guest.as_ref().filter(|_| campaign.clock == Clock::Virtual) else {
         return 1;
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let memory = storage::available_memory();
     let fit = memory.map_or(processors, |memory| {
         let inside = |machine: &GuestConfig| {
-            machine
-                .model()
-                .map_or(0, |_| campaign.size.0 * u64::from(machine.disks))
+            machine.model().map_or(0, |_| campaign.size.0 * u64::from(machine.disks))
         };
-        let machines = campaign
-            .machines()
-            .map(|machine| machine.memory.0 + inside(&machine));
+        let machines = campaign.machines().map(|machine| machine.memory.0 + inside(&machine));
         let largest = machines.fold(parts.memory.0.max(1), u64::max);
         usize::try_from(memory.0 / largest).unwrap_or(processors)
     });
@@ -613,16 +572,9 @@ mod tests {
             measured_by: None,
             clock: Clock::Virtual,
             contenders: contenders.iter().map(|name| contender(name)).collect(),
-            suites: vec![
-                catalog
-                    .suite("tree", model::SizeProfile::Smoke)
-                    .unwrap()
-                    .clone(),
-            ],
+            suites: vec![catalog.suite("tree", model::SizeProfile::Smoke).unwrap().clone()],
             size: Bytes::mib(384),
-            guest: Some(campaign::run::in_memory::guest(
-                catalog.disk("nvme-consumer").unwrap(),
-            )),
+            guest: Some(campaign::run::in_memory::guest(catalog.disk("nvme-consumer").unwrap())),
             ..fixture::campaign()
         }
     }

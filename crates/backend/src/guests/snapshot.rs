@@ -130,11 +130,7 @@ impl Snapshot {
             return Err(io::Error::other(error.to_string()));
         }
         drop(machine);
-        Ok(Self {
-            memory,
-            state,
-            console: fs::read(said)?,
-        })
+        Ok(Self { memory, state, console: fs::read(said)? })
     }
 
     /// Returns a copy of the snapshot's memory for one machine.
@@ -173,13 +169,7 @@ impl<'a> RunningGuest<'a> {
             .process_group(0)
             .spawn()?;
         let monitor = QmpMonitor::of(&mut child)?;
-        Ok(Self {
-            child,
-            progress: GuestProgress::of(monitor),
-            complaints,
-            left: within,
-            stop,
-        })
+        Ok(Self { child, progress: GuestProgress::of(monitor), complaints, left: within, stop })
     }
 
     fn why_it_ended(&self) -> String {
@@ -240,28 +230,13 @@ mod tests {
     fn each_kind_is_saved_once_and_never_retried_after_failure() {
         let (snapshots, stop) = (SnapshotPool::default(), AtomicBool::new(false));
         assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
-        assert!(
-            snapshots
-                .get(kind(0), &stop, || panic!("it is there"))
-                .is_some()
-        );
+        assert!(snapshots.get(kind(0), &stop, || panic!("it is there")).is_some());
         assert!(snapshots.get(kind(1), &stop, fails).is_none());
-        assert!(
-            snapshots
-                .get(kind(1), &stop, || panic!("it failed"))
-                .is_none()
-        );
-        assert_eq!(
-            snapshots.take_warning().as_deref(),
-            Some("a guest cannot be saved: no")
-        );
+        assert!(snapshots.get(kind(1), &stop, || panic!("it failed")).is_none());
+        assert_eq!(snapshots.take_warning().as_deref(), Some("a guest cannot be saved: no"));
         snapshots.discard(kind(0));
         assert_eq!(snapshots.take_warning(), None, "the user was warned once");
-        assert!(
-            snapshots
-                .get(kind(0), &stop, || panic!("given up"))
-                .is_none()
-        );
+        assert!(snapshots.get(kind(0), &stop, || panic!("given up")).is_none());
         for number in 2..10 {
             snapshots.get(kind(number), &stop, snapshot);
         }
@@ -289,17 +264,11 @@ mod tests {
         };
         // Allow enough time for a program that ends early to start on a busy machine.
         let long = Nanos::from_secs(120);
-        assert_eq!(
-            make("cat", &["/dev/null"], long),
-            "QEMU ended before it was saved"
-        );
+        assert_eq!(make("cat", &["/dev/null"], long), "QEMU ended before it was saved");
         assert_eq!(
             make("sh", &["-c", "echo no such machine >&2"], long),
             "QEMU ended before it was saved: no such machine"
         );
-        assert_eq!(
-            make("sleep", &["1000"], Nanos(50_000_000)),
-            "the guest did not come so far"
-        );
+        assert_eq!(make("sleep", &["1000"], Nanos(50_000_000)), "the guest did not come so far");
     }
 }

@@ -81,10 +81,7 @@ fn held_by(file: &mut File) -> String {
     let mut text = String::new();
     let number = file.read_to_string(&mut text).ok();
     let number = number.and_then(|_| text.trim().parse::<u32>().ok());
-    let who = number.map_or_else(
-        || "another process".to_owned(),
-        |id| format!("process {id}"),
-    );
+    let who = number.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
     format!(
         "waiting: {who} runs a campaign that empties this machine's caches, and so does this one"
     )
@@ -102,9 +99,7 @@ mod tests {
         let path = directory.path().join(NAME);
         let stop = AtomicBool::new(false);
         let silent = |line: &str| panic!("{line}");
-        let first = CacheLock::take_file(&path, &silent, &stop)
-            .unwrap()
-            .unwrap();
+        let first = CacheLock::take_file(&path, &silent, &stop).unwrap().unwrap();
         let (said, lines) = mpsc::channel();
         thread::scope(|scope| {
             let say = move |line: &str| said.send(line.to_owned()).unwrap();

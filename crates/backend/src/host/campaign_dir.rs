@@ -148,11 +148,7 @@ impl CampaignDir {
             lock = self::lock(&around, name);
         }
         let (directory, lock) = lock?.ok_or_else(|| EnvironmentError(taken.to_owned()))?;
-        let place = Self {
-            around,
-            directory,
-            _lock: lock,
-        };
+        let place = Self { around, directory, _lock: lock };
         place.stop_stripes();
         Ok(place)
     }
@@ -213,9 +209,7 @@ impl CampaignDir {
     pub fn check_exists(&self) -> Result<(), DeviceRefusal> {
         match self.directory.still_exists() {
             true => Ok(()),
-            false => Err(DeviceRefusal::Disappeared {
-                path: self.directory.path().to_owned(),
-            }),
+            false => Err(DeviceRefusal::Disappeared { path: self.directory.path().to_owned() }),
         }
     }
 
@@ -269,8 +263,7 @@ impl CampaignDir {
         if !foreign.is_empty() {
             return self.directory.remove_tree(LOCK);
         }
-        self.around
-            .remove_tree(self.directory.path().file_name().unwrap_or_default())
+        self.around.remove_tree(self.directory.path().file_name().unwrap_or_default())
     }
 }
 
@@ -309,14 +302,9 @@ mod tests {
     fn names_of_campaigns_are_known_again_and_no_others_are() {
         let name = unique_name(&fixture::campaign(), CampaignId(31));
         assert!(is_campaign_name(&name), "{name}");
-        for other in [
-            "fsarena-1",
-            "fsarena-x-7",
-            "fsarena-1-y",
-            "fsarena-reports",
-            "1-7",
-            CALIBRATION,
-        ] {
+        for other in
+            ["fsarena-1", "fsarena-x-7", "fsarena-1-y", "fsarena-reports", "1-7", CALIBRATION]
+        {
             assert!(!is_campaign_name(other), "{other}");
         }
     }
@@ -339,10 +327,7 @@ mod tests {
     #[test]
     fn holder_of_a_campaign_directory_is_reported_without_changes() {
         let directory = tempfile::tempdir().unwrap();
-        let campaign = Campaign {
-            work_dir: directory.path().to_owned(),
-            ..fixture::campaign()
-        };
+        let campaign = Campaign { work_dir: directory.path().to_owned(), ..fixture::campaign() };
         let holder = || CampaignDir::holder(&campaign, CampaignId(7));
         assert_eq!(holder(), LockOwner::None);
         let place = CampaignDir::acquire(&campaign, CampaignId(7)).unwrap();
@@ -359,10 +344,7 @@ mod tests {
     #[test]
     fn cell_directory_starts_empty_and_is_removed_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let campaign = Campaign {
-            work_dir: directory.path().to_owned(),
-            ..fixture::campaign()
-        };
+        let campaign = Campaign { work_dir: directory.path().to_owned(), ..fixture::campaign() };
         let place = CampaignDir::acquire(&campaign, CampaignId(7)).unwrap();
         let cell = place.of_cell(CellId(3)).unwrap();
         fs::write(cell.path().join("disk"), "old").unwrap();
@@ -394,10 +376,7 @@ mod tests {
                 fs::write(directory.join(LOCK), "").unwrap();
             }
             let error = hold().err().expect("it is not fsarena's").to_string();
-            assert!(
-                error.contains("holds notes, which fsarena has not made"),
-                "{error}"
-            );
+            assert!(error.contains("holds notes, which fsarena has not made"), "{error}");
             assert!(!left());
         }
         fs::remove_file(directory.join("notes")).unwrap();

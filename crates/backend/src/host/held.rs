@@ -40,35 +40,21 @@ impl AcquiredResources {
             return Self::directories(campaign);
         }
         let device = campaign.device.as_ref();
-        let device = device
-            .map(|path| acquire_device(path, erase, dialogue))
-            .transpose()?;
-        Ok(Self {
-            device,
-            source: SourceHandle::take(campaign)?,
-            directories: Vec::new(),
-        })
+        let device = device.map(|path| acquire_device(path, erase, dialogue)).transpose()?;
+        Ok(Self { device, source: SourceHandle::take(campaign)?, directories: Vec::new() })
     }
 
     /// Opens the mounted directories that the campaign compares.
     fn directories(campaign: &Campaign) -> anyhow::Result<Self> {
         let mut directories = Vec::new();
-        for directory in campaign
-            .contenders
-            .iter()
-            .filter_map(|c| c.directory.as_deref())
-        {
+        for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_deref()) {
             require_writable(directory)?;
             if nix::unistd::geteuid().is_root() {
                 SafeDir::open(directory)?;
             }
             directories.push(PinnedDirectory::open(directory)?);
         }
-        Ok(Self {
-            device: None,
-            source: SourceHandle::take(campaign)?,
-            directories,
-        })
+        Ok(Self { device: None, source: SourceHandle::take(campaign)?, directories })
     }
 }
 
@@ -82,10 +68,7 @@ pub fn check_work_dir(campaign: &Campaign) -> anyhow::Result<()> {
         return guests::inspect_place(campaign, existing);
     }
     if campaign.backend == BackendKind::Loop {
-        let images = campaign
-            .size
-            .0
-            .saturating_mul(u64::from(campaign.max_disks()));
+        let images = campaign.size.0.saturating_mul(u64::from(campaign.max_disks()));
         let own = campaign.device.is_none().then_some(Bytes(images));
         let second = source::image_size(campaign);
         let images = own.into_iter().chain(second).map(|size| size.0);

@@ -56,15 +56,11 @@ impl Executor for HostExecutor {
                 remark = watched.remark;
                 ending(watched.outcome)
             }
-            Err(error) => CellEnd::NotStarted {
-                why: error.to_string(),
-            },
+            Err(error) => CellEnd::NotStarted { why: error.to_string() },
         };
         let own =
             kernel_log::CellIdentifiers::of(job, self.memory.as_ref().map(MemoryCgroup::group));
-        let news = kernel_log
-            .as_mut()
-            .map(|log| kernel_log::events_for_cell(log.read_new(), &own));
+        let news = kernel_log.as_mut().map(|log| kernel_log::events_for_cell(log.read_new(), &own));
         if let Some(memory) = self.memory.as_ref().filter(|m| m.kills() > killed_before) {
             collector.record_oom(memory.limit());
         }
@@ -121,27 +117,13 @@ fn ending(outcome: AgentEnd) -> CellEnd {
     match outcome {
         AgentEnd::Done => CellEnd::Done,
         AgentEnd::Exited { status, errors } => {
-            let how = status.map_or_else(
-                || "it closed its channel but did not end".to_owned(),
-                describe,
-            );
+            let how =
+                status.map_or_else(|| "it closed its channel but did not end".to_owned(), describe);
             CellEnd::AgentDied {
-                how: if errors.is_empty() {
-                    how
-                } else {
-                    format!("{how}: {errors}")
-                },
+                how: if errors.is_empty() { how } else { format!("{how}: {errors}") },
             }
         }
-        AgentEnd::Hung {
-            stall,
-            stacks,
-            unkillable,
-        } => CellEnd::Hung {
-            stall,
-            stacks,
-            unkillable,
-        },
+        AgentEnd::Hung { stall, stacks, unkillable } => CellEnd::Hung { stall, stacks, unkillable },
     }
 }
 
@@ -181,9 +163,6 @@ mod tests {
         assert_eq!(result.status, Status::Crashed);
         assert_eq!(reason.as_deref(), Some("the agent died: it ended with 1"));
         let stopped = run_what_ends_at_once(true);
-        assert!(
-            matches!(stopped, Err(AbortReason::Interrupted)),
-            "{stopped:?}"
-        );
+        assert!(matches!(stopped, Err(AbortReason::Interrupted)), "{stopped:?}");
     }
 }

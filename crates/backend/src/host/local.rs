@@ -90,12 +90,7 @@ impl LocalBackend {
         stop: &StopFlag,
     ) -> anyhow::Result<Self> {
         let kernel = Kernel::prepare(id, campaign, held, dialogue, stop)?;
-        Ok(Self::of(
-            LocalBackendKind::Kernel(Box::new(Mutex::new(kernel))),
-            campaign,
-            1,
-            stop,
-        ))
+        Ok(Self::of(LocalBackendKind::Kernel(Box::new(Mutex::new(kernel))), campaign, 1, stop))
     }
 
     /// Prepares guests on this host and locks the campaign for this process.
@@ -109,26 +104,14 @@ impl LocalBackend {
         means: GuestResources,
         stop: &StopFlag,
     ) -> anyhow::Result<Self> {
-        let GuestResources {
-            guest,
-            cache,
-            jobs,
-            sampling,
-            only_its_own,
-            saves,
-        } = means;
+        let GuestResources { guest, cache, jobs, sampling, only_its_own, saves } = means;
         let mut guests = GuestBackend::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
         guests.serve_from(cache);
         guests.sample(sampling);
         guests.save(saves);
         guests.ignore_host_faults(only_its_own);
         let side_by_side = guests::parallel_cells(campaign, jobs);
-        Ok(Self::of(
-            LocalBackendKind::Guests(Box::new(guests)),
-            campaign,
-            side_by_side,
-            stop,
-        ))
+        Ok(Self::of(LocalBackendKind::Guests(Box::new(guests)), campaign, side_by_side, stop))
     }
 
     fn of(
@@ -262,12 +245,7 @@ impl Kernel {
             stop: Arc::clone(stop),
         };
         storage.fill_source(campaign, &mut executor, dialogue)?;
-        Ok(Self {
-            id,
-            storage,
-            executor,
-            kept: kept.map(Arc::new),
-        })
+        Ok(Self { id, storage, executor, kept: kept.map(Arc::new) })
     }
 
     /// Sets the memory limit of the cell's contender if it differs from the limit of the previous
@@ -302,11 +280,7 @@ impl Kernel {
                 result.remarks.push(remark);
                 Ok(result)
             }
-            Some(AgedStart::FromImage {
-                state,
-                made,
-                remarks,
-            }) => {
+            Some(AgedStart::FromImage { state, made, remarks }) => {
                 let result = run(self, Some(AgedImageAction::Restore(state)))?;
                 Ok(aged::merge_results(made.map(|made| *made), remarks, result))
             }
@@ -332,14 +306,8 @@ impl Kernel {
             return Ok(None);
         };
         let stop = Arc::clone(&self.executor.stop);
-        let wanted = AgedImageRequest {
-            contender,
-            ageing,
-            image,
-            stop: &stop,
-        };
-        kept.get_or_create(&wanted, &mut || run(self, Some(AgedImageAction::Create)))
-            .map(Some)
+        let wanted = AgedImageRequest { contender, ageing, image, stop: &stop };
+        kept.get_or_create(&wanted, &mut || run(self, Some(AgedImageAction::Create))).map(Some)
     }
 
     /// Runs one job of a cell.
@@ -352,9 +320,7 @@ impl Kernel {
         observe: &mut dyn FnMut(&CellEvent),
     ) -> Result<CellResult, AbortReason> {
         let limited = self.limit_memory(campaign, cell);
-        let Self {
-            storage, executor, ..
-        } = self;
+        let Self { storage, executor, .. } = self;
         let prepare = || {
             limited?;
             let source = storage.source(campaign, test)?;
@@ -398,11 +364,7 @@ fn age(campaign: &Campaign, cell: &Cell) -> Option<AgeingParams> {
     let mut contenders = campaign.contenders.iter();
     let contender = contenders.find(|contender| contender.name == cell.contender)?;
     let age = contender.own.age.as_ref()?;
-    Some(AgeingParams::for_round(
-        age,
-        campaign.age_seed(),
-        cell.round,
-    ))
+    Some(AgeingParams::for_round(age, campaign.age_seed(), cell.round))
 }
 
 fn failed(outcome: &Result<CellResult, AbortReason>) -> bool {
@@ -444,19 +406,14 @@ pub fn run_cell_on<P>(
             let misfit = error
                 .downcast()
                 .map_err(|error| AbortReason::EnvironmentFault(error::error_chain(&error)))?;
-            Ok(CellResult {
-                started,
-                ..compatibility::unsupported(test, &misfit)
-            })
+            Ok(CellResult { started, ..compatibility::unsupported(test, &misfit) })
         }
         Err(error) if error.is::<DeviceRefusal>() => {
             Err(AbortReason::EnvironmentFault(error::error_chain(&error)))
         }
-        Err(error) => Ok(CellResult {
-            started,
-            elapsed: clock::since(start),
-            ..not_prepared(test, &error)
-        }),
+        Err(error) => {
+            Ok(CellResult { started, elapsed: clock::since(start), ..not_prepared(test, &error) })
+        }
     }
 }
 
@@ -467,10 +424,7 @@ fn not_prepared(test: &Test, error: &anyhow::Error) -> CellResult {
         reason: error::error_chain(error),
         ..Failure::default()
     };
-    collector.apply(CellEvent::Failed {
-        crashed: false,
-        failure,
-    });
+    collector.apply(CellEvent::Failed { crashed: false, failure });
     collector.finish(CellEnd::Done, Some(Vec::new()))
 }
 

@@ -58,10 +58,7 @@ enum CopySourceHandle {
     /// A user's source.
     Held(SourceHandle),
     /// A user's source.
-    Image {
-        image: Image,
-        filled: Option<LoopDevice>,
-    },
+    Image { image: Image, filled: Option<LoopDevice> },
 }
 
 enum StorageKind {
@@ -119,10 +116,7 @@ impl CampaignStorage {
         let attachment = attachment(&mut kind, campaign)?;
         let second = source::image_size(campaign).map(|size| {
             let image = images::make(&place.source_image(), size, dialogue, stop)?;
-            Ok::<_, anyhow::Error>(CopySourceHandle::Image {
-                image,
-                filled: None,
-            })
+            Ok::<_, anyhow::Error>(CopySourceHandle::Image { image, filled: None })
         });
         let source = match second {
             Some(image) => Some(image?),
@@ -189,13 +183,8 @@ impl CampaignStorage {
             return Ok(());
         };
         let place = self.place.as_ref();
-        let mountpoint = place
-            .context("the work directory is not taken")?
-            .mountpoint()?;
-        dialogue.note(&format!(
-            "filling {} to copy from",
-            source::describe(campaign)
-        ));
+        let mountpoint = place.context("the work directory is not taken")?.mountpoint()?;
+        dialogue.note(&format!("filling {} to copy from", source::describe(campaign)));
         let device = LoopDevice::attach(image.path())?;
         let storage = for_loops(contender, vec![device], None, image.size(), mountpoint)?;
         source::write_source_image(campaign, storage.target(), executor)?;
@@ -225,10 +214,7 @@ impl CampaignStorage {
         if !source::needs_source(test) {
             return Ok(None);
         }
-        let place = self
-            .place
-            .as_ref()
-            .context("the work directory is not taken")?;
+        let place = self.place.as_ref().context("the work directory is not taken")?;
         let mounts = campaign.backend == BackendKind::Loop;
         let at = mounts.then(|| place.source_mountpoint()).transpose()?;
         let (place, prefix) = match (supply, at) {
@@ -242,11 +228,7 @@ impl CampaignStorage {
                 anyhow::bail!("a second image is mounted by cells")
             }
         };
-        Ok(Some(model::wire::SourceMount {
-            place,
-            prefix,
-            contents: source.contents().cloned(),
-        }))
+        Ok(Some(model::wire::SourceMount { place, prefix, contents: source.contents().cloned() }))
     }
 
     fn disk(&self) -> Option<DiskIdentity> {
@@ -257,12 +239,7 @@ impl CampaignStorage {
     }
 
     fn storage(&self, campaign: &Campaign) -> String {
-        let directories = || {
-            campaign
-                .contenders
-                .iter()
-                .filter_map(|c| c.directory.as_deref())
-        };
+        let directories = || campaign.contenders.iter().filter_map(|c| c.directory.as_deref());
         match &self.kind {
             StorageKind::Images { images, .. } => {
                 let below = describe_storage(images[0].path());
@@ -272,10 +249,9 @@ impl CampaignStorage {
                 }
             }
             StorageKind::Device(device) => describe_storage(device.path()),
-            StorageKind::Directories(_) => directories()
-                .map(describe_storage)
-                .collect::<Vec<_>>()
-                .join("; "),
+            StorageKind::Directories(_) => {
+                directories().map(describe_storage).collect::<Vec<_>>().join("; ")
+            }
         }
     }
 
@@ -340,10 +316,7 @@ impl CampaignStorage {
         cell: &Cell,
         test: &Test,
     ) -> anyhow::Result<CellStorage> {
-        let contender = campaign
-            .contenders
-            .iter()
-            .find(|c| c.name == cell.contender);
+        let contender = campaign.contenders.iter().find(|c| c.name == cell.contender);
         let contender = contender.with_context(|| format!("no contender `{}`", cell.contender))?;
         if let Some(misfit) = compatibility::misfit(campaign, contender, test, self.device_size())?
         {
@@ -362,10 +335,7 @@ impl CampaignStorage {
                 mount: held.identity(),
             });
         }
-        let place = self
-            .place
-            .as_ref()
-            .context("the work directory is not taken")?;
+        let place = self.place.as_ref().context("the work directory is not taken")?;
         let mountpoint = place.mountpoint()?;
         if !contender.filesystem.commands.need_device() {
             return Ok(CellStorage::Device(volume(
@@ -386,13 +356,7 @@ impl CampaignStorage {
                     Ok(device)
                 });
                 let devices = devices.collect::<anyhow::Result<_>>()?;
-                for_loops(
-                    contender,
-                    devices,
-                    campaign.readahead,
-                    campaign.size,
-                    mountpoint,
-                )
+                for_loops(contender, devices, campaign.readahead, campaign.size, mountpoint)
             }
             StorageKind::Device(device) => {
                 let storage = for_device(campaign, contender, device, mountpoint)?;
@@ -487,11 +451,7 @@ impl CampaignStorage {
     pub fn remove_stale(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         if CampaignDir::directory(campaign, id).exists() {
             let place = CampaignDir::acquire(campaign, id)?;
-            for directory in campaign
-                .contenders
-                .iter()
-                .filter_map(|c| c.directory.as_ref())
-            {
+            for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_ref()) {
                 CellMountDir::remove_stale(directory, &unique_name(campaign, id))?;
             }
             place.remove()?;

@@ -199,19 +199,12 @@ mod tests {
         assert_eq!(trace.0[0].module.as_deref(), Some("affs"));
         assert_eq!((trace.0[1].offset, &trace.0[2].module), (0x12a, &None));
         let line = trace.to_string();
-        assert!(
-            line.starts_with("affs_alloc_extblock+0x4c ← affs_get_block+0x12a ← "),
-            "{line}"
-        );
+        assert!(line.starts_with("affs_alloc_extblock+0x4c ← affs_get_block+0x12a ← "), "{line}");
     }
 
     #[test]
     fn long_trace_is_shortened_in_the_line_and_complete_below() {
-        let place = |n| StackFrame {
-            function: format!("f{n}"),
-            offset: n,
-            module: None,
-        };
+        let place = |n| StackFrame { function: format!("f{n}"), offset: n, module: None };
         let trace = CallTrace((0..9).map(place).collect());
         assert!(trace.to_string().ends_with("f5+0x5 ← …"));
         assert!(trace.lines().ends_with("f8+0x8\n"));
@@ -219,12 +212,7 @@ mod tests {
 
     #[test]
     fn a_program_s_address_and_other_lines_are_no_trace() {
-        let none = [
-            "RIP: 0033:0x4b5a27",
-            "Call Trace: nothing",
-            " <TASK>",
-            "EXT4-fs error",
-        ];
+        let none = ["RIP: 0033:0x4b5a27", "Call Trace: nothing", " <TASK>", "EXT4-fs error"];
         assert_eq!(CallTrace::find(none), None);
     }
 

@@ -12,12 +12,8 @@ const LEVEL: &str = "<4>";
 const LAST: usize = 3;
 
 /// Messages about an emulated clock, which are unrelated to filesystems.
-const EMULATION_MESSAGES: [&str; 4] = [
-    "clocksource: ",
-    "hrtimer: interrupt took ",
-    "perf: interrupt took too long",
-    "tsc: ",
-];
+const EMULATION_MESSAGES: [&str; 4] =
+    ["clocksource: ", "hrtimer: interrupt took ", "perf: interrupt took too long", "tsc: "];
 
 /// Last message of a guest that powers off normally, at the kernel's level.
 const POWER_DOWN_MESSAGE: &str = "reboot: Power down";
@@ -34,22 +30,13 @@ pub fn lines(console: &[u8]) -> Vec<LogLine> {
     let lines = text.lines().map(timed);
     let lines = lines
         .filter(|(_, line)| !line.is_empty() && *line != POWER_DOWN_MESSAGE && !emulation(line));
-    lines
-        .map(|(at, line)| LogLine {
-            at,
-            text: format!("{LEVEL} {line}"),
-        })
-        .collect()
+    lines.map(|(at, line)| LogLine { at, text: format!("{LEVEL} {line}") }).collect()
 }
 
 /// Returns the last message as one line.
 pub fn last_line(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(strip_timestamp)
-        .filter(|l| !l.is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().map(strip_timestamp).filter(|l| !l.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST)..].join("; ")
 }
 

@@ -117,15 +117,8 @@ mod tests {
     fn stacks_of_a_guest_that_continued_are_removed() {
         let kept = strip_hung_tasks(&format!("{CONSOLE}{CONSOLE}"));
         assert!(kept.contains("minix: late") && kept.contains("minix: oh"));
-        assert!(
-            !kept.contains("Call Trace") && !kept.contains("sysrq"),
-            "{kept}"
-        );
+        assert!(!kept.contains("Call Trace") && !kept.contains("sysrq"), "{kept}");
         let cut = CONSOLE.split("[   12.4]").next().unwrap();
-        assert_eq!(
-            strip_hung_tasks(cut),
-            cut,
-            "what is not whole may hold an end"
-        );
+        assert_eq!(strip_hung_tasks(cut), cut, "what is not whole may hold an end");
     }
 }

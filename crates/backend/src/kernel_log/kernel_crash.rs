@@ -63,9 +63,7 @@ fn is_oops(line: &str) -> bool {
 }
 
 fn want_of_memory(log: &[String], line: &str) -> KernelFinding {
-    let asked = log
-        .iter()
-        .find_map(|line| strip_level(line).split_once(OOM_KILLER_PATTERN));
+    let asked = log.iter().find_map(|line| strip_level(line).split_once(OOM_KILLER_PATTERN));
     let who = asked.map_or("something", |(who, _)| who);
     KernelFinding {
         reason: format!("out of memory: {who} requested more than was available ({line})"),
@@ -75,14 +73,10 @@ fn want_of_memory(log: &[String], line: &str) -> KernelFinding {
 
 fn traced(reason: String, log: &[String]) -> KernelFinding {
     match CallTrace::find(log.iter().map(String::as_str)) {
-        None => KernelFinding {
-            reason,
-            trace: String::new(),
-        },
-        Some(trace) => KernelFinding {
-            reason: format!("{reason}; in {trace}"),
-            trace: trace.lines(),
-        },
+        None => KernelFinding { reason, trace: String::new() },
+        Some(trace) => {
+            KernelFinding { reason: format!("{reason}; in {trace}"), trace: trace.lines() }
+        }
     }
 }
 
@@ -159,9 +153,6 @@ mod tests {
         ]));
         let reason = found.unwrap().reason;
         assert!(reason.contains("init:70 blocked"), "{reason}");
-        assert!(
-            reason.ends_with("in __schedule+0x34d ← jfs_flush_journal+0x11a"),
-            "{reason}"
-        );
+        assert!(reason.ends_with("in __schedule+0x34d ← jfs_flush_journal+0x11a"), "{reason}");
     }
 }

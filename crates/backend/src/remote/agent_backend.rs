@@ -131,9 +131,7 @@ impl<'a> AgentBackend<'a> {
     }
 
     fn prepared(&mut self) -> anyhow::Result<Environment> {
-        let id = self
-            .id
-            .ok_or_else(|| anyhow::anyhow!("the campaign has no number"))?;
+        let id = self.id.ok_or_else(|| anyhow::anyhow!("the campaign has no number"))?;
         self.connection()?.send(&HostRequest::Prepare { id })?;
         match self.answer(|answer| matches!(answer, HostReply::Prepared(_)))? {
             HostReply::Prepared(environment) => Ok(*environment),
@@ -150,9 +148,7 @@ impl<'a> AgentBackend<'a> {
     }
 
     fn connection(&mut self) -> Result<&mut AgentConnection, ConnectionLost> {
-        self.connection
-            .as_mut()
-            .ok_or_else(|| connection_lost("it is not connected"))
+        self.connection.as_mut().ok_or_else(|| connection_lost("it is not connected"))
     }
 
     /// Waits for an answer of this kind and keeps the cell news received before it.
@@ -171,8 +167,7 @@ impl<'a> AgentBackend<'a> {
             connection.abandon();
         }
         for (id, _) in std::mem::take(&mut self.running) {
-            self.news
-                .push_back(CellUpdate::ConnectionLost(id, reason.to_owned()));
+            self.news.push_back(CellUpdate::ConnectionLost(id, reason.to_owned()));
         }
     }
 
@@ -258,10 +253,7 @@ impl CellBackend for AgentBackend<'_> {
             return;
         }
         self.running.insert(cell.id, (cell.clone(), test.clone()));
-        let request = HostRequest::Start {
-            cell: cell.clone(),
-            test: Box::new(test.clone()),
-        };
+        let request = HostRequest::Start { cell: cell.clone(), test: Box::new(test.clone()) };
         let asked = self.connection().and_then(|c| c.send(&request));
         if let Err(error) = asked {
             self.lose(&error.to_string());

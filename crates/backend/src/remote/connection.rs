@@ -86,10 +86,7 @@ impl AgentConnection {
         let mut command = reach.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut agent = command.spawn().map_err(|error| {
-            EnvironmentError(format!(
-                "cannot start the agent of {}: {error}",
-                reach.name()
-            ))
+            EnvironmentError(format!("cannot start the agent of {}: {error}", reach.name()))
         })?;
         let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
         let (say, answers) = mpsc::channel();
@@ -142,9 +139,9 @@ impl AgentConnection {
             Err(RecvTimeoutError::Timeout) => {
                 self.silent = self.silent.map(|silent| silent + time);
                 match self.silent {
-                    Some(silent) if silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS => Err(
-                        connection_lost(&format!("no answer for {} s", silent.as_secs())),
-                    ),
+                    Some(silent) if silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS => {
+                        Err(connection_lost(&format!("no answer for {} s", silent.as_secs())))
+                    }
                     _ => Ok(None),
                 }
             }
@@ -171,11 +168,7 @@ impl AgentConnection {
                 Some(answer) if is_it(&answer) => return Ok(answer),
                 Some(HostReply::Note(text)) => dialogue.note(&text),
                 Some(HostReply::Preparing { done, total }) => dialogue.image_progress(done, total),
-                Some(HostReply::ConfirmErase {
-                    device,
-                    description,
-                    content,
-                }) => {
+                Some(HostReply::ConfirmErase { device, description, content }) => {
                     dialogue.confirm_erase(&EraseRequest {
                         device: &device,
                         description: &description,
@@ -215,17 +208,8 @@ impl Drop for AgentConnection {
     fn drop(&mut self) {
         // At the end of its input the agent removes everything it created and exits. An agent that
         // does not is killed.
-        drop(
-            self.requests
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
-        if !self.ends_within(if self.killed {
-            KILL_TIMEOUT
-        } else {
-            CLEANUP_TIMEOUT
-        }) {
+        drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if !self.ends_within(if self.killed { KILL_TIMEOUT } else { CLEANUP_TIMEOUT }) {
             let _ = self.agent.kill();
             self.ends_within(KILL_TIMEOUT);
         }
@@ -245,9 +229,7 @@ fn read(answers: impl Read, say: &Sender<HostReply>) {
 fn send(requests: &Mutex<Option<ChildStdin>>, request: &HostRequest) -> io::Result<()> {
     let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
     match requests.as_mut() {
-        Some(to) => to
-            .write_all(request.to_line().as_bytes())
-            .and_then(|()| to.flush()),
+        Some(to) => to.write_all(request.to_line().as_bytes()).and_then(|()| to.flush()),
         None => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }

@@ -39,11 +39,8 @@ pub fn inspect_machine(
     directories: Vec<PathBuf>,
     stop: &AtomicBool,
 ) -> anyhow::Result<MachineInfo> {
-    let request = HostRequest::Inspect {
-        programs,
-        device: device.map(Path::to_owned),
-        directories,
-    };
+    let request =
+        HostRequest::Inspect { programs, device: device.map(Path::to_owned), directories };
     match ask(reach, &request, stop)? {
         HostReply::Inspected(facts) => Ok(seen(*facts)),
         _ => Err(unexpected()),

@@ -68,10 +68,7 @@ fn of_device(
         blank_afterwards: device.erases().is_none(),
         ..RawDeviceHandle::from_device(&mut device, what)?
     };
-    Ok((
-        RawDeviceSubject::Device(Box::new(raw)),
-        Some(HeldTarget::Device(device)),
-    ))
+    Ok((RawDeviceSubject::Device(Box::new(raw)), Some(HeldTarget::Device(device))))
 }
 
 fn on_image(
@@ -94,8 +91,5 @@ fn on_image(
         written: true,
         ..RawDeviceHandle::from_loop(LoopDevice::attach(image.path())?, size, &what)?
     };
-    Ok((
-        RawDeviceSubject::Device(Box::new(raw)),
-        Some(HeldTarget::Directory(place)),
-    ))
+    Ok((RawDeviceSubject::Device(Box::new(raw)), Some(HeldTarget::Directory(place))))
 }

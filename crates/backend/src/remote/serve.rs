@@ -37,18 +37,10 @@ use crate::{archives, source, stale_directories};
 /// Returns an error if a thread cannot be started or files cannot be removed.
 pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     let out = Out(Arc::new(Mutex::new(io::stdout())));
-    out.say(&HostReply::Hello {
-        version: model::wire::VERSION,
-    });
+    out.say(&HostReply::Hello { version: model::wire::VERSION });
     let requests = listen(stop, &out)?;
-    let mut agent = Agent {
-        stop: Arc::clone(stop),
-        out,
-        requests,
-        campaign: None,
-        held: None,
-        local: None,
-    };
+    let mut agent =
+        Agent { stop: Arc::clone(stop), out, requests, campaign: None, held: None, local: None };
     while let Ok(request) = agent.requests.recv() {
         if let Err(error) = agent.answer(request) {
             agent.out.say(&HostReply::Failed {
@@ -70,9 +62,7 @@ impl Out {
     fn say(&self, answer: &HostReply) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A failed write means that the peer has gone; reading notices that.
-        let _ = out
-            .write_all(answer.to_line().as_bytes())
-            .and_then(|()| out.flush());
+        let _ = out.write_all(answer.to_line().as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -81,9 +71,7 @@ impl Out {
 fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
     let (say, requests) = mpsc::channel();
     let (lines, arrived) = mpsc::channel();
-    thread::Builder::new()
-        .spawn(move || read(&lines))
-        .context("cannot start a thread")?;
+    thread::Builder::new().spawn(move || read(&lines)).context("cannot start a thread")?;
     let (stop, out) = (Arc::clone(stop), out.clone());
     thread::Builder::new()
         .spawn(move || pass_on(&arrived, &stop, &say, &out))
@@ -157,11 +145,7 @@ struct Agent {
 impl Agent {
     fn answer(&mut self, request: HostRequest) -> anyhow::Result<()> {
         match request {
-            HostRequest::Inspect {
-                programs,
-                device,
-                directories,
-            } => {
+            HostRequest::Inspect { programs, device, directories } => {
                 let facts = facts(programs, device.as_deref(), &directories);
                 self.out.say(&HostReply::Inspected(Box::new(facts)));
             }
@@ -179,24 +163,14 @@ impl Agent {
                 self.out.say(&HostReply::Calibrated(Some(Box::new(taken))));
             }
             HostRequest::FindStale { places } => {
-                self.out
-                    .say(&HostReply::StaleDirectories(stale_directories::find_stale(
-                        &places,
-                    )));
+                self.out.say(&HostReply::StaleDirectories(stale_directories::find_stale(&places)));
             }
-            HostRequest::RemoveStale {
-                directory,
-                campaign,
-            } => {
+            HostRequest::RemoveStale { directory, campaign } => {
                 let campaign = campaign.as_ref().map(|(id, campaign)| (*id, &**campaign));
                 stale_directories::remove(&directory, campaign)?;
                 self.out.say(&HostReply::Cleared);
             }
-            HostRequest::Acquire {
-                campaign,
-                erase,
-                again,
-            } => {
+            HostRequest::Acquire { campaign, erase, again } => {
                 require_kernel(&campaign)?;
                 let held = self.hold(&campaign, erase.as_deref(), again)?;
                 let size = held.device.as_ref().map(storage::ExclusiveDevice::size);
@@ -208,10 +182,7 @@ impl Agent {
                         misfits.lines().collect()
                     }
                 };
-                let disk = held
-                    .device
-                    .as_ref()
-                    .and_then(|device| device.identity().cloned());
+                let disk = held.device.as_ref().and_then(|device| device.identity().cloned());
                 (self.held, self.campaign) = (Some(held), Some(campaign));
                 self.out.say(&HostReply::Acquired { disk, misfits });
             }
@@ -269,9 +240,7 @@ impl Agent {
                 out.say(&answer(news));
             }
         };
-        thread::Builder::new()
-            .spawn(forward)
-            .context("cannot start a thread")?;
+        thread::Builder::new().spawn(forward).context("cannot start a thread")?;
         Ok(())
     }
 
@@ -307,17 +276,12 @@ fn facts(
 /// Checks a directory for the `dir` backend. Returns the reason if it cannot compete.
 fn mounted(path: &Path) -> Result<MountedDirectory, String> {
     let shown = path.display();
-    let found = path
-        .canonicalize()
-        .map_err(|error| format!("{shown}: {error}"))?;
+    let found = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
     if found.to_str().is_none() {
         return Err(not_utf8("--dir", &found));
     }
     match found.is_dir() {
-        true => Ok(MountedDirectory {
-            filesystem: mounts::fs_type_of(&found),
-            path: found,
-        }),
+        true => Ok(MountedDirectory { filesystem: mounts::fs_type_of(&found), path: found }),
         false => Err(format!("{shown} is no directory")),
     }
 }
@@ -326,9 +290,9 @@ fn mounted(path: &Path) -> Result<MountedDirectory, String> {
 fn require_kernel(campaign: &Campaign) -> Result<(), UsageError> {
     match campaign.backend {
         BackendKind::Loop | BackendKind::Dir => Ok(()),
-        BackendKind::Imported => Err(UsageError(
-            "cannot run the campaign: it was measured by another program".into(),
-        )),
+        BackendKind::Imported => {
+            Err(UsageError("cannot run the campaign: it was measured by another program".into()))
+        }
         BackendKind::Vm => Err(UsageError(
             "guests run on the machine of the orchestrator: leave --host out".into(),
         )),
@@ -340,10 +304,9 @@ fn answer(news: CellUpdate) -> HostReply {
         CellUpdate::Event(cell, event) => HostReply::Event { cell, event },
         CellUpdate::Finished(cell, result) => HostReply::Ended { cell, result },
         CellUpdate::Aborted(cell, stopped) => HostReply::Stopped { cell, stopped },
-        CellUpdate::ConnectionLost(cell, reason) => HostReply::Stopped {
-            cell,
-            stopped: model::wire::AbortReason::EnvironmentFault(reason),
-        },
+        CellUpdate::ConnectionLost(cell, reason) => {
+            HostReply::Stopped { cell, stopped: model::wire::AbortReason::EnvironmentFault(reason) }
+        }
         CellUpdate::Note(text) => HostReply::Note(text),
     }
 }

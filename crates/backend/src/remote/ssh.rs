@@ -66,12 +66,11 @@ impl SshTransport {
         }
         let program = ssh.copy_program()?;
         if user != "0" {
-            ssh.run_script("sudo -n true", Stdio::null())
-                .map_err(|error| {
-                    EnvironmentError(format!(
-                        "{error:#}; log in as root, or let this user run sudo without a password"
-                    ))
-                })?;
+            ssh.run_script("sudo -n true", Stdio::null()).map_err(|error| {
+                EnvironmentError(format!(
+                    "{error:#}; log in as root, or let this user run sudo without a password"
+                ))
+            })?;
             ssh.remote = ["sudo", "-n"].map(str::to_owned).into();
         }
         // Quoted, because the remote shell splits the command line again.
@@ -168,10 +167,7 @@ impl SshTransport {
     fn ssh(&self, options: &[&str]) -> Command {
         let socket: PathBuf = self.control.path().join("socket");
         let mut command = Command::new("ssh");
-        command
-            .arg("-T")
-            .arg("-o")
-            .arg(format!("ControlPath={}", socket.display()));
+        command.arg("-T").arg("-o").arg(format!("ControlPath={}", socket.display()));
         command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         command.args(["-o", "ConnectTimeout=10"]);
         command.args(options).arg("--").arg(&self.host);

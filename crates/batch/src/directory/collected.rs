@@ -19,11 +19,7 @@ pub struct CollectBackend<'a> {
 impl<'a> CollectBackend<'a> {
     /// Creates the backend from the results of a directory.
     pub fn new(results: &'a ResultDirectory<'a>, environment: &Environment) -> Self {
-        Self {
-            results,
-            environment: environment.clone(),
-            begun: VecDeque::new(),
-        }
+        Self { results, environment: environment.clone(), begun: VecDeque::new() }
     }
 }
 
@@ -59,10 +55,7 @@ pub fn ended(results: &ResultDirectory<'_>, cell: CellId) -> Option<CellUpdate> 
         Ok(result) => result.map(|result| CellUpdate::Finished(cell, Box::new(result))),
         Err(differing) => {
             let reason = differing.to_string();
-            Some(CellUpdate::Aborted(
-                cell,
-                AbortReason::EnvironmentFault(reason),
-            ))
+            Some(CellUpdate::Aborted(cell, AbortReason::EnvironmentFault(reason)))
         }
     }
 }

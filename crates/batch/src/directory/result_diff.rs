@@ -26,38 +26,18 @@ pub struct ResultDiff {
 pub fn values(result: &CellResult) -> Vec<NamedValue> {
     let mut values = Vec::new();
     let value = |part: Result<Value, _>| part.expect("results hold only what JSON can say");
-    walk(
-        "status",
-        &value(serde_json::to_value(result.status)),
-        &mut values,
-    );
-    walk(
-        "",
-        &value(serde_json::to_value(&result.phases)),
-        &mut values,
-    );
+    walk("status", &value(serde_json::to_value(result.status)), &mut values);
+    walk("", &value(serde_json::to_value(&result.phases)), &mut values);
     walk("", &value(serde_json::to_value(&result.steps)), &mut values);
-    walk(
-        "features",
-        &value(serde_json::to_value(&result.features)),
-        &mut values,
-    );
+    walk("features", &value(serde_json::to_value(&result.features)), &mut values);
     values
 }
 
 /// Returns the difference, or `None` if all values are equal.
 pub fn difference(one: &[NamedValue], other: &[NamedValue]) -> Option<ResultDiff> {
-    let nothing = NamedValue {
-        name: String::new(),
-        value: "nothing".to_owned(),
-    };
+    let nothing = NamedValue { name: String::new(), value: "nothing".to_owned() };
     let length = one.len().max(other.len());
-    let pair = |n: usize| {
-        (
-            one.get(n).unwrap_or(&nothing),
-            other.get(n).unwrap_or(&nothing),
-        )
-    };
+    let pair = |n: usize| (one.get(n).unwrap_or(&nothing), other.get(n).unwrap_or(&nothing));
     let differing: Vec<_> = (0..length).map(pair).filter(|(a, b)| a != b).collect();
     let (a, b) = differing.first()?;
     let name = if a.name.is_empty() { &b.name } else { &a.name };
@@ -72,9 +52,7 @@ fn walk(path: &str, value: &Value, into: &mut Vec<NamedValue>) {
     match value {
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
-                let own = ["phase", "step"]
-                    .iter()
-                    .find_map(|key| value.get(key)?.as_str());
+                let own = ["phase", "step"].iter().find_map(|key| value.get(key)?.as_str());
                 let name = own.map_or_else(|| number.to_string(), str::to_owned);
                 walk(&joined(path, &name), value, into);
             }
@@ -84,19 +62,12 @@ fn walk(path: &str, value: &Value, into: &mut Vec<NamedValue>) {
                 walk(&joined(path, name), value, into);
             }
         }
-        value => into.push(NamedValue {
-            name: path.to_owned(),
-            value: value.to_string(),
-        }),
+        value => into.push(NamedValue { name: path.to_owned(), value: value.to_string() }),
     }
 }
 
 fn joined(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 #[cfg(test)]
@@ -130,11 +101,7 @@ mod tests {
         let wall = one.phases[1].elapsed.0;
         assert_eq!(
             found.first,
-            (
-                "rewrite.wall".to_owned(),
-                wall.to_string(),
-                (wall + 1).to_string()
-            )
+            ("rewrite.wall".to_owned(), wall.to_string(), (wall + 1).to_string())
         );
         assert_eq!(found.results, 1);
         other.phases[1].operations += 1;

@@ -71,12 +71,7 @@ pub struct HostMismatch {
 
 impl std::fmt::Display for HostMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            cell,
-            hosts: [one, other],
-            first,
-            results,
-        } = self;
+        let Self { cell, hosts: [one, other], first, results } = self;
         let (name, a, b) = first;
         let more = match results {
             1 => String::new(),
@@ -112,9 +107,8 @@ impl<'a> ResultDirectory<'a> {
         let entries = batch.all()?;
         let mut places = BTreeMap::new();
         for entry in &entries {
-            let place: &mut (u32, Option<u32>) = places
-                .entry(entry.name.clone())
-                .or_insert((entry.index, None));
+            let place: &mut (u32, Option<u32>) =
+                places.entry(entry.name.clone()).or_insert((entry.index, None));
             if entry.half == RunKind::Verification {
                 place.1 = Some(entry.index);
             }
@@ -295,10 +289,7 @@ impl<'a> ResultDirectory<'a> {
     pub fn state(&self, cell: CellId) -> ResultState {
         let place = self.cells.get(&cell).and_then(|name| self.places.get(name));
         let Some((first, check)) = place else {
-            return ResultState::Missing {
-                first: true,
-                check: false,
-            };
+            return ResultState::Missing { first: true, check: false };
         };
         let first = !self.has(*first);
         let check = check.is_some_and(|check| !self.has(check));
@@ -325,10 +316,7 @@ impl<'a> ResultDirectory<'a> {
         let Some(first) = ResultFile::load(self.batch, entry, RunKind::First) else {
             return Ok(None);
         };
-        let is_checked = self
-            .places
-            .get(&entry.name)
-            .is_some_and(|place| place.1.is_some());
+        let is_checked = self.places.get(&entry.name).is_some_and(|place| place.1.is_some());
         if !is_checked {
             return Ok(Some(first.result));
         }
@@ -361,10 +349,5 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, BatchError> {
 }
 
 fn identity(found: &Metadata) -> [i64; 4] {
-    [
-        found.ino() as i64,
-        found.len() as i64,
-        found.mtime(),
-        found.mtime_nsec(),
-    ]
+    [found.ino() as i64, found.len() as i64, found.mtime(), found.mtime_nsec()]
 }

@@ -34,9 +34,7 @@ impl<'a> WorkerShare<'a> {
         entries: Vec<BatchEntry>,
         host: &'a str,
     ) -> (Self, Vec<BatchEntry>) {
-        let left = entries
-            .into_iter()
-            .filter(|entry| !result_file::is_done(batch, entry));
+        let left = entries.into_iter().filter(|entry| !result_file::is_done(batch, entry));
         let (elsewhere, entries): (Vec<BatchEntry>, Vec<BatchEntry>) = left.partition(|entry| {
             let other = match entry.half {
                 RunKind::First => RunKind::Verification,
@@ -83,10 +81,7 @@ impl<'a> WorkerShare<'a> {
     /// Returns the kind of the entries if all have the same kind.
     pub fn run_kind(&self) -> Option<RunKind> {
         let half = self.entries.first()?.half;
-        self.entries
-            .iter()
-            .all(|entry| entry.half == half)
-            .then_some(half)
+        self.entries.iter().all(|entry| entry.half == half).then_some(half)
     }
 
     /// Returns true if no entries have to run.
@@ -99,10 +94,7 @@ impl ResultSink for WorkerShare<'_> {
     type Error = BatchError;
 
     fn load(&self) -> Result<CampaignResults, BatchError> {
-        let cell = |entry: &BatchEntry| CellRecord {
-            cell: entry.cell.clone(),
-            result: None,
-        };
+        let cell = |entry: &BatchEntry| CellRecord { cell: entry.cell.clone(), result: None };
         Ok(CampaignResults {
             id: 0,
             started: self.batch.plan().planned,
@@ -165,8 +157,7 @@ impl ResultSink for WorkerShare<'_> {
             return Ok(());
         }
         let path = self.batch.result(&entry.name, entry.half);
-        file.keep(self.batch, entry)
-            .map_err(BatchError::io("write", &path))
+        file.keep(self.batch, entry).map_err(BatchError::io("write", &path))
     }
 }
 

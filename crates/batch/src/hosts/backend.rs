@@ -141,10 +141,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         go_on: &str,
         stop: &StopFlag,
     ) -> Result<Self, HostsError> {
-        let checks = results
-            .entries()
-            .iter()
-            .filter(|e| e.half == RunKind::Verification);
+        let checks = results.entries().iter().filter(|e| e.half == RunKind::Verification);
         let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
         let (say, said) = mpsc::channel();
         let mut all = Self {
@@ -201,9 +198,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             if since.elapsed() >= longest {
                 for host in asked {
                     let name = self.name(host).to_owned();
-                    self.note(format!(
-                        "{name} does not answer; it gets cells when it does"
-                    ));
+                    self.note(format!("{name} does not answer; it gets cells when it does"));
                     self.reasons.insert(host, "it does not answer".to_owned());
                 }
                 break;
@@ -277,8 +272,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             self.note(format!("{name} is back"));
         }
         self.reasons.remove(&host);
-        self.board
-            .set_host_state(host, HostState::Ready(prepared.slots.max(1)));
+        self.board.set_host_state(host, HostState::Ready(prepared.slots.max(1)));
     }
 
     fn is_away(&mut self, host: usize, reason: String) {
@@ -330,9 +324,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         match (before, self.board.standing(worker.host)) {
             (before, after) if before == after || stopping => {}
             (_, HostState::Unreachable) => {
-                self.note(format!(
-                    "{name} went away: its cells go to others; trying again"
-                ));
+                self.note(format!("{name} went away: its cells go to others; trying again"));
                 self.reasons.insert(worker.host, "it went away".to_owned());
                 self.prepare(worker.host, self.pause);
             }
@@ -346,10 +338,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             let why = format!(
                 "entry {entry} was lost {MAX_LOSSES} times with the host that ran it, {name} the last"
             );
-            self.withdraw(
-                |first, check| [Some(first), check].contains(&Some(entry)),
-                &why,
-            );
+            self.withdraw(|first, check| [Some(first), check].contains(&Some(entry)), &why);
         }
     }
 
@@ -361,9 +350,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         self.begun = left;
         let ended: BTreeMap<CellId, _> = ended;
         let stopped = || AbortReason::EnvironmentFault(why.to_owned());
-        let news = ended
-            .into_keys()
-            .map(|cell| CellUpdate::Aborted(cell, stopped()));
+        let news = ended.into_keys().map(|cell| CellUpdate::Aborted(cell, stopped()));
         self.news.extend(news);
     }
 
@@ -416,13 +403,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
         let mut child = command.spawn().map_err(cannot)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let child = Arc::new(Mutex::new(child));
-        let worker = HostWorker {
-            child: Arc::clone(&child),
-            host,
-            part,
-            input,
-            log,
-        };
+        let worker = HostWorker { child: Arc::clone(&child), host, part, input, log };
         self.workers.insert(task, worker);
         let say = self.say.clone();
         thread::spawn(move || {
@@ -431,10 +412,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
                 let _ = say.send(HostMessage::Result(task, text));
             }
             let code = loop {
-                let ended = child
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .try_wait();
+                let ended = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
                 match ended {
                     Ok(None) => thread::sleep(STOP_POLL_INTERVAL),
                     Ok(Some(status)) => break status.code(),
@@ -482,17 +460,14 @@ impl<'r, 'a> HostPool<'r, 'a> {
     fn interrupt(&mut self) {
         self.end_workers();
         for (cell, _) in std::mem::take(&mut self.begun) {
-            self.news
-                .push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
+            self.news.push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
         }
     }
 
     /// Stops all workers and waits up to `WORKER_EXIT_TIMEOUT` for them; results sent during that time are
     /// stored.
     fn end_workers(&mut self) {
-        self.workers
-            .values_mut()
-            .for_each(|worker| worker.input = None);
+        self.workers.values_mut().for_each(|worker| worker.input = None);
         let until = Instant::now() + WORKER_EXIT_TIMEOUT;
         while !self.workers.is_empty() && Instant::now() < until {
             if let Ok(said) = self.said.recv_timeout(STOP_POLL_INTERVAL) {

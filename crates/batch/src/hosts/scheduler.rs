@@ -98,13 +98,11 @@ impl Scheduler {
         if self.running.len() >= self.most as usize {
             return None;
         }
-        let mut free: Vec<(f64, usize)> = (0..self.hosts.len())
-            .filter_map(|host| Some((self.load(host)?, host)))
-            .collect();
+        let mut free: Vec<(f64, usize)> =
+            (0..self.hosts.len()).filter_map(|host| Some((self.load(host)?, host))).collect();
         free.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (host, part) = free
-            .into_iter()
-            .find_map(|(_, host)| Some((host, self.part_for(host, ran)?)))?;
+        let (host, part) =
+            free.into_iter().find_map(|(_, host)| Some((host, self.part_for(host, ran)?)))?;
         let left: BTreeSet<u32> = (part.first..part.first + part.count).collect();
         self.waiting.retain(|entry| !left.contains(entry));
         self.tasks += 1;
@@ -354,13 +352,7 @@ mod tests {
         board.set_host_state(1, HostState::Ready(4));
         let all: Vec<_> = std::iter::from_fn(|| board.next(&|_| None)).collect();
         assert_eq!(all.len(), 3);
-        assert_eq!(
-            all[0].2,
-            EntryRange {
-                first: 0,
-                count: 42
-            }
-        );
+        assert_eq!(all[0].2, EntryRange { first: 0, count: 42 });
         assert!(all[1].2.count < all[0].2.count);
         let hosts: BTreeSet<usize> = all.iter().map(|(_, host, _)| *host).collect();
         assert_eq!(hosts.len(), 2, "both have some");

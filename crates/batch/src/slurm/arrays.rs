@@ -46,10 +46,7 @@ pub fn cells_per_task(cells: u32, processors: u32) -> u32 {
 
 /// Returns the tasks of size `each` that contain these entries, counting from entry `from`.
 pub fn tasks(entries: impl IntoIterator<Item = u32>, from: u32, each: u32) -> BTreeSet<ArrayTask> {
-    let task = |entry: u32| ArrayTask {
-        first: from + (entry - from) / each * each,
-        entries: each,
-    };
+    let task = |entry: u32| ArrayTask { first: from + (entry - from) / each * each, entries: each };
     entries.into_iter().map(task).collect()
 }
 
@@ -72,11 +69,7 @@ pub fn arrays(
             Some(last) if (last.first, last.entries_per_task) == (first, task.entries) => {
                 last.tasks.push(within);
             }
-            _ => arrays.push(Array {
-                first,
-                entries_per_task: task.entries,
-                tasks: vec![within],
-            }),
+            _ => arrays.push(Array { first, entries_per_task: task.entries, tasks: vec![within] }),
         }
     }
     arrays
@@ -99,10 +92,7 @@ mod tests {
     use super::*;
 
     /// The limits of Debian, except for the array size, which is Slurm's default.
-    const TYPICAL_LIMITS: ClusterLimits = ClusterLimits {
-        array: 1001,
-        queued: 5000,
-    };
+    const TYPICAL_LIMITS: ClusterLimits = ClusterLimits { array: 1001, queued: 5000 };
 
     #[test]
     fn a_hundred_thousand_cells_are_submitted_within_the_limits_and_each_once() {
@@ -141,10 +131,7 @@ mod tests {
 
     #[test]
     fn missing_entries_get_separate_arrays() {
-        let limits = ClusterLimits {
-            array: 10,
-            queued: 100,
-        };
+        let limits = ClusterLimits { array: 10, queued: 100 };
         let some = arrays(&tasks([3, 4, 57, 120], 0, 4), 0, limits, 0);
         let parts: Vec<_> = some.iter().map(|a| (a.first, &a.tasks[..])).collect();
         assert_eq!(parts, [(0, &[0, 1][..]), (40, &[4][..]), (120, &[0][..])]);

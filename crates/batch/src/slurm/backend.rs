@@ -73,17 +73,11 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         stop: &StopFlag,
     ) -> Result<Self, SlurmError> {
         let missing = results.missing();
-        let checks = results
-            .entries()
-            .iter()
-            .filter(|e| e.half == RunKind::Verification);
+        let checks = results.entries().iter().filter(|e| e.half == RunKind::Verification);
         let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
         let mut slurm = Self {
             each: arrays::cells_per_task(batch.plan().cells, cluster.processors),
-            places: missing
-                .into_iter()
-                .map(|entry| (entry, TaskState::NotSubmitted))
-                .collect(),
+            places: missing.into_iter().map(|entry| (entry, TaskState::NotSubmitted)).collect(),
             begun: BTreeMap::new(),
             tasks: BTreeMap::new(),
             news: VecDeque::new(),
@@ -101,10 +95,8 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         }
         let queued = slurm.cluster.queued(slurm.plan())?;
         if !queued.is_empty() {
-            let note = format!(
-                "{} tasks of this campaign are in Slurm's queue already",
-                queued.len()
-            );
+            let note =
+                format!("{} tasks of this campaign are in Slurm's queue already", queued.len());
             slurm.news.push_back(CellUpdate::Note(note));
         }
         // Tasks of an earlier session and of this one have the same boundaries, so that they do not
@@ -148,8 +140,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         for one in queued {
             let entries = self.entries_of(one.task);
             let name = format!("{}_{}", one.job, one.number);
-            self.tasks
-                .extend(entries.iter().map(|entry| (*entry, name.clone())));
+            self.tasks.extend(entries.iter().map(|entry| (*entry, name.clone())));
             seen.extend(entries);
         }
         for (entry, place) in &mut self.places {
@@ -284,8 +275,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             self.news.push_back(CellUpdate::Note(note));
         }
         for (cell, _) in std::mem::take(&mut self.begun) {
-            self.news
-                .push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
+            self.news.push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
         }
     }
 
@@ -321,10 +311,7 @@ impl CellBackend for SlurmBackend<'_, '_> {
     /// Starts a cell, or starts it again.
     fn start(&mut self, cell: &Cell, _: &Test) {
         let first = cell.id.0;
-        let first = self
-            .results
-            .entry_for(cell.id)
-            .map_or(first, |entry| entry.index);
+        let first = self.results.entry_for(cell.id).map_or(first, |entry| entry.index);
         let check = self.checks.get(&cell.id).copied();
         for entry in [Some(first), check].into_iter().flatten() {
             if self.places.get(&entry) == Some(&TaskState::Finished) {

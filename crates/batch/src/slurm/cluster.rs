@@ -143,9 +143,7 @@ impl Cluster {
         let counts = up().any(|node| node.memory > 1);
         Ok(Self {
             limits: queue::limits(&config),
-            processors: options
-                .max_running_tasks
-                .map_or(processors, |most| processors.min(most)),
+            processors: options.max_running_tasks.map_or(processors, |most| processors.min(most)),
             nodes: used.iter().map(|node| node.name.clone()).collect(),
             excluded: excluded.into_iter().map(|node| node.name).collect(),
             memory: counts.then_some(memory),
@@ -167,16 +165,10 @@ impl Cluster {
     /// # Errors
     /// Returns an error if Slurm rejects the array.
     pub fn submit(&self, submission: &Submission<'_>) -> Result<String, SlurmError> {
-        let failed = |source| SlurmError::NoCommand {
-            command: "sbatch",
-            source,
-        };
+        let failed = |source| SlurmError::NoCommand { command: "sbatch", source };
         let mut command = Command::new("sbatch");
         command.args(self.words(submission));
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
             // If sbatch has already exited, its output has the reason.
@@ -242,11 +234,7 @@ impl Cluster {
 
 /// Returns the batch script of a task. The host is named after its Slurm node.
 fn script(submission: &Submission<'_>) -> String {
-    let Array {
-        first,
-        entries_per_task: each,
-        ..
-    } = submission.array;
+    let Array { first, entries_per_task: each, .. } = submission.array;
     let quoted = |text: &str| format!(" '{}'", text.replace('\'', "'\\''"));
     let path = |path: &Path| quoted(&path.to_string_lossy());
     let worker: String = submission.worker.iter().map(|word| quoted(word)).collect();
@@ -259,14 +247,8 @@ fn script(submission: &Submission<'_>) -> String {
 }
 
 fn run(command: &'static str, words: &[&str]) -> Result<String, SlurmError> {
-    let output = Command::new(command)
-        .args(words)
-        .stdin(Stdio::null())
-        .output();
-    said(
-        command,
-        output.map_err(|source| SlurmError::NoCommand { command, source })?,
-    )
+    let output = Command::new(command).args(words).stdin(Stdio::null()).output();
+    said(command, output.map_err(|source| SlurmError::NoCommand { command, source })?)
 }
 
 /// Returns the standard output of a command, or its error if it failed.
@@ -277,10 +259,7 @@ fn said(command: &'static str, output: Output) -> Result<String, SlurmError> {
     }
     let complaint = text(&output.stderr);
     let last = complaint.lines().last().unwrap_or("nothing");
-    Err(SlurmError::Failed {
-        command,
-        complaint: last.to_owned(),
-    })
+    Err(SlurmError::Failed { command, complaint: last.to_owned() })
 }
 
 #[cfg(test)]
@@ -289,21 +268,14 @@ mod tests {
 
     fn words(options: SubmitOptions, but: Option<&str>) -> (String, String) {
         let cluster = Cluster {
-            limits: ClusterLimits {
-                array: 1001,
-                queued: 10,
-            },
+            limits: ClusterLimits { array: 1001, queued: 10 },
             processors: 2,
             nodes: vec!["n1".into()],
             excluded: vec!["n3".into()],
             memory: Some(Bytes::mib(800)),
             options,
         };
-        let array = Array {
-            first: 4004,
-            entries_per_task: 4,
-            tasks: vec![0, 1, 2, 9],
-        };
+        let array = Array { first: 4004, entries_per_task: 4, tasks: vec![0, 1, 2, 9] };
         let submission = Submission {
             array: &array,
             name: queue::name("abc", 4004, 4),
@@ -335,9 +307,6 @@ mod tests {
         };
         let (all, _) = words(options, Some("n1"));
         assert!(all.contains("--array=0-2,9%7 "), "{all}");
-        assert!(
-            all.ends_with("--partition=short --exclude=n3,n1 --account=fs"),
-            "{all}"
-        );
+        assert!(all.ends_with("--partition=short --exclude=n3,n1 --account=fs"), "{all}");
     }
 }

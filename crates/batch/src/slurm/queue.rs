@@ -57,10 +57,7 @@ fn one(line: &str, plan: &str) -> Option<QueuedTask> {
     Some(QueuedTask {
         job: job.to_owned(),
         number,
-        task: ArrayTask {
-            first,
-            entries: each,
-        },
+        task: ArrayTask { first, entries: each },
         held: is_held.then(|| reason.to_owned()),
     })
 }
@@ -116,10 +113,7 @@ mod tests {
                     7|0|RUNNING|n1|None|fsarena-other-0-4\n\
                     8|N/A|RUNNING|n2|None|wrap\n";
         let found = queued(text, "abc");
-        let tasks: Vec<_> = found
-            .iter()
-            .map(|q| (q.task.first, q.task.entries))
-            .collect();
+        let tasks: Vec<_> = found.iter().map(|q| (q.task.first, q.task.entries)).collect();
         assert_eq!(tasks, [(8, 4), (0, 4), (4005, 1)]);
         assert_eq!(found[0].held, None);
         assert!(found[2].held.is_some());
@@ -130,20 +124,8 @@ mod tests {
     #[test]
     fn limits_are_those_of_the_cluster_or_the_usual_ones() {
         let text = "MaxArraySize            = 21\nMaxDBDMsgs = 20\nMaxJobCount             = 100\n";
-        assert_eq!(
-            limits(text),
-            ClusterLimits {
-                array: 21,
-                queued: 50
-            }
-        );
-        assert_eq!(
-            limits(""),
-            ClusterLimits {
-                array: 1001,
-                queued: 5000
-            }
-        );
+        assert_eq!(limits(text), ClusterLimits { array: 21, queued: 50 });
+        assert_eq!(limits(""), ClusterLimits { array: 1001, queued: 5000 });
     }
 
     #[test]

@@ -19,22 +19,14 @@ fn campaign(rounds: u32) -> Campaign {
 /// Creates a directory in memory if possible, because flushing is free there.
 pub fn in_memory_directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() {
-        memory.to_owned()
-    } else {
-        std::env::temp_dir()
-    };
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     tempfile::tempdir_in(place).unwrap()
 }
 
 pub fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
     let campaign = campaign(rounds);
     let carry = |_: &Path| {
-        Ok(GuestCopy {
-            name: "guest-1".into(),
-            manifest: String::new(),
-            add_ons: Vec::new(),
-        })
+        Ok(GuestCopy { name: "guest-1".into(), manifest: String::new(), add_ons: Vec::new() })
     };
     let planned = PlanInput {
         campaign: &campaign,

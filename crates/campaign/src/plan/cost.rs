@@ -103,10 +103,8 @@ pub fn cost(
     let mut tests: Vec<TestCost> = Vec::new();
     for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
         let time = Nanos(round(test).saturating_mul(u64::from(campaign.rounds)));
-        let one = TestCost {
-            time,
-            ..of_test(test, pace, times, &CostInputs::from_campaign(campaign))
-        };
+        let one =
+            TestCost { time, ..of_test(test, pace, times, &CostInputs::from_campaign(campaign)) };
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
                 add(last, &one);
@@ -126,11 +124,7 @@ pub fn cost(
         rounds: u64::from(campaign.rounds),
         cells,
         work: work.fold(WorkEstimate::default(), |all, one| all + one),
-        space: tests
-            .iter()
-            .map(|test| test.space)
-            .max()
-            .unwrap_or_default(),
+        space: tests.iter().map(|test| test.space).max().unwrap_or_default(),
         preparation,
         least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
         time: Nanos((sum(|test| test.time.0) / abreast).saturating_add(before)),
@@ -239,11 +233,7 @@ fn of_test(test: &Test, pace: ThroughputModel, times: u64, conditions: &CostInpu
     work.written = written(work.written);
     TestCost {
         suite: test.suite.clone(),
-        test: test
-            .sweep
-            .as_ref()
-            .map_or(&test.name, |point| &point.sweep)
-            .clone(),
+        test: test.sweep.as_ref().map_or(&test.name, |point| &point.sweep).clone(),
         points: u64::from(test.sweep.is_some()),
         phases: test.phases.len() as u64,
         cells: times,
@@ -282,10 +272,7 @@ fn passes(phase: &Phase, work: WorkEstimate, pace: ThroughputModel, wears: bool)
     }
     let timed = scaling.at_least.0.div_ceil(pass.0.max(1));
     let agree = (NORMAL * VARIATION / scaling.width).powi(2).ceil() as u64;
-    let limit = scaling
-        .limit
-        .0
-        .div_ceil(pace.phase_time(phase, work).0.max(1));
+    let limit = scaling.limit.0.div_ceil(pace.phase_time(phase, work).0.max(1));
     let wanted = timed.max(agree).max(2);
     wanted.min(u64::from(scaling.passes)).min(limit.max(1))
 }
@@ -380,11 +367,8 @@ mod tests {
             });
         }
         let cost = cost(&campaign, EVEN, 1);
-        let lines: Vec<_> = cost
-            .tests
-            .iter()
-            .map(|t| (t.test.as_str(), t.points, t.cells))
-            .collect();
+        let lines: Vec<_> =
+            cost.tests.iter().map(|t| (t.test.as_str(), t.points, t.cells)).collect();
         assert_eq!(lines, [("test0", 0, 6), ("sweep", 3, 18), ("test4", 0, 6)]);
         assert!(cost.is_large());
     }
@@ -398,10 +382,7 @@ mod tests {
             phase
         };
         let seconds = |phase: &Phase, bytes| {
-            let work = WorkEstimate {
-                written: Bytes(bytes),
-                ..WorkEstimate::default()
-            };
+            let work = WorkEstimate { written: Bytes(bytes), ..WorkEstimate::default() };
             passes(phase, work, EVEN, true) as f64 * EVEN.phase_time(phase, work).as_secs_f64()
         };
         let limited = phase(Some(Nanos::from_secs(1)), None);
@@ -413,26 +394,11 @@ mod tests {
             limit: Nanos::from_secs(10),
         };
         let repeated = phase(None, Some(scaling));
-        assert_eq!(
-            seconds(&repeated, 25_000_000),
-            1.0,
-            "twenty passes of 50 ms"
-        );
-        assert_eq!(
-            seconds(&repeated, 5_000_000),
-            0.2,
-            "twenty, which is the most"
-        );
+        assert_eq!(seconds(&repeated, 25_000_000), 1.0, "twenty passes of 50 ms");
+        assert_eq!(seconds(&repeated, 5_000_000), 0.2, "twenty, which is the most");
         assert_eq!(seconds(&repeated, 5_000_000_000), 10.0, "once is enough");
-        assert_eq!(
-            seconds(&repeated, 300_000_000),
-            0.6,
-            "too much to write it again"
-        );
-        let short = IterationPolicy {
-            limit: Nanos(100_000_000),
-            ..scaling
-        };
+        assert_eq!(seconds(&repeated, 300_000_000), 0.6, "too much to write it again");
+        let short = IterationPolicy { limit: Nanos(100_000_000), ..scaling };
         let repeated = phase(None, Some(short));
         assert_eq!(seconds(&repeated, 25_000_000), 0.1, "no more time");
     }
@@ -454,10 +420,7 @@ mod tests {
 
     #[test]
     fn parallel_cells_divide_the_time_and_slowdown_multiplies_it() {
-        let campaign = Campaign {
-            backend: BackendKind::Dir,
-            ..writing(2, 1_000)
-        };
+        let campaign = Campaign { backend: BackendKind::Dir, ..writing(2, 1_000) };
         let time = |pace, abreast| cost(&campaign, pace, abreast).time;
         assert_eq!(time(EVEN, 1), Nanos::from_secs(30));
         assert_eq!(time(EVEN, 3), Nanos::from_secs(10));
@@ -466,10 +429,7 @@ mod tests {
             all_at_once.parallel_cells, all_at_once.cells,
             "parallelism is limited to the number of cells"
         );
-        let slow = ThroughputModel {
-            slowdown: 5.0,
-            ..EVEN
-        };
+        let slow = ThroughputModel { slowdown: 5.0, ..EVEN };
         assert_eq!(time(slow, 1), Nanos::from_secs(6 + 5 * 24));
     }
 

@@ -127,10 +127,7 @@ impl Forecast {
                 });
             }
         }
-        let remembered = pairs
-            .iter()
-            .filter(|pair| pair.remembered.is_some())
-            .count();
+        let remembered = pairs.iter().filter(|pair| pair.remembered.is_some()).count();
         let numbered = |names: Vec<&String>| names.into_iter().cloned().zip(0..).collect();
         Self {
             basis: ForecastSource {
@@ -242,9 +239,7 @@ impl Forecast {
         if !self.known.borrow().as_ref().is_some_and(is_known) {
             *self.known.borrow_mut() = Some((finished, self.times_now()));
         }
-        Ref::map(self.known.borrow(), |known| {
-            known.as_ref().map_or(&[][..], |known| &known.1[..])
-        })
+        Ref::map(self.known.borrow(), |known| known.as_ref().map_or(&[][..], |known| &known.1[..]))
     }
 
     fn times_now(&self) -> Vec<f64> {
@@ -300,13 +295,7 @@ impl DurationEffects {
         let of_tests = 1 + Self::DRIVERS;
         let of_both = of_tests + tests;
         let of_contenders = of_both + Self::DRIVERS * tests;
-        [
-            0,
-            1 + driver,
-            of_contenders + contender,
-            of_tests + test,
-            of_both + driver * tests + test,
-        ]
+        [0, 1 + driver, of_contenders + contender, of_tests + test, of_both + driver * tests + test]
     }
 
     /// Estimates the effects from the observed pairs, by Gauss–Seidel iteration on the equations of

@@ -9,17 +9,11 @@ use crate::plan::plan;
 
 /// Returns a model with this overhead per cell. Tests of the fixture have no phases.
 fn pace(seconds: u64) -> ThroughputModel {
-    ThroughputModel {
-        cell: Nanos::from_secs(seconds),
-        ..ThroughputModel::default()
-    }
+    ThroughputModel { cell: Nanos::from_secs(seconds), ..ThroughputModel::default() }
 }
 
 fn result(seconds: u64, status: Status) -> CellResult {
-    CellResult {
-        elapsed: Nanos::from_secs(seconds),
-        ..CellResult::with_status(status)
-    }
+    CellResult { elapsed: Nanos::from_secs(seconds), ..CellResult::with_status(status) }
 }
 
 /// Returns a forecast with ten seconds assumed per cell, and the plan of its campaign.
@@ -67,22 +61,13 @@ fn every_cell_counts_at_first_and_of_very_many_one_in_a_hundred_more() {
     for (finished, cell) in (1..).zip(&cells) {
         forecast.record_result(cell, &result(seconds(cell), Status::Ok));
         left(&forecast);
-        if forecast
-            .known
-            .borrow()
-            .as_ref()
-            .is_some_and(|known| known.0 == finished)
-        {
+        if forecast.known.borrow().as_ref().is_some_and(|known| known.0 == finished) {
             looks.push(finished);
         }
     }
     assert!(looks[..100].iter().copied().eq(1..=100));
     assert!(looks.len() < 500, "{}", looks.len());
-    assert!(
-        looks
-            .windows(2)
-            .all(|two| two[1] - two[0] <= two[0] / 100 + 1)
-    );
+    assert!(looks.windows(2).all(|two| two[1] - two[0] <= two[0] / 100 + 1));
 }
 
 #[test]
@@ -139,10 +124,7 @@ fn cells_side_by_side_share_the_time_and_the_last_ones_wait_for_each_other() {
     for cell in &cells[..6] {
         forecast.record_result(cell, &result(10, Status::Ok));
     }
-    let going = |cell, seconds| ActiveCell {
-        cell,
-        elapsed: Nanos::from_secs(seconds),
-    };
+    let going = |cell, seconds| ActiveCell { cell, elapsed: Nanos::from_secs(seconds) };
     let last = [going(&cells[6], 3), going(&cells[7], 8)];
     let (left, next) = forecast.time_left(&last, 4);
     assert_eq!((left, next), (Nanos::from_secs(7), Nanos::from_secs(2)));
@@ -157,10 +139,7 @@ fn observed_times_override_earlier_campaigns_and_assumptions() {
         campaigns: vec![CampaignId(3)],
     };
     let mut forecast = Forecast::new(&campaign, pace(10), &experience);
-    assert_eq!(
-        (forecast.basis().pairs, forecast.basis().remembered),
-        (2, 1)
-    );
+    assert_eq!((forecast.basis().pairs, forecast.basis().remembered), (2, 1));
     let time = |forecast: &Forecast| forecast.cells()[&("fs0", "test0")];
     assert_eq!(time(&forecast), Nanos::from_secs(30));
     let cells = plan(&campaign);
@@ -174,10 +153,7 @@ fn observed_times_override_earlier_campaigns_and_assumptions() {
 fn cached_results_take_no_time() {
     let (mut forecast, cells) = forecast(2, 5, 2);
     for cell in &cells[..10] {
-        let served = CellResult {
-            from_cache: true,
-            ..result(10, Status::Ok)
-        };
+        let served = CellResult { from_cache: true, ..result(10, Status::Ok) };
         forecast.record_result(cell, &served);
     }
     let left = left(&forecast);
@@ -187,11 +163,7 @@ fn cached_results_take_no_time() {
 #[test]
 fn ignores_cells_outside_the_plan() {
     let (mut forecast, cells) = forecast(1, 1, 1);
-    let other = Cell {
-        id: CellId(7),
-        contender: "another".into(),
-        ..cells[0].clone()
-    };
+    let other = Cell { id: CellId(7), contender: "another".into(), ..cells[0].clone() };
     forecast.record_result(&other, &result(99, Status::Ok));
     assert_eq!(left(&forecast), 10.0);
 }

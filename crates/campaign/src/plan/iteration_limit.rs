@@ -77,10 +77,7 @@ mod tests {
     #[test]
     fn repetitions_share_the_budget_and_each_phase_runs_once() {
         let of = |megabytes, budget: u64| {
-            passes(&limit_iterations(
-                &test(megabytes),
-                Bytes(budget * 1_000_000),
-            ))
+            passes(&limit_iterations(&test(megabytes), Bytes(budget * 1_000_000)))
         };
         assert_eq!(of(10, 1_000_000), [200, 200, 200]);
         assert_eq!(of(10, 200), [11, 200, 11]);
@@ -91,9 +88,6 @@ mod tests {
     fn large_writes_are_not_repeated() {
         let budget = Bytes(u64::MAX);
         assert_eq!(passes(&limit_iterations(&test(300), budget)), [1, 200, 1]);
-        assert_eq!(
-            passes(&limit_iterations(&test(200), budget)),
-            [200, 200, 200]
-        );
+        assert_eq!(passes(&limit_iterations(&test(200), budget)), [200, 200, 200]);
     }
 }

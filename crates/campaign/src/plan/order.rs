@@ -12,9 +12,7 @@ use model::{Campaign, Cell, CellId, SeededRng, Test};
 /// the machine affects all of them alike. Every choice depends on the campaign's seed.
 pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     let rounds = 1..=campaign.rounds;
-    let cells = rounds
-        .flat_map(|r| all_cells_of_round(campaign, r))
-        .collect();
+    let cells = rounds.flat_map(|r| all_cells_of_round(campaign, r)).collect();
     numbered(cells, 0)
 }
 
@@ -77,11 +75,7 @@ fn numbered(mut cells: Vec<Cell>, first: u32) -> Vec<Cell> {
 
 /// Returns the unfinished cells, in the order of the plan.
 pub fn remaining(cells: &[Cell], done: &BTreeSet<CellId>) -> Vec<Cell> {
-    cells
-        .iter()
-        .filter(|cell| !done.contains(&cell.id))
-        .cloned()
-        .collect()
+    cells.iter().filter(|cell| !done.contains(&cell.id)).cloned().collect()
 }
 
 /// Returns the cells of one round, all with the number 0.
@@ -91,11 +85,8 @@ fn all_cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
     order.shuffle(&mut tests);
     let mut cells = Vec::with_capacity(tests.len() * campaign.contenders.len());
     for test in tests {
-        let mut contenders: Vec<&str> = campaign
-            .contenders
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect();
+        let mut contenders: Vec<&str> =
+            campaign.contenders.iter().map(|c| c.name.as_str()).collect();
         order.shuffle(&mut contenders);
         let seed = cell_seed(campaign.seed, round, test);
         cells.extend(contenders.into_iter().map(|contender| Cell {
@@ -130,9 +121,7 @@ mod tests {
     fn combinations(cells: &[Cell]) -> BTreeMap<(String, String, u32), usize> {
         let mut seen = BTreeMap::new();
         for c in cells {
-            *seen
-                .entry((c.contender.clone(), c.test.clone(), c.round))
-                .or_insert(0) += 1;
+            *seen.entry((c.contender.clone(), c.test.clone(), c.round)).or_insert(0) += 1;
         }
         seen
     }

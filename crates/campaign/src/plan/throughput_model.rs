@@ -78,10 +78,9 @@ impl ThroughputModel {
     fn in_guest(clock: Clock, guest: &GuestConfig) -> Self {
         match (clock, guest.accelerator) {
             (Clock::Virtual, _) => Self::in_virtual_time(guest),
-            (Clock::Real, Accelerator::Kvm) => Self {
-                cell: Nanos::from_secs(3),
-                ..Self::default()
-            },
+            (Clock::Real, Accelerator::Kvm) => {
+                Self { cell: Nanos::from_secs(3), ..Self::default() }
+            }
             (Clock::Real, Accelerator::Tcg) => Self::emulated(),
         }
     }
@@ -153,11 +152,7 @@ impl ThroughputModel {
     fn seconds(&self, phase: &Phase, work: WorkEstimate) -> f64 {
         let each = |time: Nanos| work.operations as f64 * time.as_secs_f64();
         let from_cache = phase.cache == CacheState::Warm && work.written.0 == 0;
-        let rate = if from_cache {
-            self.cached
-        } else {
-            self.throughput
-        };
+        let rate = if from_cache { self.cached } else { self.throughput };
         let bytes = work.total_bytes().0 as f64 / rate;
         let syncs = work.syncs as f64 * self.sync.as_secs_f64();
         if let Op::Io(io) = &phase.op {

@@ -26,42 +26,24 @@ mod tests {
     #[test]
     fn a_file_is_followed_through_its_phases() {
         let mut things = FsState::default();
-        let write = Io {
-            size: Some(Bytes::mib(1)),
-            ..job(AccessPattern::Write)
-        };
+        let write = Io { size: Some(Bytes::mib(1)), ..job(AccessPattern::Write) };
         let mut next = |io: Io| {
             let work = things.apply(&Op::Io(io));
             (work.read.0 >> 10, work.written.0 >> 10, work.operations)
         };
         assert_eq!(next(write), (0, 1024, 128));
         assert_eq!(next(job(AccessPattern::Rewrite)), (1024, 1024, 128));
-        let append = Io {
-            size: Some(Bytes::mib(1)),
-            ..job(AccessPattern::Append)
-        };
+        let append = Io { size: Some(Bytes::mib(1)), ..job(AccessPattern::Append) };
         assert_eq!(next(append), (0, 1024, 128));
         assert_eq!(next(job(AccessPattern::Read)), (2048, 0, 256));
-        let few = Io {
-            operations: Some(10),
-            ..job(AccessPattern::Seek { write_share: 0.5 })
-        };
+        let few = Io { operations: Some(10), ..job(AccessPattern::Seek { write_share: 0.5 }) };
         assert_eq!(next(few), (80, 40, 10));
-        let mixed = Io {
-            operations: Some(100),
-            ..job(AccessPattern::RandomMix { read_share: 0.75 })
-        };
+        let mixed =
+            Io { operations: Some(100), ..job(AccessPattern::RandomMix { read_share: 0.75 }) };
         assert_eq!(next(mixed), (600, 200, 100));
-        let nothing = Io {
-            engine: IoEngine::Null,
-            ..job(AccessPattern::Read)
-        };
+        let nothing = Io { engine: IoEngine::Null, ..job(AccessPattern::Read) };
         assert_eq!(next(nothing), (0, 0, 256));
-        let synced = Io {
-            operations: Some(9),
-            fsync: 2,
-            ..job(AccessPattern::RandomWrite)
-        };
+        let synced = Io { operations: Some(9), fsync: 2, ..job(AccessPattern::RandomWrite) };
         assert_eq!(things.apply(&Op::Io(synced)).syncs, 4);
     }
 
@@ -94,10 +76,7 @@ mod tests {
             threads: 1,
             sharing: FileSharing::Shared,
         });
-        assert_eq!(
-            things.apply(&create),
-            WorkEstimate::new(0, 1000, 10).with_syncs(20)
-        );
+        assert_eq!(things.apply(&create), WorkEstimate::new(0, 1000, 10).with_syncs(20));
         let stat = |read| {
             Op::Metadata(Metadata {
                 set: "s".into(),
@@ -114,9 +93,6 @@ mod tests {
             order: TraversalOrder::Random,
             threads: 1,
         });
-        assert_eq!(
-            things.apply(&remove),
-            WorkEstimate::new(0, 0, 10).with_syncs(10)
-        );
+        assert_eq!(things.apply(&remove), WorkEstimate::new(0, 0, 10).with_syncs(10));
     }
 }

@@ -33,10 +33,7 @@ pub fn write_limit(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Wr
     let twice = Bytes(twice.saturating_mul(rounds_within(campaign, cost)));
     let most = named.unwrap_or(DEFAULT_WRITE_LIMIT.min(twice));
     match cost.least_written > most {
-        true => Err(WriteLimitExceeded {
-            min_bytes: cost.least_written,
-            named,
-        }),
+        true => Err(WriteLimitExceeded { min_bytes: cost.least_written, named }),
         false => Ok(Some(most)),
     }
 }
@@ -63,10 +60,7 @@ impl fmt::Display for WriteLimitExceeded {
         // Filesystems write more than the data: metadata, journals and the output of mkfs.
         let enough = Bytes(self.min_bytes.0.saturating_add(self.min_bytes.0 / 4));
         match self.named {
-            Some(most) => write!(
-                f,
-                "the campaign writes {least}, and --max-written is {most}"
-            )?,
+            Some(most) => write!(f, "the campaign writes {least}, and --max-written is {most}")?,
             None => write!(
                 f,
                 "the campaign writes {least}, which wears out disks: more than {} need explicit permission",
@@ -78,10 +72,7 @@ impl fmt::Display for WriteLimitExceeded {
             true => String::new(),
             false => format!("--max-written \"{}\", or ", rounded_up(enough)),
         };
-        write!(
-            f,
-            "; give {allow}a smaller --size, fewer contenders (-c) or fewer --rounds"
-        )
+        write!(f, "; give {allow}a smaller --size, fewer contenders (-c) or fewer --rounds")
     }
 }
 
@@ -110,20 +101,14 @@ mod tests {
     #[test]
     fn no_limit_is_suggested_that_cannot_be_given() {
         let of = |least| {
-            let too_much = WriteLimitExceeded {
-                min_bytes: Bytes(least),
-                named: None,
-            };
+            let too_much = WriteLimitExceeded { min_bytes: Bytes(least), named: None };
             too_much.to_string()
         };
         let huge = of(11_144_907_878_600_000_000);
         assert!(huge.starts_with("the campaign writes 11145 PB, "), "{huge}");
         assert!(huge.ends_with("; give a smaller --size, fewer contenders (-c) or fewer --rounds"));
         let large = of(2_000_000_000_000);
-        assert!(
-            large.contains("give --max-written \"2500 GB\", or a smaller --size"),
-            "{large}"
-        );
+        assert!(large.contains("give --max-written \"2500 GB\", or a smaller --size"), "{large}");
     }
 
     #[test]
@@ -157,12 +142,7 @@ mod tests {
     }
 
     fn announced(campaign: &Campaign) -> Cost {
-        cost(
-            campaign,
-            ThroughputModel::default(),
-            &PastDurations::default(),
-            1,
-        )
+        cost(campaign, ThroughputModel::default(), &PastDurations::default(), 1)
     }
 
     fn of(campaign: &Campaign) -> Result<Option<Bytes>, WriteLimitExceeded> {
@@ -170,10 +150,7 @@ mod tests {
     }
 
     fn named(gigabytes: u64, most: u64) -> Campaign {
-        Campaign {
-            max_written: Some(Bytes(most)),
-            ..campaign(gigabytes)
-        }
+        Campaign { max_written: Some(Bytes(most)), ..campaign(gigabytes) }
     }
 
     #[test]

@@ -47,10 +47,7 @@ pub fn ageing_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
 /// Returns the number of times a cell of this test creates the filesystem: once before the first
 /// phase, unless phases do.
 pub fn mkfs_count(test: &Test) -> u64 {
-    let phases = test
-        .phases
-        .iter()
-        .filter(|phase| matches!(phase.op, Op::Mkfs(_)));
+    let phases = test.phases.iter().filter(|phase| matches!(phase.op, Op::Mkfs(_)));
     (phases.count() as u64).max(1)
 }
 
@@ -98,11 +95,7 @@ impl WriteEstimates {
             let suite = tests.entry(test.suite.clone()).or_default();
             suite.insert(test.name.clone(), of(test));
         }
-        Self {
-            mkfs: mkfs.collect(),
-            ages: ages.collect(),
-            tests,
-        }
+        Self { mkfs: mkfs.collect(), ages: ages.collect(), tests }
     }
 
     /// Returns the bytes a cell writes without repetitions.
@@ -128,9 +121,8 @@ impl WriteEstimates {
             Some(test) if test.before => self.mkfs(cell).saturating_add(self.age(cell, test)),
             _ => 0,
         };
-        let each = phases
-            .iter()
-            .map(|phase| phase.device.map_or(phase.bytes_written, |d| d.write_bytes));
+        let each =
+            phases.iter().map(|phase| phase.device.map_or(phase.bytes_written, |d| d.write_bytes));
         Bytes(each.fold(before, |sum, bytes| sum.saturating_add(bytes.0)))
     }
 
@@ -177,10 +169,8 @@ mod tests {
         let mut campaign = fixture::campaign(1, 1, 1, 1);
         let commands = &mut campaign.contenders[0].filesystem.commands;
         commands.mkfs = vec!["mkfs.x".into(), "{device}".into()];
-        commands.mkfs_writes = Some(MkfsWriteEstimate {
-            bytes: Bytes(1000),
-            one_in: 64.try_into().unwrap(),
-        });
+        commands.mkfs_writes =
+            Some(MkfsWriteEstimate { bytes: Bytes(1000), one_in: 64.try_into().unwrap() });
         let write = Op::Io(Io {
             size: Some(Bytes(1_000_000)),
             ..Io::new("f", AccessPattern::Write, Bytes(1000))
@@ -193,27 +183,17 @@ mod tests {
     #[test]
     fn counts_each_mkfs_of_a_test_and_at_least_one() {
         let once = 1000 + Bytes::mib(1).0;
-        for (more, times) in [
-            (vec![], 1),
-            (vec![Op::Mkfs(Mkfs)], 1),
-            (vec![Op::Mkfs(Mkfs), Op::Mkfs(Mkfs)], 2),
-        ] {
+        for (more, times) in
+            [(vec![], 1), (vec![Op::Mkfs(Mkfs)], 1), (vec![Op::Mkfs(Mkfs), Op::Mkfs(Mkfs)], 2)]
+        {
             let on_image = campaign(more);
             let expected = |campaign: &Campaign| {
-                WriteEstimates::from_campaign(campaign)
-                    .total(&plan(campaign))
-                    .0
+                WriteEstimates::from_campaign(campaign).total(&plan(campaign)).0
             };
             assert_eq!(expected(&on_image), 1_000_000 + 2 * once * times);
-            let on_device = Campaign {
-                device: Some("/dev/sdx".into()),
-                ..on_image.clone()
-            };
+            let on_device = Campaign { device: Some("/dev/sdx".into()), ..on_image.clone() };
             assert_eq!(expected(&on_device), 1_000_000 + once * times);
-            let in_directory = Campaign {
-                backend: BackendKind::Dir,
-                ..on_image
-            };
+            let in_directory = Campaign { backend: BackendKind::Dir, ..on_image };
             assert_eq!(expected(&in_directory), 1_000_000);
         }
     }
@@ -257,18 +237,12 @@ mod tests {
 
     #[test]
     fn adds_the_estimate_before_the_phases_to_device_counts() {
-        for (more, before) in [
-            (vec![], 2 * (1000 + Bytes::mib(1).0)),
-            (vec![Op::Mkfs(Mkfs)], 0),
-        ] {
+        for (more, before) in [(vec![], 2 * (1000 + Bytes::mib(1).0)), (vec![Op::Mkfs(Mkfs)], 0)] {
             let campaign = campaign(more);
             let cell = &plan(&campaign)[0];
             let phases = &campaign.suites[0].tests[0].phases;
             let results = phases.iter().map(|phase| PhaseResult {
-                device: Some(DeviceCounters {
-                    write_bytes: Bytes(7),
-                    ..DeviceCounters::default()
-                }),
+                device: Some(DeviceCounters { write_bytes: Bytes(7), ..DeviceCounters::default() }),
                 ..PhaseResult::not_run(phase)
             });
             let results: Vec<_> = results.collect();

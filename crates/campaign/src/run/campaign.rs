@@ -145,12 +145,9 @@ fn written(
     most: Bytes,
     named: bool,
 ) -> WriteBudget {
-    let each = cells
-        .iter()
-        .filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
-    let so_far = each.fold(prepared, |sum, (cell, result)| {
-        sum.saturating_add(spent(writes, cell, result).0)
-    });
+    let each = cells.iter().filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
+    let so_far = each
+        .fold(prepared, |sum, (cell, result)| sum.saturating_add(spent(writes, cell, result).0));
     let unfinished = cells.iter().filter(|c| c.result.is_none());
     let reserved = writes.total(unfinished.map(|c| &c.cell));
     WriteBudget::new(Bytes(so_far), reserved, most, named)
@@ -160,12 +157,7 @@ fn written(
 fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
     let first = result.first.as_ref();
     let first = first.map_or(Bytes(0), |first| writes.actual(cell, &first.phases));
-    Bytes(
-        writes
-            .actual(cell, &result.phases)
-            .0
-            .saturating_add(first.0),
-    )
+    Bytes(writes.actual(cell, &result.phases).0.saturating_add(first.0))
 }
 
 /// A running campaign.
@@ -262,13 +254,9 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         };
         let disturbance = taken.disturbance.filter(HostNoise::is_significant);
         if let Some(disturbance) = disturbance.filter(|_| self.exclusive) {
-            return Err(CampaignError::EnvironmentFault(
-                reruns::exclusive_violation(&disturbance),
-            ));
+            return Err(CampaignError::EnvironmentFault(reruns::exclusive_violation(&disturbance)));
         }
-        self.ledger
-            .calibrate(&taken)
-            .map_err(CampaignError::Ledger)?;
+        self.ledger.calibrate(&taken).map_err(CampaignError::Ledger)?;
         self.calibrated = true;
         if let Some(disturbance) = disturbance {
             self.observer.note(&reruns::noisy_host_hint(&disturbance));
@@ -280,9 +268,8 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
     /// Runs the planned cells that have no result.
     fn planned_cells(&mut self) -> Outcome<CampaignEnd, L, B> {
         let remaining = crate::plan::remaining(&self.plan, &self.finished);
-        let (taken, left) = remaining
-            .into_iter()
-            .partition::<Vec<_>, _>(|cell| self.backend.can_run(cell));
+        let (taken, left) =
+            remaining.into_iter().partition::<Vec<_>, _>(|cell| self.backend.can_run(cell));
         let mut waiting = VecDeque::from(taken);
         let mut over = NextStep::GoOn;
         loop {
@@ -396,8 +383,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         let result = believed(result, &running.test);
         if running.first.is_none() && !to_stop && self.again.should_rerun(&result) {
             self.again.record_rerun();
-            self.observer
-                .note(&reruns::rerun_message(&running.cell, &result));
+            self.observer.note(&reruns::rerun_message(&running.cell, &result));
             running.first = Some(result);
             running.since = clock::now();
             self.backend.start(&running.cell, &running.test);
@@ -462,8 +448,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         }
         running.attempts += 1;
         running.since = clock::now();
-        self.observer
-            .note(&format!("{name}: lost: {reason}; it runs once more"));
+        self.observer.note(&format!("{name}: lost: {reason}; it runs once more"));
         self.backend.start(&running.cell, &running.test);
         Ok(NextStep::GoOn)
     }
@@ -479,9 +464,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         let Some(RunningCells { cell, .. }) = self.running.remove(&id) else {
             return Ok(NextStep::GoOn);
         };
-        self.ledger
-            .record(&cell, result)
-            .map_err(CampaignError::Ledger)?;
+        self.ledger.record(&cell, result).map_err(CampaignError::Ledger)?;
         let busy = self.again.noise_increased(result);
         if let Some(disturbance) = busy.filter(|_| !self.exclusive) {
             self.observer.note(&reruns::noisy_host_hint(&disturbance));
@@ -489,10 +472,8 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         self.finished.insert(id);
         self.forecast.record_result(&cell, result);
         if let Some(written) = self.written.as_mut() {
-            let (expected, spent) = (
-                self.writes.expected(&cell),
-                spent(&self.writes, &cell, result),
-            );
+            let (expected, spent) =
+                (self.writes.expected(&cell), spent(&self.writes, &cell, result));
             if written.add(spent, expected) {
                 self.observer.note(&written.exhausted_message());
             }
@@ -597,9 +578,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
 
     /// Appends cells to the plan and stores them.
     fn add(&mut self, cells: Vec<Cell>) -> Outcome<(), L, B> {
-        self.ledger
-            .extend_plan(&cells)
-            .map_err(CampaignError::Ledger)?;
+        self.ledger.extend_plan(&cells).map_err(CampaignError::Ledger)?;
         if let Some(written) = self.written.as_mut() {
             written.reserve(self.writes.total(&cells));
         }

@@ -29,13 +29,7 @@ pub struct CellThreads {
 impl CellThreads {
     /// Creates an empty set. `stop` is the flag that `work` checks, and updates are sent to `say`.
     pub fn new(work: Arc<CellFn>, stop: StopFlag, say: Sender<CellUpdate>) -> Self {
-        Self {
-            work,
-            stop,
-            threads: Vec::new(),
-            running: Arc::default(),
-            say,
-        }
+        Self { work, stop, threads: Vec::new(), running: Arc::default(), say }
     }
 
     /// Starts a cell. If no thread can be created, runs the cell before returning.
@@ -121,9 +115,7 @@ mod tests {
     fn cells_run_side_by_side_and_each_is_heard() {
         let together = Barrier::new(3);
         let (mut workers, news) = workers(Arc::new(move |cell, test, observe| {
-            observe(&CellEvent::Begin {
-                step: cell.id.0.to_string(),
-            });
+            observe(&CellEvent::Begin { step: cell.id.0.to_string() });
             together.wait();
             Ok(in_memory::ok_result(test))
         }));
@@ -148,15 +140,9 @@ mod tests {
         }));
         let (cells, test) = (cells(2), in_memory::test());
         workers.start(&cells[0], &test);
-        assert!(matches!(
-            news.recv().unwrap(),
-            CellUpdate::ConnectionLost(CellId(0), _)
-        ));
+        assert!(matches!(news.recv().unwrap(), CellUpdate::ConnectionLost(CellId(0), _)));
         workers.start(&cells[1], &test);
-        assert!(matches!(
-            news.recv().unwrap(),
-            CellUpdate::Finished(CellId(1), _)
-        ));
+        assert!(matches!(news.recv().unwrap(), CellUpdate::Finished(CellId(1), _)));
     }
 
     #[test]

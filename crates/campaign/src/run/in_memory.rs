@@ -76,9 +76,7 @@ impl ResultSink for MemorySink {
 
     fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), ContractViolation> {
         let further = cells.iter().cloned();
-        self.0
-            .cells
-            .extend(further.map(|cell| CellRecord { cell, result: None }));
+        self.0.cells.extend(further.map(|cell| CellRecord { cell, result: None }));
         self.0.campaign.rounds = self.0.cells.last().map_or(0, |last| last.cell.round);
         Ok(())
     }
@@ -108,10 +106,7 @@ pub struct FakeBackend<F> {
 impl<F: FnMut(&Cell, &Test) -> CellResult> FakeBackend<F> {
     /// Creates a backend whose cells end with this outcome.
     pub const fn new(outcome: F) -> Self {
-        Self {
-            outcome,
-            news: VecDeque::new(),
-        }
+        Self { outcome, news: VecDeque::new() }
     }
 }
 
@@ -128,8 +123,7 @@ impl<F: FnMut(&Cell, &Test) -> CellResult> CellBackend for FakeBackend<F> {
 
     fn start(&mut self, cell: &Cell, test: &Test) {
         let result = (self.outcome)(cell, test);
-        self.news
-            .push_back(CellUpdate::Finished(cell.id, Box::new(result)));
+        self.news.push_back(CellUpdate::Finished(cell.id, Box::new(result)));
     }
 
     fn next_update(&mut self) -> CellUpdate {
@@ -152,10 +146,7 @@ pub fn test() -> Test {
         scaling: None,
         step: None,
         needs: None,
-        op: Op::Io(Io {
-            size: Some(Bytes::mib(1)),
-            ..Io::new("file", access, Bytes::kib(64))
-        }),
+        op: Op::Io(Io { size: Some(Bytes::mib(1)), ..Io::new("file", access, Bytes::kib(64)) }),
     };
     Test {
         name: "test".into(),
@@ -164,10 +155,7 @@ pub fn test() -> Test {
         rationale: "None.".into(),
         space: Bytes::mib(1),
         sweep: None,
-        phases: vec![
-            phase("write", AccessPattern::Write),
-            phase("read", AccessPattern::Read),
-        ],
+        phases: vec![phase("write", AccessPattern::Write), phase("read", AccessPattern::Read)],
     }
 }
 

@@ -62,10 +62,7 @@ impl RerunBudget {
 /// Combines both results of a cell. The second one counts, even if it is worse, and contains the
 /// first.
 pub fn merge_rerun(first: CellResult, second: CellResult) -> CellResult {
-    CellResult {
-        first: Some(Box::new(first)),
-        ..second
-    }
+    CellResult { first: Some(Box::new(first)), ..second }
 }
 
 /// Formats the name of a cell for messages.
@@ -87,9 +84,7 @@ pub fn exclusive_violation(disturbance: &HostNoise) -> String {
 
 /// Formats the reason that a cell runs again, as one line.
 pub fn rerun_message(cell: &Cell, result: &CellResult) -> String {
-    let what = result
-        .disturbance
-        .map_or_else(String::new, |d| format!(" ({d})"));
+    let what = result.disturbance.map_or_else(String::new, |d| format!(" ({d})"));
     let name = cell_label(cell);
     format!("{name}: other programs disturbed the measurement{what}; it runs once more")
 }
@@ -114,10 +109,7 @@ mod tests {
     }
 
     fn cells(number: u32) -> Vec<CellRecord> {
-        let cell = |id| CellRecord {
-            cell: in_memory::cell(id),
-            result: Some(result(0)),
-        };
+        let cell = |id| CellRecord { cell: in_memory::cell(id), result: Some(result(0)) };
         (0..number).map(cell).collect()
     }
 
@@ -126,15 +118,10 @@ mod tests {
         let mut again = RerunBudget::from_cells(&[]);
         let mut said = |busy: usize| {
             let each = (0..NOISE_WINDOW).map(|n| result(if n < busy { 5 } else { 0 }));
-            each.filter_map(|result| again.noise_increased(&result))
-                .count()
+            each.filter_map(|result| again.noise_increased(&result)).count()
         };
         let half = NOISE_WINDOW / 2;
-        assert_eq!(
-            [half - 1, half, NOISE_WINDOW].map(&mut said),
-            [0, 1, 0],
-            "once"
-        );
+        assert_eq!([half - 1, half, NOISE_WINDOW].map(&mut said), [0, 1, 0], "once");
     }
 
     #[test]
@@ -213,17 +200,8 @@ mod tests {
         let mut ledger = in_memory::MemorySink::new(&in_memory::campaign(contenders.into(), 12));
         let cells = in_memory::FakeBackend::new(|_: &Cell, _: &Test| result(in_cells));
         let mut backend = Busy { measured, cells };
-        let limits = RunLimits {
-            exclusive,
-            ..RunLimits::default()
-        };
-        let ended = crate::run::run(
-            &mut ledger,
-            &mut backend,
-            &limits,
-            &(),
-            &StopFlag::default(),
-        );
+        let limits = RunLimits { exclusive, ..RunLimits::default() };
+        let ended = crate::run::run(&mut ledger, &mut backend, &limits, &(), &StopFlag::default());
         let stored = ledger.read().cells.iter();
         let done = stored.filter(|cell| cell.result.is_some()).count();
         (ended.map_err(|error| error.to_string()), done)
@@ -235,10 +213,7 @@ mod tests {
         assert_eq!(ended(true, 0, 0), (Ok(CampaignEnd::Complete), 24));
         let (refused, done) = ended(true, 5, 0);
         let told = refused.unwrap_err();
-        assert!(
-            told.contains("stop that, or leave --exclusive out"),
-            "{told}"
-        );
+        assert!(told.contains("stop that, or leave --exclusive out"), "{told}");
         assert_eq!(done, 0);
     }
 
@@ -252,10 +227,7 @@ mod tests {
 
     #[test]
     fn failed_cells_are_not_rerun() {
-        let failed = CellResult {
-            status: Status::Failed,
-            ..result(5)
-        };
+        let failed = CellResult { status: Status::Failed, ..result(5) };
         assert!(!RerunBudget::from_cells(&cells(20)).should_rerun(&failed));
     }
 }

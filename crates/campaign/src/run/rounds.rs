@@ -90,12 +90,7 @@ mod tests {
 
     fn with(reason: StopReason) -> String {
         stop_message(&StopDecision {
-            until: StoppingRule {
-                width: 0.05,
-                share: 1.0,
-                max_rounds: 20,
-                max_time: None,
-            },
+            until: StoppingRule { width: 0.05, share: 1.0, max_rounds: 20, max_time: None },
             reason,
             rounds: 6,
             counted: 24,
@@ -106,23 +101,11 @@ mod tests {
     #[test]
     fn each_reason_has_its_words() {
         let start = "after 6 rounds, 0 of 24 results are wider than ±5 % or not known yet";
-        assert_eq!(
-            with(StopReason::IntervalsNarrow),
-            format!("{start}: that is enough")
-        );
-        assert_eq!(
-            with(StopReason::IntervalsWide),
-            format!("{start}: one more round")
-        );
+        assert_eq!(with(StopReason::IntervalsNarrow), format!("{start}: that is enough"));
+        assert_eq!(with(StopReason::IntervalsWide), format!("{start}: one more round"));
         let most = with(StopReason::MaxRounds);
-        assert_eq!(
-            most,
-            format!("{start}, and there are as many rounds as may be")
-        );
+        assert_eq!(most, format!("{start}, and there are as many rounds as may be"));
         let late = with(StopReason::MaxTime);
-        assert_eq!(
-            late,
-            format!("{start}, and the time for further rounds is used up")
-        );
+        assert_eq!(late, format!("{start}, and the time for further rounds is used up"));
     }
 }

@@ -21,13 +21,7 @@ impl WriteBudget {
     /// Creates the counters from the bytes already written and the bytes reserved for planned
     /// cells.
     pub const fn new(so_far: Bytes, reserved: Bytes, most: Bytes, named: bool) -> Self {
-        Self {
-            so_far,
-            reserved,
-            beyond: Bytes(0),
-            most,
-            named,
-        }
+        Self { so_far, reserved, beyond: Bytes(0), most, named }
     }
 
     /// Returns the bytes written.

@@ -208,10 +208,7 @@ impl RowError {
             other => return other,
         };
         match row {
-            Ok(row) => Self::DamagedPart {
-                what: format!("stored {row}"),
-                why,
-            },
+            Ok(row) => Self::DamagedPart { what: format!("stored {row}"), why },
             Err(_) => Self::Damaged(why),
         }
     }
@@ -257,11 +254,7 @@ impl RowError {
 fn damaged(path: PathBuf, why: String) -> StoreError {
     const MAX_ERROR_SIZE: usize = 120;
     let first = why.lines().next().unwrap_or_default();
-    StoreError::Damaged {
-        path,
-        what: None,
-        why: first.chars().take(MAX_ERROR_SIZE).collect(),
-    }
+    StoreError::Damaged { path, what: None, why: first.chars().take(MAX_ERROR_SIZE).collect() }
 }
 
 /// Returns true if the value of a column has an invalid type or range.

@@ -117,9 +117,7 @@ fn further_cells(
     let rest = "WHERE campaign = ?1 AND cell >= ?2 ORDER BY cell";
     let known = i64::try_from(known).unwrap_or(i64::MAX);
     let cells = PLANNED_CELL.select(view, rest, [id.0, known], planned)?;
-    let cells = cells
-        .into_iter()
-        .map(|cell| CellRecord { cell, result: None });
+    let cells = cells.into_iter().map(|cell| CellRecord { cell, result: None });
     Ok(cells.collect())
 }
 

@@ -106,9 +106,8 @@ fn take_all(
     own: &Path,
     view: ReadView<'_>,
 ) -> Result<Vec<ImportedRow>, RowError> {
-    let ids = CAMPAIGN.select(view, "ORDER BY id", [], |row| {
-        Ok(row.get("id").map(CampaignId)?)
-    })?;
+    let ids =
+        CAMPAIGN.select(view, "ORDER BY id", [], |row| Ok(row.get("id").map(CampaignId)?))?;
     let mut taken = Vec::new();
     for id in ids {
         let incoming = of_database(view, id)?;
@@ -134,12 +133,7 @@ fn take(
         Some(id) => id,
         None => insert(transaction, incoming, each)?,
     };
-    Ok(ImportedRow {
-        id,
-        is_new,
-        name: incoming.name.clone(),
-        from: incoming.from,
-    })
+    Ok(ImportedRow { id, is_new, name: incoming.name.clone(), from: incoming.from })
 }
 
 /// Returns the stored campaign that is identical to this one, if any.
@@ -148,10 +142,7 @@ fn equal(
     incoming: &Incoming,
     each: CellVisitor<'_>,
 ) -> Result<Option<CampaignId>, RowError> {
-    let view = ReadView {
-        connection: transaction,
-        digests: true,
-    };
+    let view = ReadView { connection: transaction, digests: true };
     let rest = "WHERE started = ?1 AND name = ?2 AND definition = ?3 ORDER BY id";
     let keys = (incoming.started, &incoming.name, &incoming.definition);
     let alike = CAMPAIGN.select(view, rest, keys, |row| Ok(row.get("id").map(CampaignId)?))?;
@@ -191,12 +182,7 @@ fn insert(
     let mut sessions = Vec::new();
     for (started, environment) in &incoming.sessions {
         let session = next_id(transaction, "session")?;
-        let values = vec![
-            session.into(),
-            id.0.into(),
-            (*started).into(),
-            text(environment),
-        ];
+        let values = vec![session.into(), id.0.into(), (*started).into(), text(environment)];
         SESSION.insert(transaction, values)?;
         sessions.push(session);
     }
@@ -258,11 +244,7 @@ fn of_results(results: &CampaignResults) -> Result<Incoming, RowError> {
         backend: serde_name(&campaign.backend)?,
         definition: json("campaign", campaign)?,
         sessions,
-        plan: results
-            .cells
-            .iter()
-            .map(|stored| stored.cell.clone())
-            .collect(),
+        plan: results.cells.iter().map(|stored| stored.cell.clone()).collect(),
         calibration,
     })
 }
@@ -287,9 +269,8 @@ fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, R
 
 fn of_database(view: ReadView<'_>, id: CampaignId) -> Result<Incoming, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY id";
-    let sessions = SESSION.select(view, rest, [id.0], |row| {
-        Ok((row.get("started")?, row.get("environment")?))
-    })?;
+    let sessions = SESSION
+        .select(view, rest, [id.0], |row| Ok((row.get("started")?, row.get("environment")?)))?;
     let rest = "WHERE campaign = ?1 ORDER BY cell";
     let plan = PLANNED_CELL.select(view, rest, [id.0], planned)?;
     let calibration = match schema::has_table(view.connection, "calibration")? {
@@ -313,12 +294,7 @@ fn of_database(view: ReadView<'_>, id: CampaignId) -> Result<Incoming, RowError>
     };
     let found = CAMPAIGN.select(view, "WHERE id = ?1", [id.0], head)?;
     let found = found.into_iter().next().ok_or(StoreError::NoCampaign(id))?;
-    Ok(Incoming {
-        sessions,
-        plan,
-        calibration: calibration.into_iter().next(),
-        ..found
-    })
+    Ok(Incoming { sessions, plan, calibration: calibration.into_iter().next(), ..found })
 }
 
 fn each_cell(
@@ -329,9 +305,8 @@ fn each_cell(
     let sessions = SESSION.select(view, "WHERE campaign = ?1 ORDER BY id", [id.0], |row| {
         Ok(row.get::<_, i64>("id")?)
     })?;
-    let mut cells = view
-        .connection
-        .prepare("SELECT cell FROM cell WHERE campaign = ?1 ORDER BY cell")?;
+    let mut cells =
+        view.connection.prepare("SELECT cell FROM cell WHERE campaign = ?1 ORDER BY cell")?;
     let cells = cells.query_map([id.0], |row| row.get(0))?;
     for cell in cells.collect::<Result<Vec<u32>, _>>()? {
         let rest = "WHERE campaign = ?1 AND cell = ?2";
@@ -359,14 +334,7 @@ fn fingerprint(incoming: &Incoming, each: CellVisitor<'_>) -> Result<[u8; 32], R
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text);
     };
-    let Incoming {
-        name,
-        started,
-        profile,
-        backend,
-        definition,
-        ..
-    } = incoming;
+    let Incoming { name, started, profile, backend, definition, .. } = incoming;
     for text in [name, &started.to_string(), profile, backend, definition] {
         add(text);
     }
@@ -378,17 +346,8 @@ fn fingerprint(incoming: &Incoming, each: CellVisitor<'_>) -> Result<[u8; 32], R
         add(&json("cell", cell)?);
     }
     each(&mut |row| {
-        let CellRow {
-            cell,
-            session,
-            started,
-            elapsed,
-            ..
-        } = &row;
-        add(&format!(
-            "{} {session} {started} {elapsed} {}",
-            cell.0, row.status
-        ));
+        let CellRow { cell, session, started, elapsed, .. } = &row;
+        add(&format!("{} {session} {started} {elapsed} {}", cell.0, row.status));
         add(&row.result);
         Ok(())
     })?;

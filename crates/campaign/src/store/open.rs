@@ -40,18 +40,12 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let path = absolute(path)?;
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|source| StoreError::Directory {
-                path: parent.to_owned(),
-                source,
-            })?;
+            fs::create_dir_all(parent)
+                .map_err(|source| StoreError::Directory { path: parent.to_owned(), source })?;
         }
         is_there(&path)?;
         let connection = writer(&path).map_err(|trouble| trouble.with_path(&path))?;
-        Ok(Self {
-            connection,
-            path,
-            digests: true,
-        })
+        Ok(Self { connection, path, digests: true })
     }
 
     /// Opens a database for reading. It may belong to another user, as after `sudo fsarena run`.
@@ -95,11 +89,7 @@ impl Store {
         if found == 0 {
             return Ok(None);
         }
-        let mut store = Self {
-            connection,
-            path,
-            digests: false,
-        };
+        let mut store = Self { connection, path, digests: false };
         store.digests = store.read_transaction(|view| schema::has_digests(view.connection))?;
         Ok(Some(store))
     }
@@ -111,10 +101,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         let read = || {
             let snapshot = self.connection.unchecked_transaction()?;
-            let value = read(ReadView {
-                connection: &snapshot,
-                digests: self.digests,
-            })?;
+            let value = read(ReadView { connection: &snapshot, digests: self.digests })?;
             snapshot.finish()?;
             Ok(value)
         };
@@ -127,9 +114,7 @@ impl Store {
         &mut self,
         write: impl FnOnce(&Transaction<'_>) -> Result<T, RowError>,
     ) -> Result<T, StoreError> {
-        let Self {
-            connection, path, ..
-        } = self;
+        let Self { connection, path, .. } = self;
         let write = || {
             let behaviour = TransactionBehavior::Immediate;
             let transaction = connection.transaction_with_behavior(behaviour)?;
@@ -143,10 +128,8 @@ impl Store {
 
 /// Makes the path absolute, so that SQLite does not interpret special names such as `:memory:`.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
-    std::path::absolute(path).map_err(|source| StoreError::Unreachable {
-        path: path.to_owned(),
-        source,
-    })
+    std::path::absolute(path)
+        .map_err(|source| StoreError::Unreachable { path: path.to_owned(), source })
 }
 
 /// Returns true if the file exists and is not empty. Refuses a directory, a pipe or a file of
@@ -210,9 +193,8 @@ fn require_sound(connection: &Connection) -> Result<(), RowError> {
     // Tables of phases and measurements are not checked: they are large, derived and never read
     // back.
     for table in ["session", "planned_cell", "cell"] {
-        let mut stray = connection.prepare(&format!(
-            "SELECT 1 FROM pragma_foreign_key_check('{table}')"
-        ))?;
+        let mut stray =
+            connection.prepare(&format!("SELECT 1 FROM pragma_foreign_key_check('{table}')"))?;
         if stray.exists([])? {
             let why = format!("rows of its table {table} belong to nothing");
             return Err(RowError::Damaged(why));
@@ -368,14 +350,9 @@ mod tests {
     fn a_full_disk_leaves_no_partial_data() {
         let (_directory, path) = made();
         let mut store = Store::open(&path).unwrap();
-        let pages: u32 = store
-            .connection
-            .pragma_query_value(None, "page_count", |row| row.get(0))
-            .unwrap();
-        store
-            .connection
-            .pragma_update(None, "max_page_count", pages)
-            .unwrap();
+        let pages: u32 =
+            store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        store.connection.pragma_update(None, "max_page_count", pages).unwrap();
         let error = store
             .write_transaction(|transaction| {
                 let large = "CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))";

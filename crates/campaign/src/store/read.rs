@@ -161,9 +161,7 @@ pub fn definition(view: ReadView<'_>, id: CampaignId) -> Result<(Nanos, Campaign
         Ok((time(row, "started")?, parse(row, "definition")?))
     })?;
     let mut found = found.into_iter();
-    found
-        .next()
-        .ok_or_else(|| StoreError::NoCampaign(id).into())
+    found.next().ok_or_else(|| StoreError::NoCampaign(id).into())
 }
 
 /// Returns the environment of each session of a campaign, in order.
@@ -192,19 +190,15 @@ fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError
         Ok((CellId(row.get("cell")?), result))
     })?;
     let mut results: BTreeMap<CellId, CellResult> = results.into_iter().collect();
-    let stored = planned.into_iter().map(|cell| CellRecord {
-        result: results.remove(&cell.id),
-        cell,
-    });
+    let stored =
+        planned.into_iter().map(|cell| CellRecord { result: results.remove(&cell.id), cell });
     Ok(stored.collect())
 }
 
 /// Reads a planned cell from a row.
 pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
     let seed: String = row.get("seed")?;
-    let seed = seed
-        .parse()
-        .map_err(|_| RowError::Damaged("its seed is no number".into()))?;
+    let seed = seed.parse().map_err(|_| RowError::Damaged("its seed is no number".into()))?;
     Ok(Cell {
         id: CellId(row.get("cell")?),
         contender: row.get("contender")?,

@@ -50,24 +50,14 @@ pub const SESSION: TableSpec = TableSpec {
 /// Plans.
 pub const PLANNED_CELL: TableSpec = TableSpec {
     name: "planned_cell",
-    columns: &[
-        "campaign",
-        "cell",
-        "contender",
-        "suite",
-        "test",
-        "round",
-        "seed",
-    ],
+    columns: &["campaign", "cell", "contender", "suite", "test", "round", "seed"],
     called: |row| Ok(format!("plan of {}", cell(row)?)),
 };
 
 /// Results.
 pub const CELL: TableSpec = TableSpec {
     name: "cell",
-    columns: &[
-        "campaign", "cell", "session", "status", "started", "elapsed", "result",
-    ],
+    columns: &["campaign", "cell", "session", "status", "started", "elapsed", "result"],
     called: |row| Ok(format!("result of {}", cell(row)?)),
 };
 
@@ -105,9 +95,7 @@ impl TableSpec {
         let (name, columns) = (self.name, self.columns.join(", "));
         let sql = format!("INSERT INTO {name} ({columns}, digest) VALUES ({places})");
         let all = values.into_iter().chain([Value::Blob(digest.to_vec())]);
-        connection
-            .prepare_cached(&sql)?
-            .execute(params_from_iter(all))?;
+        connection.prepare_cached(&sql)?.execute(params_from_iter(all))?;
         Ok(())
     }
 
@@ -186,17 +174,10 @@ mod tests {
     /// If the digest changed silently, every stored row would appear damaged.
     #[test]
     fn the_digest_of_a_known_row() {
-        let values = [
-            ValueRef::Integer(7),
-            ValueRef::Integer(-1),
-            ValueRef::Text(b"{}"),
-        ];
+        let values = [ValueRef::Integer(7), ValueRef::Integer(-1), ValueRef::Text(b"{}")];
         let digest = CALIBRATION.digest(values).unwrap();
         let shown: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(
-            shown,
-            "5936ded63b85e2da5270da93026cb8db930678240c9799e8c5828bd399027dae"
-        );
+        assert_eq!(shown, "5936ded63b85e2da5270da93026cb8db930678240c9799e8c5828bd399027dae");
     }
 
     #[test]

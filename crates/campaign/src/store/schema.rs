@@ -46,32 +46,20 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError>
 pub fn check(connection: &Connection, path: &Path) -> Result<u32, RowError> {
     // All reads see the same state, even if another program creates the tables at the same time.
     let alone = connection.is_autocommit();
-    let _snapshot = alone
-        .then(|| connection.unchecked_transaction())
-        .transpose()?;
+    let _snapshot = alone.then(|| connection.unchecked_transaction()).transpose()?;
     let application: u32 = pragma(connection, "application_id")?;
     let found: u32 = pragma(connection, "user_version")?;
     let tables: u32 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let new = tables == 0 && application == 0 && found == 0;
     if !new && application != APPLICATION_ID {
-        return Err(StoreError::NotAnFsarenaDatabase {
-            path: path.to_owned(),
-        }
-        .into());
+        return Err(StoreError::NotAnFsarenaDatabase { path: path.to_owned() }.into());
     }
     if found > KNOWN {
-        return Err(StoreError::NewerSchema {
-            path: path.to_owned(),
-            found,
-            known: KNOWN,
-        }
-        .into());
+        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: KNOWN }.into());
     }
     if found == 0 && !new {
-        return Err(RowError::Damaged(
-            "it has lost the number of its version".into(),
-        ));
+        return Err(RowError::Damaged("it has lost the number of its version".into()));
     }
     Ok(found)
 }
@@ -102,10 +90,8 @@ mod tests {
     #[test]
     fn every_migration_file_is_applied_in_the_order_of_its_number() {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
-        let mut files: Vec<_> = fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut files: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         assert_eq!(files.len(), MIGRATIONS.len());
         for (number, (file, applied)) in (1..).zip(files.iter().zip(MIGRATIONS)) {
@@ -124,10 +110,7 @@ mod tests {
         assert_eq!(check(&connection, path).unwrap(), 0);
         migrate(&mut connection, path).unwrap();
         connection.pragma_update(None, "user_version", 0).unwrap();
-        for found in [
-            check(&connection, path).map(|_| ()),
-            migrate(&mut connection, path),
-        ] {
+        for found in [check(&connection, path).map(|_| ()), migrate(&mut connection, path)] {
             let told = found.unwrap_err().with_path(path).to_string();
             assert_eq!(
                 told,
@@ -156,9 +139,7 @@ mod tests {
         migrate(&mut connection, Path::new(":memory:")).unwrap();
         for table in ["session", "planned_cell", "cell", "calibration"] {
             let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE campaign = ?1");
-            let plan: String = connection
-                .query_row(&sql, [1], |row| row.get("detail"))
-                .unwrap();
+            let plan: String = connection.query_row(&sql, [1], |row| row.get("detail")).unwrap();
             assert!(plan.starts_with("SEARCH"), "{plan}");
         }
     }

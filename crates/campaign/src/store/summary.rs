@@ -79,9 +79,8 @@ fn planned(view: ReadView<'_>, id: CampaignId) -> Result<u32, RowError> {
 fn statuses(view: ReadView<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, RowError> {
     let sql = "SELECT status, count(*) FROM cell WHERE campaign = ?1 GROUP BY 1";
     let mut query = view.connection.prepare_cached(sql)?;
-    let rows = query.query_map([id.0], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?))
-    })?;
+    let rows =
+        query.query_map([id.0], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?)))?;
     let statuses = rows.map(|row| {
         let (word, count) = row?;
         let status: Result<Status, _> = serde_json::from_value(word.clone().into());

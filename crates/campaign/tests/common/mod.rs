@@ -81,12 +81,8 @@ pub fn seek(write_share: f64) -> AccessPattern {
 
 /// Returns a calibration that uses every kind of field.
 pub fn calibration() -> Calibration {
-    let spread = |median| RepeatedValue {
-        median,
-        min: median * 0.9,
-        max: median * 1.1,
-        repetitions: 5,
-    };
+    let spread =
+        |median| RepeatedValue { median, min: median * 0.9, max: median * 1.1, repetitions: 5 };
     Calibration {
         disturbance: None,
         taken: Nanos::from_secs(1_700_000_000),
@@ -122,11 +118,7 @@ pub fn cells(count: u32) -> Vec<Cell> {
 
 /// Returns an environment that depends on the number.
 pub fn environment(number: u32) -> Environment {
-    Environment {
-        program: format!("fsarena 0.{number}"),
-        cpus: number,
-        ..Environment::default()
-    }
+    Environment { program: format!("fsarena 0.{number}"), cpus: number, ..Environment::default() }
 }
 
 /// Returns the result of a successful phase.
@@ -200,11 +192,7 @@ pub fn result(phases: &[&str]) -> CellResult {
 pub fn failed(reason: &str) -> CellResult {
     CellResult {
         status: Status::Failed,
-        failure: Some(Failure {
-            step: "mkfs".into(),
-            reason: reason.into(),
-            ..Failure::default()
-        }),
+        failure: Some(Failure { step: "mkfs".into(), reason: reason.into(), ..Failure::default() }),
         ..result(&[])
     }
 }

@@ -5,9 +5,8 @@ use model::{AgeBin, AgeProfile, AgeingSpec, Bytes, Churn, DepthBin, PerMille, Si
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 9] = [
-    "name", "title", "source", "churn", "turnover", "batch", "sizes", "ages", "depths",
-];
+const KEYS: [&str; 9] =
+    ["name", "title", "source", "churn", "turnover", "batch", "sizes", "ages", "depths"];
 const BIN: [&str; 2] = ["up_to", "weight"];
 const DEPTH: [&str; 3] = ["depth", "directories", "weight"];
 /// Keys of an age in a campaign file.
@@ -126,9 +125,7 @@ pub(crate) fn ages(
 ) -> Result<Vec<AgeingSpec>, CatalogError> {
     let table = value.table(&AGE)?;
     let name = table.required("profile")?;
-    let profile = catalog
-        .age(&name.name()?)
-        .map_err(|e| name.error(e.to_string()))?;
+    let profile = catalog.age(&name.name()?).map_err(|e| name.error(e.to_string()))?;
     let operations = table.read("operations", |v| v.count(0..u64::MAX))?;
     let layout = table.read("layout", |v| share(&v, PerMille(0), PerMille(1000)))?;
     let fills = match table.get("fill")? {
@@ -142,12 +139,7 @@ pub(crate) fn ages(
     if let (true, Some(value)) = (fills.is_empty(), table.get("fill")?) {
         return Err(value.expected_error("at least one percentage"));
     }
-    let of = |fill| AgeingSpec {
-        profile: profile.clone(),
-        fill,
-        operations,
-        layout,
-    };
+    let of = |fill| AgeingSpec { profile: profile.clone(), fill, operations, layout };
     Ok(fills.into_iter().map(of).collect())
 }
 
@@ -199,10 +191,7 @@ mod tests {
 
     fn reading(lines: &[&str]) -> Result<AgeProfile, String> {
         let text = lines.join("\n");
-        let source = TomlSource {
-            file: "even.toml",
-            text: &text,
-        };
+        let source = TomlSource { file: "even.toml", text: &text };
         let read = read(source).map(|(profile, _)| profile);
         read.map_err(|error| error.to_string())
     }
@@ -225,11 +214,7 @@ mod tests {
                 "churn = \"often\"",
                 "even.toml:4: `churn` is `often`; expected turn-over or rewrite",
             ),
-            (
-                4,
-                "turnover = 0",
-                "even.toml:5: `turnover` is `0`; expected a whole number from 1",
-            ),
+            (4, "turnover = 0", "even.toml:5: `turnover` is `0`; expected a whole number from 1"),
             (
                 6,
                 "sizes = [{ up_to = 2, weight = 1 }, { up_to = 1, weight = 1 }]",
@@ -240,11 +225,7 @@ mod tests {
                 "sizes = []",
                 "even.toml:7: `sizes` is a list; expected at least one bin with a weight",
             ),
-            (
-                7,
-                "ages = [{ up_to = 1, weight = -1 }]",
-                "even.toml:8: `weight` is `-1`",
-            ),
+            (7, "ages = [{ up_to = 1, weight = -1 }]", "even.toml:8: `weight` is `-1`"),
             (
                 8,
                 "depths = [{ depth = 2, directories = 1, weight = 1 }]",

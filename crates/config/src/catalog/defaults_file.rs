@@ -49,15 +49,10 @@ impl Defaults {
         let document = source.parse()?;
         let top = TomlTable::top(source, &document, &["suites", "profile"])?;
         let suites = top.required("suites")?.list("names")?;
-        let profiles = top
-            .required("profile")?
-            .table(&SizeProfile::ALL.map(SizeProfile::name))?;
+        let profiles = top.required("profile")?.table(&SizeProfile::ALL.map(SizeProfile::name))?;
         let [smoke, quick, standard, study] = SizeProfile::ALL.map(|p| read_profile(&profiles, p));
         Ok(Self {
-            suites: suites
-                .iter()
-                .map(TomlValue::name)
-                .collect::<Result<_, _>>()?,
+            suites: suites.iter().map(TomlValue::name).collect::<Result<_, _>>()?,
             profiles: [smoke?, quick?, standard?, study?],
         })
     }
@@ -70,10 +65,7 @@ impl Defaults {
 
 /// Returns the index of a profile in [`SizeProfile::ALL`].
 pub(crate) fn position(profile: SizeProfile) -> usize {
-    SizeProfile::ALL
-        .iter()
-        .position(|p| *p == profile)
-        .expect("every profile is one of all")
+    SizeProfile::ALL.iter().position(|p| *p == profile).expect("every profile is one of all")
 }
 
 fn read_profile(
@@ -94,9 +86,7 @@ fn scaling(value: &TomlValue<'_>) -> Result<IterationPolicy, CatalogError> {
     let table = value.table(&["at_least", "width", "passes", "limit"])?;
     let time = |key| {
         let value = table.required(key)?;
-        value
-            .time_limit()?
-            .ok_or_else(|| value.expected_error("a time"))
+        value.time_limit()?.ok_or_else(|| value.expected_error("a time"))
     };
     let passes = table.required("passes")?.count(1..10_001)?;
     Ok(IterationPolicy {

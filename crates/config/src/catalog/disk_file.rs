@@ -144,10 +144,7 @@ impl DataSheetMetric {
     ];
 
     const fn is_time(self) -> bool {
-        matches!(
-            self,
-            Self::SeekAverageRead | Self::ReadLatency1 | Self::WriteLatency1
-        )
+        matches!(self, Self::SeekAverageRead | Self::ReadLatency1 | Self::WriteLatency1)
     }
 
     const fn is_rate(self) -> bool {
@@ -184,11 +181,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(DiskEntry, NameRegistry), 
     require_controller_within(&model, &top)?;
     let sources = sources(&top)?;
     let published = top.read("published", |v| published(&v))?;
-    let disk = DiskEntry {
-        model,
-        sources,
-        published: published.unwrap_or_default(),
-    };
+    let disk = DiskEntry { model, sources, published: published.unwrap_or_default() };
     Ok((disk, claims))
 }
 
@@ -340,11 +333,8 @@ fn narrow(number: u64) -> u32 {
 
 /// Reads the sources. Every number must have a source, and every source a number.
 fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
-    let mut numbers: Vec<String> = NUMBERS
-        .into_iter()
-        .filter(|key| top.contains(key))
-        .map(str::to_owned)
-        .collect();
+    let mut numbers: Vec<String> =
+        NUMBERS.into_iter().filter(|key| top.contains(key)).map(str::to_owned).collect();
     for part in ["rotating", "flash"] {
         if let Some(table) = top.read(part, |v| v.any_table())? {
             numbers.extend(table.entries().map(|(key, _)| format!("{part}.{key}")));
@@ -358,10 +348,7 @@ fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError
         }
         sources.insert(key.to_owned(), value.text()?);
     }
-    match numbers
-        .into_iter()
-        .find(|number| !sources.contains_key(number))
-    {
+    match numbers.into_iter().find(|number| !sources.contains_key(number)) {
         None => Ok(sources),
         Some(number) => Err(top.error(format!("`{number}` has no source: add it to [sources]"))),
     }
@@ -369,11 +356,8 @@ fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError
 
 fn published(value: &TomlValue<'_>) -> Result<DataSheet, CatalogError> {
     const SOURCE: &str = "published-source";
-    let keys: Vec<&'static str> = DataSheetMetric::ALL
-        .iter()
-        .map(|(key, _)| *key)
-        .chain([SOURCE])
-        .collect();
+    let keys: Vec<&'static str> =
+        DataSheetMetric::ALL.iter().map(|(key, _)| *key).chain([SOURCE]).collect();
     let table = value.table(&keys)?;
     let mut metrics = Vec::new();
     for (key, metric) in DataSheetMetric::ALL {
@@ -405,18 +389,13 @@ mod tests {
 
     fn reading(more: &str) -> Result<DiskEntry, String> {
         let text = format!("{DISK}{more}");
-        let source = TomlSource {
-            file: "it.toml",
-            text: &text,
-        };
+        let source = TomlSource { file: "it.toml", text: &text };
         let read = read(source).map(|(disk, _)| disk);
         read.map_err(|error| error.to_string())
     }
 
     fn sources_of(keys: &[&str]) -> String {
-        let lines = keys
-            .iter()
-            .map(|key| format!("\"flash.{key}\" = \"a test\"\n"));
+        let lines = keys.iter().map(|key| format!("\"flash.{key}\" = \"a test\"\n"));
         format!("[sources]\n{}", lines.collect::<String>())
     }
 
@@ -429,25 +408,16 @@ mod tests {
 
     #[test]
     fn every_number_has_a_source() {
-        let keys = [
-            "read", "program", "erase", "channel", "channels", "dies", "page", "block", "spare",
-        ];
+        let keys =
+            ["read", "program", "erase", "channel", "channels", "dies", "page", "block", "spare"];
         let disk = reading(&format!("{FLASH_DISK}{}", sources_of(&keys))).unwrap();
         assert_eq!(disk.sources.len(), 9);
         let error = reading(&format!("{FLASH_DISK}{}", sources_of(&keys[1..]))).unwrap_err();
-        assert_eq!(
-            error,
-            "it.toml:1: `flash.read` has no source: add it to [sources]"
-        );
-        let error = reading(&format!(
-            "{FLASH_DISK}{}",
-            sources_of(&[&keys[..], &["cells"]].concat())
-        ));
+        assert_eq!(error, "it.toml:1: `flash.read` has no source: add it to [sources]");
+        let error =
+            reading(&format!("{FLASH_DISK}{}", sources_of(&[&keys[..], &["cells"]].concat())));
         let error = error.unwrap_err();
-        assert!(
-            error.ends_with("`flash.cells` has a source and no number"),
-            "{error}"
-        );
+        assert!(error.ends_with("`flash.cells` has a source and no number"), "{error}");
     }
 
     #[test]
@@ -489,10 +459,7 @@ mod tests {
                 "kind = \"ideal\"\ncommand = \"never\"",
                 "it.toml:5: `command` is `never`; expected a time such as",
             ),
-            (
-                "kind = \"rotating\"\n[rotating]\nturns = 7200",
-                "it.toml:5: missing key `seek-next`",
-            ),
+            ("kind = \"rotating\"\n[rotating]\nturns = 7200", "it.toml:5: missing key `seek-next`"),
             ("kind = \"tape\"", "it.toml:4: `kind` is `tape`"),
             (
                 "kind = \"ideal\"\ncommand = \"2 s\"",
@@ -502,10 +469,7 @@ mod tests {
                 "kind = \"ideal\"\n[flash]\nread = \"1 us\"",
                 "it.toml:5: `flash` does not apply to a disk of this `kind`",
             ),
-            (
-                "kind = \"ideal\"\nseek = \"4 ms\"",
-                "it.toml:5: unknown key `seek`",
-            ),
+            ("kind = \"ideal\"\nseek = \"4 ms\"", "it.toml:5: unknown key `seek`"),
         ] {
             let error = reading(wrong).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

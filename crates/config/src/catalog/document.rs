@@ -42,20 +42,13 @@ impl<'a> TomlSource<'a> {
 
     /// Creates an error for a position in the file.
     pub fn error(self, span: &Range<usize>, message: String) -> CatalogError {
-        CatalogError::InFile {
-            file: self.file.to_owned(),
-            line: self.line(span),
-            message,
-        }
+        CatalogError::InFile { file: self.file.to_owned(), line: self.line(span), message }
     }
 
     /// Returns the line of a position, from 1.
     pub fn line(self, span: &Range<usize>) -> usize {
         let before = span.start.min(self.text.len());
-        1 + self.text.as_bytes()[..before]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count()
+        1 + self.text.as_bytes()[..before].iter().filter(|b| **b == b'\n').count()
     }
 }
 
@@ -148,8 +141,7 @@ impl<'a> TomlTable<'a> {
 
     /// Returns the value of a required key.
     pub fn required(&self, key: &'static str) -> Result<TomlValue<'a>, CatalogError> {
-        self.get(key)?
-            .ok_or_else(|| self.error(format!("missing key `{key}`")))
+        self.get(key)?.ok_or_else(|| self.error(format!("missing key `{key}`")))
     }
 
     /// Reads an optional key.
@@ -176,24 +168,14 @@ impl<'a> TomlTable<'a> {
         let source = self.source;
         self.entries.iter().map(move |(key, value)| {
             let key = key.get_ref().as_ref();
-            let value = TomlValue {
-                source,
-                key,
-                value,
-                parameters: None,
-                instead: None,
-            };
+            let value = TomlValue { source, key, value, parameters: None, instead: None };
             (key, value)
         })
     }
 
     /// Creates an error for a line of the table's file.
     pub fn error_at_line(&self, line: usize, message: String) -> CatalogError {
-        CatalogError::InFile {
-            file: self.source.file.to_owned(),
-            line,
-            message,
-        }
+        CatalogError::InFile { file: self.source.file.to_owned(), line, message }
     }
 
     /// Creates an error for the start of the table.
@@ -239,10 +221,7 @@ impl<'a> TomlValue<'a> {
 
     /// Returns a value at the same place with a computed number, such as a point of a range.
     pub fn with_number(self, number: u64) -> Self {
-        Self {
-            instead: Some(number),
-            ..self
-        }
+        Self { instead: Some(number), ..self }
     }
 
     /// Resolves the value: `"$name"` is a parameter; `"17 * $name"` and `"$name / $other"` are a
@@ -251,10 +230,9 @@ impl<'a> TomlValue<'a> {
         let Some(text) = self.raw_text().filter(|text| text.contains('$')) else {
             return Ok(self);
         };
-        for (sign, combine) in [
-            ('*', u64::checked_mul as fn(u64, u64) -> Option<u64>),
-            ('/', u64::checked_div),
-        ] {
+        for (sign, combine) in
+            [('*', u64::checked_mul as fn(u64, u64) -> Option<u64>), ('/', u64::checked_div)]
+        {
             let sides = text.split_once(sign).map(|(l, r)| (l.trim(), r.trim()));
             // Commands may contain `$` together with these signs, too.
             if let Some((left, right)) = sides.filter(|(l, r)| is_operand(l) && is_operand(r)) {
@@ -309,11 +287,7 @@ impl<'a> TomlValue<'a> {
 
     /// Creates an error that shows the value and the expected kind of value.
     pub fn expected_error(&self, expected: &str) -> CatalogError {
-        self.error(format!(
-            "`{}` is {}; expected {expected}",
-            self.key,
-            self.shown()
-        ))
+        self.error(format!("`{}` is {}; expected {expected}", self.key, self.shown()))
     }
 
     /// Formats the value for an error message and shortens long texts.
@@ -346,9 +320,7 @@ impl<'a> TomlValue<'a> {
 
     /// Reads a valid name (see [`model::check_name`]).
     pub fn name(&self) -> Result<String, CatalogError> {
-        let name = self
-            .raw_text()
-            .ok_or_else(|| self.expected_error("a name"))?;
+        let name = self.raw_text().ok_or_else(|| self.expected_error("a name"))?;
         model::check_name(name).map_err(|e| self.error(format!("`{}`: {e}", self.key)))?;
         Ok(name.to_owned())
     }
@@ -358,10 +330,7 @@ impl<'a> TomlValue<'a> {
         let (None, DeValue::Array(elements)) = (self.instead, self.value.get_ref()) else {
             return Err(self.expected_error(&format!("a list of {of}")));
         };
-        Ok(elements
-            .iter()
-            .map(|value| TomlValue { value, ..*self })
-            .collect())
+        Ok(elements.iter().map(|value| TomlValue { value, ..*self }).collect())
     }
 
     /// Reads a list of texts.
@@ -521,9 +490,7 @@ impl<'a> TomlValue<'a> {
         words: &[&'static str],
     ) -> Result<BTreeMap<&'a str, TomlValue<'a>>, CatalogError> {
         let table = self.table(words)?;
-        words
-            .iter()
-            .try_for_each(|w| table.required(w).map(|_| ()))?;
+        words.iter().try_for_each(|w| table.required(w).map(|_| ()))?;
         Ok(table.entries().collect())
     }
 }

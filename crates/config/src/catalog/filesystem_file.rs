@@ -34,15 +34,8 @@ const KEYS: [&str; 17] = [
     "requires",
     "commands",
 ];
-const REQUIRES: [&str; 7] = [
-    "kernel",
-    "modules",
-    "packages",
-    "programs",
-    "unpackaged",
-    "smallest",
-    "largest",
-];
+const REQUIRES: [&str; 7] =
+    ["kernel", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
 const COMMANDS: [&str; 12] = [
     "mkfs",
     "mkfs_shares",
@@ -91,10 +84,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry),
     }
     let name = top.required("name")?;
     let mut claims = vec![(name.name()?, name.line())];
-    for alias in top
-        .read("aliases", |v| v.list("names"))?
-        .unwrap_or_default()
-    {
+    for alias in top.read("aliases", |v| v.list("names"))?.unwrap_or_default() {
         claims.push((alias.name()?, alias.line()));
     }
     let filesystem = Filesystem {
@@ -163,18 +153,12 @@ pub(crate) fn system(value: &TomlValue<'_>) -> Result<OperatingSystem, CatalogEr
 
 fn boot_loader(value: &TomlValue<'_>) -> Result<BootLoader, CatalogError> {
     let table = value.table(&BOOT_LOADER)?;
-    Ok(BootLoader {
-        name: table.text("name")?,
-        source: table.text("source")?,
-    })
+    Ok(BootLoader { name: table.text("name")?, source: table.text("source")? })
 }
 
 fn limit(value: &TomlValue<'_>) -> Result<FormatLimit, CatalogError> {
     let table = value.table(&LIMIT)?;
-    Ok(FormatLimit {
-        size: table.text("size")?,
-        source: table.text("source")?,
-    })
+    Ok(FormatLimit { size: table.text("size")?, source: table.text("source")? })
 }
 
 /// Reads the requirements. The minimum size may be omitted if the filesystem is unavailable.
@@ -255,12 +239,7 @@ fn commands(
         fsck: line(FSCK)?,
         fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
         mkfs_options: of_mkfs("mkfs_options")?,
-        mount_options: options(
-            &table,
-            "mount_options",
-            check_mount_option,
-            &DEFAULT_OPTIONS,
-        )?,
+        mount_options: options(&table, "mount_options", check_mount_option, &DEFAULT_OPTIONS)?,
         pool_mkfs_options: of_mkfs("pool_mkfs_options")?,
         pool_mount_options: options(
             &table,
@@ -321,8 +300,7 @@ fn options(
     for value in listed {
         let option = value.text()?;
         check(&option).map_err(|m| value.error(m))?;
-        rule.check(std::slice::from_ref(&option))
-            .map_err(|m| value.error(m))?;
+        rule.check(std::slice::from_ref(&option)).map_err(|m| value.error(m))?;
         options.push(option);
     }
     Ok(options)
@@ -331,14 +309,6 @@ fn options(
 /// Returns every key of a filesystem file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    let facts = ORIGIN
-        .into_iter()
-        .chain(READER)
-        .chain(BOOT_LOADER)
-        .chain(LIMIT);
-    KEYS.into_iter()
-        .chain(facts)
-        .chain(REQUIRES)
-        .chain(COMMANDS)
-        .chain(MKFS_WRITES)
+    let facts = ORIGIN.into_iter().chain(READER).chain(BOOT_LOADER).chain(LIMIT);
+    KEYS.into_iter().chain(facts).chain(REQUIRES).chain(COMMANDS).chain(MKFS_WRITES)
 }

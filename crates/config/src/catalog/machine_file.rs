@@ -5,15 +5,7 @@ use model::{Bytes, GuestConfig, Nanos, VirtualTimeMachine};
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 
-const KEYS: [&str; 7] = [
-    "name",
-    "title",
-    "source",
-    "instruction",
-    "memory",
-    "disk",
-    "disks",
-];
+const KEYS: [&str; 7] = ["name", "title", "source", "instruction", "memory", "disk", "disks"];
 /// Maximum shift. With `-icount`, an instruction takes 2^shift nanoseconds, and QEMU accepts at
 /// most 10 (qemu(1)).
 const MAX_SHIFT: u32 = 10;
@@ -41,9 +33,7 @@ pub(crate) fn read(
         memory: top.read("memory", |v| v.size_from(Bytes::mib(64).0))?,
         disk: top.required("disk")?.name()?,
         disks: top
-            .read("disks", |v| {
-                v.count(1..u64::from(GuestConfig::MAX_DISKS) + 1)
-            })?
+            .read("disks", |v| v.count(1..u64::from(GuestConfig::MAX_DISKS) + 1))?
             .map_or(1, |count| count as u32),
     };
     Ok((machine, claims))
@@ -63,10 +53,7 @@ mod tests {
         let text = format!(
             "name = \"it\"\ntitle = \"It\"\nsource = \"a test\"\ndisk = \"ideal\"\ninstruction = \"{instruction}\"\n"
         );
-        let source = TomlSource {
-            file: "it.toml",
-            text: &text,
-        };
+        let source = TomlSource { file: "it.toml", text: &text };
         let read = read(source).map(|(machine, _)| machine.shift);
         read.map_err(|error| error.to_string())
     }

@@ -6,17 +6,8 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::system;
 
-const KEYS: [&str; 9] = [
-    "name",
-    "title",
-    "order",
-    "source",
-    "rationale",
-    "readers",
-    "relevant",
-    "need",
-    "weight",
-];
+const KEYS: [&str; 9] =
+    ["name", "title", "order", "source", "rationale", "readers", "relevant", "need", "weight"];
 const READERS: [&str; 2] = ["one_of", "why"];
 const NEED: [&str; 2] = ["feature", "why"];
 const WEIGHT: [&str; 3] = ["group", "parts", "why"];
@@ -30,9 +21,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
     let read = UseCase {
         name: name.name()?,
         title: top.text("title")?,
-        order: top
-            .read("order", |v| v.count(1..1001))?
-            .and_then(|order| u32::try_from(order).ok()),
+        order: top.read("order", |v| v.count(1..1001))?.and_then(|order| u32::try_from(order).ok()),
         source: top.text("source")?,
         rationale: top.text("rationale")?,
         readers: readers(&top)?,
@@ -74,10 +63,7 @@ fn needs(top: &TomlTable<'_>) -> Result<Vec<RequiredFeature>, CatalogError> {
             return Err(table.error(format!("`{feature}` is needed twice")));
         }
         let why = table.text("why")?;
-        needs.push(RequiredFeature {
-            feature,
-            rationale: why,
-        });
+        needs.push(RequiredFeature { feature, rationale: why });
     }
     Ok(needs)
 }

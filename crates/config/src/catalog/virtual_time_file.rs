@@ -25,10 +25,7 @@ fn phase(value: &TomlValue<'_>) -> Result<ExcludedPhase, CatalogError> {
         Ok::<_, CatalogError>(u32::try_from(count).unwrap_or(u32::MAX))
     };
     let withheld = ExcludedPhase {
-        phase: table
-            .text("phase")?
-            .parse()
-            .map_err(|why| table.error(why))?,
+        phase: table.text("phase")?.parse().map_err(|why| table.error(why))?,
         reason: table.text("reason")?,
         same_order: count("same_order")?,
         pairs: count("pairs")?,

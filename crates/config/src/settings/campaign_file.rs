@@ -44,22 +44,11 @@ const KEYS: [&str; 27] = [
 ];
 /// Keys that describe the machine of a guest.
 const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
-const CONTENDER: [&str; 8] = [
-    "name",
-    "filesystem",
-    "mkfs_options",
-    "mount_options",
-    "memory",
-    "disk",
-    "disks",
-    "age",
-];
+const CONTENDER: [&str; 8] =
+    ["name", "filesystem", "mkfs_options", "mount_options", "memory", "disk", "disks", "age"];
 const DIRECTORY: [&str; 3] = ["name", "path", "memory"];
-const BACKENDS: [(&str, BackendKind); 3] = [
-    ("loop", BackendKind::Loop),
-    ("dir", BackendKind::Dir),
-    ("vm", BackendKind::Vm),
-];
+const BACKENDS: [(&str, BackendKind); 3] =
+    [("loop", BackendKind::Loop), ("dir", BackendKind::Dir), ("vm", BackendKind::Vm)];
 const CLOCKS: [(&str, Clock); 2] = [("real", Clock::Real), ("virtual", Clock::Virtual)];
 
 /// The contents of a campaign file. The command line and the defaults fill in every `None` and
@@ -161,10 +150,8 @@ pub fn load(path: &Path, text: &str, catalog: &Catalog) -> Result<Settings, Cata
         for directory in &mut campaign.directories {
             directory.path = base.join(&directory.path);
         }
-        if let Some(source) = campaign
-            .source
-            .as_mut()
-            .filter(|s| *s != Path::new(model::CopySource::IMAGE))
+        if let Some(source) =
+            campaign.source.as_mut().filter(|s| *s != Path::new(model::CopySource::IMAGE))
         {
             *source = base.join(&*source);
         }
@@ -183,15 +170,11 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<Settings, Cata
     let campaign = Settings {
         name: top.read("name", |v| v.text())?,
         contenders: contenders(&top, catalog)?,
-        ages: top
-            .read("age", |v| age_file::ages(&v, catalog))?
-            .unwrap_or_default(),
+        ages: top.read("age", |v| age_file::ages(&v, catalog))?.unwrap_or_default(),
         groups: groups(&top)?,
         directories: directories(&top)?,
         suites: suites(&top, catalog)?,
-        profile: top.read("profile", |v| {
-            v.one_of(&SizeProfile::ALL.map(|p| (p.name(), p)))
-        })?,
+        profile: top.read("profile", |v| v.one_of(&SizeProfile::ALL.map(|p| (p.name(), p))))?,
         rounds: top.read("rounds", |v| rounds(&v))?,
         rule: rule(&top)?,
         seed: top.read("seed", |v| v.count(0..u64::MAX))?,
@@ -265,22 +248,18 @@ fn check_together(campaign: &Settings, top: &TomlTable<'_>) -> Result<(), Catalo
             "age",
             "`age` cannot be used with `directories`: fsarena does not modify their contents",
         ),
-        _ if in_directories && campaign.device.is_some() => (
-            "device",
-            "`device` cannot be used with `directories`; remove it",
-        ),
-        Some(BackendKind::Loop) if in_directories => (
-            "backend",
-            "`backend` is `loop`; expected dir, for there are `directories`",
-        ),
-        Some(BackendKind::Vm) if in_directories => (
-            "backend",
-            "`backend` is `vm`; expected dir, for there are `directories`",
-        ),
-        Some(BackendKind::Dir) if !in_directories => (
-            "backend",
-            "`backend` is `dir`; expected `directories` instead of `contenders`",
-        ),
+        _ if in_directories && campaign.device.is_some() => {
+            ("device", "`device` cannot be used with `directories`; remove it")
+        }
+        Some(BackendKind::Loop) if in_directories => {
+            ("backend", "`backend` is `loop`; expected dir, for there are `directories`")
+        }
+        Some(BackendKind::Vm) if in_directories => {
+            ("backend", "`backend` is `vm`; expected dir, for there are `directories`")
+        }
+        Some(BackendKind::Dir) if !in_directories => {
+            ("backend", "`backend` is `dir`; expected `directories` instead of `contenders`")
+        }
         _ => return Ok(()),
     };
     Err(top.required(key)?.error(message.to_owned()))
@@ -356,18 +335,13 @@ fn contenders(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Contender>, 
 
 fn contender(value: &TomlValue<'_>, catalog: &Catalog) -> Result<Contender, CatalogError> {
     if !value.is_table() {
-        let spec = value
-            .text()
-            .map_err(|_| value.expected_error("a list of contenders"))?;
-        return catalog
-            .contender(&spec)
-            .map_err(|e| value.error(e.to_string()));
+        let spec = value.text().map_err(|_| value.expected_error("a list of contenders"))?;
+        return catalog.contender(&spec).map_err(|e| value.error(e.to_string()));
     }
     let table = value.table(&CONTENDER)?;
     let filesystem = table.required("filesystem")?;
-    let filesystem = catalog
-        .filesystem(&filesystem.text()?)
-        .map_err(|e| filesystem.error(e.to_string()))?;
+    let filesystem =
+        catalog.filesystem(&filesystem.text()?).map_err(|e| filesystem.error(e.to_string()))?;
     let contender = Contender {
         name: table.required("name")?.name()?,
         filesystem: filesystem.clone(),
@@ -394,10 +368,7 @@ fn groups(top: &TomlTable<'_>) -> Result<Vec<ContenderGroup>, CatalogError> {
         let members = value.texts()?;
         match members.is_empty() {
             true => Err(value.expected_error("at least one contender")),
-            false => Ok(ContenderGroup {
-                name: name.to_owned(),
-                members,
-            }),
+            false => Ok(ContenderGroup { name: name.to_owned(), members }),
         }
     };
     table.entries().map(group).collect()
@@ -410,14 +381,9 @@ fn directories(top: &TomlTable<'_>) -> Result<Vec<DirectoryContender>, CatalogEr
         .iter()
         .map(|value| {
             if !value.is_table() {
-                let path = value
-                    .text()
-                    .map_err(|_| value.expected_error("a list of directories"))?;
-                return Ok(DirectoryContender {
-                    name: None,
-                    path: path.into(),
-                    memory: None,
-                });
+                let path =
+                    value.text().map_err(|_| value.expected_error("a list of directories"))?;
+                return Ok(DirectoryContender { name: None, path: path.into(), memory: None });
             }
             let table = value.table(&DIRECTORY)?;
             Ok(DirectoryContender {
@@ -434,8 +400,6 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<String>, Catalog
         return Ok(Vec::new());
     };
     let suites = value.texts()?;
-    catalog
-        .chosen_suites(&suites, SizeProfile::Smoke)
-        .map_err(|e| value.error(e.to_string()))?;
+    catalog.chosen_suites(&suites, SizeProfile::Smoke).map_err(|e| value.error(e.to_string()))?;
     Ok(suites)
 }

@@ -25,10 +25,7 @@ impl Catalog {
         match spec.split_once('=') {
             Some((name, of)) if !name.contains([':', '@']) => {
                 check_alias(spec, name)?;
-                Ok(Contender {
-                    name: name.to_owned(),
-                    ..self.unnamed(of)?
-                })
+                Ok(Contender { name: name.to_owned(), ..self.unnamed(of)? })
             }
             _ => self.unnamed(spec),
         }
@@ -36,10 +33,7 @@ impl Catalog {
 
     /// Parses a contender without `NAME=`.
     fn unnamed(&self, spec: &str) -> Result<Contender, CatalogError> {
-        let bad = |reason| CatalogError::BadContender {
-            spec: spec.to_owned(),
-            reason,
-        };
+        let bad = |reason| CatalogError::BadContender { spec: spec.to_owned(), reason };
         let (head, options) = match spec.split_once(':') {
             None => (spec, None),
             Some((head, options)) => (head, Some(options)),
@@ -50,10 +44,7 @@ impl Catalog {
         };
         if name.contains(',') {
             let each: Vec<String> = name.split(',').map(|one| format!("-c {one}")).collect();
-            return Err(bad(format!(
-                "give each contender by itself: {}",
-                each.join(" ")
-            )));
+            return Err(bad(format!("give each contender by itself: {}", each.join(" "))));
         }
         let filesystem = self.filesystem(name)?.clone();
         let own = setting.map(|text| contender_overrides::read(text, self));
@@ -108,32 +99,21 @@ impl Catalog {
 
 /// Checks the name of a contender from `NAME=`.
 fn check_alias(spec: &str, name: &str) -> Result<(), CatalogError> {
-    model::check_name(name).map_err(|e| CatalogError::BadContender {
-        spec: spec.to_owned(),
-        reason: e.to_string(),
-    })
+    model::check_name(name)
+        .map_err(|e| CatalogError::BadContender { spec: spec.to_owned(), reason: e.to_string() })
 }
 
 /// Checks the options of a contender, from a file or the command line.
 pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     let own = &contender.filesystem.commands;
     if !contender.mkfs_options.is_empty() && !own.mkfs.iter().any(|w| w == "{options}") {
-        return Err(format!(
-            "`{}` takes no mkfs options",
-            contender.filesystem.name
-        ));
+        return Err(format!("`{}` takes no mkfs options", contender.filesystem.name));
     }
     if contender.own.age.is_some() && !own.need_device() {
-        return Err(format!(
-            "`{}` is on no device that could be aged",
-            contender.filesystem.name
-        ));
+        return Err(format!("`{}` is on no device that could be aged", contender.filesystem.name));
     }
     check_mkfs_options(&contender.mkfs_options)?;
-    contender
-        .mount_options
-        .iter()
-        .try_for_each(|o| check_mount_option(o))?;
+    contender.mount_options.iter().try_for_each(|o| check_mount_option(o))?;
     DEFAULT_OPTIONS.check(&contender.mkfs_options)?;
     DEFAULT_OPTIONS.check(&contender.mount_options)
 }

@@ -70,8 +70,7 @@ impl AgeSpecText<'_> {
 }
 
 fn operations(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| format!("`operations={text}`: expected a whole number"))
+    text.parse().map_err(|_| format!("`operations={text}`: expected a whole number"))
 }
 
 fn memory(text: &str) -> Result<Bytes, String> {

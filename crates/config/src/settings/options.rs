@@ -116,22 +116,10 @@ mod tests {
 
     #[test]
     fn options_of_filesystems_are_accepted() {
-        for good in [
-            "noatime",
-            "data=journal",
-            "compress=zstd:3",
-            "commit=5",
-            "devices",
-        ] {
+        for good in ["noatime", "data=journal", "compress=zstd:3", "commit=5", "devices"] {
             assert_eq!(check_mount_option(good), Ok(()), "{good}");
         }
-        for good in [
-            "-b",
-            "1024",
-            "-O",
-            "^has_journal",
-            "stride=16,lazy_itable_init=1",
-        ] {
+        for good in ["-b", "1024", "-O", "^has_journal", "stride=16,lazy_itable_init=1"] {
             let words = ["-O".to_owned(), good.to_owned()];
             assert_eq!(check_mkfs_options(&words), Ok(()), "{good}");
         }
@@ -157,15 +145,7 @@ mod tests {
             assert!(check_mount_option(bad).is_err(), "{bad}");
             assert!(check_mount_option(&format!("{bad}=1")).is_err(), "{bad}=1");
         }
-        for bad in [
-            "",
-            "a b",
-            "a,dev",
-            "x\ny",
-            "nul\0",
-            "X-mount.mkdir",
-            "verity.hashdevice=y",
-        ] {
+        for bad in ["", "a b", "a,dev", "x\ny", "nul\0", "X-mount.mkdir", "verity.hashdevice=y"] {
             assert!(check_mount_option(bad).is_err(), "{bad:?}");
         }
         for bad in ["", "/dev/sda", "device=/dev/sda", "a\nb", "a\0", "--"] {

@@ -17,9 +17,7 @@ pub(crate) const KEYS: [&str; 9] = [
     "claim",
 ];
 const DOUBT: [&str; 2] = ["figures", "why"];
-const CHECK: [&str; 7] = [
-    "what", "total", "parts", "product", "bytes", "rates", "within",
-];
+const CHECK: [&str; 7] = ["what", "total", "parts", "product", "bytes", "rates", "within"];
 const CLAIM: [&str; 5] = ["id", "text", "says", "in", "undecidable"];
 
 /// A text of a file with its line.
@@ -145,16 +143,15 @@ pub(crate) fn read(
         variants: named(top, "variants", |v| v.texts())?,
         groups: named(top, "groups", |v| v.texts())?,
         better: named(top, "better", |v| {
-            Ok(v.one_of(&[("higher", "higher"), ("lower", "lower")])?
-                .to_owned())
+            Ok(v.one_of(&[("higher", "higher"), ("lower", "lower")])?.to_owned())
         })?,
-        phases: named(top, "phases", |v| {
-            if v.is_list() {
-                v.texts()
-            } else {
-                Ok(vec![v.text()?])
-            }
-        })?,
+        phases: named(
+            top,
+            "phases",
+            |v| {
+                if v.is_list() { v.texts() } else { Ok(vec![v.text()?]) }
+            },
+        )?,
         doubts: each(top, "doubt", &DOUBT, |table| {
             Ok(CaveatSource {
                 figures: list_of(table.required("figures")?)?,
@@ -178,10 +175,7 @@ fn named<T>(
     let mut all = Vec::new();
     for (name, value) in table.entries() {
         all.push(NamedEntry {
-            name: SpannedText {
-                text: name.to_owned(),
-                line: value.line(),
-            },
+            name: SpannedText { text: name.to_owned(), line: value.line() },
             means: read(value)?,
         });
     }
@@ -199,17 +193,11 @@ fn each<T>(
         return Ok(Vec::new());
     };
     let tables = value.list("tables")?;
-    tables
-        .iter()
-        .map(|value| read(&value.table(keys)?))
-        .collect()
+    tables.iter().map(|value| read(&value.table(keys)?)).collect()
 }
 
 fn said(value: &TomlValue<'_>) -> Result<SpannedText, CatalogError> {
-    Ok(SpannedText {
-        text: value.text()?,
-        line: value.line(),
-    })
+    Ok(SpannedText { text: value.text()?, line: value.line() })
 }
 
 fn list(value: &TomlValue<'_>) -> Result<Vec<SpannedText>, CatalogError> {

@@ -69,10 +69,7 @@ pub(crate) struct StudyText {
 
 impl StudyText {
     fn source(&self) -> TomlSource<'_> {
-        TomlSource {
-            file: &self.file,
-            text: &self.text,
-        }
+        TomlSource { file: &self.file, text: &self.text }
     }
 
     /// Returns the valid keys of the TOML. Only a study with figures may have claims.
@@ -85,9 +82,7 @@ impl StudyText {
 /// Reads only the name of a study.
 pub(crate) fn name(study: &StudyText) -> Result<String, CatalogError> {
     let document = study.source().parse()?;
-    TomlTable::top(study.source(), &document, &study.keys())?
-        .required("name")?
-        .name()
+    TomlTable::top(study.source(), &document, &study.keys())?.required("name")?.name()
 }
 
 /// Reads a study. Its suites are looked up in the catalog.
@@ -149,9 +144,8 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
     }
     let mut suites = Vec::new();
     for value in top.required("suites")?.list("suites")? {
-        let (file, text) = catalog
-            .suite_text(&value.name()?)
-            .map_err(|e| value.error(e.to_string()))?;
+        let (file, text) =
+            catalog.suite_text(&value.name()?).map_err(|e| value.error(e.to_string()))?;
         let scaling = catalog.profile(SizeProfile::Study).scaling;
         let source = TomlSource { file, text };
         let suite =
@@ -180,9 +174,7 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
     }
     suites.retain(|suite| !suite.tests.is_empty());
     match suites.is_empty() {
-        true => Err(top
-            .required("suites")?
-            .expected_error("at least one suite with a test")),
+        true => Err(top.required("suites")?.expected_error("at least one suite with a test")),
         false => Ok(suites),
     }
 }

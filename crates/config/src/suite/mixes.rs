@@ -65,14 +65,8 @@ phase = [
 "#;
 
     fn read(text: &str) -> Result<Test, CatalogError> {
-        let source = TomlSource {
-            file: "mixes.toml",
-            text,
-        };
-        let scaling = crate::Catalog::builtin()
-            .unwrap()
-            .profile(SizeProfile::Quick)
-            .scaling;
+        let source = TomlSource { file: "mixes.toml", text };
+        let scaling = crate::Catalog::builtin().unwrap().profile(SizeProfile::Quick).scaling;
         let (mut suite, _) = suite_file::read(source, SizeProfile::Quick, Some(scaling))?;
         Ok(suite.tests.remove(0))
     }
@@ -83,27 +77,15 @@ phase = [
         let names: Vec<&str> = test.phases.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "spool",
-                "alone.deliver",
-                "alone.look",
-                "mix",
-                "mix.deliver",
-                "mix.look"
-            ]
+            ["spool", "alone.deliver", "alone.look", "mix", "mix.deliver", "mix.look"]
         );
         let limits = test.phases.iter().map(|phase| phase.at_most);
         let limit = Some(Nanos::from_secs(2));
-        assert_eq!(
-            limits.collect::<Vec<_>>(),
-            [None, None, None, limit, None, None]
-        );
+        assert_eq!(limits.collect::<Vec<_>>(), [None, None, None, limit, None, None]);
         for phase in &test.phases[1..] {
             assert_eq!((phase.cache, phase.scaling), (CacheState::Cold, None));
         }
-        let model::Op::Mix(alone) = &test.phases[1].op else {
-            panic!("{:?}", test.phases[1])
-        };
+        let model::Op::Mix(alone) = &test.phases[1].op else { panic!("{:?}", test.phases[1]) };
         let role = &alone.roles[0];
         assert_eq!((alone.roles.len(), alone.until.as_ref()), (1, None));
         assert_eq!((role.threads, role.cycles, role.rate), (2, 20, Some(10)));
@@ -117,19 +99,9 @@ phase = [
             ("think 2 ms", "log 4 KiB", 13, "runs until another"),
             ("cycles = 7", "cycles = 0", 15, "`cycles` is `0`"),
             ("cycles = 7", "cycle = 7", 15, "unknown key `cycle`"),
-            (
-                "until = \"deliver\"",
-                "until = \"who\"",
-                13,
-                "`until` names no role",
-            ),
+            ("until = \"deliver\"", "until = \"who\"", 13, "`until` names no role"),
             ("name = \"look\"", "name = \"deliver\"", 13, "two"),
-            (
-                "files = 40",
-                "files = 2",
-                13,
-                "needs 1 files of `spool` for each thread",
-            ),
+            ("files = 40", "files = 2", 13, "needs 1 files of `spool` for each thread"),
         ] {
             assert!(SUITE.contains(from), "{from}");
             let said = match read(&SUITE.replace(from, to)) {

@@ -22,10 +22,7 @@ pub(crate) fn read(word: &OpName, phase: &TomlTable<'_>) -> Result<Op, CatalogEr
 fn wrong(error: CatalogError) -> KeyError {
     match error {
         CatalogError::InFile { line, message, .. } => KeyError { line, message },
-        other => KeyError {
-            line: 1,
-            message: other.to_string(),
-        },
+        other => KeyError { line: 1, message: other.to_string() },
     }
 }
 

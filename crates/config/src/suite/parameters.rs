@@ -49,10 +49,7 @@ impl<'a> Parameters<'a> {
             let message = format!("the test `{name}` has no parameter `{other}`");
             return Err(value.error(message));
         }
-        Ok(Self {
-            values,
-            used: RefCell::default(),
-        })
+        Ok(Self { values, used: RefCell::default() })
     }
 
     /// Returns the value of `"$name"`, placed at the reference.

@@ -76,7 +76,7 @@ fn check_cache(phase: &Phase) -> Result<(), String> {
     if phase.cache == CacheState::FadviseDontNeed && !caches.contains(&CacheState::FadviseDontNeed)
     {
         return Err(
-            "`cache = \"advised\"` needs files that are known; expected cold or warm".into(),
+            "`cache = \"advised\"` needs files that are known; expected cold or warm".into()
         );
     }
     Ok(())

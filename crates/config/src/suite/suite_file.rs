@@ -15,23 +15,11 @@ use crate::suite::parameters::{Parameters, StudyOverrides, for_profile};
 use crate::suite::phase_order::PhaseOrder;
 use crate::suite::sweep::{self, ParsedPoint};
 
-const KEYS: [&str; 7] = [
-    "name", "title", "source", "requires", "archive", "baseline", "test",
-];
+const KEYS: [&str; 7] = ["name", "title", "source", "requires", "archive", "baseline", "test"];
 const ARCHIVE: [&str; 5] = ["name", "package", "source_package", "file", "sha256"];
 const REQUIRES: [&str; 3] = ["packages", "programs", "files"];
-const TEST: [&str; 7] = [
-    "name",
-    "title",
-    "rationale",
-    "space",
-    "parameters",
-    "sweep",
-    "phase",
-];
-const PHASE: [&str; 8] = [
-    "name", "op", "step", "needs", "cache", "ends", "at_most", "repeat",
-];
+const TEST: [&str; 7] = ["name", "title", "rationale", "space", "parameters", "sweep", "phase"];
+const PHASE: [&str; 8] = ["name", "op", "step", "needs", "cache", "ends", "at_most", "repeat"];
 /// Keys that are only valid for phases that access files.
 const FILES_ONLY: [&str; 4] = ["cache", "ends", "at_most", "repeat"];
 
@@ -41,11 +29,8 @@ const CACHES: [(&str, CacheState); 4] = [
     ("direct", CacheState::Direct),
     ("advised", CacheState::FadviseDontNeed),
 ];
-const ENDS: [(&str, SyncAtEnd); 3] = [
-    ("call", SyncAtEnd::Call),
-    ("fsync", SyncAtEnd::Fsync),
-    ("syncfs", SyncAtEnd::Syncfs),
-];
+const ENDS: [(&str, SyncAtEnd); 3] =
+    [("call", SyncAtEnd::Call), ("fsync", SyncAtEnd::Fsync), ("syncfs", SyncAtEnd::Syncfs)];
 
 /// Reads one suite with its parameters resolved for a profile. It defines the names of its tests
 /// and sweeps. `scaling` controls the repetition of phases that end too soon.
@@ -130,9 +115,7 @@ fn archives(top: &TomlTable<'_>) -> Result<Vec<SourceArchive>, CatalogError> {
         return Ok(Vec::new());
     };
     let all = value.list("archives, each under [[archive]]")?;
-    all.iter()
-        .map(|value| archive(&value.table(&ARCHIVE)?))
-        .collect()
+    all.iter().map(|value| archive(&value.table(&ARCHIVE)?)).collect()
 }
 
 fn archive(table: &TomlTable<'_>) -> Result<SourceArchive, CatalogError> {
@@ -156,17 +139,11 @@ fn archive(table: &TomlTable<'_>) -> Result<SourceArchive, CatalogError> {
 fn used(archives: Vec<SourceArchive>, tests: &[Test]) -> Result<Vec<SourceArchive>, String> {
     let phases = tests.iter().flat_map(|test| &test.phases);
     let names: BTreeSet<&str> = phases.flat_map(|phase| phase.op.archives()).collect();
-    match names
-        .iter()
-        .find(|name| !archives.iter().any(|a| a.name == **name))
-    {
-        Some(name) => Err(format!(
-            "a command uses $ARCHIVES/{name}, but no [[archive]] has this name"
-        )),
-        None => Ok(archives
-            .into_iter()
-            .filter(|a| names.contains(a.name.as_str()))
-            .collect()),
+    match names.iter().find(|name| !archives.iter().any(|a| a.name == **name)) {
+        Some(name) => {
+            Err(format!("a command uses $ARCHIVES/{name}, but no [[archive]] has this name"))
+        }
+        None => Ok(archives.into_iter().filter(|a| names.contains(a.name.as_str())).collect()),
     }
 }
 
@@ -224,10 +201,7 @@ fn read_test(
     let test = Test {
         name,
         suite: suite[0].to_owned(),
-        title: point.map_or_else(
-            || title.clone(),
-            |point| format!("{title}: {}", point.label()),
-        ),
+        title: point.map_or_else(|| title.clone(), |point| format!("{title}: {}", point.label())),
         rationale: table.text("rationale")?,
         space: space.size()?,
         sweep: point.map(|point| point.to_model(&of)),
@@ -285,10 +259,8 @@ fn require_place(
     let others = before.iter().rev().skip_while(|p| p.step() == phase.step());
     match others.into_iter().find(|p| p.step() == phase.step()) {
         None => Ok(()),
-        Some(_) => Err(table.error(format!(
-            "the phases of the step `{}` do not follow one another",
-            phase.step()
-        ))),
+        Some(_) => Err(table
+            .error(format!("the phases of the step `{}` do not follow one another", phase.step()))),
     }
 }
 
@@ -329,10 +301,7 @@ fn read_phase(
         at_most,
         scaling: scaling.filter(|_| on_files && repeat && op.is_undoable()),
         step: table.read("step", |v| v.name())?,
-        needs: table
-            .get("needs")?
-            .map(|_| table.texts("needs"))
-            .transpose()?,
+        needs: table.get("needs")?.map(|_| table.texts("needs")).transpose()?,
         op,
     };
     match &phase.op {

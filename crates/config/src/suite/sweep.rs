@@ -57,10 +57,7 @@ impl<'a> ParsedPoint<'a> {
 
     /// Converts the point to the form that results contain.
     pub fn to_model(&self, sweep: &str) -> SweepPoint {
-        SweepPoint {
-            sweep: sweep.to_owned(),
-            at: self.at(),
-        }
+        SweepPoint { sweep: sweep.to_owned(), at: self.at() }
     }
 
     fn at(&self) -> BTreeMap<SweepAxis, u64> {

@@ -15,14 +15,9 @@ fn tests(sweep: &str, phase: &str, profile: SizeProfile) -> Result<Vec<Test>, St
          title = \"S\"\nrationale = \"R\"\nspace = \"1 TiB\"\n[test.sweep]\n{sweep}\n\
          [[test.phase]]\nname = \"p\"\n{phase}\n"
     );
-    let source = TomlSource {
-        file: "s.toml",
-        text: &text,
-    };
+    let source = TomlSource { file: "s.toml", text: &text };
     let suite = suite_file::read(source, profile, None);
-    suite
-        .map(|(suite, _)| suite.tests)
-        .map_err(|e| e.to_string())
+    suite.map(|(suite, _)| suite.tests).map_err(|e| e.to_string())
 }
 
 const WRITE: &str = "op = \"write\"\nfile = \"f\"\nsize = \"$size\"\nblock = \"$block\"\n\
@@ -35,23 +30,12 @@ fn each_sweep_point_is_a_separate_test() {
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(
         names,
-        [
-            "s-64k-16k",
-            "s-64k-64k",
-            "s-1m-16k",
-            "s-1m-64k",
-            "s-1m-256k"
-        ],
+        ["s-64k-16k", "s-64k-64k", "s-1m-16k", "s-1m-64k", "s-1m-256k"],
         "a request of 256 KiB is in no file of 64 KiB"
     );
     let point = tests[2].sweep.as_ref().unwrap();
-    assert_eq!(
-        (point.sweep.as_str(), point.at[&SweepAxis::Size]),
-        ("s", 1 << 20)
-    );
-    let Op::Io(io) = &tests[2].phases[0].op else {
-        panic!("no data operation")
-    };
+    assert_eq!((point.sweep.as_str(), point.at[&SweepAxis::Size]), ("s", 1 << 20));
+    let Op::Io(io) = &tests[2].phases[0].op else { panic!("no data operation") };
     assert_eq!((io.size, io.block), (Some(Bytes::mib(1)), Bytes::kib(16)));
     assert_eq!(tests[2].title, "S: size 1 MiB, block 16 KiB");
 }
@@ -73,13 +57,8 @@ fn products_and_quotients_follow_the_point() {
     let sweep = "size = [\"1 MiB\"]\nthreads = [1, 4]\nstride = [\"8 KiB\"]";
     let tests = tests(sweep, phase, SizeProfile::Quick).unwrap();
     assert_eq!(tests[1].name, "s-1m-8k-4t");
-    let Op::Io(io) = &tests[1].phases[0].op else {
-        panic!("no data operation")
-    };
-    assert_eq!(
-        (io.size, io.align, io.threads),
-        (Some(Bytes::kib(256)), Some(Bytes::kib(16)), 4)
-    );
+    let Op::Io(io) = &tests[1].phases[0].op else { panic!("no data operation") };
+    assert_eq!((io.size, io.align, io.threads), (Some(Bytes::kib(256)), Some(Bytes::kib(16)), 4));
 }
 
 #[test]
@@ -101,18 +80,11 @@ fn the_number_of_disks_is_an_axis_and_no_parameter() {
     let swept = tests("disks = [1, 2, 7]", phase, SizeProfile::Smoke).unwrap();
     let names: Vec<(&str, Option<u32>)> =
         swept.iter().map(|t| (t.name.as_str(), t.disks())).collect();
-    assert_eq!(
-        names,
-        [("s-1x", Some(1)), ("s-2x", Some(2)), ("s-7x", Some(7))]
-    );
+    assert_eq!(names, [("s-1x", Some(1)), ("s-2x", Some(2)), ("s-7x", Some(7))]);
     assert_eq!(swept[1].title, "S: disks 2");
     let error = tests("disks = [1, 9]", phase, SizeProfile::Smoke).unwrap_err();
     assert!(error.contains("a whole number from 1 to 8"), "{error}");
-    let error = tests(
-        "disks = [2]",
-        &phase.replace("1 MiB", "$disks"),
-        SizeProfile::Smoke,
-    );
+    let error = tests("disks = [2]", &phase.replace("1 MiB", "$disks"), SizeProfile::Smoke);
     assert!(error.unwrap_err().contains("no parameters"));
 }
 

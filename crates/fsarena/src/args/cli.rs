@@ -525,18 +525,11 @@ mod tests {
             let mut words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
             words.push(std::ffi::OsStr::from_bytes(b"/tmp/\xff").to_owned());
             let error = Cli::try_parse_from(&words).unwrap_err();
-            assert_eq!(
-                error.kind(),
-                clap::error::ErrorKind::ValueValidation,
-                "{name}: {error}"
-            );
+            assert_eq!(error.kind(), clap::error::ErrorKind::ValueValidation, "{name}: {error}");
             let text = error.to_string();
             assert!(text.contains("the path is not UTF-8"), "{name}: {text}");
             let option = words[words.len() - 2].to_string_lossy();
-            assert!(
-                text.contains(option.as_ref()) || text.contains("for '"),
-                "{name}: {text}"
-            );
+            assert!(text.contains(option.as_ref()) || text.contains("for '"), "{name}: {text}");
         }
     }
 
@@ -558,14 +551,8 @@ mod tests {
 
     #[test]
     fn every_command_that_people_use_has_an_example() {
-        for command in Cli::command()
-            .get_subcommands()
-            .filter(|c| !c.is_hide_set())
-        {
-            let help = command
-                .get_after_help()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("fsarena"), "{} has none", command.get_name());
         }
     }

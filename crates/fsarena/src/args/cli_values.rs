@@ -26,10 +26,8 @@ pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedVal
 where
     T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(names).map(|word| {
-        word.parse()
-            .expect("every word shown is one that its type reads")
-    })
+    PossibleValuesParser::new(names)
+        .map(|word| word.parse().expect("every word shown is one that its type reads"))
 }
 
 /// Parses a path. It must be UTF-8, because stored campaigns and JSON output cannot contain other

@@ -44,12 +44,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
     /// Replay on these disks, separated by commas, or `all` (see `fsarena list disks`).
-    #[arg(
-        long,
-        value_name = "DISK",
-        value_delimiter = ',',
-        default_value = "all"
-    )]
+    #[arg(long, value_name = "DISK", value_delimiter = ',', default_value = "all")]
     pub disk: Vec<String>,
     /// Send each request at its recorded time, even if the disk is slower [default: keep the
     /// dependencies between requests].

@@ -64,8 +64,5 @@ pub struct AdviseArgs {
 /// Returns the names of all formats. Parquet is always included, so that builds without it can
 /// report the reason.
 fn formats() -> impl Iterator<Item = &'static str> {
-    ReportFormat::ALL
-        .map(ReportFormat::name)
-        .into_iter()
-        .chain([PARQUET])
+    ReportFormat::ALL.map(ReportFormat::name).into_iter().chain([PARQUET])
 }

@@ -206,14 +206,8 @@ mod tests {
         ("max_rounds", &["0", "1", "1000", "1001", "10000"]),
         ("processors", &["0", "1", "64", "65"]),
         ("disks", &["0", "1", "8", "9"]),
-        (
-            "seed",
-            &["0", "18446744073709551615", "18446744073709551616"],
-        ),
-        (
-            "size",
-            &["0 B", "1 B", "8388607 TiB", "8388608 TiB", "99999999 TiB"],
-        ),
+        ("seed", &["0", "18446744073709551615", "18446744073709551616"]),
+        ("size", &["0 B", "1 B", "8388607 TiB", "8388608 TiB", "99999999 TiB"]),
         ("memory", &["0 KiB", "1 KiB", "8388608 TiB"]),
         ("readahead", &["0 KiB", "1 KiB", "4 KiB", "8388608 TiB"]),
         ("max_written", &["0 B", "1 GB", "8388608 TiB"]),
@@ -235,11 +229,7 @@ mod tests {
                 let number = value.parse::<u128>().is_ok() && !key.starts_with("until");
                 let quoted = format!("\"{value}\"");
                 let value = if number { *value } else { &quoted };
-                let rule = if key == "until_width" {
-                    ""
-                } else {
-                    "until_width = \"5%\""
-                };
+                let rule = if key == "until_width" { "" } else { "until_width = \"5%\"" };
                 let text = format!("contenders = [\"ext4\"]\n{rule}\n{key} = {value}\n");
                 let filed =
                     config::settings::campaign_file::parse(&text, "c.toml", &catalog).is_ok();

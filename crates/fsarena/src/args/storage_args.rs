@@ -27,9 +27,6 @@ pub struct StorageArgs {
 impl StorageArgs {
     /// Returns the data that the user allows to erase.
     pub fn consent(&self) -> EraseConsent {
-        EraseConsent {
-            erase: self.erase.clone(),
-            yes: self.yes,
-        }
+        EraseConsent { erase: self.erase.clone(), yes: self.yes }
     }
 }

@@ -39,9 +39,7 @@ pub struct ReplicateArgs {
 
 fn verdict(text: &str) -> Result<studies::Verdict, String> {
     let all = studies::Verdict::ALL;
-    let found = all
-        .into_iter()
-        .find(|verdict| verdict.name().replace(' ', "-") == text);
+    let found = all.into_iter().find(|verdict| verdict.name().replace(' ', "-") == text);
     found.ok_or_else(|| {
         let words = all.map(|verdict| verdict.name().replace(' ', "-"));
         format!("expected one of: {}", words.join(", "))

@@ -180,9 +180,6 @@ pub enum ReplaySpeedArg {
 }
 
 fn factor(text: &str) -> Result<f64, String> {
-    let factor = text
-        .parse()
-        .ok()
-        .filter(|factor| *factor > 0.0 && *factor <= 1000.0);
+    let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1000.0);
     factor.ok_or_else(|| "a number above 0 and at most 1000".to_owned())
 }

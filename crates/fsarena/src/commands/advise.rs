@@ -24,13 +24,11 @@ fn all(
     if globals.json {
         let of = |analysis: &Analysis| -> Vec<Value> {
             let uses = analysis.uses.iter();
-            uses.map(|one| json!({ "use": one.name, "advice": stats::advise(one) }))
-                .collect()
+            uses.map(|one| json!({ "use": one.name, "advice": stats::advise(one) })).collect()
         };
         let by_disk = analysis.by_disk.iter();
-        let by_disk: Vec<Value> = by_disk
-            .map(|part| json!({ "disk": part.disk, "uses": of(&part.analysis) }))
-            .collect();
+        let by_disk: Vec<Value> =
+            by_disk.map(|part| json!({ "disk": part.disk, "uses": of(&part.analysis) })).collect();
         print_json(&json!({
             "campaign": results.id,
             "name": results.campaign.name,
@@ -46,11 +44,7 @@ fn all(
 /// Writes the advice.
 pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let wanted = args
-        .for_use
-        .as_ref()
-        .map(|name| catalog.use_case(name))
-        .transpose()?;
+    let wanted = args.for_use.as_ref().map(|name| catalog.use_case(name)).transpose()?;
     let results = select_campaign::campaign(args.campaign.as_deref(), globals)?;
     if results.cells.iter().all(|cell| cell.result.is_none()) {
         let why = format!(
@@ -66,18 +60,15 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let of = |analysis: &Analysis| {
         let mut uses = analysis.uses.iter();
         let scores = uses.find(|scores| scores.name == wanted.name);
-        scores
-            .map(stats::advise)
-            .context("the use is not in the catalog")
+        scores.map(stats::advise).context("the use is not in the catalog")
     };
     let by_disk = analysis.by_disk.iter();
     let by_disk = by_disk.map(|part| Ok((part, of(&part.analysis)?)));
     let by_disk: Vec<_> = by_disk.collect::<anyhow::Result<_>>()?;
     if globals.json {
         let disks = by_disk.iter();
-        let disks: Vec<_> = disks
-            .map(|(part, advice)| json!({ "disk": part.disk, "advice": advice }))
-            .collect();
+        let disks: Vec<_> =
+            disks.map(|(part, advice)| json!({ "disk": part.disk, "advice": advice })).collect();
         let value = json!({
             "campaign": results.id,
             "name": results.campaign.name,

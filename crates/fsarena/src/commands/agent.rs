@@ -19,9 +19,5 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.survey {
         return Ok(agent::serve_survey()?);
     }
-    Ok(if args.isolate {
-        agent::spawn_isolated(true)?
-    } else {
-        agent::serve(args.restricted)?
-    })
+    Ok(if args.isolate { agent::spawn_isolated(true)? } else { agent::serve(args.restricted)? })
 }

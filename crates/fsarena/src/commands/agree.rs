@@ -41,13 +41,8 @@ pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         print_json(&json!({ "first": before, "second": after, "agreement": found }))?;
         return Ok(ExitReason::Success.into());
     }
-    let sides = SideLabels {
-        before: &before,
-        after: &after,
-    };
-    print_styled(args.markdown, |form| {
-        report::agreement_text(&found, sides, form)
-    })?;
+    let sides = SideLabels { before: &before, after: &after };
+    print_styled(args.markdown, |form| report::agreement_text(&found, sides, form))?;
     Ok(ExitReason::Success.into())
 }
 

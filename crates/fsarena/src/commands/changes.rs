@@ -34,17 +34,10 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     }
     let formats = [ReportFormat::Table, ReportFormat::Html].map(ReportFormat::name);
     if !formats.contains(&args.format.as_str()) {
-        let why = format!(
-            "several campaigns are a page: --format html, and not {}",
-            args.format
-        );
+        let why = format!("several campaigns are a page: --format html, and not {}", args.format);
         return Err(UsageError(why).into());
     }
-    let FoundCampaign {
-        campaigns,
-        differences,
-        history,
-    } = found(&store, &ids, args.relevant)?;
+    let FoundCampaign { campaigns, differences, history } = found(&store, &ids, args.relevant)?;
     if globals.json {
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         print_json(&json!({ "campaigns": ids, "differences": differences, "history": history }))?;
@@ -83,10 +76,7 @@ fn found(
         ..CompareFilter::default()
     };
     let (of_first, of_last) = (analyse(&first), analyse(&last));
-    let sides = [
-        AnalysedCampaign::new(&first, &of_first),
-        AnalysedCampaign::new(&last, &of_last),
-    ];
+    let sides = [AnalysedCampaign::new(&first, &of_first), AnalysedCampaign::new(&last, &of_last)];
     let differences = compare_campaigns(sides[0], sides[1], &wanted).map_err(refused)?;
     let everything = every_result();
     let mut collector = history(&everything, &[]);
@@ -104,11 +94,7 @@ fn found(
     }
     take(&first, sides[0]);
     campaigns.reverse();
-    Ok(FoundCampaign {
-        campaigns,
-        differences,
-        history: collector.finish(),
-    })
+    Ok(FoundCampaign { campaigns, differences, history: collector.finish() })
 }
 
 /// Returns a selector for the primary result of every phase.

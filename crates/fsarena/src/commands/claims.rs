@@ -23,9 +23,7 @@ pub fn run(args: &ClaimsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         let values: Vec<Value> = studies.iter().map(in_json).collect();
         print_json(&json!({ "studies": values }))?;
     } else if named.is_some() {
-        let texts = studies
-            .iter()
-            .map(|study| claims_text::of_study(study, args.verdict));
+        let texts = studies.iter().map(|study| claims_text::of_study(study, args.verdict));
         print(&texts.collect::<String>())?;
     } else {
         print(&claims_text::counts(&studies))?;
@@ -36,16 +34,11 @@ pub fn run(args: &ClaimsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
 fn in_json(study: &Study) -> Value {
     let judged = study.evaluate_claims();
     let count = |verdict: Verdict| {
-        let of = judged
-            .iter()
-            .filter(|(_, judgement)| judgement.verdict == verdict);
+        let of = judged.iter().filter(|(_, judgement)| judgement.verdict == verdict);
         (verdict.name().replace(' ', "-"), json!(of.count()))
     };
     let counts: serde_json::Map<String, Value> = Verdict::ALL.map(count).into_iter().collect();
-    let claims: Vec<Value> = judged
-        .iter()
-        .map(|(claim, how)| claim_in_json(claim, how))
-        .collect();
+    let claims: Vec<Value> = judged.iter().map(|(claim, how)| claim_in_json(claim, how)).collect();
     json!({
         "study": study.name, "title": study.title, "source": study.source, "counts": counts, "claims": claims,
         "does_not_add_up": study.inconsistencies(),

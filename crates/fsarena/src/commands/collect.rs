@@ -102,11 +102,7 @@ pub fn followed(
     paths::reports(globals)?;
     let mut results = ResultDirectory::of(batch)?;
     let id = campaign_of(&store, batch)?;
-    let asked = EraseConfirmation {
-        progress,
-        yes: false,
-        stop,
-    };
+    let asked = EraseConfirmation { progress, yes: false, stop };
     let go_on = SelectedScheduler::go_on(wanted.as_ref(), batch);
     let mut run = CollectedRun {
         store: &mut store,
@@ -120,17 +116,13 @@ pub fn followed(
     let ended = match wanted {
         None => run.collect(),
         Some(SelectedScheduler::Slurm(options)) => run.on_slurm(&options),
-        Some(SelectedScheduler::Ssh {
-            hosts,
-            at_once,
-            worker,
-        }) => run.on_hosts(&hosts, at_once, &worker),
+        Some(SelectedScheduler::Ssh { hosts, at_once, worker }) => {
+            run.on_hosts(&hosts, at_once, &worker)
+        }
     };
     let id = run.id;
     progress.finish();
-    results
-        .rejected()
-        .for_each(|untaken| progress.note(&untaken.to_string()));
+    results.rejected().for_each(|untaken| progress.note(&untaken.to_string()));
     match (ended?, id) {
         (CampaignEnd::Complete, Some(id)) => Ok(CollectEnd::Complete(store, id)),
         (_, id) => left(&store, id, batch, &results, &asked, &go_on).map(CollectEnd::Incomplete),
@@ -219,13 +211,7 @@ impl CollectedRun<'_, '_> {
         };
         let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
         let (asked, id) = (self.asked, begun(self.store, &mut self.id, self.batch)?);
-        says(
-            asked,
-            id,
-            self.batch,
-            &format!("{nodes} nodes of Slurm"),
-            tasks,
-        );
+        says(asked, id, self.batch, &format!("{nodes} nodes of Slurm"), tasks);
         let mut slurm =
             SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
         let store = &mut *self.store;
@@ -277,11 +263,7 @@ impl CollectedRun<'_, '_> {
         let campaign = &self.batch.plan().campaign;
         let experience = past_durations::load(self.store, campaign, self.id);
         let cost = run_command::cost(campaign, Some(self.store), &experience, None)?;
-        Ok(Some(RunLimits {
-            pace: cost.pace,
-            experience,
-            ..RunLimits::default()
-        }))
+        Ok(Some(RunLimits { pace: cost.pace, experience, ..RunLimits::default() }))
     }
 }
 
@@ -307,10 +289,8 @@ pub fn engine(
     };
     let mut worker = Vec::new();
     if let (Some(cache), Some(key)) = (&shared.cache, &shared.cache_key) {
-        let (cache, key) = (
-            guest_command::absolute_cache(cache)?,
-            paths::absolute("--cache-key", key)?,
-        );
+        let (cache, key) =
+            (guest_command::absolute_cache(cache)?, paths::absolute("--cache-key", key)?);
         for (option, path) in [("--cache", cache), ("--cache-key", key)] {
             worker.extend([option.to_owned(), path.display().to_string()]);
         }
@@ -366,9 +346,7 @@ fn left(
     go_on: &str,
 ) -> anyhow::Result<ExitCode> {
     if asked.stop.load(Ordering::SeqCst) {
-        print_note(&format!(
-            "interrupted; queued tasks were cancelled. Resume with: {go_on}"
-        ));
+        print_note(&format!("interrupted; queued tasks were cancelled. Resume with: {go_on}"));
         return Ok(ExitReason::Interrupted.into());
     }
     let done = match id {
@@ -379,28 +357,22 @@ fn left(
         None => 0,
     };
     let missing = results.missing();
-    let (cells, checks): (Vec<u32>, Vec<u32>) = missing
-        .iter()
-        .partition(|index| **index < batch.plan().cells);
+    let (cells, checks): (Vec<u32>, Vec<u32>) =
+        missing.iter().partition(|index| **index < batch.plan().cells);
     let program = batch.program();
     let (program, directory) = (shell_path(&program), shell_path(batch.path()));
     let whose = id.map_or_else(String::new, |id| format!("campaign {id}: "));
-    asked.progress.note(&format!(
-        "{whose}{done} of {} cells have their results",
-        batch.plan().cells
-    ));
-    let run = format!("{program} work {directory} --all");
-    if cells.is_empty() && !checks.is_empty() {
-        let ran = checks
-            .iter()
-            .filter_map(|check| results.first_run_host(*check));
-        return Err(
-            EnvironmentError(only_checks(&checks, ran.collect(), &run, batch.path())).into(),
-        );
-    }
     asked
         .progress
-        .note(&format!("to be run: entries {}", ranges(&cells)));
+        .note(&format!("{whose}{done} of {} cells have their results", batch.plan().cells));
+    let run = format!("{program} work {directory} --all");
+    if cells.is_empty() && !checks.is_empty() {
+        let ran = checks.iter().filter_map(|check| results.first_run_host(*check));
+        return Err(
+            EnvironmentError(only_checks(&checks, ran.collect(), &run, batch.path())).into()
+        );
+    }
+    asked.progress.note(&format!("to be run: entries {}", ranges(&cells)));
     if !checks.is_empty() {
         asked.progress.note(&format!(
             "to be run on another host than the cells that they check: entries {}",
@@ -449,12 +421,8 @@ mod tests {
 
     #[test]
     fn missing_checks_need_another_host() {
-        let told = only_checks(
-            &[7, 8],
-            BTreeSet::from(["n1"]),
-            "fsarena work /b --all",
-            Path::new("/b"),
-        );
+        let told =
+            only_checks(&[7, 8], BTreeSet::from(["n1"]), "fsarena work /b --all", Path::new("/b"));
         assert_eq!(
             told,
             "every cell has run, and checks are missing (entries 7-8): on another host than n1 `fsarena work /b --all`, then \

@@ -95,9 +95,7 @@ fn campaigns(
     before.retain(|one| *one != after[0]);
     after.retain(|one| *one != before[0]);
     let sides = [before, after];
-    let analyses = sides
-        .each_ref()
-        .map(|side| side.iter().map(analyse).collect());
+    let analyses = sides.each_ref().map(|side| side.iter().map(analyse).collect());
     let [old, new] = [0, 1].map(|side| analysed(&sides[side], &analyses[side]));
     let found = stats::compare_sessions(&old, &new, wanted).map_err(refused)?;
     let [before, after] = sides.each_ref().map(|side| called(side));
@@ -108,11 +106,7 @@ fn campaigns(
 fn called(sessions: &[CampaignResults]) -> String {
     match sessions {
         [one] => select_campaign::campaign_label(one),
-        several => format!(
-            "{} campaigns “{}”",
-            several.len(),
-            line(&several[0].campaign.name)
-        ),
+        several => format!("{} campaigns “{}”", several.len(), line(&several[0].campaign.name)),
     }
 }
 
@@ -121,8 +115,7 @@ fn analysed<'a>(
     analyses: &'a Vec<Analysis>,
 ) -> Vec<AnalysedCampaign<'a>> {
     let both = results.iter().zip(analyses);
-    both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis))
-        .collect()
+    both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis)).collect()
 }
 
 fn contenders(
@@ -136,20 +129,13 @@ fn contenders(
         let analyses = hosts.iter().map(analyse).collect();
         let both = analysed(&hosts, &analyses);
         let found = stats::compare_over_hosts(&both, &args.before, &args.after, wanted);
-        return Ok((
-            found.map_err(refused)?,
-            line(&args.before),
-            line(&args.after),
-        ));
+        return Ok((found.map_err(refused)?, line(&args.before), line(&args.after)));
     }
     let results = hosts.remove(0);
     let analysis = analyse(&results);
     let side = AnalysedCampaign::new(&results, &analysis);
     let found = stats::compare_contenders(side, &args.before, &args.after, wanted);
-    let failed = analysis
-        .failures
-        .iter()
-        .find(|f| f.contender == args.before);
+    let failed = analysis.failures.iter().find(|f| f.contender == args.before);
     let found = match (found, failed) {
         (Err(IncomparableCampaigns::NoCommonResults), Some(failed)) => {
             let (name, id) = (line(&args.before), results.id);
@@ -207,8 +193,6 @@ fn show(
         return Ok(());
     }
     let sides = SideLabels { before, after };
-    print_styled(args.markdown, |form| {
-        report::compare_text(found, sides, form)
-    })?;
+    print_styled(args.markdown, |form| report::compare_text(found, sides, form))?;
     Ok(())
 }

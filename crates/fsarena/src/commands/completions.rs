@@ -19,10 +19,7 @@ pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 /// Returns the command line without hidden commands, which would otherwise be completed, too.
 fn visible() -> Command {
     let whole = Cli::command();
-    let seen = whole
-        .get_subcommands()
-        .filter(|c| !c.is_hide_set())
-        .cloned();
+    let seen = whole.get_subcommands().filter(|c| !c.is_hide_set()).cloned();
     Command::new("fsarena")
         .version(env!("CARGO_PKG_VERSION"))
         .propagate_version(true)
@@ -41,10 +38,7 @@ mod tests {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut visible(), "fsarena", &mut script);
             let script = String::from_utf8(script).unwrap();
-            assert!(
-                script.contains("doctor") && !script.contains("agent"),
-                "{shell}"
-            );
+            assert!(script.contains("doctor") && !script.contains("agent"), "{shell}");
         }
     }
 }

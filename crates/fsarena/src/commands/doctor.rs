@@ -41,9 +41,7 @@ pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
         (false, true) => {
             print_json(&value(&catalog, &machine))?;
-            left(&*reach, args, globals)
-                .iter()
-                .for_each(|line| print_note(line));
+            left(&*reach, args, globals).iter().for_each(|line| print_note(line));
         }
         (false, false) => {
             let left = left(&*reach, args, globals);
@@ -74,16 +72,10 @@ fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> 
     let Ok(work_dir) = paths::work_directory(host, globals) else {
         return Vec::new();
     };
-    let searched = SearchDirs {
-        reach,
-        host,
-        work_dir: &work_dir,
-    };
+    let searched = SearchDirs { reach, host, work_dir: &work_dir };
     let left = stale_directories::find(store.as_ref(), &searched);
     let left = left.unwrap_or_default();
-    left.iter()
-        .map(|left| line(&left.describe(globals)))
-        .collect()
+    left.iter().map(|left| line(&left.describe(globals))).collect()
 }
 
 /// Returns this machine with its guest, if one was built, and the reason if the guest cannot be
@@ -113,17 +105,10 @@ fn here(catalog: &Catalog, machine: &HostInfo) -> String {
 fn text(catalog: &Catalog, machine: &HostInfo, trouble: Option<&str>) -> String {
     let emulator = storage::emulator(machine).map_or_else(String::new, |need| {
         let (what, command) = (line(&need.description), line(&need.command));
-        wrap_with_margin(
-            "",
-            &format!("Guests need {what}, which is missing: {command}"),
-        ) + "\n"
+        wrap_with_margin("", &format!("Guests need {what}, which is missing: {command}")) + "\n"
     });
     let summary = wrap_with_margin("", &summary(catalog, machine, trouble));
-    format!(
-        "{emulator}{summary}\n{}{}",
-        here(catalog, machine),
-        guests(catalog, machine)
-    )
+    format!("{emulator}{summary}\n{}{}", here(catalog, machine), guests(catalog, machine))
 }
 
 /// Returns the number of filesystems per backend, and the command that would add more.
@@ -184,21 +169,13 @@ fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, Stri
     match verdict {
         Availability::Available => {
             let named = filesystem.only_when_named.as_deref();
-            (
-                "runs",
-                named
-                    .map(|why| format!("only when named: {}", line(why)))
-                    .unwrap_or_default(),
-            )
+            ("runs", named.map(|why| format!("only when named: {}", line(why))).unwrap_or_default())
         }
         Availability::Missing { needs } => {
             let each = |need: &MissingRequirement| {
                 format!("{}: {}", line(&need.description), line(&need.command))
             };
-            (
-                "missing",
-                needs.iter().map(each).collect::<Vec<_>>().join("; "),
-            )
+            ("missing", needs.iter().map(each).collect::<Vec<_>>().join("; "))
         }
         Availability::Impossible { why } => ("impossible", line(why)),
     }
@@ -223,31 +200,23 @@ fn suites<'a>(catalog: &'a Catalog, machine: &HostInfo) -> Vec<(&'a str, Missing
     let builtin = Catalog::builtin().ok();
     let by_default = catalog.default_suites(SizeProfile::Quick);
     let is_wanted = |suite: &&Suite| {
-        let is_ours = builtin
-            .as_ref()
-            .is_some_and(|b| b.suite(&suite.name, SizeProfile::Quick).is_ok());
+        let is_ours =
+            builtin.as_ref().is_some_and(|b| b.suite(&suite.name, SizeProfile::Quick).is_ok());
         !is_ours || by_default.iter().any(|s| s.name == suite.name)
     };
-    let wanted = catalog
-        .suites(SizeProfile::Quick)
-        .into_iter()
-        .filter(is_wanted);
+    let wanted = catalog.suites(SizeProfile::Quick).into_iter().filter(is_wanted);
     let missing = |suite: &'a Suite| Some((suite.name.as_str(), missing_programs(suite, machine)?));
     wanted.filter_map(missing).collect()
 }
 
 /// Returns the missing packages of suites, and of filesystems that would be contenders by default.
 fn packages(catalog: &Catalog, machine: &HostInfo) -> BTreeSet<String> {
-    let would_compete = catalog
-        .filesystems()
-        .filter(|f| f.only_when_named.is_none());
+    let would_compete = catalog.filesystems().filter(|f| f.only_when_named.is_none());
     would_compete
-        .filter_map(
-            |f| match check_availability(f, BackendKind::Loop, machine) {
-                Availability::Missing { needs } => Some(needs),
-                Availability::Available | Availability::Impossible { .. } => None,
-            },
-        )
+        .filter_map(|f| match check_availability(f, BackendKind::Loop, machine) {
+            Availability::Missing { needs } => Some(needs),
+            Availability::Available | Availability::Impossible { .. } => None,
+        })
         .flatten()
         .chain(suites(catalog, machine).into_iter().map(|(_, need)| need))
         .flat_map(|need| need.packages)

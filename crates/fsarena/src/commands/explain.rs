@@ -73,11 +73,7 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
         let made = fs::create_dir_all(directory);
         made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
     }
-    let asked = EraseConfirmation {
-        progress: &progress,
-        yes: false,
-        stop: &stop,
-    };
+    let asked = EraseConfirmation { progress: &progress, yes: false, stop: &stop };
     let analysis = stats::analyse(&results);
     let mut told = Vec::new();
     for (number, (contest, sides)) in contests.iter().zip(&sides).enumerate() {
@@ -190,10 +186,7 @@ fn explained(
     let stem = format!("explain-{id}-{}-{}", question.test, question.phase);
     let beginning = directory.join(file_name(&stem));
     let pictures = draw(&explanation, again, sides, &beginning)?;
-    Ok(Explained {
-        explanation,
-        pictures,
-    })
+    Ok(Explained { explanation, pictures })
 }
 
 /// Parses `[CAMPAIGN] TEST/PHASE A B`.
@@ -216,16 +209,10 @@ fn question(words: &[String]) -> Result<Question, UsageError> {
         }
     };
     if one == other {
-        return Err(UsageError(format!(
-            "`{}` twice: name two contenders",
-            line(one)
-        )));
+        return Err(UsageError(format!("`{}` twice: name two contenders", line(one))));
     }
     let (test, phase) = result.split_once('/').ok_or_else(|| {
-        UsageError(format!(
-            "`{}` is no result: TEST/PHASE as in `fsarena report`",
-            line(result)
-        ))
+        UsageError(format!("`{}` is no result: TEST/PHASE as in `fsarena report`", line(result)))
     })?;
     Ok(Question {
         campaign,
@@ -300,10 +287,7 @@ fn on_each_disk(
     };
     let [one, other] = &question.contenders;
     let pairs = disks.into_iter().filter_map(|disk| {
-        Some(Question {
-            contenders: [on(disk, one)?, on(disk, other)?],
-            ..question.clone()
-        })
+        Some(Question { contenders: [on(disk, one)?, on(disk, other)?], ..question.clone() })
     });
     pairs.collect()
 }
@@ -328,10 +312,7 @@ fn sides_of<'a>(
     question: &Question,
 ) -> anyhow::Result<[ExplainSide<'a>; 2]> {
     let [one, other] = &question.contenders;
-    Ok([
-        side(store, results, question, one)?,
-        side(store, results, question, other)?,
-    ])
+    Ok([side(store, results, question, one)?, side(store, results, question, other)?])
 }
 
 fn side<'a>(
@@ -360,11 +341,7 @@ fn side<'a>(
         )),
         false => {
             let mut known = phases.iter().map(|phase| phase.phase.as_str());
-            none(
-                &format!("phase of {}", line(test)),
-                &question.phase,
-                &mut known,
-            )
+            none(&format!("phase of {}", line(test)), &question.phase, &mut known)
         }
     })?;
     require_ok(phase, contender)?;
@@ -381,11 +358,7 @@ fn side<'a>(
     let journal = journal.and_then(|journal| journal.for_phase(&phase.phase).ok());
     // Mounts and checks belong to the phase, but are not timed.
     let journal = journal.map(Journal::timed_only);
-    Ok(ExplainSide {
-        cell,
-        phase,
-        journal,
-    })
+    Ok(ExplainSide { cell, phase, journal })
 }
 
 fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), UsageError> {
@@ -481,10 +454,7 @@ fn draw(
     let names = explanation.contenders.each_ref().map(String::as_str);
     let path =
         |what: &str| PathBuf::from(format!("{}-{}.svg", beginning.display(), file_name(what)));
-    let title = format!(
-        "{}: CPU time, {} and {}",
-        explanation.result, names[0], names[1]
-    );
+    let title = format!("{}: CPU time, {} and {}", explanation.result, names[0], names[1]);
     let profiles = std::array::from_fn(|side| (again[side].1, explanation.processor[side]));
     let flames = difference_flame_graph(&title, names, profiles);
     let both = format!("{}-{}-cpu", names[0], names[1]);
@@ -566,20 +536,13 @@ mod tests {
         let mut results = row.unwrap().results.iter_mut();
         results.find(|r| r.contender == "fast").unwrap().not_durable = true;
         let said = caveats(&analysis, &question);
-        assert!(
-            said.len() == 1 && said[0].starts_with("fast does less"),
-            "{said:?}"
-        );
+        assert!(said.len() == 1 && said[0].starts_with("fast does less"), "{said:?}");
     }
 
     #[test]
     fn filesystems_on_several_disks_are_set_against_each_other_on_each() {
         let mut results = stats::fixture::plain();
-        for (contender, name) in results
-            .campaign
-            .contenders
-            .iter_mut()
-            .zip(["xfs", "ext4", "xfs"])
+        for (contender, name) in results.campaign.contenders.iter_mut().zip(["xfs", "ext4", "xfs"])
         {
             contender.name = name.to_owned();
         }
@@ -599,9 +562,7 @@ mod tests {
         let unknown = of("file/write xfs jfs").unwrap_err().0;
         assert!(unknown.contains("has no contender `jfs`"), "{unknown}");
         let alone = on_disks(stats::fixture::plain(), &["hdd", "ssd", "ssd"]);
-        let refused = contests(&alone, &asked("file/write fast slow").unwrap())
-            .unwrap_err()
-            .0;
+        let refused = contests(&alone, &asked("file/write fast slow").unwrap()).unwrap_err().0;
         let told = "has both `fast` and `slow`; its contenders are fast@hdd, middle@ssd, slow@ssd";
         assert!(refused.contains(told), "{refused}");
     }

@@ -52,11 +52,7 @@ pub fn run(args: &FormatArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
 fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolume> {
     let path = &args.device;
     let cannot = |error| EnvironmentError(format!("cannot create {}: {error}", path.display()));
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(cannot)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(cannot)?;
     let made = file
         .set_len(size.0)
         .map_err(|error| cannot(error).into())
@@ -84,31 +80,22 @@ fn on_device(args: &FormatArgs) -> anyhow::Result<FormattedVolume> {
 
 fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<FormattedVolume> {
     let created = u64::try_from(Timestamp::now().as_second()).unwrap_or_default();
-    let affs = |data| Affs {
-        data,
-        international: args.international,
-        label: args.label.clone(),
-        created,
-    };
+    let affs =
+        |data| Affs { data, international: args.international, label: args.label.clone(), created };
     let made = match args.filesystem {
         MkfsKind::AffsFfs => affs(AffsVariant::Ffs).write(size, &mut file),
         MkfsKind::AffsOfs => affs(AffsVariant::Ofs).write(size, &mut file),
         MkfsKind::Hpfs => hpfs(args, created).write(size, &mut file),
     };
     let made = made.map_err(|error| told(args, error))?;
-    file.sync_all()
-        .with_context(|| format!("cannot flush {}", args.device.display()))?;
+    file.sync_all().with_context(|| format!("cannot flush {}", args.device.display()))?;
     Ok(made)
 }
 
 /// Creates the parameters of an HPFS. The volume number is derived from the time, as FORMAT of OS/2
 /// does.
 fn hpfs(args: &FormatArgs, created: u64) -> Hpfs {
-    Hpfs {
-        label: args.label.clone(),
-        serial: created as u32,
-        created,
-    }
+    Hpfs { label: args.label.clone(), serial: created as u32, created }
 }
 
 /// Converts an error: write errors are caused by the device, all others by the size and label that

@@ -50,14 +50,7 @@ pub fn obtain(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    choose(
-        catalog,
-        options,
-        &|_| true,
-        BuildPolicy::AsNeeded,
-        stop,
-        say,
-    )
+    choose(catalog, options, &|_| true, BuildPolicy::AsNeeded, stop, say)
 }
 
 /// Finds a guest that is already built; never builds one.
@@ -80,10 +73,7 @@ pub fn obtain_again(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    let made = campaign
-        .guest
-        .as_ref()
-        .map(|parts| parts.guest_name.as_str());
+    let made = campaign.guest.as_ref().map(|parts| parts.guest_name.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
     let sets = made_with(catalog, options, campaign);
     let may_be_several = sets.len() > 1;
@@ -105,12 +95,7 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
     let suites = campaign.suites.iter().map(|suite| &suite.name);
     let suites: Vec<&String> = suites.filter(|name| with_programs.contains(name)).collect();
     let mut sets: Vec<BuildOptions> = Vec::new();
-    for more in [
-        vec![],
-        sources.clone(),
-        suites.clone(),
-        [sources, suites].concat(),
-    ] {
+    for more in [vec![], sources.clone(), suites.clone(), [sources, suites].concat()] {
         let mut set = options.clone();
         let peers = external_programs::brought(&campaign.suites);
         for name in more.into_iter().cloned().chain(peers) {
@@ -187,11 +172,9 @@ fn choose(
 fn require_emulator() -> Result<(), EnvironmentError> {
     match storage::emulator(&HostInfo::inspect()) {
         None => Ok(()),
-        Some(MissingRequirement {
-            description: what,
-            command,
-            ..
-        }) => Err(EnvironmentError(format!("{what} is missing ({command})"))),
+        Some(MissingRequirement { description: what, command, .. }) => {
+            Err(EnvironmentError(format!("{what} is missing ({command})")))
+        }
     }
 }
 
@@ -234,10 +217,7 @@ pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
     let with_programs: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let names = suites.iter().map(|suite| &suite.name);
     let names = names.filter(|name| with_programs.contains(&name.as_str()));
-    names
-        .cloned()
-        .chain(external_programs::brought(suites))
-        .collect()
+    names.cloned().chain(external_programs::brought(suites)).collect()
 }
 
 /// Returns the acceptable recipes for a guest, in order of preference. If the options name no
@@ -249,10 +229,7 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         true => vec![named],
         false => {
             let each = drivers.iter().map(|name| vec![name.clone()]);
-            let more = [drivers.clone()]
-                .into_iter()
-                .chain(each)
-                .chain([Vec::new()]);
+            let more = [drivers.clone()].into_iter().chain(each).chain([Vec::new()]);
             let mut sets: Vec<_> = more.map(|more| [more, named.clone()].concat()).collect();
             sets.dedup();
             sets
@@ -264,14 +241,10 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         ..suites_with_programs(catalog)
             .filter(|suite| with.contains(&suite.name))
             .map(|suite| suite.requires.clone())
-            .chain(
-                with.iter()
-                    .filter_map(|name| external_programs::required(name)),
-            )
-            .fold(
-                Recipe::for_filesystems(catalog.filesystems(), with),
-                |recipe, programs| recipe.with_programs(&programs),
-            )
+            .chain(with.iter().filter_map(|name| external_programs::required(name)))
+            .fold(Recipe::for_filesystems(catalog.filesystems(), with), |recipe, programs| {
+                recipe.with_programs(&programs)
+            })
     };
     Ok(sets.iter().map(recipe).collect())
 }
@@ -286,9 +259,7 @@ fn come_as_source(catalog: &Catalog) -> Vec<String> {
 /// Returns the suites whose commands need programs.
 fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
     let suites = catalog.suites(SizeProfile::Smoke);
-    suites
-        .into_iter()
-        .filter(|suite| !suite.requires.is_empty())
+    suites.into_iter().filter(|suite| !suite.requires.is_empty())
 }
 
 /// Returns the components to build: contenders with drivers built from source, suites with
@@ -380,14 +351,10 @@ pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
     let shelf: Arc<dyn BlobStore> = match bucket_of(place)? {
         Some(address) => backend::cache::bucket::open(&address, &environment())
             .map_err(|error| UsageError(error.to_string()))?,
-        None => Arc::new(DirectoryStore::open_shared(&paths::absolute(
-            "--cache", place,
-        )?)?),
+        None => Arc::new(DirectoryStore::open_shared(&paths::absolute("--cache", place)?)?),
     };
     let cache = CellCache::shared(shelf, secret);
-    Ok(Some(
-        cache.map_err(|error| EnvironmentError(error.to_string()))?,
-    ))
+    Ok(Some(cache.map_err(|error| EnvironmentError(error.to_string()))?))
 }
 
 /// Returns the environment variables that are valid UTF-8.
@@ -460,10 +427,7 @@ mod tests {
     #[test]
     fn programs_of_a_guest_follow_from_its_campaign() {
         let catalog = Catalog::builtin().unwrap();
-        let own = BuildOptions {
-            with: vec!["build".to_owned()],
-            ..BuildOptions::default()
-        };
+        let own = BuildOptions { with: vec!["build".to_owned()], ..BuildOptions::default() };
         let sets = |campaign: &Campaign, options: &BuildOptions| -> Vec<Vec<String>> {
             let sets = made_with(&catalog, options, campaign).into_iter();
             sets.map(|set| set.with).collect()
@@ -478,9 +442,7 @@ mod tests {
         assert_eq!(sets(&campaign, &none), [["bonnie++"]]);
         assert_eq!(sets(&campaign, &own), [["build", "bonnie++"]]);
         let smoke = catalog.suites(SizeProfile::Smoke).into_iter();
-        campaign
-            .suites
-            .extend(smoke.filter(|suite| suite.name == "build").cloned());
+        campaign.suites.extend(smoke.filter(|suite| suite.name == "build").cloned());
         let both = sets(&campaign, &none);
         assert_eq!(both, [vec!["bonnie++"], vec!["build", "bonnie++"]]);
     }

@@ -109,12 +109,7 @@ pub fn run(args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
             print_json(&in_json(&trial))?;
         }
     }
-    Ok(if same {
-        ExitReason::Success
-    } else {
-        ExitReason::SomeFailed
-    }
-    .into())
+    Ok(if same { ExitReason::Success } else { ExitReason::SomeFailed }.into())
 }
 
 fn made(catalog: &Catalog, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<Guest> {
@@ -140,10 +135,7 @@ fn find(catalog: &Catalog, name: &str) -> anyhow::Result<Test> {
     let mut tests = suites.iter().flat_map(|suite| &suite.tests);
     let test = tests.find(|test| test.name == name);
     test.cloned().ok_or_else(|| {
-        UsageError(format!(
-            "there is no test `{name}`: see `fsarena list suites`"
-        ))
-        .into()
+        UsageError(format!("there is no test `{name}`: see `fsarena list suites`")).into()
     })
 }
 
@@ -170,11 +162,7 @@ fn once(
 fn trial(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<Trial> {
     let cell = format!("{contender}, {}", args.test);
     let say = |text: &str| {
-        if globals.json {
-            Ok(())
-        } else {
-            print(&format!("{text}\n"))
-        }
+        if globals.json { Ok(()) } else { print(&format!("{text}\n")) }
     };
     say(&format!("{}:", line(&cell)))?;
     let result = under(SelftestCondition::Again, 0, contender, args, globals)?
@@ -209,11 +197,7 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::
 }
 
 fn conditions(args: &SelftestArgs) -> &[SelftestCondition] {
-    if args.under.is_empty() {
-        SelftestCondition::value_variants()
-    } else {
-        &args.under
-    }
+    if args.under.is_empty() { SelftestCondition::value_variants() } else { &args.under }
 }
 
 fn told(run: &SelftestRun, results: usize) -> String {
@@ -294,7 +278,7 @@ fn under(
     let output = output.context("a run of the cell cannot be heard")?;
     if !output.status.success() {
         return Err(
-            EnvironmentError(format!("a run of the cell ended with {}", output.status)).into(),
+            EnvironmentError(format!("a run of the cell ended with {}", output.status)).into()
         );
     }
     let result: CellResult = serde_json::from_slice(&output.stdout).context("no result")?;
@@ -302,7 +286,7 @@ fn under(
         let reason = result.failure.map_or_else(String::new, |f| f.reason);
         let status = result.status;
         return Err(
-            EnvironmentError(format!("the cell is {status}, not ok: {}", line(&reason))).into(),
+            EnvironmentError(format!("the cell is {status}, not ok: {}", line(&reason))).into()
         );
     }
     for remarked in &result.remarks {
@@ -348,14 +332,9 @@ fn command(contender: &str, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow
 /// Changes the surroundings of the process: longer paths, another working directory, larger
 /// environment.
 fn surround(command: &mut Command, place: &Path) -> anyhow::Result<()> {
-    let deep = place
-        .join("another place, with a name that is longer")
-        .join("below it");
+    let deep = place.join("another place, with a name that is longer").join("below it");
     fs::create_dir_all(&deep)?;
-    command
-        .env("TMPDIR", &deep)
-        .env("FSARENA_SELFTEST", "x".repeat(PADDING))
-        .current_dir("/");
+    command.env("TMPDIR", &deep).env("FSARENA_SELFTEST", "x".repeat(PADDING)).current_dir("/");
     Ok(())
 }
 
@@ -379,10 +358,8 @@ mod tests {
         };
         let same = told(&run(SelftestCondition::Busy, None), 214);
         assert!(same.contains("the same 214 results"), "{same}");
-        let difference = ResultDiff {
-            results: 3,
-            first: ("tree-in.wall".into(), "1".into(), "2".into()),
-        };
+        let difference =
+            ResultDiff { results: 3, first: ("tree-in.wall".into(), "1".into(), "2".into()) };
         let text = told(&run(SelftestCondition::Again, Some(difference)), 214);
         assert!(
             text.contains("3 of 214 results DIFFER, first tree-in.wall: 1 and then 2")

@@ -59,17 +59,10 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if !printed.is_empty() {
         let found = joined(printed, &inputs, &paths::catalog(globals)?)?;
         left_out.clone_from(&found.skipped);
-        campaigns.insert(
-            0,
-            found
-                .into_results()
-                .map_err(|e| UsageError(e.to_string()))?,
-        );
+        campaigns.insert(0, found.into_results().map_err(|e| UsageError(e.to_string()))?);
     }
     let sources = campaigns.iter().map(ImportSource::Results);
-    let sources: Vec<_> = sources
-        .chain(databases.iter().map(ImportSource::Database))
-        .collect();
+    let sources: Vec<_> = sources.chain(databases.iter().map(ImportSource::Database)).collect();
     let taken = match args.dry_run {
         true => None,
         false => Some(paths::store(globals)?.import(&sources)?),
@@ -80,13 +73,8 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
 /// Returns the files, each with its contender name, if given.
 fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
     let mut inputs: Vec<Input> = args.files.iter().map(|word| named(word)).collect();
-    let unnamed = inputs
-        .iter()
-        .filter(|input| input.contender.is_none())
-        .count();
-    let standard = inputs
-        .iter()
-        .filter(|i| i.path == Path::new(STANDARD_INPUT));
+    let unnamed = inputs.iter().filter(|input| input.contender.is_none()).count();
+    let standard = inputs.iter().filter(|i| i.path == Path::new(STANDARD_INPUT));
     if standard.count() > 1 {
         return Err(UsageError("standard input can be read once: give one `-`".to_owned()).into());
     }
@@ -130,14 +118,10 @@ fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
 fn named(word: &Path) -> Input {
     let text = word.to_str().unwrap_or_default();
     match text.split_once('=') {
-        Some((name, file)) if !name.is_empty() && !name.contains('/') && !word.exists() => Input {
-            path: file.into(),
-            contender: Some(name.to_owned()),
-        },
-        _ => Input {
-            path: word.to_owned(),
-            contender: None,
-        },
+        Some((name, file)) if !name.is_empty() && !name.contains('/') && !word.exists() => {
+            Input { path: file.into(), contender: Some(name.to_owned()) }
+        }
+        _ => Input { path: word.to_owned(), contender: None },
     }
 }
 
@@ -213,10 +197,7 @@ fn limited(input: impl Read, shown: &str) -> anyhow::Result<Vec<u8>> {
     match bytes.len() as u64 > MAX_IMPORT_SIZE {
         true => {
             let most = MAX_IMPORT_SIZE >> 20;
-            Err(UsageError(format!(
-                "{shown} has more than {most} MiB: import it in parts"
-            ))
-            .into())
+            Err(UsageError(format!("{shown} has more than {most} MiB: import it in parts")).into())
         }
         false => Ok(bytes),
     }

@@ -59,9 +59,7 @@ fn work_of(
 ) -> anyhow::Result<ExitCode> {
     let phases = phases(cell, args.phase.as_deref())?;
     if globals.json {
-        let work = phases
-            .iter()
-            .map(|(phase, work)| json!({"phase": phase.phase, "disk": work}));
+        let work = phases.iter().map(|(phase, work)| json!({"phase": phase.phase, "disk": work}));
         print_json(&work.collect())?;
         return Ok(ExitReason::Success.into());
     }
@@ -98,11 +96,7 @@ fn phases<'a>(
     let Some(wanted) = wanted else {
         return Ok(measured);
     };
-    let of = measured
-        .iter()
-        .copied()
-        .filter(|(p, _)| p.phase == wanted)
-        .collect::<Vec<_>>();
+    let of = measured.iter().copied().filter(|(p, _)| p.phase == wanted).collect::<Vec<_>>();
     match of.is_empty() {
         false => Ok(of),
         true => Err(request_logs::unknown_phase_error(
@@ -172,10 +166,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let none = place.path().join("none/map.svg");
         let refused = require_directory(Some(&none)).unwrap_err().0;
-        assert!(
-            refused.starts_with("-o: there is no directory "),
-            "{refused}"
-        );
+        assert!(refused.starts_with("-o: there is no directory "), "{refused}");
         assert!(!place.path().join("none").exists());
         for there in [place.path().join("map.svg"), "map.svg".into()] {
             assert!(require_directory(Some(&there)).is_ok());

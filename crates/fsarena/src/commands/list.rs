@@ -69,10 +69,7 @@ fn summary(all: &[&Filesystem]) -> String {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    table(
-        ["name", "driver", "title", "also", "by default", "note"],
-        &rows,
-    )
+    table(["name", "driver", "title", "also", "by default", "note"], &rows)
 }
 
 const fn driver(filesystem: &Filesystem) -> &'static str {
@@ -104,13 +101,8 @@ fn known(filesystem: &Filesystem) -> String {
 /// met.
 pub fn by_default(filesystem: &Filesystem) -> String {
     let competes = |backend: &BackendKind| filesystem.runs_by_default(*backend);
-    let backends = [BackendKind::Loop, BackendKind::Vm]
-        .into_iter()
-        .filter(competes);
-    backends
-        .map(|backend| backend.to_string())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let backends = [BackendKind::Loop, BackendKind::Vm].into_iter().filter(competes);
+    backends.map(|backend| backend.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the reason why a filesystem is not a default contender.
@@ -138,21 +130,13 @@ fn suites(catalog: &Catalog) -> (String, Value) {
     let by_default = catalog.default_suites(SizeProfile::Quick);
     let mut rows = Vec::new();
     for suite in catalog.suites(SizeProfile::Quick) {
-        let default = if by_default.contains(&suite) {
-            "yes"
-        } else {
-            ""
-        };
+        let default = if by_default.contains(&suite) { "yes" } else { "" };
         for tests in sweeps(&suite.tests) {
             let (name, title) = match &tests[0].sweep {
                 None => (tests[0].name.clone(), line(&tests[0].title)),
                 Some(point) => (
                     point.sweep.clone(),
-                    format!(
-                        "{} points, the first: {}",
-                        tests.len(),
-                        line(&tests[0].title)
-                    ),
+                    format!("{} points, the first: {}", tests.len(), line(&tests[0].title)),
                 ),
             };
             let phases = tests.iter().map(|test| test.phases.len()).max();
@@ -165,13 +149,9 @@ fn suites(catalog: &Catalog) -> (String, Value) {
             ]);
         }
     }
-    let all: Vec<(SizeProfile, Vec<&Suite>)> = SizeProfile::ALL
-        .map(|profile| (profile, catalog.suites(profile)))
-        .into();
-    let value = all
-        .iter()
-        .map(|(p, suites)| (p.name().to_owned(), json!(suites)))
-        .collect();
+    let all: Vec<(SizeProfile, Vec<&Suite>)> =
+        SizeProfile::ALL.map(|profile| (profile, catalog.suites(profile))).into();
+    let value = all.iter().map(|(p, suites)| (p.name().to_owned(), json!(suites))).collect();
     let hint = "`--suite SUITE` runs all of a suite, `--suite SUITE/TEST` one test. The suite `traces` replays what `sudo \
                 fsarena trace make` has recorded.";
     (
@@ -197,19 +177,7 @@ fn profiles(catalog: &Catalog) -> (String, Value) {
         let set = catalog.profile(profile);
         json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile), "unlike_real": unlike(profile) })
     });
-    (
-        table(
-            [
-                "profile",
-                "image",
-                "rounds",
-                "meaning",
-                "unlike a real volume",
-            ],
-            &rows,
-        ),
-        json!(value),
-    )
+    (table(["profile", "image", "rounds", "meaning", "unlike a real volume"], &rows), json!(value))
 }
 
 const fn meaning(profile: SizeProfile) -> &'static str {
@@ -257,9 +225,7 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
         [
             study.name.clone(),
             study.size.to_string(),
-            study
-                .memory
-                .map_or_else(String::new, |memory| memory.to_string()),
+            study.memory.map_or_else(String::new, |memory| memory.to_string()),
             numbers.to_string(),
             claims.to_string(),
             tests.map(name).collect::<Vec<_>>().join(" "),
@@ -277,12 +243,8 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
         })
     };
     Ok((
-        table(
-            [
-                "study", "volume", "memory", "numbers", "claims", "tests", "title",
-            ],
-            &rows,
-        ) + "\n"
+        table(["study", "volume", "memory", "numbers", "claims", "tests", "title"], &rows)
+            + "\n"
             + &wrap_with_margin("", hint),
         all.iter().map(value).collect(),
     ))
@@ -307,10 +269,7 @@ fn uses(catalog: &Catalog) -> (String, Value) {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    (
-        table(["use", "title", "needs", "weights"], &rows),
-        json!(all),
-    )
+    (table(["use", "title", "needs", "weights"], &rows), json!(all))
 }
 
 fn disks(catalog: &Catalog) -> (String, Value) {
@@ -320,10 +279,7 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         let kind = match &model.mechanism {
             Mechanism::Ideal => "none".to_owned(),
             Mechanism::Rotating(disk) => {
-                format!(
-                    "arm, {} turns a minute",
-                    60_000_000_000 / disk.turn.0.max(1)
-                )
+                format!("arm, {} turns a minute", 60_000_000_000 / disk.turn.0.max(1))
             }
             Mechanism::Flash(disk) => format!("flash, {} dies", disk.channels * disk.dies),
         };
@@ -334,37 +290,19 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         };
         let title = format!("{} ({})", model.title, model.product);
         let holds = model.capacity();
-        let is_usual = if model.name == DEFAULT_DISK {
-            "yes"
-        } else {
-            ""
-        };
+        let is_usual = if model.name == DEFAULT_DISK { "yes" } else { "" };
         let holds = holds.map(|holds| holds.0 as f64);
         let holds = holds.map_or_else(
             || "any size".to_owned(),
             |holds| UnitScale::for_values(Unit::Bytes, [holds]).with_unit(holds),
         );
-        [
-            model.name.clone(),
-            is_usual.to_owned(),
-            kind,
-            cache,
-            holds,
-            line(&title),
-        ]
+        [model.name.clone(), is_usual.to_owned(), kind, cache, holds, line(&title)]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let in_full = |disk: &&DiskEntry| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
     let hint = "The default is the disk of guests in virtual time without --disk. A flash disk is half full. NAME-fresh is an unwritten disk, NAME-steady a disk after random overwrites, on which every write causes garbage collection: --disk sata-ssd-steady.";
-    let heading = [
-        "disk",
-        "default",
-        "mechanism",
-        "write cache",
-        "holds",
-        "title",
-    ];
+    let heading = ["disk", "default", "mechanism", "write cache", "holds", "title"];
     let text = format!("{}\n{}", table(heading, &rows), wrap_with_margin("", hint));
     (text, json!(in_full))
 }
@@ -372,9 +310,7 @@ fn disks(catalog: &Catalog) -> (String, Value) {
 fn machines(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&VirtualTimeMachine> = catalog.machines().collect();
     let row = |machine: &&VirtualTimeMachine| {
-        let memory = machine
-            .memory
-            .map_or("any".to_owned(), |memory| memory.to_string());
+        let memory = machine.memory.map_or("any".to_owned(), |memory| memory.to_string());
         [
             machine.name.clone(),
             format!("{} ns", 1_u64 << machine.shift),
@@ -391,9 +327,7 @@ fn machines(catalog: &Catalog) -> (String, Value) {
 fn ages(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&AgeProfile> = catalog.ages().collect();
     let row = |age: &&AgeProfile| {
-        let churn = Churn::ALL
-            .into_iter()
-            .find(|(_, churn)| *churn == age.churn);
+        let churn = Churn::ALL.into_iter().find(|(_, churn)| *churn == age.churn);
         [
             age.name.clone(),
             churn.map_or("", |(word, _)| word).to_owned(),
@@ -403,10 +337,7 @@ fn ages(catalog: &Catalog) -> (String, Value) {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    (
-        table(["age", "churn", "turnover", "mean file", "title"], &rows),
-        json!(all),
-    )
+    (table(["age", "churn", "turnover", "mean file", "title"], &rows), json!(all))
 }
 
 /// Returns the stored aged states, and the command that removes them.
@@ -414,15 +345,10 @@ fn aged(kept: &AgedImageCache) -> (String, Value) {
     let all = kept.all();
     let row = |image: &AgedImage| {
         [
-            name_of(image)
-                .get(..AgeingResult::SHORT_HASH)
-                .unwrap_or_default()
-                .to_owned(),
+            name_of(image).get(..AgeingResult::SHORT_HASH).unwrap_or_default().to_owned(),
             line(image.name.as_deref().unwrap_or("damaged")),
             image.image.to_string(),
-            image
-                .layout
-                .map_or_else(String::new, |score| score.to_string()),
+            image.layout.map_or_else(String::new, |score| score.to_string()),
             image.size.to_string(),
             moment(used(image)),
         ]
@@ -457,11 +383,7 @@ fn aged(kept: &AgedImageCache) -> (String, Value) {
 }
 
 fn name_of(image: &AgedImage) -> &str {
-    image
-        .path
-        .file_stem()
-        .and_then(OsStr::to_str)
-        .unwrap_or_default()
+    image.path.file_stem().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 fn used(image: &AgedImage) -> Nanos {
@@ -498,16 +420,8 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    let heading = [
-        "id",
-        "name",
-        "started",
-        "profile",
-        "backend",
-        "cells",
-        "of these",
-        "contenders",
-    ];
+    let heading =
+        ["id", "name", "started", "profile", "backend", "cells", "of these", "contenders"];
     let text = match rows.is_empty() {
         true => "no campaign was run yet\n".to_owned(),
         false => table(heading, &rows),
@@ -516,9 +430,6 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
 }
 
 fn statuses(campaign: &CampaignSummary) -> String {
-    let each = campaign
-        .statuses
-        .iter()
-        .map(|(status, count)| format!("{count} {status}"));
+    let each = campaign.statuses.iter().map(|(status, count)| format!("{count} {status}"));
     each.collect::<Vec<_>>().join(", ")
 }

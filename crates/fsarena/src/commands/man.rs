@@ -61,20 +61,13 @@ fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<
     let mut part = Vec::new();
     render(&mut part)?;
     let text = String::from_utf8(part).map_err(io::Error::other)?;
-    let kept = text
-        .lines()
-        .filter(|l| !l.starts_with(".ie ") && !l.starts_with(".el "));
-    Ok(kept
-        .map(|l| format!("{}\n", l.replace("\\*(Aq", "\\(aq")))
-        .collect())
+    let kept = text.lines().filter(|l| !l.starts_with(".ie ") && !l.starts_with(".el "));
+    Ok(kept.map(|l| format!("{}\n", l.replace("\\*(Aq", "\\(aq"))).collect())
 }
 
 /// Returns the text below a command's help with unchanged lines.
 fn literal(command: &Command) -> String {
-    let help = command
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let lines = help.lines().skip_while(|l| *l == "Examples:");
     let escaped = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-"));
     format!(".nf\n{}.fi\n", lines.map(escaped).collect::<String>())
@@ -87,10 +80,7 @@ mod tests {
     #[test]
     fn every_command_has_its_section_with_examples() {
         let page = page().unwrap();
-        for command in Cli::command()
-            .get_subcommands()
-            .filter(|c| !c.is_hide_set())
-        {
+        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
             let heading = format!(".SH \"FSARENA {}\"", command.get_name().to_uppercase());
             assert!(page.contains(&heading), "{heading}");
         }

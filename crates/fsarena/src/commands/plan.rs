@@ -127,11 +127,7 @@ fn write(
         progress.note(&format!("unsupported: {misfit}"));
     }
     let guest = guest.context("the campaign has no guest")?;
-    let asked = EraseConfirmation {
-        progress,
-        yes: false,
-        stop,
-    };
+    let asked = EraseConfirmation { progress, yes: false, stop };
     let cells = campaign::plan::plan(&campaign);
     Ok(Batch::create(
         &output,
@@ -163,10 +159,7 @@ fn require_spreadable(campaign: &Campaign) -> Result<(), UsageError> {
         );
     }
     if !campaign.archives.is_empty()
-        || campaign
-            .suites
-            .iter()
-            .any(|suite| !suite.archives.is_empty())
+        || campaign.suites.iter().any(|suite| !suite.archives.is_empty())
     {
         return refuse(
             "suites that unpack archives of sources stay on one machine: leave them out (-s)",

@@ -42,11 +42,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     };
     match run::campaign(&wanted, 0, globals, &stop)? {
         RunOutcome::Planned(code) => Ok(code),
-        RunOutcome::Campaign {
-            ended: Ok(CampaignEnd::Complete),
-            id,
-            store,
-        } => {
+        RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
             let campaign = store.load(id)?.campaign;
             // A baseline may follow.
             let [old, new, ..] = &campaign.contenders[..] else {
@@ -83,10 +79,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
 /// the contenders.
 fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
     let (mut contenders, mut run) = (args.versions.clone(), args.run.clone());
-    if contenders
-        .last()
-        .is_some_and(|last| last.ends_with(".toml"))
-    {
+    if contenders.last().is_some_and(|last| last.ends_with(".toml")) {
         run.file = contenders.pop().map(PathBuf::from);
     }
     (contenders, run)

@@ -95,10 +95,7 @@ impl Guard<'_> {
         if !self.args.over.is_empty() {
             return Ok(());
         }
-        let all = RunArgs {
-            contenders: self.contenders.to_vec(),
-            ..versions[0].run.clone()
-        };
+        let all = RunArgs { contenders: self.contenders.to_vec(), ..versions[0].run.clone() };
         let catalog = paths::catalog(self.globals)?;
         let reach = paths::transport(None)?;
         let silent = ProgressDisplay::choose(false, true);
@@ -140,8 +137,7 @@ impl Guard<'_> {
             bisection.record(at, search.tried[at].seen);
             if let Some(why) = &search.tried[at].skip_reason {
                 let name = line(&versions[at].name);
-                self.progress
-                    .note(&format!("{name} is skipped: {}", line(why)));
+                self.progress.note(&format!("{name} is skipped: {}", line(why)));
             }
         }
         let found = self.found(search, target, &bisection)?;
@@ -152,26 +148,17 @@ impl Guard<'_> {
     /// Runs a version on this machine or with a scheduler.
     fn measure(&self, versions: &[GuardedVersion], at: usize) -> anyhow::Result<SearchOutcome> {
         let GuardedVersion { name, run } = &versions[at];
-        let named = RunArgs {
-            name: run.name.clone().or_else(|| Some(name.clone())),
-            ..run.clone()
-        };
-        self.progress.note(&format!(
-            "version {} of {}: {}",
-            at + 1,
-            versions.len(),
-            line(name)
-        ));
+        let named =
+            RunArgs { name: run.name.clone().or_else(|| Some(name.clone())), ..run.clone() };
+        self.progress.note(&format!("version {} of {}: {}", at + 1, versions.len(), line(name)));
         if run.engine.on.is_some() {
             return self.measure_elsewhere(&named, at);
         }
         match run::campaign(&named, 0, self.globals, self.stop)? {
             RunOutcome::Planned(code) => Ok(SearchOutcome::Aborted(code)),
-            RunOutcome::Campaign {
-                ended: Ok(CampaignEnd::Complete),
-                id,
-                store,
-            } => measured(&store, id),
+            RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
+                measured(&store, id)
+            }
             RunOutcome::Campaign { ended, id, store } => {
                 let code = run::finish(ended, id, &store, false, self.globals)?;
                 print_note(
@@ -208,21 +195,14 @@ impl Guard<'_> {
         let none = CpuProfile::default();
         let mut explanation = explain_step(&target, sides, names, [&none; 2]);
         if explanation.as_ref().is_some_and(is_cpu_bound) {
-            self.progress
-                .note("running both once more, with the processor sampled");
+            self.progress.note("running both once more, with the processor sampled");
             let mut profiles = [none.clone(), none];
             for (at, profile) in between.iter().zip(&mut profiles) {
                 *profile = self.profile(&search, *at, &target)?;
             }
             explanation = explain_step(&target, sides, names, profiles.each_ref());
         }
-        Ok(RegressionSearch::new(
-            search.tried,
-            Some(target),
-            between,
-            step,
-            explanation,
-        ))
+        Ok(RegressionSearch::new(search.tried, Some(target), between, step, explanation))
     }
 
     /// Samples the processor in the phase of a version. Returns an empty profile if the kernel does
@@ -253,11 +233,7 @@ impl Guard<'_> {
                 took.map_or(Nanos(0), |phase| phase.elapsed),
             ),
         };
-        let asked = EraseConfirmation {
-            progress: &self.progress,
-            yes: false,
-            stop: self.stop,
-        };
+        let asked = EraseConfirmation { progress: &self.progress, yes: false, stop: self.stop };
         let id = CampaignId(results.id);
         let again = cpu_sampling::rerun_with_sampling(
             id,
@@ -276,9 +252,7 @@ impl Guard<'_> {
         if self.globals.json {
             return Ok(print_json(&json!(found))?);
         }
-        Ok(print_styled(self.args.markdown, |form| {
-            first_worse_text(found, form)
-        })?)
+        Ok(print_styled(self.args.markdown, |form| first_worse_text(found, form))?)
     }
 }
 
@@ -288,20 +262,14 @@ fn measured(store: &Store, id: CampaignId) -> anyhow::Result<SearchOutcome> {
         return Err(UsageError("a list of versions is searched in virtual time".to_owned()).into());
     }
     let analysis = analyse(&results);
-    Ok(SearchOutcome::Complete(Box::new(MeasuredVersion {
-        results,
-        analysis,
-    })))
+    Ok(SearchOutcome::Complete(Box::new(MeasuredVersion { results, analysis })))
 }
 
 impl MeasuredVersion {
     /// The campaign and its contender, which may be followed by a baseline.
     fn side(&self) -> (AnalysedCampaign<'_>, &str) {
         let contender = &self.results.campaign.contenders[0].name;
-        (
-            AnalysedCampaign::new(&self.results, &self.analysis),
-            contender,
-        )
+        (AnalysedCampaign::new(&self.results, &self.analysis), contender)
     }
 
     /// Returns the reason if the version has no result to compare.
@@ -356,14 +324,10 @@ impl<'a> VersionSearch<'a> {
     /// Evaluates if a version that was run is worse than the first.
     fn judge(&mut self, at: usize, target: &RegressionCriterion, wanted: &CompareFilter) {
         let found = self.beside_first(at, wanted);
-        let seen = found
-            .as_ref()
-            .map_or(VersionState::Skipped, |found| target.seen(found));
+        let seen = found.as_ref().map_or(VersionState::Skipped, |found| target.seen(found));
         self.tried[at].seen = seen;
         if seen == VersionState::Skipped {
-            let failure = self.measured[at]
-                .as_ref()
-                .and_then(MeasuredVersion::failure);
+            let failure = self.measured[at].as_ref().and_then(MeasuredVersion::failure);
             let none = || format!("it has no result of {}/{}", target.test, target.phase);
             self.skip(at, failure.unwrap_or_else(none));
         }

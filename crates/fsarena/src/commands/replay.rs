@@ -33,11 +33,7 @@ pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let catalog = paths::catalog(globals)?;
     let (journal, name) = journal_of(args, globals)?;
     let disks = disks(args, &catalog)?;
-    let kind = if args.open {
-        LoadModel::Open
-    } else {
-        LoadModel::Closed
-    };
+    let kind = if args.open { LoadModel::Open } else { LoadModel::Closed };
     let rows: Vec<(DiskModel, Result<ReplayOutcome, String>)> = disks
         .into_iter()
         .map(|model| {
@@ -51,11 +47,7 @@ pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         print(&text(&name, &journal, &rows, kind))?;
     }
     let served = rows.iter().any(|(_, outcome)| outcome.is_ok());
-    let code = if served {
-        ExitReason::Success
-    } else {
-        ExitReason::Environment
-    };
+    let code = if served { ExitReason::Success } else { ExitReason::Environment };
     Ok(code.into())
 }
 
@@ -133,10 +125,8 @@ fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<Replay
             ));
         }
         let mut disk = SimulatedDisk::new(&parameters).map_err(|error| error.to_string())?;
-        let requests: Vec<_> = recorded
-            .iter()
-            .map(|entry| (entry.served.request, entry.served.completed))
-            .collect();
+        let requests: Vec<_> =
+            recorded.iter().map(|entry| (entry.served.request, entry.served.completed)).collect();
         let served = replay(&mut disk, &requests, kind).map_err(|error| error.to_string())?;
         let counts = disk.counters();
         all.counts.slots_written += counts.slots_written;
@@ -144,10 +134,7 @@ fn serve(journal: &Journal, model: &DiskModel, kind: LoadModel) -> Result<Replay
         for (before, now) in recorded.iter().zip(&served) {
             let same = before.served.completed == now.completed && before.served.parts == now.parts;
             all.is_the_same &= same;
-            entries.push(LoggedRequest {
-                served: *now,
-                ..*before
-            });
+            entries.push(LoggedRequest { served: *now, ..*before });
         }
         all.served.extend(served);
     }
@@ -174,21 +161,14 @@ fn size(journal: &Journal, entries: &[LoggedRequest]) -> Bytes {
 
 impl ReplayOutcome {
     fn took(&self) -> Nanos {
-        self.work
-            .times()
-            .iter()
-            .map(|(_, time)| *time)
-            .fold(Nanos(0), |a, b| Nanos(a.0 + b.0))
+        self.work.times().iter().map(|(_, time)| *time).fold(Nanos(0), |a, b| Nanos(a.0 + b.0))
     }
 
     fn quantile(&self, share: f64) -> Nanos {
         let mut times: Vec<Nanos> = self.served.iter().map(CompletedRequest::time).collect();
         times.sort_unstable();
         let place = (times.len() as f64 * share).ceil() as usize;
-        times
-            .get(place.saturating_sub(1))
-            .copied()
-            .unwrap_or_default()
+        times.get(place.saturating_sub(1)).copied().unwrap_or_default()
     }
 }
 
@@ -225,10 +205,8 @@ fn text(
             "Each request waits for the same earlier requests as in the journal, with the same pauses in between"
         }
     };
-    let lines: Vec<[String; 12]> = rows
-        .iter()
-        .map(|(model, outcome)| row(model, outcome))
-        .collect();
+    let lines: Vec<[String; 12]> =
+        rows.iter().map(|(model, outcome)| row(model, outcome)).collect();
     let mut text = format!(
         "{name}: {} requests{from}, {outside} of them outside of phases (mkfs, mount, preparation).\n{how}.\n\n{}",
         journal.entries.len(),
@@ -280,9 +258,7 @@ fn row(model: &DiskModel, outcome: &Result<ReplayOutcome, String>) -> [String; 1
         share(Nanos(work.flash.0 + work.collection.0)),
         share(work.flush),
         share(work.waiting),
-        amplified
-            .filter(|_| work.flash.0 > 0)
-            .map_or("·".to_owned(), |wa| format!("{wa:.2}")),
+        amplified.filter(|_| work.flash.0 > 0).map_or("·".to_owned(), |wa| format!("{wa:.2}")),
     ]
 }
 

@@ -32,17 +32,13 @@ pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     let stop = stop::install_handlers()?;
     match run::campaign(&campaign(args, globals)?, 0, globals, &stop)? {
         RunOutcome::Planned(code) => Ok(code),
-        RunOutcome::Campaign {
-            ended: Ok(CampaignEnd::Complete),
-            id,
-            store,
-        } => beside(&study, &store.load(id)?, args, globals),
+        RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
+            beside(&study, &store.load(id)?, args, globals)
+        }
         RunOutcome::Campaign { ended, id, store } => {
             let code = run::finish(ended, id, &store, false, globals)?;
             let study = line(&study.name);
-            print_note(&format!(
-                "then for the claims: fsarena replicate {study} --campaign {id}"
-            ));
+            print_note(&format!("then for the claims: fsarena replicate {study} --campaign {id}"));
             Ok(code)
         }
     }
@@ -63,10 +59,7 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
             "a study is one campaign on fresh filesystems: leave --sessions and --age out",
         );
     }
-    let mut run = RunArgs {
-        study: Some(args.study_name.clone()),
-        ..run.clone()
-    };
+    let mut run = RunArgs { study: Some(args.study_name.clone()), ..run.clone() };
     if run.backend == Some(BackendKind::Vm) {
         let study = paths::catalog(globals)?.study(&args.study_name)?;
         // Use the machine model of the study, unless the user requests another one or real time,
@@ -98,11 +91,7 @@ fn beside(
         .into());
     }
     if let Some(file) = &args.output {
-        let page = replication_page(
-            study,
-            &CampaignHead::from_results(results).describe(),
-            &twice,
-        );
+        let page = replication_page(study, &CampaignHead::from_results(results).describe(), &twice);
         write_page(file, &page, globals)?;
     }
     match globals.json {

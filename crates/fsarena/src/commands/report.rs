@@ -70,15 +70,10 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if args.format == PARQUET {
         return parquet(&results, &analysis, args.output.as_deref());
     }
-    let format: ReportFormat = args
-        .format
-        .parse()
-        .map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
-    let format = if globals.json && format == ReportFormat::Table {
-        ReportFormat::Json
-    } else {
-        format
-    };
+    let format: ReportFormat =
+        args.format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
+    let format =
+        if globals.json && format == ReportFormat::Table { ReportFormat::Json } else { format };
     let options = options(args.output.is_none());
     let text = match format {
         ReportFormat::Html => match (&store, &study) {
@@ -153,10 +148,7 @@ fn charts(
         print_json(&serde_json::json!(names))?;
     } else if !globals.quiet {
         let directory = directory.display();
-        print(&format!(
-            "{} charts, each as .svg and .png, in {directory}\n",
-            charts.len()
-        ))?;
+        print(&format!("{} charts, each as .svg and .png, in {directory}\n", charts.len()))?;
     }
     Ok(ExitReason::Success.into())
 }
@@ -204,12 +196,7 @@ pub fn after_run(
         print(&format!("{text}\n"))?;
     } else {
         let options = options(true);
-        print(&report::render(
-            ReportFormat::Table,
-            &results,
-            &analysis,
-            &options,
-        ))?;
+        print(&report::render(ReportFormat::Table, &results, &analysis, &options))?;
         print(&format!("\nreport: {}\n", page.display()))?;
     }
     let all_ok = results.cells.iter().all(|c| {
@@ -217,12 +204,7 @@ pub fn after_run(
             .as_ref()
             .is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
     });
-    Ok(if strict && !all_ok {
-        ExitReason::SomeFailed
-    } else {
-        ExitReason::Success
-    }
-    .into())
+    Ok(if strict && !all_ok { ExitReason::SomeFailed } else { ExitReason::Success }.into())
 }
 
 fn options(to_stdout: bool) -> DocumentOptions {

@@ -44,9 +44,7 @@ fn go_on(
     let stored = store.load(id)?;
     refuse_spread(&stored)?;
     refuse_imported(store, id)?;
-    let Campaign {
-        host, measured_by, ..
-    } = stored.campaign;
+    let Campaign { host, measured_by, .. } = stored.campaign;
     if let Some(by) = measured_by {
         let program = line(&by.program);
         return Err(UsageError(format!(
@@ -74,10 +72,7 @@ fn go_on(
     let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
-        consent: EraseConsent {
-            erase: args.erase.clone(),
-            yes: args.yes,
-        },
+        consent: EraseConsent { erase: args.erase.clone(), yes: args.yes },
         jobs: args.jobs,
         max_written: args.max_written,
         exclusive: false,
@@ -87,11 +82,7 @@ fn go_on(
         },
         guest: &guest,
     };
-    let asked = EraseConfirmation {
-        progress,
-        yes: args.yes,
-        stop,
-    };
+    let asked = EraseConfirmation { progress, yes: args.yes, stop };
     session::run_to_end(store, id, None, &means, &*reach, &asked, stop)
 }
 
@@ -134,9 +125,7 @@ mod tests {
         let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
         let campaign = campaign::run::in_memory::campaign(contenders, 1);
-        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign)
-            .read()
-            .clone();
+        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign).read().clone();
         assert!(refuse_spread(&stored).is_ok());
         let spread = |directory: &str| Environment {
             spread: Some(DistributedPlan {
@@ -147,10 +136,7 @@ mod tests {
         };
         stored.environments = vec![spread("/")];
         let told = refuse_spread(&stored).unwrap_err().to_string();
-        assert!(
-            told.ends_with("resume it with `fsarena collect / --on slurm`"),
-            "{told}"
-        );
+        assert!(told.ends_with("resume it with `fsarena collect / --on slurm`"), "{told}");
         stored.environments = vec![spread("/is/gone")];
         assert!(
             refuse_spread(&stored).is_ok(),

@@ -60,9 +60,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if args.dry_run
         && let Some(sessions) = args.sessions
     {
-        output::print_note(&format!(
-            "{sessions} sessions, each with the following plan"
-        ));
+        output::print_note(&format!("{sessions} sessions, each with the following plan"));
     }
     let mut worst = ExitReason::Success.into();
     for session in 0..sessions {
@@ -144,10 +142,8 @@ pub fn campaign(
     let progress = ProgressDisplay::of_host(globals);
     let catalog = paths::catalog(globals)?;
     let reach = paths::transport(args.host.as_deref())?;
-    let ResolvedCampaign {
-        mut campaign,
-        guest,
-    } = request::read(args, globals, &catalog, &*reach, &progress, stop)?;
+    let ResolvedCampaign { mut campaign, guest } =
+        request::read(args, globals, &catalog, &*reach, &progress, stop)?;
     if globals.of_host.is_some() && campaign.clock == Clock::Virtual {
         let why =
             "in virtual time nothing differs between hosts: --on ssh divides the cells among them";
@@ -164,29 +160,20 @@ pub fn campaign(
         true => paths::store_if_any(globals)?,
         false => Some(paths::store(globals)?),
     };
-    let experience = store
-        .as_ref()
-        .map(|s| past_durations::load(s, &campaign, None));
+    let experience = store.as_ref().map(|s| past_durations::load(s, &campaign, None));
     let experience = experience.unwrap_or_default();
     let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
-        return Ok(RunOutcome::Planned(dry_run(
-            &campaign, &plan, &cost, globals,
-        )?));
+        return Ok(RunOutcome::Planned(dry_run(&campaign, &plan, &cost, globals)?));
     };
     let most = allowance(&campaign, &cost)?;
     if cost.is_large() {
-        cost_page::sweep_notes(&cost, most)
-            .iter()
-            .for_each(|line| progress.note(line));
+        cost_page::sweep_notes(&cost, most).iter().for_each(|line| progress.note(line));
     }
 
     let note = |text: &str| progress.note(text);
-    let searched = SearchDirs {
-        reach: &*reach,
-        host: campaign.host.as_deref(),
-        work_dir: &campaign.work_dir,
-    };
+    let searched =
+        SearchDirs { reach: &*reach, host: campaign.host.as_deref(), work_dir: &campaign.work_dir };
     stale_directories::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;
@@ -203,20 +190,11 @@ pub fn campaign(
                 || guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text));
             shared.clone().or_else(own)
         },
-        guest: &|_| {
-            guest
-                .as_ref()
-                .map(Arc::clone)
-                .context("the campaign has no guest")
-        },
+        guest: &|_| guest.as_ref().map(Arc::clone).context("the campaign has no guest"),
     };
     // Fail early if the directory for report pages cannot be created.
     paths::reports(globals)?;
-    let asked = EraseConfirmation {
-        progress: &progress,
-        yes: means.consent.yes,
-        stop,
-    };
+    let asked = EraseConfirmation { progress: &progress, yes: means.consent.yes, stop };
     let archives = backend::required_archives(&campaign.suites)?;
     if !archives.is_empty() {
         campaign.archives = backend::fetch_archives(&*reach, archives, &asked, stop)?;
@@ -301,24 +279,16 @@ pub fn finish(
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     match ended {
-        Err(error) if backend::kind(&error) == FailureKind::Interrupted => interrupted(
-            "leftovers of an earlier run may still exist",
-            id,
-            store,
-            globals,
-        ),
+        Err(error) if backend::kind(&error) == FailureKind::Interrupted => {
+            interrupted("leftovers of an earlier run may still exist", id, store, globals)
+        }
         Err(error) => Err(error),
         Ok(CampaignEnd::Interrupted) => {
             let device = store.load(id)?.campaign.device;
             let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
             });
-            interrupted(
-                &format!("all resources were cleaned up{but}"),
-                id,
-                store,
-                globals,
-            )
+            interrupted(&format!("all resources were cleaned up{but}"), id, store, globals)
         }
         Ok(CampaignEnd::Complete) => {
             let code = report_command::after_run(store, id, strict, globals)?;

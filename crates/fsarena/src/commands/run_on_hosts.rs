@@ -45,11 +45,7 @@ pub fn run(
         loop {
             while let Some((number, host, rounds)) = blocks.next().filter(|_| !is_raised(stop)) {
                 let say = say.clone();
-                let host = Host {
-                    name: &hosts[host],
-                    number: host,
-                    rounds,
-                };
+                let host = Host { name: &hosts[host], number: host, rounds };
                 scope.spawn(move || {
                     let ran = host.run(args, number, globals, stop);
                     // The receiver outlives this scope.
@@ -68,11 +64,7 @@ pub fn run(
                 } else {
                     let list = if begun { &mut gone } else { &mut absent };
                     list.push(hosts[host].as_str());
-                    print_note(&format!(
-                        "{}: {}",
-                        hosts[host],
-                        backend::error_chain(&error)
-                    ));
+                    print_note(&format!("{}: {}", hosts[host], backend::error_chain(&error)));
                 }
             }
         }
@@ -174,20 +166,13 @@ impl Host<'_> {
             engine: SchedulerArgs::default(),
             ..args.clone()
         };
-        let globals = GlobalArgs {
-            of_host: Some(self.name.to_owned()),
-            ..globals.clone()
-        };
+        let globals = GlobalArgs { of_host: Some(self.name.to_owned()), ..globals.clone() };
         let ran = run::campaign(&own, number, &globals, stop).and_then(|ran| match ran {
             RunOutcome::Campaign { ended, id, store } => Ok((ended, store.load(id)?)),
             RunOutcome::Planned(_) => Err(UsageError("no cells to run".to_owned()).into()),
         });
         match ran {
-            Err(error) => HostProgress {
-                begun: false,
-                whole: 0,
-                error: Some(error),
-            },
+            Err(error) => HostProgress { begun: false, whole: 0, error: Some(error) },
             Ok((ended, mut results)) => {
                 select_campaign::drop_incomplete_rounds(&mut results);
                 let whole = results.cells.iter().filter(|cell| cell.result.is_some());
@@ -262,11 +247,7 @@ impl RoundAllocation {
     }
 
     fn divided(hosts: usize, rounds: u32) -> Self {
-        Self {
-            divides: true,
-            left: rounds,
-            ..Self::on_each(hosts, None)
-        }
+        Self { divides: true, left: rounds, ..Self::on_each(hosts, None) }
     }
 
     /// Returns the next campaign: its number, host and rounds. Idle hosts share the remaining
@@ -315,11 +296,7 @@ mod tests {
 
     fn lost(whole: u32) -> HostProgress {
         let error = Some(EnvironmentError("it is gone".to_owned()).into());
-        HostProgress {
-            begun: true,
-            whole,
-            error,
-        }
+        HostProgress { begun: true, whole, error }
     }
 
     proptest! {
@@ -374,14 +351,7 @@ mod tests {
         assert_eq!(first, [(0, 0, Some(3)), (1, 1, Some(2)), (2, 2, Some(2))]);
         assert!(blocks.ended(1, lost(1)).is_some());
         assert_eq!((blocks.next(), blocks.left), (None, 1));
-        blocks.ended(
-            2,
-            HostProgress {
-                begun: true,
-                whole: 2,
-                error: None,
-            },
-        );
+        blocks.ended(2, HostProgress { begun: true, whole: 2, error: None });
         assert_eq!(blocks.next(), Some((3, 2, Some(1))));
     }
 
@@ -391,17 +361,7 @@ mod tests {
         let all: Vec<_> = std::iter::from_fn(|| blocks.next()).collect();
         assert_eq!(all, [(0, 0, Some(5)), (1, 1, Some(5))]);
         blocks.ended(0, lost(2));
-        blocks.ended(
-            1,
-            HostProgress {
-                begun: true,
-                whole: 5,
-                error: None,
-            },
-        );
-        assert_eq!(
-            (blocks.next(), blocks.left, blocks.is_busy()),
-            (None, 3, false)
-        );
+        blocks.ended(1, HostProgress { begun: true, whole: 5, error: None });
+        assert_eq!((blocks.next(), blocks.left, blocks.is_busy()), (None, 3, false));
     }
 }

@@ -94,10 +94,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
         Err(mpsc::RecvTimeoutError::Timeout) => {
             guest.kill()?;
             guest.wait()?;
-            let reason = format!(
-                "the guest did not come up within {} s",
-                BOOT_TIMEOUT.as_secs()
-            );
+            let reason = format!("the guest did not come up within {} s", BOOT_TIMEOUT.as_secs());
             return Err(EnvironmentError(reason).into());
         }
     }
@@ -117,9 +114,7 @@ fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
         while let Ok(length @ 1..) = from.read(&mut piece) {
             let piece = &piece[..length];
             // A closed standard output must not stop the guest.
-            let _ = io::stdout()
-                .write_all(piece)
-                .and_then(|()| io::stdout().flush());
+            let _ = io::stdout().write_all(piece).and_then(|()| io::stdout().flush());
             if let Some(sender) = &ready {
                 said.extend_from_slice(piece);
                 if String::from_utf8_lossy(&said).contains(agent::SHELL_READY) {

@@ -90,37 +90,20 @@ fn study_in_json(study: &Study) -> Value {
 
 fn find(results: &CampaignResults, id: CellId) -> Result<&CellRecord, UsageError> {
     let last = results.cells.len().saturating_sub(1);
-    results
-        .cells
-        .iter()
-        .find(|c| c.cell.id == id)
-        .ok_or_else(|| {
-            UsageError(format!(
-                "campaign {} has no cell {}: its cells are 0 to {last}",
-                results.id, id.0
-            ))
-        })
+    results.cells.iter().find(|c| c.cell.id == id).ok_or_else(|| {
+        UsageError(format!(
+            "campaign {} has no cell {}: its cells are 0 to {last}",
+            results.id, id.0
+        ))
+    })
 }
 
 fn campaign_text(results: &CampaignResults) -> String {
     let rows: Vec<_> = results.cells.iter().map(row).collect();
-    let heading = [
-        "cell",
-        "round",
-        "test",
-        "contender",
-        "status",
-        "took",
-        "reason",
-    ];
+    let heading = ["cell", "round", "test", "contender", "status", "took", "reason"];
     let calibration = results.calibration.as_ref();
     let calibration = calibration.map(|c| calibration_text::text(c) + "\n");
-    format!(
-        "{}\n{}{}",
-        head(results),
-        calibration.unwrap_or_default(),
-        table(heading, &rows)
-    )
+    format!("{}\n{}{}", head(results), calibration.unwrap_or_default(), table(heading, &rows))
 }
 
 fn head(results: &CampaignResults) -> String {
@@ -132,15 +115,9 @@ fn head(results: &CampaignResults) -> String {
         ("begun", moment(results.started)),
         (
             "profile",
-            format!(
-                "{}, rounds {}, seed {}",
-                campaign.profile, campaign.rounds, campaign.seed
-            ),
+            format!("{}, rounds {}, seed {}", campaign.profile, campaign.rounds, campaign.seed),
         ),
-        (
-            "backend",
-            format!("{}, size {}", campaign.backend, campaign.size),
-        ),
+        ("backend", format!("{}, size {}", campaign.backend, campaign.size)),
         ("cells", cells_done(results)),
     ];
     facts.extend(campaign.host.as_ref().map(|host| ("host", line(host))));
@@ -168,11 +145,7 @@ fn head_of_others(results: &CampaignResults, by: &ExternalSource) -> String {
 }
 
 fn under_name(results: &CampaignResults, facts: Vec<(&str, String)>) -> String {
-    let mut text = format!(
-        "campaign {}: {}\n",
-        results.id,
-        line(&results.campaign.name)
-    );
+    let mut text = format!("campaign {}: {}\n", results.id, line(&results.campaign.name));
     for (what, fact) in facts {
         text += &label_and_wrap(&format!("  {what:<8} "), &fact);
     }
@@ -192,12 +165,7 @@ fn cells_done(results: &CampaignResults) -> String {
 
 /// Describes the environment of a session in one line.
 fn session(environment: &Environment) -> String {
-    let parts = [
-        &environment.program,
-        &environment.kernel,
-        &environment.cpu,
-        &environment.device,
-    ];
+    let parts = [&environment.program, &environment.kernel, &environment.cpu, &environment.device];
     let parts = parts.into_iter().filter(|p| !p.is_empty());
     parts.map(|p| line(p)).collect::<Vec<_>>().join("; ")
 }

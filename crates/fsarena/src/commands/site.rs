@@ -33,13 +33,7 @@ pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let mut place = SiteDir::open(&args.directory)?;
     write(&store, &catalog, &mut place)?;
-    let SiteDir {
-        path,
-        written,
-        unchanged,
-        removed,
-        ..
-    } = &place;
+    let SiteDir { path, written, unchanged, removed, .. } = &place;
     if globals.json {
         let value = json!({ "directory": path, "written": written, "unchanged": unchanged, "removed": removed });
         print_json(&value)?;
@@ -49,10 +43,7 @@ pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let index = path.join(report::INDEX);
         let (written, unchanged) = (written.len(), unchanged.len());
         let text: String = lines.collect();
-        print(&format!(
-            "{text}{written} written, {unchanged} unchanged: {}\n",
-            index.display()
-        ))?;
+        print(&format!("{text}{written} written, {unchanged} unchanged: {}\n", index.display()))?;
     }
     Ok(ExitReason::Success.into())
 }
@@ -65,9 +56,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut SiteDir) -> anyhow::Resul
         .into_iter()
         .filter(|study| campaigns.iter().any(|campaign| campaign.name == study.name))
         .collect();
-    let site = Site {
-        studies: !studies.is_empty(),
-    };
+    let site = Site { studies: !studies.is_empty() };
     let mut files: BTreeSet<String> = campaigns.iter().map(|c| campaign_file(c.id.0)).collect();
     files.extend([report::INDEX, report::HISTORY].map(str::to_owned));
     files.extend(site.studies.then(|| report::STUDIES.to_owned()));
@@ -190,8 +179,7 @@ impl SiteDir {
             self.unchanged.push(name.to_owned());
             return Ok(());
         }
-        self.directory
-            .replace(name, safe_path::default_mode(), page.as_bytes())?;
+        self.directory.replace(name, safe_path::default_mode(), page.as_bytes())?;
         self.written.push(name.to_owned());
         Ok(())
     }
@@ -216,9 +204,7 @@ impl SiteDir {
         if read(&self.directory.path().join(MARKER))?.as_deref() == Some(marker.as_bytes()) {
             return Ok(());
         }
-        Ok(self
-            .directory
-            .replace(MARKER, safe_path::default_mode(), marker.as_bytes())?)
+        Ok(self.directory.replace(MARKER, safe_path::default_mode(), marker.as_bytes())?)
     }
 }
 
@@ -255,9 +241,7 @@ fn files_of(marker: &[u8]) -> Option<BTreeSet<String>> {
 }
 
 fn is_of_a_site(name: &str) -> bool {
-    let campaign = name
-        .strip_prefix("campaign-")
-        .and_then(|rest| rest.strip_suffix(".html"));
+    let campaign = name.strip_prefix("campaign-").and_then(|rest| rest.strip_suffix(".html"));
     [report::INDEX, report::HISTORY, report::STUDIES].contains(&name)
         || campaign.is_some_and(|number| number.parse::<u64>().is_ok())
 }
@@ -303,20 +287,14 @@ mod tests {
         let foreign = around.path().join("index.html");
         fs::write(&foreign, "mine").unwrap();
         let refused = written(around.path(), &["index.html"], "one").unwrap_err();
-        assert!(
-            refused.to_string().contains("did not write (index.html)"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("did not write (index.html)"), "{refused}");
 
         let site = around.path().join("site");
         written(&site, &["index.html"], "one").unwrap();
         fs::write(site.join("campaign-7.html"), "mine").unwrap();
         fs::write(site.join("robots.txt"), "mine").unwrap();
         let refused = written(&site, &["index.html", "campaign-7.html"], "one").unwrap_err();
-        assert!(
-            refused.to_string().contains("was not written by fsarena"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("was not written by fsarena"), "{refused}");
         written(&site, &["index.html"], "two").unwrap();
         for name in ["campaign-7.html", "robots.txt"] {
             assert_eq!(fs::read_to_string(site.join(name)).unwrap(), "mine");
@@ -327,12 +305,7 @@ mod tests {
     #[test]
     fn markers_with_foreign_file_names_are_rejected() {
         let around = tempfile::tempdir().unwrap();
-        for marker in [
-            "",
-            "{}",
-            r#"{"files": ["../precious"]}"#,
-            r#"{"files": [7]}"#,
-        ] {
+        for marker in ["", "{}", r#"{"files": ["../precious"]}"#, r#"{"files": [7]}"#] {
             fs::write(around.path().join(MARKER), marker).unwrap();
             let refused = written(around.path(), &["index.html"], "one").unwrap_err();
             assert!(refused.to_string().contains("is damaged"), "{refused}");
@@ -345,9 +318,7 @@ mod tests {
         let around = tempfile::tempdir().unwrap();
         let path = around.path().join("site");
         let mut place = SiteDir::open(&path).unwrap();
-        place
-            .begin(&names(&["index.html", "history.html"]))
-            .unwrap();
+        place.begin(&names(&["index.html", "history.html"])).unwrap();
         place.write("index.html", "half").unwrap();
         drop(place);
         let [new, ..] = written(&path, &["index.html", "history.html"], "whole").unwrap();

@@ -64,10 +64,9 @@ fn anonymise(args: &AnonymiseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitC
 pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if trace.operations.len() > trace::MAX_OPERATIONS {
         let most = trace::MAX_OPERATIONS;
-        return Err(UsageError(format!(
-            "at most {most} operations fit into a trace: record less"
-        ))
-        .into());
+        return Err(
+            UsageError(format!("at most {most} operations fit into a trace: record less")).into()
+        );
     }
     let operations = TraceSummary::from_trace(trace).operations;
     if operations == 0 {
@@ -77,10 +76,7 @@ pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result
     output_file::write(path, &bytes)?;
     if !globals.quiet {
         let size = bytes.len();
-        print_note(&format!(
-            "{}: {operations} operations in {size} bytes",
-            path.display()
-        ));
+        print_note(&format!("{}: {operations} operations in {size} bytes", path.display()));
     }
     Ok(ExitReason::Success.into())
 }
@@ -121,11 +117,7 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
         format!(
             "recorded by    {}{}",
             line(&about.recorder),
-            if about.anonymised {
-                ", names replaced"
-            } else {
-                ""
-            }
+            if about.anonymised { ", names replaced" } else { "" }
         ),
         format!("command        {}", line(&about.command.join(" "))),
         format!("system         {}", line(&about.system)),
@@ -133,18 +125,9 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
             "operations     {} ({} failed); {} outside the directory were omitted",
             summary.operations, summary.failed, about.elsewhere
         ),
-        format!(
-            "bytes          {} read, {} written",
-            summary.read, summary.written
-        ),
-        format!(
-            "before         {} names, {}",
-            summary.before, summary.bytes_before
-        ),
-        format!(
-            "after          {} names, {}",
-            summary.after, summary.bytes_after
-        ),
+        format!("bytes          {} read, {} written", summary.read, summary.written),
+        format!("before         {} names, {}", summary.before, summary.bytes_before),
+        format!("after          {} names, {}", summary.after, summary.bytes_after),
         format!(
             "processes      {}, with {} threads, {} side by side",
             summary.processes, summary.threads, summary.side_by_side
@@ -161,19 +144,10 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
     lines.push("calls".into());
     let mut calls: Vec<_> = summary.calls.iter().collect();
     calls.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
-    lines.extend(
-        calls
-            .iter()
-            .map(|(name, count)| format!("  {name:<16} {count:>10}")),
-    );
+    lines.extend(calls.iter().map(|(name, count)| format!("  {name:<16} {count:>10}")));
     if !about.limitations.is_empty() {
         lines.push("not in it".into());
-        lines.extend(
-            about
-                .limitations
-                .iter()
-                .map(|what| format!("  {}", line(what))),
-        );
+        lines.extend(about.limitations.iter().map(|what| format!("  {}", line(what))));
     }
     lines.join("\n") + "\n"
 }
@@ -195,10 +169,7 @@ fn replay(args: &TraceReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCo
     if !run.dry_run {
         traces::store_copy(&bytes, globals)?;
     }
-    let wanted = RunArgs {
-        own_suites: vec![suite],
-        ..run.clone()
-    };
+    let wanted = RunArgs { own_suites: vec![suite], ..run.clone() };
     run_command::run(&wanted, globals)
 }
 
@@ -255,19 +226,12 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
 
 /// Derives a valid name from a file name.
 fn name_of(path: &Path) -> String {
-    let stem = path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let fits = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._+-".contains(letter)
     };
-    let name: String = stem
-        .chars()
-        .map(|letter| if fits(letter) { letter } else { '-' })
-        .take(64)
-        .collect();
+    let name: String =
+        stem.chars().map(|letter| if fits(letter) { letter } else { '-' }).take(64).collect();
     match check_name(&name) {
         Ok(()) => name,
         Err(_) => "trace".into(),

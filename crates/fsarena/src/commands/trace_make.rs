@@ -38,7 +38,7 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if !missing.is_empty() {
         let missing = missing.join(" ");
         return Err(
-            EnvironmentError(format!("programs are missing: apt-get install {missing}")).into(),
+            EnvironmentError(format!("programs are missing: apt-get install {missing}")).into()
         );
     }
     if !geteuid().is_root() {
@@ -49,10 +49,8 @@ pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let place = TraceDir::make(args.into.as_deref(), globals)?;
     let made = tempfile::tempdir().context("cannot make a directory for traces")?;
     record(&names, made.path())?;
-    let recorded: Vec<Recorded> = names
-        .iter()
-        .map(|name| Recorded::read(name, made.path()))
-        .collect::<Result<_, _>>()?;
+    let recorded: Vec<Recorded> =
+        names.iter().map(|name| Recorded::read(name, made.path())).collect::<Result<_, _>>()?;
     recorded.iter().try_for_each(|one| place.keep(one))?;
     tell(&recorded, globals)
 }
@@ -157,22 +155,15 @@ fn tell(recorded: &[Recorded], globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     let mut text = String::from("trace         operations      bytes   each\n");
     for one in recorded {
         let (size, each) = (one.bytes.len(), one.bytes_each());
-        text += &format!(
-            "{:<12} {:>11} {size:>10} {each:>6.1}\n",
-            one.name, one.operations
-        );
+        text += &format!("{:<12} {:>11} {size:>10} {each:>6.1}\n", one.name, one.operations);
     }
     let suites: Vec<String> = match recorded.len() == traces::traces_of_suite(&[])?.len() {
         true => vec![format!("--suite {}", traces::SUITE)],
-        false => recorded
-            .iter()
-            .map(|one| format!("--suite {}/{}", traces::SUITE, one.name))
-            .collect(),
+        false => {
+            recorded.iter().map(|one| format!("--suite {}/{}", traces::SUITE, one.name)).collect()
+        }
     };
-    text += &format!(
-        "`fsarena run {}` replays what was recorded.\n",
-        suites.join(" ")
-    );
+    text += &format!("`fsarena run {}` replays what was recorded.\n", suites.join(" "));
     print(&text)?;
     Ok(ExitReason::Success.into())
 }
@@ -187,10 +178,7 @@ mod tests {
             assert!(SCRIPT.contains(&format!("\ntrace_{name}() {{")), "{name}");
             assert!(SCRIPT.contains(&format!("[{name}]=")), "{name}");
         }
-        assert_eq!(
-            SCRIPT.matches("\ntrace_").count(),
-            traces::traces_of_suite(&[]).unwrap().len()
-        );
+        assert_eq!(SCRIPT.matches("\ntrace_").count(), traces::traces_of_suite(&[]).unwrap().len());
         assert!(
             traces::traces_of_suite(&["lau".to_owned()])
                 .unwrap_err()

@@ -161,10 +161,7 @@ fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, D
         return Ok(None);
     };
     let seen = metrics::max_queue_wait(model)?;
-    Ok(seen.map(|seen| Wait {
-        seen: seen.as_secs_f64(),
-        bound: bound.as_secs_f64(),
-    }))
+    Ok(seen.map(|seen| Wait { seen: seen.as_secs_f64(), bound: bound.as_secs_f64() }))
 }
 
 /// Adds up command time, mean seek, half a revolution and the transfer of 4 KiB in the middle zone,

@@ -101,9 +101,7 @@ fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
 
 /// The error for a campaign that is not running, with the next command to use.
 fn over(campaign: &CampaignSummary, stage: CampaignState) -> EnvironmentError {
-    let CampaignSummary {
-        id, done, planned, ..
-    } = campaign;
+    let CampaignSummary { id, done, planned, .. } = campaign;
     EnvironmentError(match stage {
         CampaignState::Stopped => format!(
             "campaign {id} is not running: it ended after {done} of {planned} cells; resume it with `fsarena resume {id}`"
@@ -217,10 +215,7 @@ impl<'a> Watched<'a> {
 
     fn stage(&self) -> CampaignState {
         let results = self.followed.results();
-        let done = results
-            .cells
-            .iter()
-            .filter(|stored| stored.result.is_some());
+        let done = results.cells.iter().filter(|stored| stored.result.is_some());
         let counts = [done.count(), results.cells.len()];
         let begins = self.followed.session().is_none() && is_young(results.started);
         stage(&results.campaign, self.id, counts, begins)

@@ -102,11 +102,9 @@ impl PlanWorker<'_> {
         let entries = self.batch.entries_in(EntryRange { first, count })?;
         let (ended, elsewhere) = self.entries(entries)?;
         match elsewhere.first() {
-            Some(entry) => Err(BatchError::SameHost {
-                index: entry.index,
-                host: self.host.to_owned(),
+            Some(entry) => {
+                Err(BatchError::SameHost { index: entry.index, host: self.host.to_owned() }.into())
             }
-            .into()),
             None => Ok(ended),
         }
     }
@@ -164,10 +162,7 @@ impl PlanWorker<'_> {
 
     /// Returns the campaign with the paths of this host.
     fn campaign(&self) -> Campaign {
-        Campaign {
-            work_dir: self.work_dir.clone(),
-            ..self.batch.plan().campaign.clone()
-        }
+        Campaign { work_dir: self.work_dir.clone(), ..self.batch.plan().campaign.clone() }
     }
 
     fn run(&self, campaign: &Campaign, mut share: WorkerShare<'_>) -> anyhow::Result<CampaignEnd> {
@@ -198,18 +193,11 @@ impl PlanWorker<'_> {
         guest: Arc<Guest>,
         share: &WorkerShare<'_>,
     ) -> anyhow::Result<LocalBackend> {
-        let asked = EraseConfirmation {
-            progress: self.progress,
-            yes: false,
-            stop: self.stop,
-        };
+        let asked = EraseConfirmation { progress: self.progress, yes: false, stop: self.stop };
         let means = GuestResources {
             guest,
             // A check must not use the stored result of another host.
-            cache: self
-                .cache
-                .clone()
-                .filter(|_| share.run_kind() == Some(RunKind::First)),
+            cache: self.cache.clone().filter(|_| share.run_kind() == Some(RunKind::First)),
             jobs: self.jobs,
             sampling: None,
             only_its_own: true,

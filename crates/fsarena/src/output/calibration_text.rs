@@ -70,10 +70,7 @@ mod tests {
             ..calibration()
         };
         let text = text(&calibration);
-        assert!(
-            text.ends_with("raw device: could not be measured\n"),
-            "{text}"
-        );
+        assert!(text.ends_with("raw device: could not be measured\n"), "{text}");
         assert!(!text.contains("sequential"));
     }
 }

@@ -34,11 +34,7 @@ pub fn text(stored: &CellRecord) -> String {
             took => format!(" after {took}"),
         },
         moment(result.started),
-        if result.from_cache {
-            ", from the cache: an equal cell was run then"
-        } else {
-            ""
-        }
+        if result.from_cache { ", from the cache: an equal cell was run then" } else { "" }
     );
     for remark in &result.remarks {
         text += &format!("{}\n", line(remark));
@@ -57,10 +53,7 @@ fn disturbances(result: &CellResult) -> String {
     let last = much(result).map(|what| format!("disturbed: {what}\n"));
     let first = result.first.as_ref().map(|first| {
         let what = much(first).map_or_else(String::new, |what| format!(", disturbed: {what}"));
-        format!(
-            "ran once before, {} after {}{what}\n",
-            first.status, first.elapsed
-        )
+        format!("ran once before, {} after {}{what}\n", first.status, first.elapsed)
     });
     last.into_iter().chain(first).collect()
 }
@@ -68,12 +61,7 @@ fn disturbances(result: &CellResult) -> String {
 fn failure(failure: &Failure) -> String {
     let mut text = format!("  {}: {}\n", line(&failure.step), line(&failure.reason));
     if let Some(error) = &failure.error {
-        text += &format!(
-            "  {} gave {} ({})\n",
-            line(&error.call),
-            line(&error.name),
-            error.errno
-        );
+        text += &format!("  {} gave {} ({})\n", line(&error.call), line(&error.name), error.errno);
     }
     for stack in &failure.stacks {
         text += &indented("  | ", stack);
@@ -94,11 +82,7 @@ fn phases(result: &CellResult) -> String {
                 (wall, _) => format!(", {wall}"),
             },
             passes(&phase.passes),
-            if phase.time_limited {
-                ", cut short by its time limit"
-            } else {
-                ""
-            }
+            if phase.time_limited { ", cut short by its time limit" } else { "" }
         );
         text += &phase.failure.as_ref().map(failure).unwrap_or_default();
         text += &measurements(phase);
@@ -124,16 +108,8 @@ fn measurements(phase: &PhaseResult) -> String {
         .into_iter()
         .map(|number| {
             let scale = UnitScale::for_metric(number.metric, [number.value]);
-            let mark = if number.metric == phase.primary_metric {
-                "*"
-            } else {
-                ""
-            };
-            [
-                mark.to_owned(),
-                number.metric.to_string(),
-                scale.with_unit(number.value),
-            ]
+            let mark = if number.metric == phase.primary_metric { "*" } else { "" };
+            [mark.to_owned(), number.metric.to_string(), scale.with_unit(number.value)]
         })
         .collect();
     indented("  ", &table(["", "metric", "value"], &rows))
@@ -196,33 +172,21 @@ mod tests {
         let mut cell = fixture::failed_cell();
         (cell.cell.suite, cell.cell.test) = (hostile.into(), hostile.into());
         let result = cell.result.as_mut().unwrap();
-        let failures = result
-            .phases
-            .iter_mut()
-            .filter_map(|phase| phase.failure.as_mut());
+        let failures = result.phases.iter_mut().filter_map(|phase| phase.failure.as_mut());
         for failure in failures.chain(&mut result.failure) {
             failure.step = hostile.into();
             if let Some(error) = &mut failure.error {
                 (error.call, error.name) = (hostile.into(), hostile.into());
             }
         }
-        result
-            .phases
-            .iter_mut()
-            .for_each(|phase| phase.phase = hostile.into());
-        result
-            .steps
-            .iter_mut()
-            .for_each(|step| step.step = hostile.into());
+        result.phases.iter_mut().for_each(|phase| phase.phase = hostile.into());
+        result.steps.iter_mut().for_each(|step| step.step = hostile.into());
         assert!(!text(&cell).contains('\u{1b}'));
     }
 
     #[test]
     fn shows_that_a_cell_has_not_run() {
-        let cell = CellRecord {
-            result: None,
-            ..fixture::failed_cell()
-        };
+        let cell = CellRecord { result: None, ..fixture::failed_cell() };
         assert!(text(&cell).ends_with("not run yet\n"));
     }
 
@@ -242,10 +206,7 @@ mod tests {
         }));
         let text = text(&cell);
         assert!(text.contains("ran once before, failed after"), "{text}");
-        assert!(
-            text.contains("disturbed: other processes 60 % of"),
-            "{text}"
-        );
+        assert!(text.contains("disturbed: other processes 60 % of"), "{text}");
     }
 
     #[test]

@@ -20,14 +20,10 @@ pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
             "“{}” published no numbers, so its own figures decide nothing.",
             line(&study.title)
         ),
-        1 => format!(
-            "Judged by the one number that “{}” published.",
-            line(&study.title)
-        ),
-        numbers => format!(
-            "Judged by the {numbers} numbers that “{}” published.",
-            line(&study.title)
-        ),
+        1 => format!("Judged by the one number that “{}” published.", line(&study.title)),
+        numbers => {
+            format!("Judged by the {numbers} numbers that “{}” published.", line(&study.title))
+        }
     };
     text += &wrap_with_margin("", &by);
     text.push('\n');
@@ -39,31 +35,18 @@ pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     let off = study.inconsistencies();
     if !off.is_empty() && only.is_none() {
         text += "\nDoes not add up:\n";
-        text += &off
-            .iter()
-            .map(|off| label_and_wrap("  ", &line(off)))
-            .collect::<String>();
+        text += &off.iter().map(|off| label_and_wrap("  ", &line(off))).collect::<String>();
     }
     text
 }
 
 /// Returns a table with a row for each study.
 pub fn counts(studies: &[Study]) -> String {
-    let shown = [
-        Verdict::Supported,
-        Verdict::Partly,
-        Verdict::Contradicted,
-        Verdict::Undecidable,
-    ];
+    let shown = [Verdict::Supported, Verdict::Partly, Verdict::Contradicted, Verdict::Undecidable];
     let mut totals = [0; 5];
     let rows = studies.iter().map(|study| {
         let judged = study.evaluate_claims();
-        let count = |verdict| {
-            judged
-                .iter()
-                .filter(|(_, how)| how.verdict == verdict)
-                .count()
-        };
+        let count = |verdict| judged.iter().filter(|(_, how)| how.verdict == verdict).count();
         let [a, b, c, d] = shown.map(count);
         let numbers = [judged.len(), a, b, c, d];
         for (total, number) in totals.iter_mut().zip(numbers) {
@@ -79,18 +62,8 @@ pub fn counts(studies: &[Study]) -> String {
          contradicted, {undecidable} undecidable",
         studies.len()
     );
-    let heading = [
-        "study",
-        "claims",
-        "supported",
-        "partly",
-        "contradicted",
-        "undecidable",
-    ];
-    let untold: String = studies
-        .iter()
-        .filter_map(|study| untold(study, undecidable))
-        .collect();
+    let heading = ["study", "claims", "supported", "partly", "contradicted", "undecidable"];
+    let untold: String = studies.iter().filter_map(|study| untold(study, undecidable)).collect();
     let hint = "`fsarena claims STUDY` gives each claim with the numbers that decide it.";
     format!(
         "{}\n{}\n{untold}{}",
@@ -130,10 +103,7 @@ fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
 /// Returns a summary such as `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
 pub fn summary(judged: &[(&Claim, ClaimVerdict)]) -> String {
     let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
-        let count = judged
-            .iter()
-            .filter(|(_, how)| how.verdict == verdict)
-            .count();
+        let count = judged.iter().filter(|(_, how)| how.verdict == verdict).count();
         (count > 0).then(|| format!("{count} {}", verdict.name()))
     });
     let claims = match judged.len() {
@@ -177,20 +147,14 @@ fn one(claim: &Claim, judgement: &ClaimVerdict) -> String {
             add("", &why.to_string());
         }
         if judgement.reasons.len() > REASONS {
-            add(
-                "",
-                &format!("and {} more", judgement.reasons.len() - REASONS),
-            );
+            add("", &format!("and {} more", judgement.reasons.len() - REASONS));
         }
     }
     text
 }
 
 const fn is_decided(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Supported | Verdict::Partly | Verdict::Contradicted
-    )
+    matches!(verdict, Verdict::Supported | Verdict::Partly | Verdict::Contradicted)
 }
 
 /// Returns a word in the colour of its verdict if standard output is a terminal with colours.

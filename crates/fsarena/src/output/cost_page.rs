@@ -100,10 +100,7 @@ fn assumed(cost: &Cost) -> String {
         false => "which is assumed",
     };
     let slow = match pace.slowdown > 1.0 {
-        true => format!(
-            " in guests, 1 s of guest time takes {} s here",
-            pace.slowdown
-        ),
+        true => format!(" in guests, 1 s of guest time takes {} s here", pace.slowdown),
         false => String::new(),
     };
     let fuse = match cost.basis.fuse {
@@ -144,13 +141,7 @@ pub fn text(
     let memory = campaign.memory.map_or("all".to_owned(), |m| m.to_string());
     for (what, fact) in [
         ("contenders", names.join(" ")),
-        (
-            "backend",
-            format!(
-                "{}, size {}, memory {memory}",
-                campaign.backend, campaign.size
-            ),
-        ),
+        ("backend", format!("{}, size {}, memory {memory}", campaign.backend, campaign.size)),
         ("space", format!("{}, the largest test", cost.space)),
     ] {
         text += &format!("  {what:<11} {fact}\n");
@@ -160,13 +151,10 @@ pub fn text(
         text += &format!("  {:<11} {fact}\n", "machine");
     }
     if let Some(until) = campaign.stopping_rule {
-        let late = until.max_time.map_or_else(String::new, |most| {
-            format!(", none after {}", format_duration(most))
-        });
-        let fact = format!(
-            "are added while results are wide, up to {}{late}",
-            until.max_rounds
-        );
+        let late = until
+            .max_time
+            .map_or_else(String::new, |most| format!(", none after {}", format_duration(most)));
+        let fact = format!("are added while results are wide, up to {}{late}", until.max_rounds);
         text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
     }
     if let Some(budget) = campaign.budget {
@@ -183,17 +171,8 @@ pub fn text(
         text += &format!("  {:<11} {too_much}\n", "refused");
     }
     let rows: Vec<_> = cost.tests.iter().map(row).collect();
-    let heading = [
-        "suite",
-        "test",
-        "points",
-        "phases",
-        "cells",
-        "read",
-        "written",
-        "operations",
-        "about",
-    ];
+    let heading =
+        ["suite", "test", "points", "phases", "cells", "read", "written", "operations", "about"];
     text += &format!("\n{}\n", table(heading, &rows));
     text + &all(cost, allowance.ok().flatten()) + "\n"
 }
@@ -267,10 +246,7 @@ mod tests {
         assert_eq!(time(&cost), format!("about 50.0 s {some} {assumed}"));
         (cost.basis.remembered, cost.parallel_cells) = (40, 4);
         cost.basis.campaigns.truncate(1);
-        assert_eq!(
-            time(&cost),
-            "about 50.0 s as campaign 12 took, 4 cells side by side"
-        );
+        assert_eq!(time(&cost), "about 50.0 s as campaign 12 took, 4 cells side by side");
         cost.basis.remembered = 0;
         (cost.basis.fuse, cost.parallel_cells) = (true, 1);
         assert!(time(&cost).contains("assumed, 3 times as long through FUSE, and"));
@@ -312,9 +288,7 @@ mod tests {
                 campaign.guest = guest;
             }
             let pace = pace(&campaign, None);
-            campaign::plan::cost(&campaign, pace, &PastDurations::default(), 1)
-                .time
-                .as_secs_f64()
+            campaign::plan::cost(&campaign, pace, &PastDurations::default(), 1).time.as_secs_f64()
         };
         for (suite, profile, guest, took) in [
             ("bonnie-chars", SizeProfile::Quick, None, 5.5),
@@ -326,10 +300,7 @@ mod tests {
         ] {
             let seconds = announced(suite, profile, guest.cloned());
             let off = seconds / took;
-            assert!(
-                (0.5..2.0).contains(&off),
-                "{suite}, {profile}: {seconds} s, not {took}"
-            );
+            assert!((0.5..2.0).contains(&off), "{suite}, {profile}: {seconds} s, not {took}");
         }
     }
 

@@ -191,11 +191,7 @@ mod tests {
     fn each_request_is_a_mark_and_its_title_is_text() {
         let picture = svg("<b> & co", &journal());
         assert!(picture.contains("&lt;b&gt; &amp; co"), "{picture}");
-        let marks = |colour| {
-            picture
-                .matches(&format!("fill=\"{colour}\" opacity"))
-                .count()
-        };
+        let marks = |colour| picture.matches(&format!("fill=\"{colour}\" opacity")).count();
         let kinds = [READ, WRITE, METADATA, JOURNAL, DISCARD, FLUSH];
         assert_eq!(kinds.map(marks), [1, 0, 0, 1, 0, 1]);
     }
@@ -210,15 +206,10 @@ mod tests {
             journal.entries.push(flush);
         }
         let picture = svg("many flushes", &journal);
-        let flushes = picture
-            .lines()
-            .filter(|line| line.contains(&format!("\"{FLUSH}\" opacity")));
+        let flushes = picture.lines().filter(|line| line.contains(&format!("\"{FLUSH}\" opacity")));
         let strip = format!("y=\"{:.1}\"", MARGIN + HEIGHT + GAP);
         let flushes: Vec<&str> = flushes.collect();
         assert_eq!(flushes.len(), 101);
-        assert!(
-            flushes.iter().all(|mark| mark.contains(&strip)),
-            "{flushes:?}"
-        );
+        assert!(flushes.iter().all(|mark| mark.contains(&strip)), "{flushes:?}");
     }
 }

@@ -52,19 +52,13 @@ impl UserPrompt for EraseConfirmation<'_> {
             return self.progress.suspend(|| ask(erased, &content, self.stop));
         }
         let path = erased.device.display();
-        self.progress.note(&format!(
-            "{path} held {content}, which is lost now (--erase)"
-        ));
+        self.progress.note(&format!("{path} held {content}, which is lost now (--erase)"));
         Ok(())
     }
 }
 
 fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
-    let name = erased
-        .device
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let name = erased.device.file_name().unwrap_or_default().to_string_lossy();
     let terminal = OpenOptions::new().write(true).open("/dev/tty");
     let mut terminal = terminal.map_or_else(
         |_| -> Box<dyn Write> { Box::new(io::stderr()) },

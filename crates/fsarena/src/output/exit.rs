@@ -76,10 +76,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         _ => error.render().to_string(),
     };
     let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
-    let reason = reason
-        .split("\n\nFor more information")
-        .next()
-        .unwrap_or(reason);
+    let reason = reason.split("\n\nFor more information").next().unwrap_or(reason);
     let reason = reason.replace(":\n  ", ": ");
     let reason = one_line(reason.trim_start_matches("error: "));
     print_error(&format!("{reason} (see --help)"), json_is_asked_for());
@@ -122,15 +119,14 @@ fn code(error: &anyhow::Error) -> ExitReason {
             false => ExitReason::Environment,
         })
     };
-    error
-        .chain()
-        .find_map(|error| of_store(error).or_else(|| of_batch(error)))
-        .unwrap_or(match kind(error) {
+    error.chain().find_map(|error| of_store(error).or_else(|| of_batch(error))).unwrap_or(
+        match kind(error) {
             FailureKind::Usage => ExitReason::Usage,
             FailureKind::Environment => ExitReason::Environment,
             FailureKind::Interrupted => ExitReason::Interrupted,
             FailureKind::Internal => ExitReason::Internal,
-        })
+        },
+    )
 }
 
 /// Returns the exit code of a store error. A missing or damaged database is a usage error; a
@@ -162,8 +158,7 @@ const fn of_store(error: &StoreError) -> Option<ExitReason> {
 /// Returns true if the reader closed the pipe (`fsarena list | head`).
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
-        e.downcast_ref::<io::Error>()
-            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
 }
 
@@ -199,10 +194,7 @@ mod tests {
     #[test]
     fn system_errors_are_refusals_not_internal_errors() {
         let error = anyhow::Error::from(io::Error::from_raw_os_error(28));
-        assert_eq!(
-            code(&error.context("cannot write a")),
-            ExitReason::Environment
-        );
+        assert_eq!(code(&error.context("cannot write a")), ExitReason::Environment);
     }
 
     #[test]

@@ -33,9 +33,7 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
         }
         Ok(kind) if !kind.is_file() => {
             safe_path::check_owner(&path)?;
-            let is_open = ["/dev", "/proc"]
-                .iter()
-                .any(|place| path.starts_with(place));
+            let is_open = ["/dev", "/proc"].iter().any(|place| path.starts_with(place));
             if (kind.is_fifo() || kind.is_socket()) && !is_open {
                 let path = path.display();
                 let why = format!("{path} is a pipe or a socket: name a file, or /dev/stdout");
@@ -61,18 +59,15 @@ fn refuse_database(path: &Path) -> Result<(), UsageError> {
     let beside = ["-wal", "-shm", "-journal"];
     let of = beside.iter().find_map(|end| text.strip_suffix(end));
     match is_database(path) || of.is_some_and(|of| is_database(Path::new(of))) {
-        true => Err(UsageError(format!(
-            "{text} is a database, or belongs to one: name another file"
-        ))),
+        true => {
+            Err(UsageError(format!("{text} is a database, or belongs to one: name another file")))
+        }
         false => Ok(()),
     }
 }
 
 fn pass_on(path: &Path, content: &[u8]) -> io::Result<()> {
-    OpenOptions::new()
-        .write(true)
-        .open(path)?
-        .write_all(content)
+    OpenOptions::new().write(true).open(path)?.write_all(content)
 }
 
 #[cfg(test)]
@@ -148,10 +143,7 @@ mod tests {
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let refused = write(&pipe, b"x").unwrap_err().to_string();
-        assert!(
-            refused.ends_with("name a file, or /dev/stdout"),
-            "{refused}"
-        );
+        assert!(refused.ends_with("name a file, or /dev/stdout"), "{refused}");
         write(Path::new("/dev/null"), b"x").unwrap();
     }
 

@@ -52,9 +52,7 @@ impl Countdown {
     /// Returns the current text next to the bar.
     fn text(&self) -> String {
         let said = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        said.map_or_else(String::new, |(position, at)| {
-            beside(&position, Nanos::from(at.elapsed()))
-        })
+        said.map_or_else(String::new, |(position, at)| beside(&position, Nanos::from(at.elapsed())))
     }
 }
 
@@ -67,11 +65,7 @@ impl ProgressDisplay {
             Self::Quiet
         } else if io::stderr().is_terminal() {
             let countdown = Countdown::default();
-            Self::Bar(
-                bar(countdown.clone()),
-                RunningCellLine::default(),
-                countdown,
-            )
+            Self::Bar(bar(countdown.clone()), RunningCellLine::default(), countdown)
         } else {
             Self::Notes(String::new())
         }
@@ -214,10 +208,7 @@ fn place(bar: &ProgressBar, countdown: &Countdown, position: CampaignProgress) {
 fn beside(position: &CampaignProgress, since: Nanos) -> String {
     let passed = since.min(position.next);
     let left = Nanos(position.time_left.0.saturating_sub(passed.0));
-    let written = position
-        .written
-        .map(|bytes| format!(", {bytes} written"))
-        .unwrap_or_default();
+    let written = position.written.map(|bytes| format!(", {bytes} written")).unwrap_or_default();
     format!("{}/{}, {left} left{written}", position.done, position.total)
 }
 
@@ -232,12 +223,7 @@ fn all(running: &RunningCellLine) -> String {
 }
 
 fn name(cell: &Cell) -> String {
-    format!(
-        "{} · {} · round {}",
-        output::line(&cell.contender),
-        cell.test,
-        cell.round
-    )
+    format!("{} · {} · round {}", output::line(&cell.contender), cell.test, cell.round)
 }
 
 /// Writes an event. A closed pipe is ignored, since it must not end the campaign.
@@ -317,19 +303,9 @@ mod tests {
         let ProgressDisplay::Bar(bar, ..) = &progress else {
             panic!("it is a bar");
         };
-        assert_eq!(
-            bar.message(),
-            "hpfs · tree · round 1\n  jfs · tree · round 1 · mkfs"
-        );
+        assert_eq!(bar.message(), "hpfs · tree · round 1\n  jfs · tree · round 1 · mkfs");
         let result = crate::fixture::failed_cell().result.unwrap();
-        progress.end(
-            &hpfs,
-            &result,
-            CampaignProgress {
-                done: 1,
-                ..position
-            },
-        );
+        progress.end(&hpfs, &result, CampaignProgress { done: 1, ..position });
         progress.begin(&jfs, position);
         assert_eq!(bar.message(), "jfs · tree · round 1");
     }

@@ -45,9 +45,7 @@ pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
 /// Formats a figure: rank correlation, and the best contenders of both sides with their ratios on
 /// the other side.
 fn row(figure: &ReplicatedFigure) -> [String; 3] {
-    let tau = figure
-        .tau_b
-        .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
+    let tau = figure.tau_b.map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
     let then = first(figure, |one| (&one.published, &one.measured), "now");
     let now = first(figure, |one| (&one.measured, &one.published), "then");
     let best = [vec![format!("{then} → {now}")], ahead(figure)].concat();
@@ -105,12 +103,7 @@ fn one(claim: &ReplicatedClaim) -> String {
             }
         }
         Verdict::Supported | Verdict::Partly | Verdict::Contradicted => {
-            claim
-                .by_measured
-                .lines()
-                .iter()
-                .take(3)
-                .for_each(|values| add(values));
+            claim.by_measured.lines().iter().take(3).for_each(|values| add(values));
             // A statement about several contenders was checked only for those that exist.
             if let Some(why) = claim.by_measured.reasons.first() {
                 add(&format!("unknown: {why}"));
@@ -144,10 +137,7 @@ mod tests {
                 },
             ],
             tau_b: Some(-1.0),
-            best_then: Some(Leader {
-                name: "reiser4".to_owned(),
-                times: 1.35,
-            }),
+            best_then: Some(Leader { name: "reiser4".to_owned(), times: 1.35 }),
             best_now: None,
         };
         let row = row(&figure);
@@ -158,16 +148,8 @@ mod tests {
         let text = table_within(Some(80), HEADING, &[row]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].ends_with("TAU    BEST THEN → BEST NOW"), "{text}");
-        assert!(
-            lines.iter().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
         let column = lines[0].find("BEST").unwrap();
-        assert!(
-            lines[1..]
-                .iter()
-                .all(|line| line.rfind("  ").unwrap() < column),
-            "{text}"
-        );
+        assert!(lines[1..].iter().all(|line| line.rfind("  ").unwrap() < column), "{text}");
     }
 }

@@ -42,10 +42,7 @@ fn head(study: &Study) -> String {
         true => String::new(),
         false => format!("; {}", others.join(", ")),
     };
-    let ranges = figures
-        .cells()
-        .filter(|(_, _, cell)| cell.range.is_some())
-        .count();
+    let ranges = figures.cells().filter(|(_, _, cell)| cell.range.is_some()).count();
     let ranges = match ranges {
         0 => String::new(),
         ranges => format!(" and {}", counted(ranges as u64, "range")),
@@ -62,11 +59,7 @@ fn head(study: &Study) -> String {
         ),
         (
             "claims",
-            format!(
-                "{} (fsarena claims {})",
-                summary(&study.evaluate_claims()),
-                study.name
-            ),
+            format!("{} (fsarena claims {})", summary(&study.evaluate_claims()), study.name),
         ),
         ("run again", format!("fsarena run --study {}", study.name)),
     ];
@@ -80,22 +73,15 @@ fn head(study: &Study) -> String {
 /// Returns the tests, in the order of the figures.
 fn tests(study: &Study) -> Vec<&str> {
     let mut seen = BTreeSet::new();
-    let all = study
-        .figures
-        .figures
-        .iter()
-        .map(|figure| figure.test.as_str());
+    let all = study.figures.figures.iter().map(|figure| figure.test.as_str());
     all.filter(|test| seen.insert(*test)).collect()
 }
 
 /// Formats the figures of a test: a row per figure, and as many columns of contenders as fit.
 fn tables(study: &Study, test: &str) -> String {
     let all = &study.figures;
-    let of_test: Vec<&FigureSpec> = all
-        .figures
-        .iter()
-        .filter(|figure| figure.test == test)
-        .collect();
+    let of_test: Vec<&FigureSpec> =
+        all.figures.iter().filter(|figure| figure.test == test).collect();
     let has_any = |contender: &&StudyContender| {
         let named = |figure: &&FigureSpec| all.value(&contender.name, &figure.path()).is_some();
         of_test.iter().any(named)
@@ -118,9 +104,7 @@ fn tables(study: &Study, test: &str) -> String {
     let columns: Vec<Vec<String>> = columns.collect();
     let mut names = vec![String::new()];
     names.extend(of_test.iter().map(|figure| {
-        format!("{} {} {}", figure.phase, figure.metric, figure.unit)
-            .trim_end()
-            .to_owned()
+        format!("{} {} {}", figure.phase, figure.metric, figure.unit).trim_end().to_owned()
     }));
     let width = |column: &[String]| column.iter().map(String::len).max().unwrap_or(0);
     let label = width(&names) + 2;
@@ -176,10 +160,7 @@ fn marks(study: &Study) -> String {
     let same = study.doubts.chunk_by(|a, b| a.reason == b.reason);
     let doubts = same.map(|same| {
         let whose: Vec<String> = same.iter().map(|doubt| whose(doubt, study)).collect();
-        (
-            "",
-            format!("{}: {}", whose.join("; "), line(&same[0].reason)),
-        )
+        ("", format!("{}: {}", whose.join("; "), line(&same[0].reason)))
     });
     text + &section("Doubtful (marked * if only some contenders are)", doubts)
 }
@@ -199,16 +180,10 @@ fn whose(doubt: &Caveat, study: &Study) -> String {
     let figures = match &figures[..] {
         [one] => (*one).clone(),
         many => {
-            let tests: BTreeSet<&str> = many
-                .iter()
-                .filter_map(|path| path.split('/').next())
-                .collect();
+            let tests: BTreeSet<&str> =
+                many.iter().filter_map(|path| path.split('/').next()).collect();
             let tests: Vec<&str> = tests.into_iter().collect();
-            format!(
-                "{} of {}",
-                counted(many.len() as u64, "figure"),
-                tests.join(", ")
-            )
+            format!("{} of {}", counted(many.len() as u64, "figure"), tests.join(", "))
         }
     };
     format!("{contenders}, {figures}")

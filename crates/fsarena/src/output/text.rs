@@ -23,9 +23,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints text for programs without wrapping it.
 pub fn print_unwrapped(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    let written = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush());
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     written.map_err(|error| not_written(&error))
 }
 
@@ -33,18 +31,13 @@ pub fn print_unwrapped(text: &str) -> io::Result<()> {
 pub fn print_styled(markdown: bool, text: impl FnOnce(TextStyle) -> String) -> io::Result<()> {
     match markdown {
         true => print_unwrapped(&text(TextStyle::Markdown)),
-        false => print(&text(TextStyle::Text {
-            columns: terminal_width(),
-        })),
+        false => print(&text(TextStyle::Text { columns: terminal_width() })),
     }
 }
 
 /// Returns an error that explains why standard output could not be written.
 pub fn not_written(error: &io::Error) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("cannot write standard output: {error}"),
-    )
+    io::Error::new(error.kind(), format!("cannot write standard output: {error}"))
 }
 
 /// Prints a value as JSON.
@@ -72,9 +65,8 @@ pub(super) fn table_within<const N: usize>(
     rows: &[[String; N]],
 ) -> String {
     let upper = heading.map(str::to_uppercase);
-    let lines: Vec<&[String]> = std::iter::once(&upper[..])
-        .chain(rows.iter().map(|row| &row[..]))
-        .collect();
+    let lines: Vec<&[String]> =
+        std::iter::once(&upper[..]).chain(rows.iter().map(|row| &row[..])).collect();
     let all = |widths: &[usize]| lines.iter().map(|line| row(line, widths)).collect();
     let Some(columns) = columns else {
         return all(&natural(&lines));
@@ -97,10 +89,7 @@ pub(super) fn table_within<const N: usize>(
             let rows = rows.zip(below).map(|(row, below)| row + &below);
             row(before[0], &widths) + &rows.collect::<String>()
         }
-        None => rows
-            .iter()
-            .map(|row| block(columns, heading, row))
-            .collect(),
+        None => rows.iter().map(|row| block(columns, heading, row)).collect(),
     }
 }
 
@@ -108,9 +97,7 @@ pub(super) fn table_within<const N: usize>(
 fn natural(lines: &[&[String]]) -> Vec<usize> {
     let columns = lines.first().map_or(0, |line| line.len());
     let widest = |column: usize| lines.iter().map(|line| line[column].width()).max();
-    (0..columns)
-        .map(|column| widest(column).unwrap_or(0))
-        .collect()
+    (0..columns).map(|column| widest(column).unwrap_or(0)).collect()
 }
 
 /// Returns widths of the columns that fit in a line: the widest ones are reduced first, and none
@@ -185,10 +172,7 @@ pub fn wrap_with_margin(margin: &str, text: &str) -> String {
 fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
     let columns = columns.unwrap_or(usize::MAX);
     let lines = wrap(text, columns.saturating_sub(margin.width()).max(MIN_ROOM));
-    lines
-        .iter()
-        .map(|line| format!("{margin}{line}\n"))
-        .collect()
+    lines.iter().map(|line| format!("{margin}{line}\n")).collect()
 }
 
 /// Wraps lines that are too long.
@@ -212,9 +196,7 @@ fn folded_line(line: &str, columns: usize) -> String {
     // no room for it.
     let further = match margin {
         0 => 0,
-        set_in => Some(set_in + 2)
-            .filter(|m| m + MIN_ROOM <= columns)
-            .unwrap_or(0),
+        set_in => Some(set_in + 2).filter(|m| m + MIN_ROOM <= columns).unwrap_or(0),
     };
     let further = " ".repeat(further);
     let (mut text, mut used) = (line[..margin].to_owned(), margin);
@@ -272,12 +254,7 @@ pub fn counted(count: u64, noun: &str) -> String {
 pub fn indented(margin: &str, text: &str) -> String {
     let lines = text.trim_end().lines();
     lines
-        .map(|line| {
-            format!(
-                "{margin}{}\n",
-                escape_invisible(&line.replace('\t', "    "))
-            )
-        })
+        .map(|line| format!("{margin}{}\n", escape_invisible(&line.replace('\t', "    "))))
         .collect()
 }
 
@@ -305,10 +282,7 @@ mod tests {
         let told = "short\n  failed  ext4: no room on the\n    device that is tested\n";
         assert_eq!(folded(text, Some(32)), told);
         assert_eq!(folded(text, None), text);
-        assert_eq!(
-            folded("it fits with a space ", Some(20)),
-            "it fits with a space"
-        );
+        assert_eq!(folded("it fits with a space ", Some(20)), "it fits with a space");
         let bold = "\u{1b}[1mext4\u{1b}[0m is first of all";
         assert_eq!(folded(bold, Some(22)), bold);
     }
@@ -326,24 +300,15 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_in_any_script() {
-        let rows = [
-            ["é".to_owned(), "x".to_owned()],
-            ["測試".to_owned(), "y".to_owned()],
-        ];
+        let rows = [["é".to_owned(), "x".to_owned()], ["測試".to_owned(), "y".to_owned()]];
         assert_eq!(table(["a", "b"], &rows), "A     B\né     x\n測試  y\n");
     }
 
     #[test]
     fn wraps_the_last_column_on_a_terminal() {
-        let rows = [[
-            "ext4".to_owned(),
-            "this kernel has no such driver at all".to_owned(),
-        ]];
+        let rows = [["ext4".to_owned(), "this kernel has no such driver at all".to_owned()]];
         let told = table_within(Some(30), ["a", "why"], &rows);
-        assert_eq!(
-            told,
-            "A     WHY\next4  this kernel has no such\n      driver at all\n"
-        );
+        assert_eq!(told, "A     WHY\next4  this kernel has no such\n      driver at all\n");
         // In a file, lines are not wrapped.
         let whole = "A     WHY\next4  this kernel has no such driver at all\n";
         assert_eq!(table_within(None, ["a", "why"], &rows), whole);
@@ -374,18 +339,12 @@ mod tests {
     #[test]
     fn control_characters_in_foreign_text_are_escaped() {
         assert_eq!(line(" a\n\tb\u{1b}[2J "), "a b\\u{1b}[2J");
-        assert_eq!(
-            indented("  ", "a\n\tb\u{202e}c\n"),
-            "  a\n      b\\u{202e}c\n"
-        );
+        assert_eq!(indented("  ", "a\n\tb\u{202e}c\n"), "  a\n      b\\u{202e}c\n");
     }
 
     #[test]
     fn a_moment_is_shown_in_universal_time() {
-        assert_eq!(
-            moment(Nanos::from_secs(951_782_399)),
-            "2000-02-28 23:59 UTC"
-        );
+        assert_eq!(moment(Nanos::from_secs(951_782_399)), "2000-02-28 23:59 UTC");
         assert_eq!(moment(Nanos(u64::MAX)), "2554-07-21 23:34 UTC");
     }
 }

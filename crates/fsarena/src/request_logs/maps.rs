@@ -28,11 +28,7 @@ pub fn of_campaign(store: &Store, results: &CampaignResults) -> DiskMaps {
 
 /// Returns the position of a cell's test in the campaign.
 fn place_of(results: &CampaignResults, stored: &CellRecord) -> Option<usize> {
-    let tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let cell = &stored.cell;
     { tests }.position(|test| (&test.suite, &test.name) == (&cell.suite, &cell.test))
 }
@@ -60,10 +56,7 @@ fn add(store: &Store, results: &CampaignResults, cells: &[&CellRecord], maps: &m
 fn map_of(journal: &Journal, phase: &str) -> Option<PhaseMap> {
     let spans = journal.timed.get(phase)?;
     let (begin, end) = (spans.first()?.0, spans.last()?.1);
-    let of_phase = journal
-        .entries
-        .iter()
-        .filter(|(of, _)| of.as_deref() == Some(phase));
+    let of_phase = journal.entries.iter().filter(|(of, _)| of.as_deref() == Some(phase));
     let entries: Vec<LoggedRequest> = of_phase.map(|(_, entry)| *entry).collect();
     let sectors = journal.sectors();
     let map = DensityMap::from_requests(&entries, begin, end, sectors);
@@ -80,23 +73,12 @@ fn map_of(journal: &Journal, phase: &str) -> Option<PhaseMap> {
 /// Returns the shares of each region in the totals of the whole disk, in tenths of a per cent.
 fn shares(regions: &[Region; REGIONS]) -> Vec<[u64; 6]> {
     let numbers = regions.map(|region| {
-        let bytes = [
-            region.read,
-            region.written,
-            region.discarded,
-            region.metadata,
-            region.journal,
-        ];
+        let bytes =
+            [region.read, region.written, region.discarded, region.metadata, region.journal];
         let [read, written, discarded, metadata, journal] = bytes.map(|bytes| bytes.0);
         [read, written, discarded, metadata, journal, region.time.0]
     });
-    let sum = |column: usize| {
-        numbers
-            .iter()
-            .map(|region| region[column])
-            .sum::<u64>()
-            .max(1)
-    };
+    let sum = |column: usize| numbers.iter().map(|region| region[column]).sum::<u64>().max(1);
     let sums: [u64; 6] = std::array::from_fn(sum);
     let share = |region: &[u64; 6]| {
         std::array::from_fn(|i| (region[i] as f64 / sums[i] as f64 * 1000.0).round() as u64)
@@ -112,19 +94,13 @@ mod tests {
     #[test]
     fn a_map_is_of_the_timed_part_of_a_phase_and_its_shares_add_up() {
         let mut journal = journal();
-        assert!(
-            map_of(&journal, "write").is_none(),
-            "without timed spans a map cannot be drawn"
-        );
+        assert!(map_of(&journal, "write").is_none(), "without timed spans a map cannot be drawn");
         let spans = vec![(Nanos(1_000_000_150), Nanos(1_000_001_110))];
         journal.timed.insert("write".to_owned(), spans);
         let map = map_of(&journal, "write").unwrap();
         assert_eq!((map.elapsed, map.size), (Nanos(960), Bytes(24 * SECTOR)));
         let sums: [u64; 6] = std::array::from_fn(|i| map.regions.iter().map(|r| r[i]).sum());
         assert_eq!(sums, [0, 1000, 0, 0, 1000, 1000]);
-        assert!(
-            map.cells.contains('c') && map.flushes.contains('1'),
-            "{map:?}"
-        );
+        assert!(map.cells.contains('c') && map.flushes.contains('1'), "{map:?}");
     }
 }

@@ -48,16 +48,14 @@ pub fn cell<'a>(
         phase.is_none_or(is_it)
     };
     match number {
-        Some(number) => results
-            .cells
-            .iter()
-            .find(|c| c.cell.id == CellId(number))
-            .ok_or_else(|| {
+        Some(number) => {
+            results.cells.iter().find(|c| c.cell.id == CellId(number)).ok_or_else(|| {
                 UsageError(format!(
                     "campaign {} has no cell {number}: see `fsarena show {}`",
                     results.id, results.id
                 ))
-            }),
+            })
+        }
         None => {
             let in_phase = |cell: &&'a CellRecord| has_disk(cell) && has_phase(cell);
             let found = results.cells.iter().find(in_phase);
@@ -70,16 +68,14 @@ pub fn cell<'a>(
 /// Returns the error if no cell of a campaign has a simulated disk.
 fn without_disk(results: &CampaignResults) -> UsageError {
     let id = results.id;
-    UsageError(
-        match results.campaign.machines().any(|m| m.model().is_some()) {
-            true => format!(
-                "no cell of campaign {id} has succeeded yet; see its progress with `fsarena show {id}`"
-            ),
-            false => format!(
-                "no cell of campaign {id} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has"
-            ),
-        },
-    )
+    UsageError(match results.campaign.machines().any(|m| m.model().is_some()) {
+        true => format!(
+            "no cell of campaign {id} has succeeded yet; see its progress with `fsarena show {id}`"
+        ),
+        false => format!(
+            "no cell of campaign {id} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has"
+        ),
+    })
 }
 
 /// The error for a phase without disk requests.
@@ -113,23 +109,13 @@ pub fn load_cell(
         if let Some(phase) = part.phase.as_ref().filter(|_| !part.timed.is_empty()) {
             timed.insert(phase.clone(), part.timed.clone());
         }
-        entries.extend(
-            unpacked(part)?
-                .into_iter()
-                .map(|entry| (part.phase.clone(), entry)),
-        );
+        entries.extend(unpacked(part)?.into_iter().map(|entry| (part.phase.clone(), entry)));
     }
-    Ok(Journal {
-        entries: in_order(entries),
-        disk: disk_of(results, cell),
-        timed,
-    })
+    Ok(Journal { entries: in_order(entries), disk: disk_of(results, cell), timed })
 }
 
 fn unpacked(part: &RequestLogChunk) -> anyhow::Result<Vec<LoggedRequest>> {
-    let packed = STANDARD
-        .decode(&part.packed)
-        .context("the journal of the disk is damaged")?;
+    let packed = STANDARD.decode(&part.packed).context("the journal of the disk is damaged")?;
     Ok(request_log::unpack(&packed)?)
 }
 
@@ -144,17 +130,9 @@ fn in_order(
 
 fn disk_of(results: &CampaignResults, cell: &CellRecord) -> Option<(DiskModel, Bytes)> {
     let campaign = &results.campaign;
-    let contender = campaign
-        .contenders
-        .iter()
-        .find(|c| c.name == cell.cell.contender)?;
-    let tests = campaign
-        .suites
-        .iter()
-        .filter(|suite| suite.name == cell.cell.suite);
-    let test = tests
-        .flat_map(|suite| &suite.tests)
-        .find(|test| test.name == cell.cell.test)?;
+    let contender = campaign.contenders.iter().find(|c| c.name == cell.cell.contender)?;
+    let tests = campaign.suites.iter().filter(|suite| suite.name == cell.cell.suite);
+    let test = tests.flat_map(|suite| &suite.tests).find(|test| test.name == cell.cell.test)?;
     backend::simulated_disk(campaign, contender, test)
 }
 
@@ -164,11 +142,8 @@ impl Journal {
     /// # Errors
     /// Returns an error if the phase has no requests.
     pub fn for_phase(mut self, phase: &str) -> Result<Self, UsageError> {
-        let named: std::collections::BTreeSet<String> = self
-            .entries
-            .iter()
-            .filter_map(|(phase, _)| phase.clone())
-            .collect();
+        let named: std::collections::BTreeSet<String> =
+            self.entries.iter().filter_map(|(phase, _)| phase.clone()).collect();
         self.entries.retain(|(of, _)| of.as_deref() == Some(phase));
         self.timed.retain(|of, _| of == phase);
         match self.entries.is_empty() {
@@ -180,8 +155,7 @@ impl Journal {
     /// Keeps only the requests of the timed parts, or all requests if the timed parts are unknown.
     pub fn timed_only(mut self) -> Self {
         let spans = self.spans();
-        self.entries
-            .retain(|(_, entry)| request_log::completes_within(entry, &spans));
+        self.entries.retain(|(_, entry)| request_log::completes_within(entry, &spans));
         self
     }
 
@@ -201,9 +175,7 @@ impl Journal {
     /// requested sector.
     pub fn sectors(&self) -> u64 {
         let requests = self.entries.iter().map(|(_, entry)| &entry.served.request);
-        let reached = requests
-            .map(|request| request.sector + u64::from(request.sectors))
-            .max();
+        let reached = requests.map(|request| request.sector + u64::from(request.sectors)).max();
         let disk = self.disk.as_ref().map(|(_, size)| size.0 / simdisk::SECTOR);
         disk.or(reached).unwrap_or_default().max(1)
     }
@@ -255,11 +227,7 @@ mod tests {
         phases.retain(|phase| phase.phase != "read");
         assert_eq!(found(&results, None, Some("read")), Ok(ids[4]));
         assert_eq!(found(&results, None, Some("write")), Ok(ids[2]));
-        assert_eq!(
-            found(&results, None, Some("none")),
-            Ok(ids[2]),
-            "its phases are named"
-        );
+        assert_eq!(found(&results, None, Some("none")), Ok(ids[2]), "its phases are named");
         // A cell named by the user is accepted with or without a simulated disk.
         assert_eq!(found(&results, Some(ids[0].0), None), Ok(ids[0]));
         let refused = found(&results, Some(9999), None).unwrap_err();

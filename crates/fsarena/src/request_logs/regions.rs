@@ -8,15 +8,8 @@ use simdisk::access_map::{REGIONS, Region, regions};
 use super::Journal;
 
 /// Column names of [`rows`].
-pub const HEADS: [&str; 7] = [
-    "from",
-    "reads %",
-    "writes %",
-    "discards %",
-    "metadata %",
-    "journal %",
-    "time %",
-];
+pub const HEADS: [&str; 7] =
+    ["from", "reads %", "writes %", "discards %", "metadata %", "journal %", "time %"];
 
 /// Returns a row per region: its start, and its shares of the disk's totals.
 pub fn rows(journal: &Journal) -> Vec<[String; 7]> {

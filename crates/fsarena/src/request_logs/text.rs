@@ -113,11 +113,7 @@ impl Journal {
         }
         match entries.is_empty() {
             true => Err("it holds no request".to_owned()),
-            false => Ok(Self {
-                entries: in_order(entries),
-                disk: None,
-                timed: BTreeMap::new(),
-            }),
+            false => Ok(Self { entries: in_order(entries), disk: None, timed: BTreeMap::new() }),
         }
     }
 }
@@ -170,9 +166,7 @@ fn entry_of(line: &str) -> Option<(Option<String>, LoggedRequest)> {
     }
     let arrived: u64 = arrived.parse().ok()?;
     let time: u64 = time.parse().ok()?;
-    let operation = RequestKind::ALL
-        .into_iter()
-        .find(|o| o.name() == *operation)?;
+    let operation = RequestKind::ALL.into_iter().find(|o| o.name() == *operation)?;
     let forced = *forced == "1";
     let (sector, sectors): (u64, u32) = (sector.parse().ok()?, sectors.parse().ok()?);
     let moves = operation != RequestKind::Flush;
@@ -235,10 +229,7 @@ pub mod tests {
         Journal {
             entries: vec![
                 (None, entry(1_000_000_100, RequestKind::Read, 8, 8, false)),
-                (
-                    phase.clone(),
-                    entry(1_000_000_200, RequestKind::Write, 16, 8, true),
-                ),
+                (phase.clone(), entry(1_000_000_200, RequestKind::Write, 16, 8, true)),
                 (phase, entry(1_000_000_300, RequestKind::Flush, 0, 0, false)),
             ],
             disk: None,

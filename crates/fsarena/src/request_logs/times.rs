@@ -9,9 +9,8 @@ const NONE: &str = "·";
 const UNKNOWN: &str = "?";
 
 /// Column names of [`times`]. From the third column on, values are in per cent of the phase.
-pub const TIMES: [&str; 9] = [
-    "phase", "took", "CPU", "seek", "rotation", "transfer", "flash", "flush", "queue",
-];
+pub const TIMES: [&str; 9] =
+    ["phase", "took", "CPU", "seek", "rotation", "transfer", "flash", "flush", "queue"];
 
 /// Returns the time components of each phase.
 pub fn times(phases: &[(&PhaseResult, &SimulatedDiskStats)]) -> Vec<[String; 9]> {
@@ -38,15 +37,8 @@ pub fn times(phases: &[(&PhaseResult, &SimulatedDiskStats)]) -> Vec<[String; 9]>
 }
 
 /// Column names of [`requests`].
-pub const REQUESTS: [&str; 7] = [
-    "phase",
-    "requests",
-    "seeks",
-    "bytes",
-    "metadata %",
-    "journal %",
-    "amplified",
-];
+pub const REQUESTS: [&str; 7] =
+    ["phase", "requests", "seeks", "bytes", "metadata %", "journal %", "amplified"];
 
 /// Returns the requests to the disk in each of these phases. The share of metadata is unknown if
 /// the filesystem does not flag its metadata.
@@ -108,10 +100,7 @@ mod tests {
         });
         let flags = SimulatedDiskStats::has_metadata_flags([&work]);
         assert_eq!(requests(&[(&phase, &work)], flags)[0][4], "?");
-        let one = SimulatedDiskStats {
-            flagged: Some(1),
-            ..work
-        };
+        let one = SimulatedDiskStats { flagged: Some(1), ..work };
         // One flagged request in any phase shows that unflagged ones are not metadata.
         let flags = SimulatedDiskStats::has_metadata_flags([&work, &one]);
         assert_eq!(requests(&[(&phase, &work)], flags)[0][4], "0");
@@ -135,10 +124,7 @@ mod tests {
             ..SimulatedDiskStats::default()
         });
         let phases = [(&phase, &work)];
-        let tables = [
-            table(TIMES, &times(&phases)),
-            table(REQUESTS, &requests(&phases, true)),
-        ];
+        let tables = [table(TIMES, &times(&phases)), table(REQUESTS, &requests(&phases, true))];
         for line in tables.iter().flat_map(|table| table.lines()) {
             assert!(line.width() <= 80, "{line}");
         }

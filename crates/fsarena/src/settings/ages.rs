@@ -79,10 +79,7 @@ pub fn reject_keep_aged_on_images(campaign: &Campaign) -> Result<(), UsageError>
 }
 
 fn at_each(age: &AgeingSpec, fills: &[PerMille]) -> Vec<AgeingSpec> {
-    let at = |fill: &PerMille| AgeingSpec {
-        fill: *fill,
-        ..age.clone()
-    };
+    let at = |fill: &PerMille| AgeingSpec { fill: *fill, ..age.clone() };
     fills.iter().map(at).collect()
 }
 
@@ -106,10 +103,8 @@ pub fn expand_ages(
         }
         let is_plain = contender.own.age.is_none();
         let ages = ages.iter().filter(|_| is_plain);
-        let aged: Vec<Contender> = ages
-            .clone()
-            .map(|age| aged(&contender, age, ages.clone().count() > 1))
-            .collect();
+        let aged: Vec<Contender> =
+            ages.clone().map(|age| aged(&contender, age, ages.clone().count() > 1)).collect();
         [vec![contender], aged].concat()
     });
     each.collect()
@@ -123,10 +118,7 @@ fn aged(contender: &Contender, age: &AgeingSpec, several: bool) -> Contender {
         true => format!("-{}", age.fill.to_string().trim_end_matches('%')),
         false => String::new(),
     };
-    let mut aged = Contender {
-        name: format!("{head}-aged{which}{rest}"),
-        ..contender.clone()
-    };
+    let mut aged = Contender { name: format!("{head}-aged{which}{rest}"), ..contender.clone() };
     aged.own.age = Some(age.clone());
     aged
 }
@@ -138,14 +130,7 @@ mod tests {
     fn names(specs: &[&str], fills: &[u32]) -> Vec<String> {
         let catalog = Catalog::builtin().unwrap();
         let fills: Vec<PerMille> = fills.iter().map(|fill| PerMille(*fill)).collect();
-        let ages = ages(
-            Some("agrawal"),
-            &fills,
-            Vec::new(),
-            BackendKind::Loop,
-            &catalog,
-        )
-        .unwrap();
+        let ages = ages(Some("agrawal"), &fills, Vec::new(), BackendKind::Loop, &catalog).unwrap();
         let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
         let all = expand_ages(contenders.collect(), &ages, &ProgressDisplay::Quiet);
         all.into_iter().map(|contender| contender.name).collect()
@@ -155,21 +140,11 @@ mod tests {
     fn every_contender_is_added_fresh_and_aged() {
         assert_eq!(
             names(&["ext4", "xfs:noatime", "tmpfs"], &[]),
-            [
-                "ext4",
-                "ext4-aged",
-                "xfs:noatime",
-                "xfs-aged:noatime",
-                "tmpfs"
-            ]
+            ["ext4", "ext4-aged", "xfs:noatime", "xfs-aged:noatime", "tmpfs"]
         );
         assert_eq!(
             names(&["ext4@sata-ssd"], &[500, 955]),
-            [
-                "ext4@sata-ssd",
-                "ext4-aged-50@sata-ssd",
-                "ext4-aged-95.5@sata-ssd"
-            ]
+            ["ext4@sata-ssd", "ext4-aged-50@sata-ssd", "ext4-aged-95.5@sata-ssd"]
         );
         let own = "ext4@age=wang-os,fill=50%";
         assert_eq!(names(&[own], &[]), [own], "its spec already sets an age");
@@ -190,10 +165,7 @@ mod tests {
         let age = ages(Some("wang-os"), &[], Vec::new(), BackendKind::Vm, &catalog).unwrap();
         let filled = ages(None, &half, age, BackendKind::Vm, &catalog).unwrap();
         assert_eq!(filled.len(), 1);
-        assert_eq!(
-            (filled[0].fill, filled[0].profile.name.as_str()),
-            (half[0], "wang-os")
-        );
+        assert_eq!((filled[0].fill, filled[0].profile.name.as_str()), (half[0], "wang-os"));
     }
 
     #[test]
@@ -211,14 +183,8 @@ mod tests {
                 .contains("guests repeat the ageing")
         );
         assert!(
-            refused(&aged, BackendKind::Loop, true)
-                .unwrap_err()
-                .contains("is always aged again")
+            refused(&aged, BackendKind::Loop, true).unwrap_err().contains("is always aged again")
         );
-        assert!(
-            refused(&fresh, BackendKind::Loop, false)
-                .unwrap_err()
-                .contains("--age PROFILE")
-        );
+        assert!(refused(&fresh, BackendKind::Loop, false).unwrap_err().contains("--age PROFILE"));
     }
 }

@@ -109,11 +109,7 @@ impl SettingsReader<'_> {
         let groups =
             contender_groups::groups(&asked.args.groups, asked.file.groups.clone(), &contenders)?;
         self.refuse_or_shrink(&wishes, &contenders)?;
-        let RoundCounts {
-            count: rounds,
-            until,
-            budget,
-        } = asked.rounds()?;
+        let RoundCounts { count: rounds, until, budget } = asked.rounds()?;
         self.require_utf8_device()?;
         let max_written = asked.max_written(machine.as_ref())?;
         let source = self.source(&here, &contenders, &mut suites)?;
@@ -132,9 +128,7 @@ impl SettingsReader<'_> {
             budget,
             seed: args.seed.or(asked.file.seed).unwrap_or_else(|| seed(clock)),
             size: asked.size,
-            memory: machine
-                .as_ref()
-                .map_or(asked.memory, |machine| Some(machine.memory)),
+            memory: machine.as_ref().map_or(asked.memory, |machine| Some(machine.memory)),
             backend: asked.backend,
             measured_by: None,
             clock,
@@ -149,9 +143,7 @@ impl SettingsReader<'_> {
             device: asked.device().map(Path::to_owned),
             work_dir: self.work_dir.clone(),
             stall_timeout: self.stall_timeout(),
-            phase_limit: args
-                .phase_limit
-                .unwrap_or(asked.profile.phase_limit(asked.backend)),
+            phase_limit: args.phase_limit.unwrap_or(asked.profile.phase_limit(asked.backend)),
         };
         self.say(&guest::announcement(&campaign, &why));
         guest::reject_unsupported_disks(&campaign)?;
@@ -159,10 +151,7 @@ impl SettingsReader<'_> {
         disk_sweep::reject_multi_disk_outside_guests(&campaign)?;
         ages::reject_keep_aged_on_images(&campaign)?;
         reject_too_many_cells(&campaign)?;
-        Ok(ResolvedCampaign {
-            campaign,
-            guest: here.guest,
-        })
+        Ok(ResolvedCampaign { campaign, guest: here.guest })
     }
 
     fn say(&self, texts: &[String]) {
@@ -212,23 +201,10 @@ impl SettingsReader<'_> {
         suites: &[Suite],
         models: &[DiskModel],
     ) -> anyhow::Result<Vec<Contender>> {
-        let ResolvedSettings {
-            args,
-            file,
-            backend,
-            ..
-        } = &self.asked;
-        let contenders = self
-            .asked
-            .contenders(here, suites, self.catalog, self.progress)?;
+        let ResolvedSettings { args, file, backend, .. } = &self.asked;
+        let contenders = self.asked.contenders(here, suites, self.catalog, self.progress)?;
         let profile = args.age.as_deref();
-        let ages = ages::ages(
-            profile,
-            &args.fill,
-            file.ages.clone(),
-            *backend,
-            self.catalog,
-        )?;
+        let ages = ages::ages(profile, &args.fill, file.ages.clone(), *backend, self.catalog)?;
         disk_sweep::reject_unused_models(&contenders, models)?;
         let contenders = disk_sweep::expand_disk_models(contenders, models);
         let contenders = ages::expand_ages(contenders, &ages, self.progress);
@@ -247,11 +223,7 @@ impl SettingsReader<'_> {
         let Some(guest) = &here.guest else {
             return Ok((Clock::Real, String::new(), None));
         };
-        let load = GuestLoad {
-            size: self.asked.size,
-            contenders,
-            suites,
-        };
+        let load = GuestLoad { size: self.asked.size, contenders, suites };
         let (clock, why, machine) = guest::machine(wishes, load, guest, self.stop, self.catalog)?;
         Ok((clock, why, Some(machine)))
     }
@@ -263,12 +235,7 @@ impl SettingsReader<'_> {
         wishes: &GuestSettings,
         contenders: &[Contender],
     ) -> anyhow::Result<()> {
-        let ResolvedSettings {
-            backend,
-            size,
-            memory,
-            ..
-        } = self.asked;
+        let ResolvedSettings { backend, size, memory, .. } = self.asked;
         if backend == BackendKind::Loop {
             contenders.iter().try_for_each(reject_panic_options)?;
         }

@@ -23,10 +23,7 @@ pub fn typed(text: &str) -> Result<GroupArg, String> {
     if members.is_empty() {
         return Err(expected());
     }
-    Ok(GroupArg {
-        name: name.to_owned(),
-        members: members.to_owned(),
-    })
+    Ok(GroupArg { name: name.to_owned(), members: members.to_owned() })
 }
 
 /// Returns the groups of a campaign: from the command line, else from the file.
@@ -58,9 +55,7 @@ pub fn groups(
                 )));
             }
             if !members.insert(member) {
-                return Err(UsageError(format!(
-                    "the group `{name}` names `{member}` twice"
-                )));
+                return Err(UsageError(format!("the group `{name}` names `{member}` twice")));
             }
         }
     }
@@ -82,10 +77,7 @@ impl GroupArg {
             members.push(name);
             at = end;
         }
-        ContenderGroup {
-            name: self.name.clone(),
-            members,
-        }
+        ContenderGroup { name: self.name.clone(), members }
     }
 }
 
@@ -110,10 +102,7 @@ mod tests {
     fn a_name_with_commas_is_one_member() {
         let groups = of(&["journaling=ext4:noatime,data=journal,xfs", "plain=ext4"]).unwrap();
         assert_eq!(groups[0].members, ["ext4:noatime,data=journal", "xfs"]);
-        assert_eq!(
-            (groups[1].name.as_str(), groups[1].members.len()),
-            ("plain", 1)
-        );
+        assert_eq!((groups[1].name.as_str(), groups[1].members.len()), ("plain", 1));
     }
 
     #[test]
@@ -123,24 +112,13 @@ mod tests {
             "the group `new` has a member `btrfs`, which does not compete; contenders: ext4, \
              ext4:noatime,data=journal, xfs"
         );
-        assert!(
-            of(&["a=ext4,ext4"])
-                .unwrap_err()
-                .contains("names `ext4` twice")
-        );
-        assert!(
-            of(&["a=ext4", "a=xfs"])
-                .unwrap_err()
-                .contains("`a` is named twice")
-        );
+        assert!(of(&["a=ext4,ext4"]).unwrap_err().contains("names `ext4` twice"));
+        assert!(of(&["a=ext4", "a=xfs"]).unwrap_err().contains("`a` is named twice"));
     }
 
     #[test]
     fn command_line_groups_override_those_of_the_file() {
-        let filed = ContenderGroup {
-            name: "filed".into(),
-            members: vec!["xfs".into()],
-        };
+        let filed = ContenderGroup { name: "filed".into(), members: vec!["xfs".into()] };
         let of = |texts: &[GroupArg]| groups(texts, vec![filed.clone()], &contenders()).unwrap();
         assert_eq!(of(&[])[0].name, "filed");
         assert_eq!(of(&[typed("mine=ext4").unwrap()])[0].name, "mine");

@@ -46,11 +46,7 @@ impl ContenderSelection<'_> {
                 return Err(EnvironmentError(format!("{name} cannot run here: {missing}")).into());
             }
         }
-        if named.is_empty() {
-            self.all_that_run(among, progress)
-        } else {
-            Ok(named)
-        }
+        if named.is_empty() { self.all_that_run(among, progress) } else { Ok(named) }
     }
 
     /// Adds missing baselines of the suites, which show the cost of the work without a disk. A
@@ -169,16 +165,11 @@ mod tests {
 
     /// Creates a machine whose guest has drivers for only these filesystems.
     fn machine(catalog: &Catalog, names: &[&str]) -> HostInfo {
-        let others = catalog
-            .filesystems()
-            .filter(|f| !names.contains(&f.name.as_str()));
+        let others = catalog.filesystems().filter(|f| !names.contains(&f.name.as_str()));
         let lacks = others.map(|f| (f.name.clone(), "it has no driver".to_owned()));
         HostInfo {
             programs: every_program(catalog),
-            guest: Some(GuestContents {
-                kernel: "6.1.0".into(),
-                lacks: lacks.collect(),
-            }),
+            guest: Some(GuestContents { kernel: "6.1.0".into(), lacks: lacks.collect() }),
             ..HostInfo::inspect()
         }
     }
@@ -192,15 +183,9 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
         let machine = &machine(&catalog, &all);
-        let choice = ContenderSelection {
-            catalog: &catalog,
-            backend: BackendKind::Vm,
-            machine,
-        };
+        let choice = ContenderSelection { catalog: &catalog, backend: BackendKind::Vm, machine };
         let file = Settings::default();
-        let chosen = choice
-            .contenders(&[], &file, None, &ProgressDisplay::Quiet)
-            .unwrap();
+        let chosen = choice.contenders(&[], &file, None, &ProgressDisplay::Quiet).unwrap();
         let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
         assert_eq!(names(&chosen), asked);
     }
@@ -210,29 +195,17 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let everything = HostInfo {
             root: true,
-            filesystems: catalog
-                .filesystems()
-                .filter_map(|f| f.requires.kernel.clone())
-                .collect(),
+            filesystems: catalog.filesystems().filter_map(|f| f.requires.kernel.clone()).collect(),
             loop_control: true,
             fuse_device: true,
             programs: every_program(&catalog),
-            guest: Some(GuestContents {
-                kernel: "6.1.0".into(),
-                lacks: BTreeMap::new(),
-            }),
+            guest: Some(GuestContents { kernel: "6.1.0".into(), lacks: BTreeMap::new() }),
             ..HostInfo::inspect()
         };
         for backend in [BackendKind::Loop, BackendKind::Vm] {
-            let choice = ContenderSelection {
-                catalog: &catalog,
-                backend,
-                machine: &everything,
-            };
+            let choice = ContenderSelection { catalog: &catalog, backend, machine: &everything };
             let file = Settings::default();
-            let chosen = choice
-                .contenders(&[], &file, None, &ProgressDisplay::Quiet)
-                .unwrap();
+            let chosen = choice.contenders(&[], &file, None, &ProgressDisplay::Quiet).unwrap();
             let says = |f: &&Filesystem| {
                 let backends = list_command::by_default(f);
                 backends.split(' ').any(|one| one == backend.to_string())
@@ -246,20 +219,13 @@ mod tests {
     fn named_contender_that_cannot_run_is_refused_with_the_reason() {
         let catalog = Catalog::builtin().unwrap();
         let machine = &machine(&catalog, &["hpfs"]);
-        let choice = ContenderSelection {
-            catalog: &catalog,
-            backend: BackendKind::Vm,
-            machine,
-        };
+        let choice = ContenderSelection { catalog: &catalog, backend: BackendKind::Vm, machine };
         let file = Settings::default();
         let named = |name: &str| {
             choice.contenders(&[name.to_owned()], &file, None, &ProgressDisplay::Quiet)
         };
         assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
         let error = named("jfs").unwrap_err().to_string();
-        assert!(
-            error.contains("jfs cannot run here: it has no driver"),
-            "{error}"
-        );
+        assert!(error.contains("jfs cannot run here: it has no driver"), "{error}");
     }
 }

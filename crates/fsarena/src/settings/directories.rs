@@ -13,26 +13,17 @@ pub fn directories(args: &RunArgs, file: &Settings) -> Vec<DirectoryContender> {
     if args.directories.is_empty() {
         return file.directories.clone();
     }
-    args.directories
-        .iter()
-        .map(|text| directory(text))
-        .collect()
+    args.directories.iter().map(|text| directory(text)).collect()
 }
 
 /// Parses `DIR`, or `NAME=DIR` if that whole text is not an existing path.
 fn directory(text: &Path) -> DirectoryContender {
     let named = text.to_str().and_then(|text| text.split_once('='));
     match named {
-        Some((name, path)) if check_name(name).is_ok() && !text.exists() => DirectoryContender {
-            name: Some(name.to_owned()),
-            path: path.into(),
-            memory: None,
-        },
-        _ => DirectoryContender {
-            name: None,
-            path: text.to_owned(),
-            memory: None,
-        },
+        Some((name, path)) if check_name(name).is_ok() && !text.exists() => {
+            DirectoryContender { name: Some(name.to_owned()), path: path.into(), memory: None }
+        }
+        _ => DirectoryContender { name: None, path: text.to_owned(), memory: None },
     }
 }
 
@@ -46,10 +37,7 @@ pub fn mounted(
         let (name, filesystem) = (directory.name.as_deref(), found.filesystem.as_deref());
         let contender = catalog.directory_contender(&found.path, name, filesystem)?;
         Ok(Contender {
-            own: ContenderOverrides {
-                memory: directory.memory,
-                ..contender.own
-            },
+            own: ContenderOverrides { memory: directory.memory, ..contender.own },
             ..contender
         })
     };

@@ -53,10 +53,7 @@ fn on(contender: &Contender, model: &DiskModel) -> Contender {
     let sign = if head.contains('@') { ',' } else { '@' };
     Contender {
         name: format!("{head}{sign}{}{options}", model.name),
-        own: ContenderOverrides {
-            disk: Some(model.clone()),
-            ..contender.own.clone()
-        },
+        own: ContenderOverrides { disk: Some(model.clone()), ..contender.own.clone() },
         ..contender.clone()
     }
 }
@@ -189,11 +186,7 @@ mod tests {
             let typed = catalog.contender(&one.name).unwrap();
             assert_eq!(typed.own, one.own, "{}", one.name);
         }
-        assert_eq!(
-            on(&["nvme-consumer"]),
-            contenders(),
-            "one is the campaign's"
-        );
+        assert_eq!(on(&["nvme-consumer"]), contenders(), "one is the campaign's");
     }
 
     #[test]
@@ -213,19 +206,13 @@ mod tests {
     fn each_test_runs_over_each_number_of_disks() {
         let catalog = Catalog::builtin().unwrap();
         let suite = |name| catalog.suite(name, SizeProfile::Smoke).unwrap().clone();
-        let suites = expand_disk_counts(
-            vec![suite("tree"), suite("tiobench")],
-            &[4, 1, 2],
-            BackendKind::Vm,
-        )
-        .unwrap();
+        let suites =
+            expand_disk_counts(vec![suite("tree"), suite("tiobench")], &[4, 1, 2], BackendKind::Vm)
+                .unwrap();
         let names: Vec<&str> = suites[0].tests.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(names, ["tree-1x", "tree-2x", "tree-4x"]);
         let point = suites[0].tests[2].sweep.as_ref().unwrap();
-        assert_eq!(
-            (point.sweep.as_str(), point.at[&SweepAxis::Disks]),
-            ("tree", 4)
-        );
+        assert_eq!((point.sweep.as_str(), point.at[&SweepAxis::Disks]), ("tree", 4));
         // A sweep gets an additional axis.
         let swept = suites[1].tests[0].sweep.as_ref().unwrap();
         assert!(swept.at.contains_key(&SweepAxis::Threads) && swept.at[&SweepAxis::Disks] == 1);
@@ -257,9 +244,7 @@ mod tests {
         let mut campaign = fixture::campaign();
         assert_eq!(campaign.backend, BackendKind::Loop);
         let refused = |campaign: &Campaign| {
-            let error = reject_multi_disk_outside_guests(campaign)
-                .unwrap_err()
-                .to_string();
+            let error = reject_multi_disk_outside_guests(campaign).unwrap_err().to_string();
             assert_eq!(error.lines().count(), 1);
             error
         };
@@ -274,9 +259,7 @@ mod tests {
         let error = refused(&campaign);
         assert!(error.contains("a mounted directory has a fixed number of disks"));
         campaign.backend = BackendKind::Loop;
-        campaign
-            .contenders
-            .push(catalog.contender("ext4@nvme-consumer").unwrap());
+        campaign.contenders.push(catalog.contender("ext4@nvme-consumer").unwrap());
         let error = refused(&campaign);
         assert!(error.starts_with("ext4@nvme-consumer: per-contender disks"));
         campaign.backend = BackendKind::Vm;

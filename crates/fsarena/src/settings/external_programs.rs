@@ -102,27 +102,9 @@ const PEERS: [ExternalProgram; 7] = [
         // Options come from a job file, which is restricted.
         &[],
     ),
-    peer(
-        InputFormat::FsMark,
-        "fs_mark",
-        Some("fsmark"),
-        "fs_mark -d .",
-        &['d', 'l'],
-    ),
-    peer(
-        InputFormat::Mdtest,
-        "mdtest",
-        None,
-        "mdtest -d .",
-        &['a', 'd', 'x'],
-    ),
-    peer(
-        InputFormat::Dbench,
-        "dbench",
-        Some("dbench"),
-        "dbench -D .",
-        &['B', 'D', 'c'],
-    ),
+    peer(InputFormat::FsMark, "fs_mark", Some("fsmark"), "fs_mark -d .", &['d', 'l']),
+    peer(InputFormat::Mdtest, "mdtest", None, "mdtest -d .", &['a', 'd', 'x']),
+    peer(InputFormat::Dbench, "dbench", Some("dbench"), "dbench -D .", &['B', 'D', 'c']),
     peer(
         InputFormat::Filebench,
         "filebench",
@@ -141,13 +123,7 @@ const fn peer(
     start: &'static str,
     places: &'static [char],
 ) -> ExternalProgram {
-    ExternalProgram {
-        format,
-        program,
-        package,
-        start,
-        places,
-    }
+    ExternalProgram { format, program, package, start, places }
 }
 
 /// Returns the names of all external programs, to check which a machine has.
@@ -158,9 +134,7 @@ pub fn programs() -> impl Iterator<Item = &'static str> {
 /// Returns the requirements of a program in a guest. Returns `None` for an unknown name.
 pub fn required(name: &str) -> Option<ProgramRequirements> {
     let mut peers = PEERS.iter().filter(|peer| peer.is_for_guests());
-    peers
-        .find(|peer| peer.program == name)
-        .map(ExternalProgram::requires)
+    peers.find(|peer| peer.program == name).map(ExternalProgram::requires)
 }
 
 /// Returns the programs of these suites that guests must contain.
@@ -221,15 +195,10 @@ pub fn parse_program_suites(
             left.push(name.clone());
             continue;
         };
-        let peer = PEERS
-            .iter()
-            .find(|peer| peer.program == program)
-            .ok_or_else(|| {
-                let all = PEERS.map(|peer| peer.program).join(", ");
-                UsageError(format!(
-                    "`{program}` cannot be run as a suite: one of {all}"
-                ))
-            })?;
+        let peer = PEERS.iter().find(|peer| peer.program == program).ok_or_else(|| {
+            let all = PEERS.map(|peer| peer.program).join(", ");
+            UsageError(format!("`{program}` cannot be run as a suite: one of {all}"))
+        })?;
         if !requires.programs.iter().any(|known| known == program) {
             let of_peer = peer.requires();
             requires.packages.extend(of_peer.packages);
@@ -327,16 +296,8 @@ fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String
 
 /// Returns a phase that is parsed from the program's output.
 fn read(expected: ExpectedPhase) -> Phase {
-    let ExpectedPhase {
-        phase: name,
-        metric,
-        group,
-    } = expected;
-    let op = Op::External(External {
-        metric,
-        group,
-        total: false,
-    });
+    let ExpectedPhase { phase: name, metric, group } = expected;
+    let op = Op::External(External { metric, group, total: false });
     phase(&name, op, CacheState::Unknown, SyncAtEnd::Unknown)
 }
 
@@ -372,10 +333,7 @@ fn name(peer: &ExternalProgram, options: &str) -> String {
     let of_file = Path::new(options)
         .file_stem()
         .filter(|_| matches!(peer.format, InputFormat::Fio | InputFormat::Filebench));
-    let stem = of_file
-        .and_then(|stem| stem.to_str())
-        .unwrap_or_default()
-        .to_lowercase();
+    let stem = of_file.and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
     let name = format!("peer-{}-{stem}", peer.program);
     match check_name(&name) {
         Ok(()) if !stem.is_empty() => name,

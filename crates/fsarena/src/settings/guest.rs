@@ -258,21 +258,18 @@ fn disk(wishes: &GuestSettings, clock: Clock, catalog: &Catalog) -> anyhow::Resu
     match (clock, wishes.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
         (Clock::Virtual, None) => model(DEFAULT_DISK, wishes, catalog),
-        (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
-            cache: wishes.disk_cache.unwrap_or(DiskCache::None),
-        }),
-        (Clock::Real, None) => Ok(GuestDisk::Image {
-            cache: wishes.disk_cache.unwrap_or_default(),
-        }),
+        (Clock::Real, None) if wishes.device => {
+            Ok(GuestDisk::Device { cache: wishes.disk_cache.unwrap_or(DiskCache::None) })
+        }
+        (Clock::Real, None) => {
+            Ok(GuestDisk::Image { cache: wishes.disk_cache.unwrap_or_default() })
+        }
     }
 }
 
 /// Returns a disk in the guest's memory. Returns an error if options for other disks are given.
 fn model(name: &str, wishes: &GuestSettings, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
-    let options = [
-        ("--device", wishes.device),
-        ("--disk-cache", wishes.disk_cache.is_some()),
-    ];
+    let options = [("--device", wishes.device), ("--disk-cache", wishes.disk_cache.is_some())];
     if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
         return Err(UsageError(format!(
             "cannot use {option} with disks in the guest's memory (virtual time, or --disk); remove it"
@@ -300,12 +297,7 @@ fn settle(
     }
     let memory = memory_for(wishes, load)?;
     let processors = processors(wishes.processors, clock)?;
-    let cpu = QemuMachine {
-        clock,
-        accelerator,
-        ..QemuMachine::default()
-    }
-    .cpu();
+    let cpu = QemuMachine { clock, accelerator, ..QemuMachine::default() }.cpu();
     Ok(GuestConfig {
         memory,
         processors,
@@ -331,9 +323,9 @@ fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(
             "--device is the only disk of a guest, but {} specifies another one",
             contender.name
         ))),
-        None if contenders.clone().any(has_several) => Err(UsageError(
-            "--device is the one disk of a guest: leave --disks out".into(),
-        )),
+        None if contenders.clone().any(has_several) => {
+            Err(UsageError("--device is the one disk of a guest: leave --disks out".into()))
+        }
         None => Ok(()),
     }
 }
@@ -518,9 +510,7 @@ pub fn smaller_models(campaign: &Campaign) -> Option<String> {
     let models = machines.iter().filter_map(GuestConfig::model);
     let holds = models.filter_map(|model| Some((model.name.as_str(), model.capacity()?)));
     let smaller: BTreeMap<&str, Bytes> = holds.filter(|(_, size)| *size < campaign.size).collect();
-    let smaller = smaller
-        .iter()
-        .map(|(name, size)| format!("the disk {name} holds {size}"));
+    let smaller = smaller.iter().map(|(name, size)| format!("the disk {name} holds {size}"));
     let smaller: Vec<String> = smaller.collect();
     (!smaller.is_empty()).then(|| format!("instead of {}, {}", campaign.size, smaller.join("; ")))
 }
@@ -534,10 +524,7 @@ mod tests {
     }
 
     fn refused(outcome: Result<impl std::fmt::Debug, impl Into<anyhow::Error>>) -> String {
-        outcome
-            .map_err(Into::<anyhow::Error>::into)
-            .unwrap_err()
-            .to_string()
+        outcome.map_err(Into::<anyhow::Error>::into).unwrap_err().to_string()
     }
 
     #[test]
@@ -548,10 +535,7 @@ mod tests {
         assert_eq!(words, ", for it hangs");
         let (time, accelerator, _) = clock(&wishes(), Some(Ok(())));
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Kvm));
-        let real = GuestSettings {
-            clock: Some(Clock::Real),
-            ..wishes()
-        };
+        let real = GuestSettings { clock: Some(Clock::Real), ..wishes() };
         let (time, accelerator, words) = clock(&real, no());
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Tcg));
         assert!(words.contains("times mean little"));
@@ -564,15 +548,8 @@ mod tests {
         let contender = |disk: &str| catalog.contender(&format!("ext4@{disk}")).unwrap();
         let mut campaign = Campaign {
             contenders: disks.map(contender).to_vec(),
-            suites: vec![
-                catalog
-                    .suite("tree", model::SizeProfile::Smoke)
-                    .unwrap()
-                    .clone(),
-            ],
-            guest: Some(campaign::run::in_memory::guest(
-                catalog.disk(disks[0]).unwrap(),
-            )),
+            suites: vec![catalog.suite("tree", model::SizeProfile::Smoke).unwrap().clone()],
+            guest: Some(campaign::run::in_memory::guest(catalog.disk(disks[0]).unwrap())),
             clock: Clock::Virtual,
             ..crate::fixture::campaign()
         };
@@ -593,20 +570,11 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
         assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme-consumer"));
-        let device = GuestSettings {
-            device: true,
-            ..wishes()
-        };
+        let device = GuestSettings { device: true, ..wishes() };
         assert!(refused(disk(&device, Clock::Virtual, &catalog)).contains("cannot use --device"));
         let cache = DiskCache::None;
-        assert_eq!(
-            disk(&device, Clock::Real, &catalog).unwrap(),
-            GuestDisk::Device { cache }
-        );
-        let wrong = GuestSettings {
-            disk: vec!["nvm".into()],
-            ..wishes()
-        };
+        assert_eq!(disk(&device, Clock::Real, &catalog).unwrap(), GuestDisk::Device { cache });
+        let wrong = GuestSettings { disk: vec!["nvm".into()], ..wishes() };
         assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme-consumer`"));
     }
 
@@ -623,23 +591,14 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let tree = catalog.suite("tree", model::SizeProfile::Smoke).unwrap();
         let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
-            let contenders: Vec<Contender> = specs
-                .iter()
-                .map(|s| catalog.contender(s).unwrap())
-                .collect();
+            let contenders: Vec<Contender> =
+                specs.iter().map(|s| catalog.contender(s).unwrap()).collect();
             let mut suite = tree.clone();
             if let Some(disks) = disks {
-                suite.tests = suite
-                    .tests
-                    .iter()
-                    .map(|test| test.with_disks(disks))
-                    .collect();
+                suite.tests = suite.tests.iter().map(|test| test.with_disks(disks)).collect();
             }
-            let load = GuestLoad {
-                size: Bytes::mib(1024),
-                contenders: &contenders,
-                suites: &[suite],
-            };
+            let load =
+                GuestLoad { size: Bytes::mib(1024), contenders: &contenders, suites: &[suite] };
             memory_for(&wishes(), load)?;
             beside(&wishes(), load, in_memory)
         };
@@ -659,10 +618,7 @@ mod tests {
     #[test]
     fn disks_of_any_size_are_added_up_or_refused() {
         assert_eq!(total_disk_size(Bytes::mib(3), 8).unwrap(), Bytes::mib(24));
-        assert_eq!(
-            total_disk_size(Bytes::MAX_UNITS, 1).unwrap(),
-            Bytes::MAX_UNITS
-        );
+        assert_eq!(total_disk_size(Bytes::MAX_UNITS, 1).unwrap(), Bytes::MAX_UNITS);
         for (size, disks) in [(Bytes::MAX_UNITS, 2), (Bytes(1 << 62), 8)] {
             assert!(refused(total_disk_size(size, disks)).contains("smaller"));
         }
@@ -687,19 +643,9 @@ mod tests {
     #[test]
     fn options_only_for_guests_are_detected() {
         assert_eq!(wishes().first_guest_only_option(), None);
-        let disks = GuestSettings {
-            disks: vec![2],
-            ..wishes()
-        };
-        assert_eq!(
-            disks.first_guest_only_option(),
-            None,
-            "images are several, too"
-        );
-        let processors = GuestSettings {
-            processors: Some(2),
-            ..wishes()
-        };
+        let disks = GuestSettings { disks: vec![2], ..wishes() };
+        assert_eq!(disks.first_guest_only_option(), None, "images are several, too");
+        let processors = GuestSettings { processors: Some(2), ..wishes() };
         assert_eq!(processors.first_guest_only_option(), Some("--processors"));
     }
 }

@@ -122,13 +122,7 @@ impl<'a> ResolvedSettings<'a> {
         match &self.study {
             Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
             Some(study) => scaled(study, catalog, self.profile),
-            None => suites(
-                self.args,
-                &self.file.suites,
-                catalog,
-                self.profile,
-                self.backend,
-            ),
+            None => suites(self.args, &self.file.suites, catalog, self.profile, self.backend),
         }
     }
 
@@ -143,11 +137,7 @@ impl<'a> ResolvedSettings<'a> {
         if self.backend == BackendKind::Dir {
             return directories::mounted(&self.directories, &here.directories, catalog);
         }
-        let choice = ContenderSelection {
-            catalog,
-            backend: self.backend,
-            machine: &here.machine,
-        };
+        let choice = ContenderSelection { catalog, backend: self.backend, machine: &here.machine };
         let among = self.study.as_ref().map(|study| study.contenders.as_slice());
         let chosen = choice.contenders(&self.args.contenders, &self.file, among, progress)?;
         choice.with_baselines(chosen, suites, progress)
@@ -190,17 +180,13 @@ fn backend(
     file: &Settings,
     directories: &[DirectoryContender],
 ) -> anyhow::Result<BackendKind> {
-    let guess = if directories.is_empty() {
-        BackendKind::Loop
-    } else {
-        BackendKind::Dir
-    };
+    let guess = if directories.is_empty() { BackendKind::Loop } else { BackendKind::Dir };
     let backend = args.backend.or(file.backend).unwrap_or(guess);
     match (backend, directories.is_empty()) {
-        (BackendKind::Dir, true) => Err(UsageError(
-            "the dir backend compares mounted directories: give --dir".into(),
-        )
-        .into()),
+        (BackendKind::Dir, true) => {
+            Err(UsageError("the dir backend compares mounted directories: give --dir".into())
+                .into())
+        }
         (BackendKind::Loop | BackendKind::Vm, false) => {
             let complaint = format!("--dir belongs to the dir backend, not to {backend}");
             Err(UsageError(complaint).into())
@@ -219,17 +205,9 @@ fn suites(
     if !args.own_suites.is_empty() {
         return Ok(args.own_suites.clone());
     }
-    let names = if args.suites.is_empty() {
-        from_file
-    } else {
-        &args.suites
-    };
+    let names = if args.suites.is_empty() { from_file } else { &args.suites };
     if names.is_empty() {
-        return Ok(catalog
-            .default_suites(profile)
-            .into_iter()
-            .cloned()
-            .collect());
+        return Ok(catalog.default_suites(profile).into_iter().cloned().collect());
     }
     let (peers, names) = external_programs::parse_program_suites(
         names,
@@ -306,9 +284,7 @@ mod tests {
         assert_eq!(max_written(wanted, None).unwrap(), wanted);
         assert_eq!(max_written(None, Some(&guest)).unwrap(), None);
         assert!(max_written(wanted, Some(&guest)).is_err());
-        guest.disk = model::GuestDisk::Image {
-            cache: model::DiskCache::Writeback,
-        };
+        guest.disk = model::GuestDisk::Image { cache: model::DiskCache::Writeback };
         assert_eq!(max_written(wanted, Some(&guest)).unwrap(), wanted);
     }
 
@@ -324,9 +300,6 @@ mod tests {
             assert!(readahead(Some(kib(64)), backend, false).is_err());
         }
         let error = readahead(Some(kib(6)), BackendKind::Loop, false).unwrap_err();
-        assert!(
-            error.to_string().contains("must be a multiple of 4 KiB"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("must be a multiple of 4 KiB"), "{error}");
     }
 }

@@ -30,19 +30,11 @@ impl RoundCounts {
         let of_file = file.rule.budget.filter(|_| !asks_otherwise);
         if let Some(budget) = args.budget.or(of_file) {
             // The second round is only for answers that the first leaves open.
-            return Ok(Self {
-                count: 1,
-                until: None,
-                budget: Some(budget),
-            });
+            return Ok(Self { count: 1, until: None, budget: Some(budget) });
         }
         let said = args.rounds.or(file.rounds).or(args.rounds_by_default);
         let count = said.unwrap_or(usual);
-        Ok(Self {
-            count,
-            until: until(args, &file.rule, count)?,
-            budget: None,
-        })
+        Ok(Self { count, until: until(args, &file.rule, count)?, budget: None })
     }
 }
 

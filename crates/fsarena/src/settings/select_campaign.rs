@@ -33,17 +33,13 @@ pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Cam
         return from_file(Path::new(named));
     }
     if Path::new(named).exists() {
-        return Err(UsageError(format!(
-            "{named} is no plain file: name a report or a database"
-        ))
-        .into());
+        return Err(
+            UsageError(format!("{named} is no plain file: name a report or a database")).into()
+        );
     }
     let store = paths::existing_store(globals)?;
     let known = store.campaigns()?;
-    let latest = known
-        .iter()
-        .filter(|c| c.name == named)
-        .max_by_key(|c| c.id);
+    let latest = known.iter().filter(|c| c.name == named).max_by_key(|c| c.id);
     match latest {
         Some(campaign) => Ok(store.load(campaign.id)?),
         None => Err(UsageError(format!(
@@ -148,11 +144,7 @@ fn is_database(path: &Path) -> io::Result<bool> {
 
 /// Returns the description of a campaign in a sentence: its number and its name.
 pub fn campaign_label(results: &CampaignResults) -> String {
-    format!(
-        "campaign {} “{}”",
-        results.id,
-        crate::output::text::line(&results.campaign.name)
-    )
+    format!("campaign {} “{}”", results.id, crate::output::text::line(&results.campaign.name))
 }
 
 #[cfg(test)]
@@ -175,10 +167,7 @@ mod tests {
             stored.result = (!is_open).then(|| success.clone());
         }
         assert!(drop_incomplete_rounds(&mut results));
-        let ran = results
-            .cells
-            .iter()
-            .filter(|stored| stored.result.is_some());
+        let ran = results.cells.iter().filter(|stored| stored.result.is_some());
         let rounds: BTreeSet<u32> = ran.map(|stored| stored.cell.round).collect();
         assert_eq!(rounds, [1, 3].into());
     }

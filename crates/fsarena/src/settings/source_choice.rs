@@ -48,10 +48,7 @@ pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), Usag
             return Ok(());
         }
     };
-    Err(UsageError(format!(
-        "--source {} {reason}",
-        wanted.display()
-    )))
+    Err(UsageError(format!("--source {} {reason}", wanted.display())))
 }
 
 /// Returns the requested source with a survey of its contents. Tests that copy in copy these
@@ -62,12 +59,7 @@ pub fn choose(
     setting: &CopyDestination<'_>,
     catalog: &Catalog,
 ) -> anyhow::Result<CopySource> {
-    let copying = || {
-        suites
-            .iter()
-            .flat_map(|s| &s.tests)
-            .filter(|t| needs_source(t))
-    };
+    let copying = || suites.iter().flat_map(|s| &s.tests).filter(|t| needs_source(t));
     if copying().next().is_none() {
         return Err(UsageError(
             "--source: no test of these suites copies from it; choose one that does (-s tree, -s large-file)".into(),
@@ -103,21 +95,14 @@ fn image(
         .into());
     }
     let contender = catalog.contender(FILESYSTEM)?;
-    let choice = ContenderSelection {
-        catalog,
-        backend: setting.backend,
-        machine: setting.machine,
-    };
+    let choice = ContenderSelection { catalog, backend: setting.backend, machine: setting.machine };
     if let Some(missing) = choice.missing(&contender.filesystem) {
         return Err(EnvironmentError(format!(
             "--source image is made with {FILESYSTEM}, which cannot run here: {missing}"
         ))
         .into());
     }
-    Ok(CopySource::Image {
-        size,
-        contender: Box::new(contender),
-    })
+    Ok(CopySource::Image { size, contender: Box::new(contender) })
 }
 
 /// Returns a directory, a device or an image file of the user, surveyed by the machine that copies
@@ -188,34 +173,21 @@ mod tests {
         let source = chosen(&path, &mut suites, &work).unwrap();
         assert_eq!(source.contents().unwrap().files, 2);
         let (tree, file) = (of_op(&suites, "tree-in"), of_op(&suites, "copy-in"));
-        assert_eq!(
-            (tree.cache, file.cache),
-            (CacheState::Cold, CacheState::Cold)
-        );
+        assert_eq!((tree.cache, file.cache), (CacheState::Cold, CacheState::Cold));
         assert!(matches!(
             tree.op,
             model::Op::CopyTreeIn(model::CopyTreeIn {
-                spec: model::TreeSpec {
-                    files: 2,
-                    bytes: Bytes(70_010),
-                    ..
-                },
+                spec: model::TreeSpec { files: 2, bytes: Bytes(70_010), .. },
                 ..
             })
         ));
         assert!(matches!(
             file.op,
-            model::Op::CopyFileIn(model::CopyFileIn {
-                size: Bytes(70_000),
-                ..
-            })
+            model::Op::CopyFileIn(model::CopyFileIn { size: Bytes(70_000), .. })
         ));
         assert_eq!(of_op(&suites, "prepare-file").cache, CacheState::Warm);
         let said = condition(&source, "a disk").value;
-        assert!(
-            said.ends_with("2 files in 0 directories, 68.4 KiB (a disk)"),
-            "{said}"
-        );
+        assert!(said.ends_with("2 files in 0 directories, 68.4 KiB (a disk)"), "{said}");
     }
 
     #[test]
@@ -223,9 +195,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let (both, path, work) = places();
         for (wanted, work) in [(both.path(), &work), (&path, &path.join("below"))] {
-            let error = chosen(wanted, &mut suites(&catalog), work)
-                .unwrap_err()
-                .to_string();
+            let error = chosen(wanted, &mut suites(&catalog), work).unwrap_err().to_string();
             assert!(error.contains("overlap"), "{error}");
         }
     }
@@ -236,16 +206,8 @@ mod tests {
             let outcome = require_reachable(Path::new(wanted), backend);
             outcome.err().map(|error| error.to_string())
         };
-        assert!(
-            refused("/srv", BackendKind::Vm)
-                .unwrap()
-                .contains("--source image")
-        );
-        assert!(
-            refused("image", BackendKind::Dir)
-                .unwrap()
-                .contains("a directory")
-        );
+        assert!(refused("/srv", BackendKind::Vm).unwrap().contains("--source image"));
+        assert!(refused("image", BackendKind::Dir).unwrap().contains("a directory"));
         for (wanted, backend) in [("/srv", BackendKind::Dir), ("image", BackendKind::Vm)] {
             assert_eq!(refused(wanted, backend), None);
         }

@@ -14,9 +14,7 @@ pub fn all(globals: &GlobalArgs) -> anyhow::Result<Vec<Study>> {
 
 /// Returns the studies that have figures.
 pub fn load_all(studies: &[config::StudySource]) -> anyhow::Result<Vec<Study>> {
-    let read = studies
-        .iter()
-        .filter_map(|study| Study::read(study).transpose());
+    let read = studies.iter().filter_map(|study| Study::read(study).transpose());
     Ok(read.collect::<Result<_, _>>()?)
 }
 

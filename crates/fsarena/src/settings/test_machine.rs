@@ -41,11 +41,8 @@ impl TestMachine {
     ) -> anyhow::Result<Self> {
         let programs = paths::programs(catalog);
         let asked = directories.iter().map(|d| d.path.clone()).collect();
-        let MachineInfo {
-            machine,
-            is_block_device,
-            directories,
-        } = backend::inspect_machine(reach, programs, device, asked, stop)?;
+        let MachineInfo { machine, is_block_device, directories } =
+            backend::inspect_machine(reach, programs, device, asked, stop)?;
         if reach.is_remote() && backend == BackendKind::Loop && !machine.root {
             let name = reach.name();
             return Err(EnvironmentError(format!(
@@ -57,10 +54,7 @@ impl TestMachine {
             machine,
             guest: None,
             is_block_device,
-            directories: directories
-                .into_iter()
-                .collect::<Result<_, _>>()
-                .map_err(UsageError)?,
+            directories: directories.into_iter().collect::<Result<_, _>>().map_err(UsageError)?,
         })
     }
 

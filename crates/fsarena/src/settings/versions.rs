@@ -72,9 +72,7 @@ pub fn versions(
 /// other conditions are equal.
 fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
-    let is_elsewhere = run
-        .backend
-        .is_some_and(|backend| backend != BackendKind::Vm);
+    let is_elsewhere = run.backend.is_some_and(|backend| backend != BackendKind::Vm);
     if is_elsewhere || run.machine.clock == Some(Clock::Real) || run.storage.device.is_some() {
         return refuse(
             "a list of versions is searched in virtual time, where campaigns one after the other differ by nothing \
@@ -93,10 +91,7 @@ fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
 }
 
 fn with_contender(run: &RunArgs, contender: &str) -> RunArgs {
-    RunArgs {
-        contenders: vec![contender.to_owned()],
-        ..run.clone()
-    }
+    RunArgs { contenders: vec![contender.to_owned()], ..run.clone() }
 }
 
 fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
@@ -106,9 +101,9 @@ fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
         ("--rootfs", build.rootfs.is_some()),
     ];
     match own.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(UsageError(format!(
-            "--over sets the components of each version; remove {option}"
-        ))),
+        Some((option, _)) => {
+            Err(UsageError(format!("--over sets the components of each version; remove {option}")))
+        }
         None => Ok(()),
     }
 }
@@ -136,10 +131,7 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         ))
         .into());
     }
-    Ok(GuardedVersion {
-        name: name.to_owned(),
-        run,
-    })
+    Ok(GuardedVersion { name: name.to_owned(), run })
 }
 
 /// Detects the contents of a directory: a kernel with its modules and optional headers, and
@@ -147,10 +139,7 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
 fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), UsageError> {
     let below = |name: &str| directory.join(name);
     let there = |name: &&str| below(name).exists();
-    build.kernel = IMAGES
-        .iter()
-        .find(|name| there(name))
-        .map(|name| below(name));
+    build.kernel = IMAGES.iter().find(|name| there(name)).map(|name| below(name));
     if build.kernel.is_none() {
         build.kernel = only_image(&below("boot"));
     }
@@ -164,11 +153,7 @@ fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), Usag
     }
     if build.kernel.is_some() {
         let in_usr = !there(&"lib/modules") && there(&"usr/lib/modules");
-        build.modules = Some(if in_usr {
-            below("usr")
-        } else {
-            directory.to_owned()
-        });
+        build.modules = Some(if in_usr { below("usr") } else { directory.to_owned() });
         build.headers = there(&"usr/src").then(|| directory.to_owned());
     }
     Ok(())

@@ -90,12 +90,7 @@ impl ScreenParts {
         let newest = state.newest.iter();
         let newest = newest.flat_map(|newest| wrap(&format!("last: {newest}"), width.max(20)));
         let newest = take(newest.collect(), NEWEST, &mut room);
-        Self {
-            width,
-            failures,
-            newest,
-            rows: (needed + room).min(state.rows.len()),
-        }
+        Self { width, failures, newest, rows: (needed + room).min(state.rows.len()) }
     }
 }
 
@@ -121,11 +116,7 @@ impl Grid {
         let columns: Vec<_> = state.tests.iter().enumerate().map(column).collect();
         Self {
             names: names.unwrap_or(0),
-            heading: columns
-                .iter()
-                .map(|(lines, _)| lines.len())
-                .max()
-                .unwrap_or(0),
+            heading: columns.iter().map(|(lines, _)| lines.len()).max().unwrap_or(0),
             columns,
         }
     }
@@ -179,11 +170,7 @@ pub fn text(state: &WatchState, width: u16) -> String {
     let area = Rect::new(0, 0, width, plenty);
     let mut buffer = Buffer::empty(area);
     let parts = ScreenParts::of(state, area);
-    let mut pen = LineWriter {
-        area,
-        buffer: &mut buffer,
-        y: 0,
-    };
+    let mut pen = LineWriter { area, buffer: &mut buffer, y: 0 };
     head(state, &mut pen);
     pen.next();
     grid(state, Scroll::default(), &parts, &mut pen);
@@ -238,23 +225,15 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
             pen.line("no cell runs: it prepares, measures or cleans up", PLAIN);
         }
         (CampaignState::Running, running) => {
-            let cells = running
-                .iter()
-                .map(|now| format!("{}, for {}", name(&now.cell), now.elapsed));
-            pen.line(
-                &format!("now: {}", cells.collect::<Vec<_>>().join(" │ ")),
-                NOW,
-            );
+            let cells =
+                running.iter().map(|now| format!("{}, for {}", name(&now.cell), now.elapsed));
+            pen.line(&format!("now: {}", cells.collect::<Vec<_>>().join(" │ ")), NOW);
         }
-        (CampaignState::Complete, _) => pen.line(
-            &format!("complete: `fsarena report {}` shows it", state.id),
-            BOLD,
-        ),
+        (CampaignState::Complete, _) => {
+            pen.line(&format!("complete: `fsarena report {}` shows it", state.id), BOLD)
+        }
         (CampaignState::Stopped, _) => {
-            pen.line(
-                &format!("stopped; resume with `fsarena resume {}`", state.id),
-                BOLD,
-            );
+            pen.line(&format!("stopped; resume with `fsarena resume {}`", state.id), BOLD);
         }
     }
 }
@@ -266,9 +245,7 @@ fn how_far(state: &WatchState, width: usize) -> String {
         words += &format!(", about {} left", format_duration(state.time_left));
     }
     let not_ok = state.unsuccessful.iter().rev();
-    let not_ok: Vec<String> = not_ok
-        .map(|(status, count)| format!("{count} {status}"))
-        .collect();
+    let not_ok: Vec<String> = not_ok.map(|(status, count)| format!("{count} {status}")).collect();
     if !not_ok.is_empty() {
         words += &format!("; {}", not_ok.join(", "));
     }
@@ -438,13 +415,7 @@ mod tests {
     }
 
     fn square(planned: u32, done: u32, worst: Option<Status>, cost: Option<f64>) -> GridCell {
-        GridCell {
-            planned,
-            done,
-            worst,
-            cost,
-            runs: false,
-        }
+        GridCell { planned, done, worst, cost, runs: false }
     }
 
     /// Creates a state with these contenders in their second round.
@@ -468,10 +439,8 @@ mod tests {
                 },
             ],
         };
-        let running = vec![RunningCell {
-            cell: cell(&contenders[0], "tree"),
-            elapsed: Nanos::from_secs(12),
-        }];
+        let running =
+            vec![RunningCell { cell: cell(&contenders[0], "tree"), elapsed: Nanos::from_secs(12) }];
         let state = WatchState {
             id: 7,
             title: "campaign 7 “nightly”: quick, loop, 3 rounds".into(),
@@ -500,29 +469,19 @@ mod tests {
 
     fn shown(state: &WatchState, scroll: Scroll, width: u16, height: u16) -> TestBackend {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal
-            .draw(|frame| draw(state, scroll, frame.area(), frame.buffer_mut()))
-            .unwrap();
+        terminal.draw(|frame| draw(state, scroll, frame.area(), frame.buffer_mut())).unwrap();
         terminal.backend().clone()
     }
 
     #[test]
     fn a_campaign_on_a_screen_of_80_by_24() {
-        let state = state(&contenders(&[
-            "ext4",
-            "xfs",
-            "btrfs",
-            "ntfs-3g",
-            "exfat-fuse",
-        ]));
+        let state = state(&contenders(&["ext4", "xfs", "btrfs", "ntfs-3g", "exfat-fuse"]));
         insta::assert_snapshot!("some", shown(&state, Scroll::default(), 80, 24));
     }
 
     #[test]
     fn scrolls_forty_contenders_and_shows_the_visible_range() {
-        let names: Vec<String> = (1..=40)
-            .map(|number| format!("contender-{number}"))
-            .collect();
+        let names: Vec<String> = (1..=40).map(|number| format!("contender-{number}")).collect();
         let state = state(&names);
         insta::assert_snapshot!("forty", shown(&state, Scroll::default(), 80, 24));
         let far = Scroll::default().moved(isize::MAX, isize::MAX);
@@ -549,18 +508,8 @@ mod tests {
     #[test]
     fn a_campaign_in_which_all_failed() {
         let mut state = state(&contenders(&["ext4", "xfs"]));
-        let all = [
-            Status::Failed,
-            Status::Crashed,
-            Status::Hung,
-            Status::Skipped,
-        ];
-        for (place, square) in state
-            .rows
-            .iter_mut()
-            .flat_map(|row| &mut row.squares)
-            .enumerate()
-        {
+        let all = [Status::Failed, Status::Crashed, Status::Hung, Status::Skipped];
+        for (place, square) in state.rows.iter_mut().flat_map(|row| &mut row.squares).enumerate() {
             *square = super::GridCell {
                 planned: 3,
                 done: 3,
@@ -587,11 +536,7 @@ mod tests {
             text(&state, width);
         }
         insta::assert_snapshot!("small", shown(&state, Scroll::default(), 40, 12));
-        let nothing = WatchState {
-            rows: Vec::new(),
-            tests: Vec::new(),
-            ..state
-        };
+        let nothing = WatchState { rows: Vec::new(), tests: Vec::new(), ..state };
         shown(&nothing, Scroll { row: 2, column: 3 }, 80, 24);
     }
 }

@@ -39,14 +39,9 @@ impl ForecastContext {
         session: Nanos,
         now: Nanos,
     ) -> Vec<RunningCell> {
-        let waiting = results
-            .cells
-            .iter()
-            .filter(|stored| stored.result.is_none());
-        let cells: Vec<&Cell> = waiting
-            .take(self.parallel_cells)
-            .map(|stored| &stored.cell)
-            .collect();
+        let waiting = results.cells.iter().filter(|stored| stored.result.is_none());
+        let cells: Vec<&Cell> =
+            waiting.take(self.parallel_cells).map(|stored| &stored.cell).collect();
         let ends = results.cells.iter().filter_map(|stored| {
             let result = stored.result.as_ref().filter(|result| !result.from_cache)?;
             Some(result.started.0.saturating_add(result.elapsed.0))
@@ -56,10 +51,7 @@ impl ForecastContext {
         let last_first = cells.into_iter().rev().zip(0..);
         let running = last_first.map(|(cell, place): (&Cell, usize)| {
             let begun = ends.get(place).copied().unwrap_or(0).max(session.0);
-            RunningCell {
-                cell: cell.clone(),
-                elapsed: Nanos(now.0.saturating_sub(begun)),
-            }
+            RunningCell { cell: cell.clone(), elapsed: Nanos(now.0.saturating_sub(begun)) }
         });
         let mut running: Vec<RunningCell> = running.collect();
         running.reverse();
@@ -68,10 +60,9 @@ impl ForecastContext {
 
     /// Estimates the remaining time.
     pub fn time_left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
-        let going = running.iter().map(|running| ActiveCell {
-            cell: &running.cell,
-            elapsed: running.elapsed,
-        });
+        let going = running
+            .iter()
+            .map(|running| ActiveCell { cell: &running.cell, elapsed: running.elapsed });
         let going: Vec<ActiveCell<'_>> = going.collect();
         forecast.time_left(&going, self.parallel_cells as u64).0
     }

@@ -107,10 +107,7 @@ fn meaning(event: &Event) -> Option<WatchKey> {
     };
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key {
-        KeyEvent {
-            code: KeyCode::Char('c' | 'd'),
-            ..
-        } if is_control => Some(WatchKey::Leave),
+        KeyEvent { code: KeyCode::Char('c' | 'd'), .. } if is_control => Some(WatchKey::Leave),
         _ => match key.code {
             KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(WatchKey::Leave),
             KeyCode::Up | KeyCode::Char('k') => Some(WatchKey::Scroll(-1, 0)),

@@ -140,12 +140,7 @@ pub fn is_failure(status: Status) -> bool {
 
 /// Returns a short name of a cell.
 pub fn name(cell: &Cell) -> String {
-    format!(
-        "{} · {} · round {}",
-        line(&cell.contender),
-        cell.test,
-        cell.round
-    )
+    format!("{} · {} · round {}", line(&cell.contender), cell.test, cell.round)
 }
 
 fn title(results: &CampaignResults) -> String {
@@ -154,10 +149,8 @@ fn title(results: &CampaignResults) -> String {
         1 => "1 round".to_owned(),
         rounds => format!("{rounds} rounds"),
     };
-    let host = campaign
-        .host
-        .as_deref()
-        .map_or_else(String::new, |host| format!(", on {}", line(host)));
+    let host =
+        campaign.host.as_deref().map_or_else(String::new, |host| format!(", on {}", line(host)));
     format!(
         "campaign {} “{}”: {}, {}, {rounds}{host}",
         results.id,
@@ -181,10 +174,7 @@ fn newest_first(results: &CampaignResults) -> Vec<(&Cell, &CellResult)> {
 }
 
 fn not_ok(results: &CampaignResults) -> BTreeMap<Status, usize> {
-    let statuses = results
-        .cells
-        .iter()
-        .filter_map(|stored| Some(stored.result.as_ref()?.status));
+    let statuses = results.cells.iter().filter_map(|stored| Some(stored.result.as_ref()?.status));
     let mut counts = BTreeMap::new();
     for status in statuses.filter(|status| *status != Status::Ok) {
         *counts.entry(status).or_insert(0) += 1;
@@ -193,10 +183,7 @@ fn not_ok(results: &CampaignResults) -> BTreeMap<Status, usize> {
 }
 
 fn failure(cell: &Cell, result: &CellResult) -> String {
-    let reason = result
-        .failure
-        .as_ref()
-        .map_or("", |failure| &failure.reason);
+    let reason = result.failure.as_ref().map_or("", |failure| &failure.reason);
     format!("{}: {}: {}", name(cell), result.status, line(reason))
 }
 
@@ -226,10 +213,7 @@ fn rows(results: &CampaignResults, analysis: &Analysis, tests: &[String]) -> Vec
             cost: costs.get(&(contender, test.as_str())).copied(),
             ..GridCell::default()
         };
-        GridRow {
-            contender: contender.to_owned(),
-            squares: tests.iter().map(square).collect(),
-        }
+        GridRow { contender: contender.to_owned(), squares: tests.iter().map(square).collect() }
     };
     let contenders = results.campaign.contenders.iter();
     let mut rows: Vec<GridRow> = contenders.map(|contender| row(&contender.name)).collect();
@@ -275,19 +259,14 @@ fn costs(analysis: &Analysis) -> BTreeMap<(&str, &str), f64> {
             Some((result.contender.as_str(), cost))
         });
         let costs: Vec<_> = costs.collect();
-        let best = costs
-            .iter()
-            .map(|(_, cost)| *cost)
-            .fold(f64::INFINITY, f64::min);
+        let best = costs.iter().map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
         for (contender, cost) in costs.iter().filter(|_| costs.len() > 1) {
             let place = logs.entry((contender, &row.test)).or_default();
             place.push(cost - best);
         }
     }
     let mean = |logs: Vec<f64>| (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-    logs.into_iter()
-        .map(|(key, logs)| (key, mean(logs)))
-        .collect()
+    logs.into_iter().map(|(key, logs)| (key, mean(logs))).collect()
 }
 
 fn log_cost(direction: Direction, median: f64) -> Option<f64> {
@@ -311,10 +290,7 @@ mod tests {
         let mut results = stats::fixture::plain();
         let analysis = stats::analyse(&results);
         let state = WatchState::from_results(&results, &analysis);
-        assert_eq!(
-            (state.done, state.planned),
-            (results.cells.len(), state.planned)
-        );
+        assert_eq!((state.done, state.planned), (results.cells.len(), state.planned));
         let best = |place: usize| {
             let costs = state.rows.iter().filter_map(|row| row.squares[place].cost);
             costs.fold(f64::INFINITY, f64::min)
@@ -331,37 +307,21 @@ mod tests {
         let cell = results.cells[0].cell.clone();
         let mut failed = CellResult::with_status(Status::Failed);
         failed.started = Nanos(u64::MAX / 2);
-        failed.failure = Some(Failure {
-            reason: "no\nspace".into(),
-            ..Failure::default()
-        });
+        failed.failure = Some(Failure { reason: "no\nspace".into(), ..Failure::default() });
         results.cells[0].result = Some(failed);
         results.cells[1].result = None;
         let state = WatchState::from_results(&results, &analysis);
         assert_eq!(state.unsuccessful.get(&Status::Failed), Some(&1));
-        assert_eq!(
-            state.failures[0],
-            format!("{}: failed: no space", name(&cell))
-        );
-        let row = state
-            .rows
-            .iter()
-            .find(|row| row.contender == cell.contender);
+        assert_eq!(state.failures[0], format!("{}: failed: no space", name(&cell)));
+        let row = state.rows.iter().find(|row| row.contender == cell.contender);
         let test = state.tests.iter().position(|test| *test == cell.test);
         let square = &row.unwrap().squares[test.unwrap()];
         assert_eq!(square.worst, Some(Status::Failed));
 
         let next = results.cells[1].cell.clone();
-        let now = RunningCell {
-            cell: next.clone(),
-            elapsed: Nanos(1),
-        };
+        let now = RunningCell { cell: next.clone(), elapsed: Nanos(1) };
         let state = state.with_progress(vec![now], Nanos(5));
-        let runs = state
-            .rows
-            .iter()
-            .flat_map(|row| &row.squares)
-            .filter(|square| square.runs);
+        let runs = state.rows.iter().flat_map(|row| &row.squares).filter(|square| square.runs);
         assert_eq!((runs.count(), state.time_left), (1, Nanos(5)));
         assert_ne!(next.id, CellId(0));
     }

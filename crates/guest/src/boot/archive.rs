@@ -68,21 +68,8 @@ impl<W: Write> Archive<W> {
         let links = if mode == 0 { 0 } else { 1 };
         // Inode number, mode, user, group, links, time, size, device of the file (two fields),
         // device number of the node (two fields), length of the name, checksum.
-        let fields = [
-            self.entries,
-            mode,
-            0,
-            0,
-            links,
-            0,
-            size,
-            0,
-            0,
-            device.0,
-            device.1,
-            name_size,
-            0,
-        ];
+        let fields =
+            [self.entries, mode, 0, 0, links, 0, size, 0, 0, device.0, device.1, name_size, 0];
         self.entries += 1;
         let mut header = "070701".to_owned();
         for field in fields {

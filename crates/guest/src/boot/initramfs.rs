@@ -66,11 +66,8 @@ impl Guest {
     /// Returns the errors of [`Guest::first_filesystem`].
     pub fn write_common_initramfs(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
         let modules = self.modules.load_order(&MACHINE_MODULES)?;
-        let parts = InitramfsParts {
-            order: order(&modules, None),
-            modules,
-            ..InitramfsParts::default()
-        };
+        let parts =
+            InitramfsParts { order: order(&modules, None), modules, ..InitramfsParts::default() };
         self.boots_with(agent, &parts, to)
     }
 
@@ -204,9 +201,7 @@ impl InitramfsParts {
 /// Returns the modules in load order, one per line with its parameters.
 fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> String {
     let lines = modules.iter();
-    lines
-        .map(|(name, _)| format!("{name}.ko {}\n", parameters(name, disk)))
-        .collect()
+    lines.map(|(name, _)| format!("{name}.ko {}\n", parameters(name, disk))).collect()
 }
 
 /// Adds files, each preceded by its parent directories. Files of packages become executable: this

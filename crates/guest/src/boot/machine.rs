@@ -168,10 +168,7 @@ impl QemuMachine {
         says: &ConsoleOutput<'_>,
     ) -> Command {
         let mut command = match begin {
-            StartFrom::Boot {
-                guest,
-                first_filesystem,
-            } => {
+            StartFrom::Boot { guest, first_filesystem } => {
                 let mut command = self.bare(None);
                 self.boots(&mut command, guest, first_filesystem, AGENT_WORDS);
                 command.args(["-action", "watchdog=none"]);
@@ -271,9 +268,9 @@ impl QemuMachine {
             ));
             // Report all errors to the guest. By default QEMU would pause the guest if the host's
             // disk is full and wait for a person to free space.
-            command.arg("-device").arg(format!(
-                "virtio-blk-pci,drive=disk{number},werror=report,rerror=report"
-            ));
+            command
+                .arg("-device")
+                .arg(format!("virtio-blk-pci,drive=disk{number},werror=report,rerror=report"));
         }
     }
 
@@ -331,10 +328,9 @@ impl QemuMachine {
     fn instruction_words(&self) -> Vec<String> {
         match self.clock {
             Clock::Real => Vec::new(),
-            Clock::Virtual => vec![
-                "-icount".to_owned(),
-                format!("shift={},{CLOCK_OF_INSTRUCTIONS}", self.shift),
-            ],
+            Clock::Virtual => {
+                vec!["-icount".to_owned(), format!("shift={},{CLOCK_OF_INSTRUCTIONS}", self.shift)]
+            }
         }
     }
 
@@ -357,10 +353,7 @@ fn speaks(command: &mut Command, channel: &str, console: &Path) {
         .arg("-device")
         .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
         .arg("-chardev")
-        .arg(format!(
-            "file,id=console,append=on,path={}",
-            escaped(console)
-        ))
+        .arg(format!("file,id=console,append=on,path={}", escaped(console)))
         .args(["-serial", "chardev:console"]);
 }
 
@@ -395,18 +388,10 @@ mod tests {
             ..QemuMachine::default()
         };
         let model = machine(Clock::Virtual);
-        assert_eq!(
-            (model.processors(), machine(Clock::Real).processors()),
-            (1, 4)
-        );
+        assert_eq!((model.processors(), machine(Clock::Real).processors()), (1, 4));
         let words = model.clock_words().join(" ") + &model.instruction_words().join(" ");
         assert_eq!(model.cpu(), MODEL_PROCESSOR);
-        for pinned in [
-            "-icount shift=0,sleep=off,rr=record",
-            "-seed",
-            "-rtc",
-            "-uuid",
-        ] {
+        for pinned in ["-icount shift=0,sleep=off,rr=record", "-seed", "-rtc", "-uuid"] {
             assert!(words.contains(pinned), "{pinned}");
         }
         assert!(KERNEL_WORDS.split(' ').any(|word| word == "norandmaps"));
@@ -431,11 +416,8 @@ mod tests {
 
     #[test]
     fn disk_cache_follows_the_machine_settings() {
-        let machine = QemuMachine {
-            cache: DiskCache::None,
-            io_uring: true,
-            ..QemuMachine::default()
-        };
+        let machine =
+            QemuMachine { cache: DiskCache::None, io_uring: true, ..QemuMachine::default() };
         assert_eq!(machine.disk_words(), "cache=none,aio=io_uring");
         assert_eq!(QemuMachine::default().disk_words(), "cache=writeback");
     }

@@ -64,9 +64,7 @@ pub(crate) fn names(driver: &str, count: u32) -> Vec<String> {
         DRIVER => "fsd",
         _ => "nullb",
     };
-    (0..count)
-        .map(|number| format!("/dev/{name}{number}"))
-        .collect()
+    (0..count).map(|number| format!("/dev/{name}{number}")).collect()
 }
 
 /// Layout of a guest's memory: the part that the kernel manages, and the part for disks.
@@ -94,27 +92,15 @@ impl GuestMemoryLayout {
     pub fn of(memory: Bytes, beside: Bytes) -> Self {
         let both = memory.0 + beside.0;
         if beside.0 == 0 {
-            return Self {
-                total: memory,
-                base: 0,
-                reserved: Vec::new(),
-            };
+            return Self { total: memory, base: 0, reserved: Vec::new() };
         }
         if both <= Self::LOW {
             let base = memory.0 - Self::FIRMWARE;
-            return Self {
-                total: Bytes(both),
-                base,
-                reserved: vec![(base, beside.0)],
-            };
+            return Self { total: Bytes(both), base, reserved: vec![(base, beside.0)] };
         }
         if memory.0 >= Self::LOW_OF_MORE {
             let base = Self::HIGH + memory.0 - Self::LOW_OF_MORE;
-            return Self {
-                total: Bytes(both),
-                base,
-                reserved: vec![(base, beside.0)],
-            };
+            return Self { total: Bytes(both), base, reserved: vec![(base, beside.0)] };
         }
         // The rest of the first 2 GiB stays unused.
         let end = memory.0 - Self::FIRMWARE;
@@ -130,9 +116,7 @@ impl GuestMemoryLayout {
     pub fn memmap_parameter(&self) -> String {
         let words = self.reserved.iter();
         let words = words.filter(|(_, length)| *length > 0);
-        words
-            .map(|(base, length)| format!(" memmap={length:#x}${base:#x}"))
-            .collect()
+        words.map(|(base, length)| format!(" memmap={length:#x}${base:#x}")).collect()
     }
 }
 
@@ -142,11 +126,7 @@ mod tests {
     use crate::build::driver::NULL_BLK;
 
     fn disk() -> MemoryDisk {
-        MemoryDisk {
-            model: DiskModel::ideal(),
-            size: Bytes::mib(8),
-            count: 2,
-        }
+        MemoryDisk { model: DiskModel::ideal(), size: Bytes::mib(8), count: 2 }
     }
 
     #[test]
@@ -162,15 +142,8 @@ mod tests {
         let numbers = words.strip_prefix("parameters=").unwrap();
         let (numbers, rest) = numbers.split_once(' ').unwrap();
         // A module parameter has at most 1024 characters.
-        assert!(
-            numbers.len() < 1000 && numbers.len() % 16 == 0,
-            "{}",
-            numbers.len()
-        );
-        assert_eq!(
-            rest,
-            "base=0x1f000000 disks=2 journal_bytes=67108864 forced=0"
-        );
+        assert!(numbers.len() < 1000 && numbers.len() % 16 == 0, "{}", numbers.len());
+        assert_eq!(rest, "base=0x1f000000 disks=2 journal_bytes=67108864 forced=0");
         assert_eq!(names(DRIVER, 2), ["/dev/fsd0", "/dev/fsd1"]);
         assert_eq!(names(NULL_BLK, 1), ["/dev/nullb0"]);
     }
@@ -183,28 +156,17 @@ mod tests {
             let total = layout.total.0;
             let (low, high) = match total <= GuestMemoryLayout::LOW {
                 true => (total, 0),
-                false => (
-                    GuestMemoryLayout::LOW_OF_MORE,
-                    total - GuestMemoryLayout::LOW_OF_MORE,
-                ),
+                false => (GuestMemoryLayout::LOW_OF_MORE, total - GuestMemoryLayout::LOW_OF_MORE),
             };
             let ranges = [(0, low), (GuestMemoryLayout::HIGH, high)];
             let is_inside = |(base, length): (u64, u64)| {
-                ranges
-                    .iter()
-                    .any(|(from, all)| base >= *from && base + length <= from + all)
+                ranges.iter().any(|(from, all)| base >= *from && base + length <= from + all)
             };
-            assert!(
-                layout.reserved.iter().all(|range| is_inside(*range)),
-                "{layout:?}"
-            );
+            assert!(layout.reserved.iter().all(|range| is_inside(*range)), "{layout:?}");
             assert!(is_inside((layout.base, beside * GIB)), "{layout:?}");
             let taken: u64 = layout.reserved.iter().map(|(_, length)| length).sum();
             assert_eq!(total - taken, memory * GIB, "{layout:?}");
         }
-        assert_eq!(
-            GuestMemoryLayout::of(Bytes(GIB), Bytes(0)).memmap_parameter(),
-            ""
-        );
+        assert_eq!(GuestMemoryLayout::of(Bytes(GIB), Bytes(0)).memmap_parameter(), "");
     }
 }

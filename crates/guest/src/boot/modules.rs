@@ -144,11 +144,7 @@ fn needs(module: &[u8]) -> Vec<String> {
     let rest = &module[at + KEY.len()..];
     let end = rest.iter().position(|b| *b == 0).unwrap_or(rest.len());
     let names = String::from_utf8_lossy(&rest[..end]).into_owned();
-    names
-        .split(',')
-        .filter(|n| !n.is_empty())
-        .map(canonical)
-        .collect()
+    names.split(',').filter(|n| !n.is_empty()).map(canonical).collect()
 }
 
 /// Returns the module name of a file: `fs/ext4/ext4.ko` is `ext4`, and so is the compressed
@@ -231,10 +227,7 @@ mod tests {
 
     #[test]
     fn files_of_modules_are_known_by_their_ends() {
-        assert_eq!(
-            name_of(Path::new("x/xor-neon.ko.zst")).as_deref(),
-            Some("xor_neon")
-        );
+        assert_eq!(name_of(Path::new("x/xor-neon.ko.zst")).as_deref(), Some("xor_neon"));
         assert_eq!(name_of(Path::new("x/Module.kosher")), None);
         assert_eq!(name_of(Path::new("x/modules.order")), None);
     }

@@ -56,11 +56,7 @@ impl<'a> SharedMemoryFile<'a> {
     pub(crate) fn add_to(&self, command: &mut Command) {
         command
             .arg("-object")
-            .arg(memory_backend_args(
-                "card",
-                self.file,
-                &self.size.0.to_string(),
-            ))
+            .arg(memory_backend_args("card", self.file, &self.size.0.to_string()))
             .args(["-device", "ivshmem-plain,memdev=card,master=on"])
             .args(["-device", "ib700"]);
     }
@@ -75,10 +71,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (small, large) = (directory.path().join("s"), directory.path().join("l"));
         fs::write(&small, "content").unwrap();
-        File::create(&large)
-            .unwrap()
-            .set_len((64 << 20) + 1)
-            .unwrap();
+        File::create(&large).unwrap().set_len((64 << 20) + 1).unwrap();
         let card = SharedMemoryFile::of(&small).unwrap();
         assert_eq!(card.size(), MIN_CARD_SIZE);
         let bytes = fs::read(&small).unwrap();

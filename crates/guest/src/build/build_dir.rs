@@ -178,9 +178,7 @@ fn wait_for_lock(
         };
         if !waits {
             let cache = cache.path().display();
-            say(&format!(
-                "waiting for another fsarena that makes a guest in {cache}"
-            ));
+            say(&format!("waiting for another fsarena that makes a guest in {cache}"));
             waits = true;
         }
         thread::sleep(PAUSE);
@@ -195,10 +193,7 @@ fn explain(error: GuestError, cache: &Path, needed: Bytes) -> GuestError {
     match error {
         GuestError::Interrupted { .. } => error,
         other if has_room => other,
-        _ => GuestError::DiskFull {
-            directory: cache.to_owned(),
-            needed,
-        },
+        _ => GuestError::DiskFull { directory: cache.to_owned(), needed },
     }
 }
 
@@ -231,9 +226,7 @@ mod tests {
         make: impl FnOnce(&BuildDir<'_>) -> Result<T, GuestError>,
     ) -> Result<T, GuestError> {
         let stop = Arc::default();
-        BuildDir::open(cache, NEED, &stop, &mut |_| {}, |workshop, _| {
-            make(workshop)
-        })
+        BuildDir::open(cache, NEED, &stop, &mut |_| {}, |workshop, _| make(workshop))
     }
 
     #[test]
@@ -330,10 +323,7 @@ mod tests {
             let mut say = |_: &str| stop.store(true, Ordering::Relaxed);
             BuildDir::open(cache, NEED, &stop, &mut say, |_, _| Ok(()))
         });
-        assert!(matches!(
-            interrupted,
-            Err(GuestError::Interrupted { left: None })
-        ));
+        assert!(matches!(interrupted, Err(GuestError::Interrupted { left: None })));
     }
 
     #[test]

@@ -37,10 +37,7 @@ impl BuildIndexEntry {
         let text = String::from_utf8(files::read(file).ok()?).ok()?;
         let mut lines = text.lines();
         let (guest, manifest) = (lines.nth(1)?, lines.next()?);
-        let answer = Self {
-            guest: guest.to_owned(),
-            manifest: manifest.to_owned(),
-        };
+        let answer = Self { guest: guest.to_owned(), manifest: manifest.to_owned() };
         (answer.text(file) == text).then_some(answer)
     }
 
@@ -94,26 +91,20 @@ mod tests {
 
     fn in_workshop(cache: &Path, work: impl FnOnce(&BuildDir<'_>) -> Result<(), GuestError>) {
         let stop = Arc::default();
-        let worked = BuildDir::open(cache, Bytes::mib(1), &stop, &mut |_| {}, |workshop, _| {
-            work(workshop)
-        });
+        let worked =
+            BuildDir::open(cache, Bytes::mib(1), &stop, &mut |_| {}, |workshop, _| work(workshop));
         worked.unwrap();
     }
 
     fn answer(guest: &str) -> BuildIndexEntry {
-        BuildIndexEntry {
-            guest: guest.to_owned(),
-            manifest: hash::sha256_hex(guest.as_bytes()),
-        }
+        BuildIndexEntry { guest: guest.to_owned(), manifest: hash::sha256_hex(guest.as_bytes()) }
     }
 
     #[test]
     fn answer_is_valid_only_if_intact_and_for_its_question() {
         let cache = tempfile::tempdir().unwrap();
         let file = entry_path("a question", cache.path());
-        in_workshop(cache.path(), |workshop| {
-            answer("guest-1").write(&file, workshop)
-        });
+        in_workshop(cache.path(), |workshop| answer("guest-1").write(&file, workshop));
         assert_eq!(BuildIndexEntry::read(&file), Some(answer("guest-1")));
         let whole = fs::read(&file).unwrap();
         for at in 0..whole.len() {
@@ -128,10 +119,7 @@ mod tests {
         let other = entry_path("another", cache.path());
         fs::copy(&file, &other).unwrap();
         assert_eq!(BuildIndexEntry::read(&other), None);
-        assert_eq!(
-            BuildIndexEntry::read(&entry_path("no question", cache.path())),
-            None
-        );
+        assert_eq!(BuildIndexEntry::read(&entry_path("no question", cache.path())), None);
     }
 
     #[test]
@@ -144,10 +132,7 @@ mod tests {
                 answer(guest).write(file, workshop)?;
             }
             fs::write(&files[3], "damaged").unwrap();
-            assert_eq!(
-                BuildIndexEntry::about("guest-2", cache),
-                Some(answer("guest-2"))
-            );
+            assert_eq!(BuildIndexEntry::about("guest-2", cache), Some(answer("guest-2")));
             assert_eq!(BuildIndexEntry::about("guest-3", cache), None);
             remove_entries("guest-1", cache, workshop)
         });

@@ -70,14 +70,8 @@ impl KernelHeaders {
         let found = found.map_err(|_| format!("{shown} leads nowhere"))?;
         let package = found.join(format!("usr/src/linux-headers-{release}"));
         let headers = match package.is_dir() {
-            true => Self {
-                tree: package,
-                unpacked: Some(found),
-            },
-            false => Self {
-                tree: found,
-                unpacked: None,
-            },
+            true => Self { tree: package, unpacked: Some(found) },
+            false => Self { tree: found, unpacked: None },
         };
         if let Some(missing) = TOOLS.iter().find(|tool| !headers.has(tool)) {
             return Err(format!(
@@ -86,9 +80,9 @@ impl KernelHeaders {
         }
         match headers.release() {
             Some(found) if found == release => Ok(headers),
-            Some(found) => Err(format!(
-                "{shown} is for Linux {found}, the modules are for {release}"
-            )),
+            Some(found) => {
+                Err(format!("{shown} is for Linux {found}, the modules are for {release}"))
+            }
             None => Err(format!("{shown} has no {RELEASE}: its kernel is not built")),
         }
     }
@@ -137,9 +131,7 @@ pub fn obtain(
     let module = kept.join(format!("{}.ko", driver::DRIVER));
     if !is_whole(&kept, &module) {
         BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
-            say(&format!(
-                "building the driver of disks in memory for Linux {release}"
-            ));
+            say(&format!("building the driver of disks in memory for Linux {release}"));
             let tree = headers.settled(release, workshop)?;
             let built = driver::build(&tree, &workshop.place("driver"), workshop.programs())?;
             keep(&built, &kept, workshop)
@@ -205,10 +197,7 @@ mod tests {
         let of_another = root.join("of-another");
         tree(&of_another, "6.8.0");
         let told = why(Some(&of_another));
-        assert!(
-            told.ends_with("for Linux 6.8.0, the modules are for 6.9.0"),
-            "{told}"
-        );
+        assert!(told.ends_with("for Linux 6.8.0, the modules are for 6.9.0"), "{told}");
         tree(&root.join("source"), "6.9.0");
         symlink(root.join("source"), modules.join("source")).unwrap();
         let found = |given: Option<&Path>| KernelHeaders::find(&modules, given).unwrap();
@@ -225,10 +214,7 @@ mod tests {
     #[test]
     fn another_kernel_or_other_settings_are_another_driver() {
         let directory = tempfile::tempdir().unwrap();
-        let headers = KernelHeaders {
-            tree: directory.path().to_owned(),
-            unpacked: None,
-        };
+        let headers = KernelHeaders { tree: directory.path().to_owned(), unpacked: None };
         let before = name(&headers, "kernel");
         assert_eq!(name(&headers, "kernel"), before);
         assert_ne!(name(&headers, "another"), before);

@@ -23,9 +23,7 @@ pub fn build(
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<PathBuf>, GuestError> {
     let source = single_file(&tree.join("usr/src"), "")?;
-    say(&format!(
-        "building {name}, which takes five minutes and more: trying what the kernel has"
-    ));
+    say(&format!("building {name}, which takes five minutes and more: trying what the kernel has"));
     programs.run(&mut configure(&source, headers), "dash")?;
     let mut compiled = 0;
     programs.run_lines(&mut make(&source), "make", &mut |line| {
@@ -102,10 +100,7 @@ mod tests {
     #[test]
     fn common_kernel_headers_are_in_the_same_directory() {
         let headers = Path::new("/t/usr/src/linux-headers-6.1.0-1-amd64");
-        assert_eq!(
-            common(headers),
-            Path::new("/t/usr/src/linux-headers-6.1.0-1-common")
-        );
+        assert_eq!(common(headers), Path::new("/t/usr/src/linux-headers-6.1.0-1-common"));
     }
 
     /// Builds a package whose `configure` and `make` record their arguments.
@@ -122,26 +117,11 @@ mod tests {
         let headers = Path::new("/h/linux-headers-6-amd64");
         let mut said = Vec::new();
         let mut say = |word: &str| said.push(word.to_owned());
-        let found = build(
-            "zfs",
-            directory.path(),
-            headers,
-            &ProcessRunner::default(),
-            &mut say,
-        )
-        .unwrap();
-        assert_eq!(
-            found,
-            [
-                source.join("module/os/spl.ko"),
-                source.join("module/zfs.ko")
-            ]
-        );
+        let found =
+            build("zfs", directory.path(), headers, &ProcessRunner::default(), &mut say).unwrap();
+        assert_eq!(found, [source.join("module/os/spl.ko"), source.join("module/zfs.ko")]);
         let told = fs::read_to_string(source.join("told")).unwrap();
-        assert!(
-            told.contains("--with-linux=/h/linux-headers-6-common"),
-            "{told}"
-        );
+        assert!(told.contains("--with-linux=/h/linux-headers-6-common"), "{told}");
         for language in ["C", "A"] {
             let flags = format!("{language} -g0 -ffile-prefix-map=");
             assert!(told.contains(&flags), "{told}");

@@ -17,9 +17,7 @@ const SETTINGS: [&str; 1] = ["CONFIG_DEBUG_INFO_BTF_MODULES="];
 /// Returns the complete driver source, which is part of the guest's name.
 pub fn description() -> String {
     let files = simdisk::DRIVER_SOURCE.iter();
-    files
-        .map(|(name, text)| format!("{name}\n{text}\n"))
-        .collect()
+    files.map(|(name, text)| format!("{name}\n{text}\n")).collect()
 }
 
 /// Builds the driver against a kernel's headers in a new directory, and returns its file.

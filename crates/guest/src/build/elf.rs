@@ -26,28 +26,21 @@ pub fn dependencies(file: &[u8]) -> ElfDependencies {
         .iter()
         .find_map(|s| s.interpreter(LittleEndian, file).ok()?)
         .map(|path| text(path).trim_start_matches('/').to_owned());
-    ElfDependencies {
-        loader,
-        libraries: libraries(file, segments).unwrap_or_default(),
-    }
+    ElfDependencies { loader, libraries: libraries(file, segments).unwrap_or_default() }
 }
 
 fn libraries(file: &[u8], segments: &[Segment]) -> Option<Vec<String>> {
     let mut dynamic = segments.iter();
     let entries = dynamic.find_map(|s| s.dynamic(LittleEndian, file).ok()?)?;
     let value = |tag: u32| {
-        let entry = entries
-            .iter()
-            .find(|e| e.tag32(LittleEndian) == Some(tag))?;
+        let entry = entries.iter().find(|e| e.tag32(LittleEndian) == Some(tag))?;
         Some(entry.d_val(LittleEndian))
     };
     let (address, length) = (value(DT_STRTAB)?, value(DT_STRSZ)?);
     let mut loaded = segments.iter();
     let names = loaded.find_map(|s| s.data_range(LittleEndian, file, address, length).ok()?)?;
     let names = StringTable::new(names, 0, names.len() as u64);
-    let needed = entries
-        .iter()
-        .filter(|e| e.tag32(LittleEndian) == Some(DT_NEEDED));
+    let needed = entries.iter().filter(|e| e.tag32(LittleEndian) == Some(DT_NEEDED));
     let names = needed.filter_map(|e| e.string(LittleEndian, names).ok());
     Some(names.map(text).collect())
 }
@@ -58,9 +51,7 @@ pub fn strip(file: &[u8]) -> Vec<u8> {
     let segments = segments(file).iter();
     let loaded = segments.filter(|s| s.p_type(LittleEndian) == PT_LOAD);
     let ranges = loaded.map(|s| s.file_range(LittleEndian));
-    let end = ranges
-        .map(|(offset, length)| offset.saturating_add(length))
-        .max();
+    let end = ranges.map(|(offset, length)| offset.saturating_add(length)).max();
     let end = end.and_then(|end| usize::try_from(end).ok());
     let Some(kept) = end.and_then(|end| file.get(..end)) else {
         return file.to_vec();
@@ -80,10 +71,7 @@ pub fn strip(file: &[u8]) -> Vec<u8> {
 /// of "Xen" of the type PHYS32_ENTRY (include/xen/interface/elfnote.h of the kernel).
 pub fn is_startable(kernel: &[u8]) -> bool {
     const KIND_AND_OWNER: [u8; 8] = *b"\x12\0\0\0Xen\0";
-    is_elf(kernel)
-        && kernel
-            .windows(KIND_AND_OWNER.len())
-            .any(|bytes| bytes == KIND_AND_OWNER)
+    is_elf(kernel) && kernel.windows(KIND_AND_OWNER.len()).any(|bytes| bytes == KIND_AND_OWNER)
 }
 
 /// Returns true for an ELF file with 64 bits, little-endian.
@@ -93,9 +81,7 @@ pub fn is_elf(file: &[u8]) -> bool {
 
 fn segments(file: &[u8]) -> &[Segment] {
     let header = Header::parse(file).ok().filter(|_| is_elf(file));
-    header
-        .and_then(|header| header.program_headers(LittleEndian, file).ok())
-        .unwrap_or_default()
+    header.and_then(|header| header.program_headers(LittleEndian, file).ok()).unwrap_or_default()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -141,10 +127,7 @@ mod tests {
         assert!(kept.len() < whole.len(), "{} bytes", whole.len());
         assert_eq!(dependencies(&kept), dependencies(&whole));
         let directory = tempfile::tempdir().unwrap();
-        let (data, program) = (
-            directory.path().join("data"),
-            directory.path().join("program"),
-        );
+        let (data, program) = (directory.path().join("data"), directory.path().join("program"));
         fs::write(&data, kept).unwrap();
         // A concurrent test may fork a program at this moment. The child would inherit a file that
         // this test holds open for writing, and the file could not be executed.
@@ -152,10 +135,7 @@ mod tests {
         assert!(install.args([&data, &program]).status().unwrap().success());
         let output = Command::new(&program).arg("--list").output().unwrap();
         let listed = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            listed.contains("program_runs_without_its_unloaded_parts"),
-            "{listed}"
-        );
+        assert!(listed.contains("program_runs_without_its_unloaded_parts"), "{listed}");
     }
 
     /// A table and a segment at the end of the address range, as in a damaged file.
@@ -165,9 +145,7 @@ mod tests {
         file.resize(0x40, 0);
         (file[0x20], file[0x36], file[0x38]) = (0x40, 56, 2);
         let segment = |kind: u32, offset, address, length| {
-            [u64::from(kind), offset, address, 0, length, 0, 0]
-                .map(u64::to_le_bytes)
-                .concat()
+            [u64::from(kind), offset, address, 0, length, 0, 0].map(u64::to_le_bytes).concat()
         };
         file.extend(segment(PT_LOAD, u64::MAX, 1, u64::MAX));
         file.extend(segment(PT_DYNAMIC, 0x40 + 2 * 56, 0, u64::MAX));

@@ -41,12 +41,7 @@ impl Guest {
             Err(other) => return Err(other),
         }
         BuildDir::open(cache, room(recipe), stop, say, |workshop, say| {
-            let making = GuestBuild {
-                recipe,
-                cache,
-                state: &hash::apt_state_hash(),
-                workshop,
-            };
+            let making = GuestBuild { recipe, cache, state: &hash::apt_state_hash(), workshop };
             making.guest(say)
         })
     }
@@ -144,17 +139,11 @@ impl GuestBuild<'_> {
         }
         self.workshop.install(PACKAGES, &kept_packages)?;
         self.workshop.install(GUEST, &cache.join(&name))?;
-        let answer = BuildIndexEntry {
-            guest: name,
-            manifest,
-        };
+        let answer = BuildIndexEntry { guest: name, manifest };
         answer.write(&file, self.workshop)?;
         taken(recipe, cache, &answer)?.ok_or_else(|| {
             let directory = cache.join(&answer.guest);
-            damaged(
-                &directory,
-                "it disappeared immediately after the build".to_owned(),
-            )
+            damaged(&directory, "it disappeared immediately after the build".to_owned())
         })
     }
 
@@ -168,9 +157,7 @@ impl GuestBuild<'_> {
         match taken(self.recipe, self.cache, answer) {
             Err(GuestError::Damaged { directory, what }) => {
                 let shown = directory.display();
-                say(&format!(
-                    "the guest in {shown} is damaged ({what}): making it again"
-                ));
+                say(&format!("the guest in {shown} is damaged ({what}): making it again"));
                 build_index::remove_entries(&answer.guest, self.cache, self.workshop)?;
                 self.workshop.remove(&directory)?;
                 Ok(None)

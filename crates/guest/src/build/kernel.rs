@@ -42,11 +42,7 @@ pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Gues
         }),
         (false, _) => {
             let kernel = unpacked(image, programs)?;
-            Ok(if elf::is_startable(&kernel) {
-                kernel
-            } else {
-                bytes
-            })
+            Ok(if elf::is_startable(&kernel) { kernel } else { bytes })
         }
     }
 }
@@ -54,10 +50,7 @@ pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Gues
 /// Returns the decompressed kernel of an image.
 pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
-    let wrong = |why| GuestError::Kernel {
-        path: image.to_owned(),
-        why,
-    };
+    let wrong = |why| GuestError::Kernel { path: image.to_owned(), why };
     let payload = payload(&bytes).ok_or_else(|| wrong("its header is not that of a boot image"))?;
     let kernel = unpack(payload, programs)?;
     let kernel = kernel.ok_or_else(|| wrong("it is packed in an unknown way"))?;

@@ -40,14 +40,9 @@ impl Manifest {
         let mut entries = look(directory).map_err(GuestError::io("read", directory))?;
         for (name, digest) in digests(directory, &entries) {
             let content = digest.map_err(GuestError::io("read", &directory.join(&name)))?;
-            entries
-                .entry(name)
-                .and_modify(|entry| entry.content = content);
+            entries.entry(name).and_modify(|entry| entry.content = content);
         }
-        Ok(Self {
-            directory: directory.to_owned(),
-            entries,
-        })
+        Ok(Self { directory: directory.to_owned(), entries })
     }
 
     /// Writes the manifest into its directory and returns its digest.
@@ -114,9 +109,7 @@ impl Manifest {
     fn check_all(&self) -> Result<(), String> {
         let found = look(&self.directory).map_err(|error| unreadable("it", &error))?;
         for (name, entry) in &self.entries {
-            let found = found
-                .get(name)
-                .ok_or_else(|| format!("{name} is missing"))?;
+            let found = found.get(name).ok_or_else(|| format!("{name} is missing"))?;
             if !entry.looks_like(found) {
                 return Err(differs(name));
             }
@@ -151,15 +144,9 @@ impl Manifest {
     /// Returns the names of subdirectories that a directory must contain.
     pub fn directories_in(&self, directory: &Path) -> Vec<String> {
         let within = format!("{}/", self.name(directory));
-        let directories = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.kind == DIRECTORY);
+        let directories = self.entries.iter().filter(|(_, entry)| entry.kind == DIRECTORY);
         let names = directories.filter_map(|(name, _)| name.strip_prefix(&within));
-        names
-            .filter(|name| !name.contains('/'))
-            .map(str::to_owned)
-            .collect()
+        names.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
     /// Returns the expected digest of a file.
@@ -189,11 +176,7 @@ impl Manifest {
 
     fn text(&self) -> String {
         let line = |(name, entry): (&String, &ManifestEntry)| {
-            let ManifestEntry {
-                kind,
-                size,
-                content,
-            } = entry;
+            let ManifestEntry { kind, size, content } = entry;
             format!("{kind}\t{size}\t{content}\t{name}\n")
         };
         self.entries.iter().map(line).collect()
@@ -214,11 +197,7 @@ impl ManifestEntry {
         } else {
             (OTHER, 0, String::new())
         };
-        Ok(Self {
-            kind: kind.to_owned(),
-            size,
-            content,
-        })
+        Ok(Self { kind: kind.to_owned(), size, content })
     }
 
     /// Returns true if this entry may equal one whose content has not been read yet.
@@ -274,10 +253,7 @@ fn parse(text: &[u8]) -> Option<BTreeMap<String, ManifestEntry>> {
 
 /// Returns an error about damage in a directory, for `map_err`.
 pub fn damaged(directory: &Path, what: String) -> GuestError {
-    GuestError::Damaged {
-        directory: directory.to_owned(),
-        what,
-    }
+    GuestError::Damaged { directory: directory.to_owned(), what }
 }
 
 /// Describes a file with unexpected contents.
@@ -408,9 +384,6 @@ mod tests {
         assert!(error.contains("modules/kernel/ext4.ko differs"), "{error}");
         fs::remove_file(&module).unwrap();
         let error = manifest.read(&module).unwrap_err().to_string();
-        assert!(
-            error.contains("modules/kernel/ext4.ko is missing"),
-            "{error}"
-        );
+        assert!(error.contains("modules/kernel/ext4.ko is missing"), "{error}");
     }
 }

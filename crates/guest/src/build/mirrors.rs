@@ -146,10 +146,7 @@ mod tests {
     use super::*;
 
     fn releases() -> BTreeSet<Release> {
-        let release = |uri: &str, name: &str| Release {
-            uri: uri.into(),
-            name: name.into(),
-        };
+        let release = |uri: &str, name: &str| Release { uri: uri.into(), name: name.into() };
         BTreeSet::from([
             release("http://m/debian/", "bookworm"),
             release("http://m/security/", "bookworm-security"),
@@ -168,56 +165,30 @@ mod tests {
 
     #[test]
     fn the_archive_itself_comes_before_its_updates() {
-        let releases = [
-            ("http://a/security/", "bookworm-security"),
-            ("http://b/debian/", "bookworm"),
-        ];
-        let releases = releases.map(|(uri, name)| Release {
-            uri: uri.into(),
-            name: name.into(),
-        });
+        let releases =
+            [("http://a/security/", "bookworm-security"), ("http://b/debian/", "bookworm")];
+        let releases = releases.map(|(uri, name)| Release { uri: uri.into(), name: name.into() });
         let text = sources(AptListKind::Sources, &BTreeSet::from(releases), None, None).unwrap();
-        assert!(
-            text.starts_with("deb-src http://b/debian/ bookworm main"),
-            "{text}"
-        );
+        assert!(text.starts_with("deb-src http://b/debian/ bookworm main"), "{text}");
     }
 
     #[test]
     fn user_mirror_replaces_all_other_mirrors() {
-        let text = sources(
-            AptListKind::Packages,
-            &releases(),
-            Some("http://other/debian"),
-            None,
-        )
-        .unwrap();
+        let text =
+            sources(AptListKind::Packages, &releases(), Some("http://other/debian"), None).unwrap();
         assert_eq!(
             text,
             "deb http://other/debian bookworm main contrib non-free\n\
              deb http://other/debian bookworm-updates main contrib non-free\n"
         );
-        let text = sources(
-            AptListKind::Packages,
-            &BTreeSet::new(),
-            Some("file:/srv/debian"),
-            None,
-        )
-        .unwrap();
-        assert!(
-            text.starts_with("deb file:/srv/debian stable main"),
-            "{text}"
-        );
+        let text = sources(AptListKind::Packages, &BTreeSet::new(), Some("file:/srv/debian"), None)
+            .unwrap();
+        assert!(text.starts_with("deb file:/srv/debian stable main"), "{text}");
     }
 
     #[test]
     fn rejects_invalid_addresses() {
-        for mirror in [
-            "debian",
-            "http://m/ trusted=yes",
-            "http://m/\ndeb x",
-            "-o x",
-        ] {
+        for mirror in ["debian", "http://m/ trusted=yes", "http://m/\ndeb x", "-o x"] {
             let error =
                 sources(AptListKind::Packages, &releases(), Some(mirror), None).unwrap_err();
             assert!(error.to_string().contains("is no mirror"), "{error}");

@@ -94,10 +94,7 @@ impl<'a> PackageSelection<'a> {
         let add_ons =
             add_ons.flat_map(|(add_on, programs)| programs.iter().chain([&add_on.source]));
         let names = self.headers.iter().chain(&self.source);
-        let names = names
-            .chain(&self.programs)
-            .chain(add_ons)
-            .chain([&self.kernel]);
+        let names = names.chain(&self.programs).chain(add_ons).chain([&self.kernel]);
         names.map(String::as_str).chain([TOOLS]).collect()
     }
 
@@ -207,9 +204,7 @@ fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
     let headers = format!("linux-headers-{}", release_of(kernel));
     let needed = apt.depends(&headers)?.into_iter();
     let needed = needed.filter(|name| {
-        ["linux-headers-", "linux-kbuild-"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+        ["linux-headers-", "linux-kbuild-"].iter().any(|prefix| name.starts_with(prefix))
     });
     Ok(needed.chain([headers.clone()]).collect())
 }
@@ -244,31 +239,20 @@ mod tests {
             rebuilds: Vec::new(),
             programs: vec!["jfsutils".into()],
             add_ons: Vec::new(),
-            packages: vec![Package {
-                file: "linux.deb".into(),
-                digest: digest.into(),
-            }],
+            packages: vec![Package { file: "linux.deb".into(), digest: digest.into() }],
             compiler: String::new(),
         }
     }
 
     fn recipe(module: &str) -> Recipe {
-        Recipe {
-            modules: vec![module.to_owned()],
-            ..Recipe::default()
-        }
+        Recipe { modules: vec![module.to_owned()], ..Recipe::default() }
     }
 
     #[test]
     fn guest_name_depends_on_all_inputs() {
-        let compiled = PackageSelection {
-            compiler: "gcc 12".into(),
-            ..order("1")
-        };
-        let rebuilt = PackageSelection {
-            rebuilds: rebuild::required_by(&["ufs".into()]),
-            ..order("1")
-        };
+        let compiled = PackageSelection { compiler: "gcc 12".into(), ..order("1") };
+        let rebuilt =
+            PackageSelection { rebuilds: rebuild::required_by(&["ufs".into()]), ..order("1") };
         let texts = [
             order("1").text(&recipe("affs")),
             order("1").text(&recipe("hpfs")),
@@ -292,10 +276,7 @@ mod tests {
     #[test]
     fn a_kernels_package_names_those_of_its_source_and_headers() {
         assert_eq!(source_of("linux-image-6.1.0-56-amd64"), "linux-source-6.1");
-        assert_eq!(
-            source_of("linux-image-6.12.48+deb13-amd64"),
-            "linux-source-6.12"
-        );
+        assert_eq!(source_of("linux-image-6.12.48+deb13-amd64"), "linux-source-6.12");
         assert_eq!(order("1").release(), "6.1.0-1-amd64");
     }
 

@@ -76,21 +76,13 @@ pub struct Apt<'a> {
 impl<'a> Apt<'a> {
     /// This machine's.
     pub const fn system(programs: &'a ProcessRunner) -> Self {
-        Self {
-            programs,
-            settings: Vec::new(),
-        }
+        Self { programs, settings: Vec::new() }
     }
 
     /// Creates an apt with these settings (apt.conf(5)), which override those of the machine.
     pub fn with(programs: &'a ProcessRunner, settings: &[String]) -> Self {
-        let words = settings
-            .iter()
-            .flat_map(|setting| ["-o".into(), setting.clone()]);
-        Self {
-            programs,
-            settings: words.collect(),
-        }
+        let words = settings.iter().flat_map(|setting| ["-o".into(), setting.clone()]);
+        Self { programs, settings: words.collect() }
     }
 
     fn call(&self, program: &str) -> Command {
@@ -114,11 +106,7 @@ impl<'a> Apt<'a> {
         const FORMAT: &str = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)";
         let mut command = self.call("apt-get");
         command.args(["indextargets", "--format", FORMAT, "Created-By: Packages"]);
-        Ok(self
-            .run(&mut command)?
-            .lines()
-            .filter_map(release)
-            .collect())
+        Ok(self.run(&mut command)?.lines().filter_map(release).collect())
     }
 
     /// Returns the package of a kernel of this release (`6.12`, `6.1.0-50`). If several match,
@@ -143,9 +131,7 @@ impl<'a> Apt<'a> {
     pub fn newest_kernel(&self) -> Result<String, GuestError> {
         const NEWEST: &str = "linux-image-amd64";
         let needed = self.depends(NEWEST)?;
-        let mut kernels = needed
-            .into_iter()
-            .filter(|name| name.starts_with("linux-image-"));
+        let mut kernels = needed.into_iter().filter(|name| name.starts_with("linux-image-"));
         kernels.next().ok_or_else(|| {
             GuestError::UnexpectedOutput(format!(
                 "apt knows no {NEWEST}: run `apt-get update` first"
@@ -156,9 +142,7 @@ impl<'a> Apt<'a> {
     /// Returns the direct dependencies of a package.
     pub fn depends(&self, package: &str) -> Result<Vec<String>, GuestError> {
         let text = self.run(self.call("apt-cache").args(["depends", package]))?;
-        let names = text
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("Depends: "));
+        let names = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
         Ok(names.map(str::to_owned).collect())
     }
 
@@ -169,24 +153,18 @@ impl<'a> Apt<'a> {
     ) -> Result<BTreeSet<&'n str>, GuestError> {
         let text = self.run(self.call("apt-cache").arg("pkgnames"))?;
         let all: BTreeSet<&str> = text.lines().collect();
-        Ok(names
-            .iter()
-            .copied()
-            .filter(|name| all.contains(name))
-            .collect())
+        Ok(names.iter().copied().filter(|name| all.contains(name)).collect())
     }
 
     /// Returns these packages and all their dependencies, as apt would install them on an empty
     /// machine.
     pub fn with_dependencies(&self, names: &[&str]) -> Result<Vec<String>, GuestError> {
         let mut command = self.call("apt-get");
-        command
-            .args(["install", "--print-uris", "--quiet=2", "--yes"])
-            .args([
-                "--no-install-recommends",
-                "-o",
-                "Dir::State::status=/dev/null",
-            ]);
+        command.args(["install", "--print-uris", "--quiet=2", "--yes"]).args([
+            "--no-install-recommends",
+            "-o",
+            "Dir::State::status=/dev/null",
+        ]);
         let text = self.run(command.args(names))?;
         let packages = text.lines().filter_map(parse);
         Ok(packages.map(|package| package.name().to_owned()).collect())
@@ -203,18 +181,16 @@ impl<'a> Apt<'a> {
         let missing = |name: &&&str| !packages.iter().any(|package| package.name() == **name);
         match names.iter().find(missing) {
             None => Ok(packages),
-            Some(name) => Err(GuestError::UnexpectedOutput(format!(
-                "apt has no download address for {name}"
-            ))),
+            Some(name) => {
+                Err(GuestError::UnexpectedOutput(format!("apt has no download address for {name}")))
+            }
         }
     }
 
     /// Returns the files of a source package.
     pub fn files_of_source(&self, name: &str) -> Result<Vec<Package>, GuestError> {
         let mut command = self.call("apt-get");
-        command
-            .current_dir("/")
-            .args(["source", "--download-only", "--print-uris"]);
+        command.current_dir("/").args(["source", "--download-only", "--print-uris"]);
         let text = self.run(command.args(["--quiet=2", name]))?;
         Ok(text.lines().filter_map(parse).collect())
     }
@@ -222,11 +198,8 @@ impl<'a> Apt<'a> {
     /// Downloads all files of a source package into a directory. apt checks signatures and digests.
     pub fn download_source(&self, name: &str, into: &Path) -> Result<(), GuestError> {
         let mut command = self.call("apt-get");
-        command
-            .current_dir(into)
-            .args(["source", "--download-only", "--quiet=2"]);
-        self.run(command.args(["-o", "APT::Sandbox::User=root", name]))
-            .map(drop)
+        command.current_dir(into).args(["source", "--download-only", "--quiet=2"]);
+        self.run(command.args(["-o", "APT::Sandbox::User=root", name])).map(drop)
     }
 
     /// Downloads packages into a directory; apt checks their signatures and digests. Existing files
@@ -245,19 +218,14 @@ impl<'a> Apt<'a> {
         let sandbox = ["-o", "APT::Sandbox::User=root"];
         let mut command = self.call("apt-get");
         command.current_dir(into).args(["download", "--quiet"]);
-        command
-            .args(sandbox)
-            .args(packages.iter().map(Package::name));
+        command.args(sandbox).args(packages.iter().map(Package::name));
         let mut begun = 0;
         self.programs.run_lines(&mut command, "apt", &mut |line| {
             let Some(what) = being_brought(line) else {
                 return;
             };
             if begun % STEP == 0 || what.contains(" MB") {
-                say(&format!(
-                    "bringing package {} of {missing}: {what}",
-                    begun + 1
-                ));
+                say(&format!("bringing package {} of {missing}: {what}", begun + 1));
             }
             begun += 1;
         })
@@ -283,9 +251,7 @@ fn with_headers(names: &str) -> Vec<&str> {
 /// `6.12.117+deb12`, `6.1.0-50`. Other names belong to builds for clouds or with other schedulers.
 pub fn is_release(text: &str) -> bool {
     let plain = text.replacen("+deb", "", 1);
-    let is_plain = plain
-        .chars()
-        .all(|c| c.is_ascii_digit() || ".-".contains(c));
+    let is_plain = plain.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
     is_plain && plain.starts_with(|c: char| c.is_ascii_digit())
 }
 
@@ -324,10 +290,7 @@ fn being_brought(line: &str) -> Option<String> {
 fn release(line: &str) -> Option<Release> {
     let mut fields = line.split('|');
     let (origin, uri, name) = (fields.next()?, fields.next()?, fields.next()?);
-    (origin == "Debian").then(|| Release {
-        uri: uri.to_owned(),
-        name: name.to_owned(),
-    })
+    (origin == "Debian").then(|| Release { uri: uri.to_owned(), name: name.to_owned() })
 }
 
 /// Parses `'URI' FILE SIZE DIGEST`. The digest may be missing if apt lists what it would install.
@@ -403,10 +366,7 @@ mod tests {
     #[test]
     fn intact_packages_match_the_digest_of_apt() {
         let directory = tempfile::tempdir().unwrap();
-        let package = |file: &str, digest: String| Package {
-            file: file.into(),
-            digest,
-        };
+        let package = |file: &str, digest: String| Package { file: file.into(), digest };
         let sha = |content: &str| format!("SHA256:{}", hash::sha256_hex(content.as_bytes()));
         let packages = [
             package("a_1.deb", sha("a")),
@@ -419,10 +379,7 @@ mod tests {
         }
         let (whole, damaged) = complete_packages(&packages, directory.path());
         assert_eq!(whole, [&packages[0]]);
-        assert_eq!(
-            damaged,
-            ["b_1.deb", "c_1.deb"].map(|f| directory.path().join(f))
-        );
+        assert_eq!(damaged, ["b_1.deb", "c_1.deb"].map(|f| directory.path().join(f)));
     }
 
     #[test]

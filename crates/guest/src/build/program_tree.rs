@@ -52,10 +52,7 @@ pub struct ProgramTree {
 impl ProgramTree {
     /// Opens the tree below a directory, which may have a manifest.
     pub fn in_directory(root: &Path, manifest: Option<&Arc<Manifest>>) -> Self {
-        Self {
-            root: root.to_owned(),
-            manifest: manifest.cloned(),
-        }
+        Self { root: root.to_owned(), manifest: manifest.cloned() }
     }
 
     /// Returns true if the tree contains a program.
@@ -126,10 +123,7 @@ impl ProgramTree {
                 waiting.extend(below.filter(|path| several && path.starts_with(beginning)));
             }
         }
-        let wanted = files
-            .values()
-            .flat_map(|content| self.needs(content))
-            .collect();
+        let wanted = files.values().flat_map(|content| self.needs(content)).collect();
         self.load(wanted, &mut files)?;
         Ok(files)
     }
@@ -142,8 +136,7 @@ impl ProgramTree {
             return Vec::new();
         }
         let each = programs.iter();
-        each.filter_map(|program| self.missing_of(program))
-            .collect()
+        each.filter_map(|program| self.missing_of(program)).collect()
     }
 
     fn missing_of(&self, program: &str) -> Option<MissingLibrary> {
@@ -270,11 +263,7 @@ mod tests {
         let wanted = ["usr/include/*", "usr/lib/crt*", "usr/lib/c", "usr/no/*"].map(str::to_owned);
         let found = |tools: &ProgramTree| -> Vec<String> {
             let files = tools.files(&wanted).unwrap();
-            assert!(
-                files
-                    .iter()
-                    .all(|(path, content)| path.as_bytes() == content)
-            );
+            assert!(files.iter().all(|(path, content)| path.as_bytes() == content));
             files.into_keys().collect()
         };
         let all = [
@@ -286,10 +275,7 @@ mod tests {
         ];
         assert_eq!(found(&ProgramTree::in_directory(root, None)), all);
         let manifest = Arc::new(Manifest::of(root).unwrap());
-        assert_eq!(
-            found(&ProgramTree::in_directory(root, Some(&manifest))),
-            all
-        );
+        assert_eq!(found(&ProgramTree::in_directory(root, Some(&manifest))), all);
     }
 
     /// Returns a program of this machine that is dynamically linked with libc.
@@ -315,9 +301,7 @@ mod tests {
         let tools = ProgramTree::in_directory(root, None);
         assert!(tools.has("mkfs.it") && !tools.has("mkfs.other"));
         assert_eq!(tools.missing(&["mkfs.it".into(), "mkfs.other".into()]), []);
-        let files = tools
-            .needed(&["mkfs.it".into(), "mkfs.other".into()])
-            .unwrap();
+        let files = tools.needed(&["mkfs.it".into(), "mkfs.other".into()]).unwrap();
         let paths: Vec<&str> = files.keys().map(String::as_str).collect();
         assert_eq!(
             paths,
@@ -348,9 +332,7 @@ mod tests {
         let missing = || {
             let programs = ["mkfs.it".to_owned(), "mount.it".to_owned()];
             let missing = ProgramTree::in_directory(root, None).missing(&programs);
-            let told = missing
-                .into_iter()
-                .map(|m| (m.program, m.path, m.needed_by));
+            let told = missing.into_iter().map(|m| (m.program, m.path, m.needed_by));
             told.collect::<Vec<_>>()
         };
         let of_program = |what: &str| {

@@ -99,9 +99,7 @@ static REBUILDS: [Rebuild; 3] = [
 /// Returns the rebuilds that some modules need.
 pub fn required_by(modules: &[String]) -> Vec<&'static Rebuild> {
     let rebuilds = REBUILDS.iter();
-    rebuilds
-        .filter(|rebuild| modules.iter().any(|module| module == rebuild.module))
-        .collect()
+    rebuilds.filter(|rebuild| modules.iter().any(|module| module == rebuild.module)).collect()
 }
 
 /// Describes the rebuilt modules for the name of a guest, because they differ from the
@@ -128,9 +126,7 @@ pub fn fix_header_paths(tree: &Path, release: &str) -> Result<PathBuf, GuestErro
             "make cannot build in {root:?}: set XDG_CACHE_HOME to a directory with a plain name"
         )));
     }
-    let headers = tree
-        .join("usr/src")
-        .join(format!("linux-headers-{release}"));
+    let headers = tree.join("usr/src").join(format!("linux-headers-{release}"));
     let entries = fs::read_dir(tree.join("usr/src"));
     let entries = entries.map_err(GuestError::io("read", tree))?;
     for directory in entries.flatten().map(|entry| entry.path()) {
@@ -170,13 +166,7 @@ pub fn build(
     for edit in rebuild.edits {
         apply(edit, source)?;
     }
-    make_module(
-        headers,
-        source,
-        rebuild.settings,
-        rebuild.definitions,
-        programs,
-    )?;
+    make_module(headers, source, rebuild.settings, rebuild.definitions, programs)?;
     Ok(source.join(format!("{}.ko", rebuild.module)))
 }
 
@@ -264,19 +254,10 @@ mod tests {
 
     #[test]
     fn reports_unknown_source_in_one_line() {
-        for text in [
-            "",
-            "(ih_entry_count(ih) * IH_SIZE) (ih_entry_count(ih) * IH_SIZE)",
-        ] {
+        for text in ["", "(ih_entry_count(ih) * IH_SIZE) (ih_entry_count(ih) * IH_SIZE)"] {
             let error = edited(text).unwrap_err().to_string();
-            assert!(
-                error.starts_with("stree.c of the kernel's source"),
-                "{error}"
-            );
-            assert!(
-                error.contains("not once") && !error.contains('\n'),
-                "{error}"
-            );
+            assert!(error.starts_with("stree.c of the kernel's source"), "{error}");
+            assert!(error.contains("not once") && !error.contains('\n'), "{error}");
         }
     }
 
@@ -321,9 +302,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_make_cannot_work_in_is_refused() {
-        let error = fix_header_paths(Path::new("/tmp/a b"), "6.1")
-            .unwrap_err()
-            .to_string();
+        let error = fix_header_paths(Path::new("/tmp/a b"), "6.1").unwrap_err().to_string();
         assert!(error.contains("XDG_CACHE_HOME"), "{error}");
     }
 }

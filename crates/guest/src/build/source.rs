@@ -31,12 +31,7 @@ pub fn unpack(
         .arg("--directory")
         .arg(into)
         .args(directories.iter().map(|d| format!("{ROOT}/{d}/*")));
-    let steps = [
-        (open, "dpkg"),
-        (take, "tar"),
-        (expand, "xz-utils"),
-        (pick, "tar"),
-    ];
+    let steps = [(open, "dpkg"), (take, "tar"), (expand, "xz-utils"), (pick, "tar")];
     let (ended, complaint) = programs.pipe(steps)?;
     let whole = ended[..ended.len() - 1].iter().all(|well| *well);
     // The last program also fails if a directory is missing from the archive.
@@ -72,9 +67,7 @@ mod tests {
         let archive = tree.join("usr/src/linux-source-6.1.tar.xz");
         let mut tar = Command::new("tar");
         tar.arg("--create").arg("--xz").arg("--file").arg(archive);
-        tar.arg("--directory")
-            .arg(directory)
-            .arg("linux-source-6.1");
+        tar.arg("--directory").arg(directory).arg("linux-source-6.1");
         assert!(tar.status().unwrap().success());
         let package = directory.join("source.deb");
         let mut build = Command::new("dpkg-deb");

@@ -130,19 +130,14 @@ impl UserKernel {
                 })?;
             }
         }
-        Ok(QemuKernel {
-            digest: hash::sha256_hex(&content),
-            path,
-        })
+        Ok(QemuKernel { digest: hash::sha256_hex(&content), path })
     }
 }
 
 /// Returns the directory that contains `kernel/`: the given one, or the one below it that `make
 /// modules_install` created.
 fn modules_in(given: &Path) -> Result<PathBuf, GuestError> {
-    let given = given
-        .canonicalize()
-        .map_err(GuestError::io("find", given))?;
+    let given = given.canonicalize().map_err(GuestError::io("find", given))?;
     if given.join("modules.builtin").exists() {
         return Ok(given);
     }
@@ -190,10 +185,7 @@ mod tests {
 
     #[test]
     fn kernel_needs_its_modules() {
-        let own = UserKernel {
-            kernel: Some("/boot/vmlinuz".into()),
-            ..UserKernel::default()
-        };
+        let own = UserKernel { kernel: Some("/boot/vmlinuz".into()), ..UserKernel::default() };
         let error = own.kernel().unwrap_err().to_string();
         assert!(error.contains("--modules"), "{error}");
         assert_eq!(UserKernel::default().kernel().unwrap(), None);
@@ -202,15 +194,9 @@ mod tests {
 
     #[test]
     fn reports_missing_files_before_the_build() {
-        let own = UserKernel {
-            rootfs: Some("/no/such/directory".into()),
-            ..UserKernel::default()
-        };
+        let own = UserKernel { rootfs: Some("/no/such/directory".into()), ..UserKernel::default() };
         let error = own.check().unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot find /no/such/directory"),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot find /no/such/directory"), "{error}");
     }
 
     #[test]
@@ -233,10 +219,7 @@ mod tests {
         fs::write(&path, "damaged").unwrap();
         startable();
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(
-            said[0].ends_with("vmlinux is damaged: making it again"),
-            "{said:?}"
-        );
+        assert!(said[0].ends_with("vmlinux is damaged: making it again"), "{said:?}");
     }
 
     #[test]
@@ -246,10 +229,7 @@ mod tests {
         let below = directory.path().join("modules/kernel/fs");
         fs::create_dir_all(&below).unwrap();
         fs::write(&kernel, "kernel").unwrap();
-        let own = UserKernel {
-            kernel: Some(kernel),
-            ..UserKernel::default()
-        };
+        let own = UserKernel { kernel: Some(kernel), ..UserKernel::default() };
         let name = || own.kernel_name(&directory.path().join("modules")).unwrap();
         let before = name();
         assert_eq!(name(), before);

@@ -46,39 +46,22 @@ struct BonnieLayout {
     columns: usize,
 }
 
-const VERSION_1_03: BonnieLayout = BonnieLayout {
-    name: 0,
-    file: 2,
-    files: 15,
-    latency: None,
-    columns: 27,
-};
+const VERSION_1_03: BonnieLayout =
+    BonnieLayout { name: 0, file: 2, files: 15, latency: None, columns: 27 };
 
 fn layout(columns: &[&str]) -> Option<BonnieLayout> {
     let version: Option<u32> = columns[0].strip_prefix("1.").and_then(|v| v.parse().ok());
     match version {
         // Without a file (-s 0), version 1.96 omits a column.
-        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => Some(BonnieLayout {
-            name: 2,
-            file: 6,
-            files: 23,
-            latency: Some(35),
-            columns: 47,
-        }),
-        Some(93..=97) => Some(BonnieLayout {
-            name: 2,
-            file: 7,
-            files: 24,
-            latency: Some(36),
-            columns: 48,
-        }),
-        Some(98..=99) => Some(BonnieLayout {
-            name: 2,
-            file: 9,
-            files: 26,
-            latency: Some(38),
-            columns: 50,
-        }),
+        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => {
+            Some(BonnieLayout { name: 2, file: 6, files: 23, latency: Some(35), columns: 47 })
+        }
+        Some(93..=97) => {
+            Some(BonnieLayout { name: 2, file: 7, files: 24, latency: Some(36), columns: 48 })
+        }
+        Some(98..=99) => {
+            Some(BonnieLayout { name: 2, file: 9, files: 26, latency: Some(38), columns: 50 })
+        }
         Some(_) => None,
         None => Some(VERSION_1_03),
     }
@@ -170,11 +153,7 @@ fn result(
         }
         let mut values = Vec::new();
         if !is_too_quick(columns[at]) {
-            let factor = if metric == Metric::Throughput {
-                1024.0
-            } else {
-                1.0
-            };
+            let factor = if metric == Metric::Throughput { 1024.0 } else { 1.0 };
             values.push((metric, factor * number(columns[at], line)?));
             let share = columns[at + 1];
             if !share.is_empty() && !is_too_quick(share) {
@@ -182,11 +161,7 @@ fn result(
             }
         }
         let longest = layout.latency.map(|first| columns[first + index]);
-        values.extend(
-            longest
-                .and_then(seconds)
-                .map(|time| (Metric::LatencyMax, time)),
-        );
+        values.extend(longest.and_then(seconds).map(|time| (Metric::LatencyMax, time)));
         let test = gathering.unique_test_name(test, &parameters(test, columns, layout));
         gathering.set_primary_metric(&test, phase, metric);
         let taken = ImportedResult {
@@ -201,13 +176,7 @@ fn result(
 /// Formats the parameters of a test that its line contains.
 fn parameters(test: &str, columns: &[&str], layout: &BonnieLayout) -> String {
     const FILE: [&str; 4] = ["size", "chunk", "seeks", "seekers"];
-    const FILES: [&str; 5] = [
-        "1024s of files",
-        "largest",
-        "smallest",
-        "directories",
-        "chunk",
-    ];
+    const FILES: [&str; 5] = ["1024s of files", "largest", "smallest", "directories", "chunk"];
     let is_old = layout.name == 0;
     let (names, stated): (&[&str], _) = match test {
         "bonnie-files" => (&FILES, layout.file + 12..layout.files),
@@ -215,12 +184,8 @@ fn parameters(test: &str, columns: &[&str], layout: &BonnieLayout) -> String {
     };
     let stated = names.iter().zip(&columns[stated]);
     let processes = (!is_old).then_some((&"processes", &columns[3]));
-    let stated = stated
-        .chain(processes)
-        .filter(|(_, value)| !value.is_empty());
-    let stated: Vec<String> = stated
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
+    let stated = stated.chain(processes).filter(|(_, value)| !value.is_empty());
+    let stated: Vec<String> = stated.map(|(name, value)| format!("{name} {value}")).collect();
     stated.join(", ")
 }
 

@@ -38,9 +38,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 let test = gathering.test(&test);
                 let contender = gathering.contender(None)?;
                 let mut values = vec![(Metric::Throughput, number(rate, line)? * 1e6)];
-                let longest = rest
-                    .iter()
-                    .position(|word| word.starts_with("max_latency="));
+                let longest = rest.iter().position(|word| word.starts_with("max_latency="));
                 let longest = longest.and_then(|at| split_unit(&rest[at]["max_latency=".len()..]));
                 values.extend(longest.map(|(time, _)| (Metric::LatencyMax, time / 1e3)));
                 gathering.add(line, ok_value(&contender, &test, "all", values))?;

@@ -24,10 +24,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 gathering.set_program(&format!("filebench {version}"));
             }
             [called @ .., "personality", "successfully", "loaded"] => {
-                let called = called
-                    .split(|word| *word == "Version")
-                    .next()
-                    .unwrap_or_default();
+                let called = called.split(|word| *word == "Version").next().unwrap_or_default();
                 workload = called.join(" ");
             }
             ["WARNING!", "Run", "stopped", "early:"] => {
@@ -65,10 +62,7 @@ fn result(
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(values) = values(words) else {
-        return Err(ImportError::at_line(
-            line,
-            "it gives no number of operations per second",
-        ));
+        return Err(ImportError::at_line(line, "it gives no number of operations per second"));
     };
     let contender = gathering.contender(None)?;
     let test = gathering.test(workload);

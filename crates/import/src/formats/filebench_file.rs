@@ -141,9 +141,9 @@ fn word(first: char, rest: &mut Rest<'_>) -> Result<String, String> {
     match rest.peek() {
         // Filebench would end the word here and start another.
         Some(next) if "_:;/".contains(*next) => Err(place(*next)),
-        _ if REFUSED.contains(&word.as_str()) => Err(format!(
-            "`{word}` is not accepted: workloads cannot start other programs"
-        )),
+        _ if REFUSED.contains(&word.as_str()) => {
+            Err(format!("`{word}` is not accepted: workloads cannot start other programs"))
+        }
         _ if word.contains("..") => Err(place('.')),
         _ => Ok(word),
     }
@@ -171,9 +171,7 @@ fn variable(rest: &mut Rest<'_>) -> Result<String, String> {
         && name.len() > 1;
     match is_whole {
         true => Ok(format!("${name}")),
-        false => Err(format!(
-            "`${name}` is not a variable of two or more letters"
-        )),
+        false => Err(format!("`${name}` is not a variable of two or more letters")),
     }
 }
 
@@ -241,19 +239,10 @@ run 5
     #[test]
     fn a_workload_runs_in_the_measured_directory() {
         let workload = filebench_workload(WORKLOAD.as_bytes()).unwrap();
-        assert!(
-            workload.starts_with("set $dir = \".\"\nset $nn = 10\n"),
-            "{workload}"
-        );
+        assert!(workload.starts_with("set $dir = \".\"\nset $nn = 10\n"), "{workload}");
         assert!(workload.ends_with("}\nrun 5\n"), "{workload}");
-        assert!(
-            workload.contains("entries = $nn , prealloc\n"),
-            "{workload}"
-        );
-        assert!(
-            workload.contains("parameters = mean:131072;gamma:1.5 )\n"),
-            "{workload}"
-        );
+        assert!(workload.contains("entries = $nn , prealloc\n"), "{workload}");
+        assert!(workload.contains("parameters = mean:131072;gamma:1.5 )\n"), "{workload}");
         assert_eq!(operations(&workload), ["open1", "read1"]);
     }
 

@@ -92,8 +92,7 @@ impl FioDirection {
     /// Returns true if all values are finite and not negative.
     fn is_sound(&self) -> bool {
         let all = [self.bandwidth(), self.iops, self.runtime];
-        all.iter()
-            .all(|value| finite_non_negative(*value).is_some())
+        all.iter().all(|value| finite_non_negative(*value).is_some())
     }
 }
 
@@ -179,9 +178,7 @@ pub fn split_jobs<'a, T>(
     let mut alike: BTreeMap<(&str, String), u32> = BTreeMap::new();
     let mut all: Vec<(String, Vec<T>)> = Vec::new();
     for (name, group, parameters, thread) in threads {
-        let place = *places
-            .entry((name, group, parameters.clone()))
-            .or_insert(all.len());
+        let place = *places.entry((name, group, parameters.clone())).or_insert(all.len());
         if let Some((_, known)) = all.get_mut(place) {
             known.push(thread);
             continue;
@@ -237,26 +234,16 @@ fn job(
     let option = |name: &str| option(first, global, name);
     let contender = gathering.contender(worked_in(option).as_deref())?;
     let test = gathering.test("fio");
-    let error = threads
-        .iter()
-        .map(|job| job.error)
-        .find(|error| *error != 0);
+    let error = threads.iter().map(|job| job.error).find(|error| *error != 0);
     if let Some(error) = error {
         let phase = gathering.unique_phase_name(&test, &first.name, differs_in);
-        return gathering.add(
-            0,
-            failed_value(&contender, &test, &phase, format!("fio: error {error}")),
-        );
+        return gathering
+            .add(0, failed_value(&contender, &test, &phase, format!("fio: error {error}")));
     }
-    let direction = option("rw")
-        .or_else(|| option("readwrite"))
-        .unwrap_or_default();
+    let direction = option("rw").or_else(|| option("readwrite")).unwrap_or_default();
     let is_random = direction.contains("rand");
-    let sides: [(&str, SideOf); 3] = [
-        ("read", |job| &job.read),
-        ("write", |job| &job.write),
-        ("trim", |job| &job.trim),
-    ];
+    let sides: [(&str, SideOf); 3] =
+        [("read", |job| &job.read), ("write", |job| &job.write), ("trim", |job| &job.trim)];
     let did = |side: &SideOf| threads.iter().any(|job| side(job).did_something());
     let several = sides.iter().filter(|(_, side)| did(side)).count() > 1;
     for (name, side) in sides.into_iter().filter(|(_, side)| did(side)) {
@@ -276,11 +263,7 @@ fn job(
         let mut values = speed(&sides, is_random);
         let latency: Vec<&FioLatency> = sides.iter().map(|side| &side.clat_ns).collect();
         let buckets = buckets(&latency);
-        let percentiles: &[_] = if buckets.is_empty() {
-            &PERCENTILES
-        } else {
-            &[]
-        };
+        let percentiles: &[_] = if buckets.is_empty() { &PERCENTILES } else { &[] };
         let mean = Some(Metric::LatencyMean);
         values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
         let cpu = threads.iter().map(|job| job.usr_cpu + job.sys_cpu).sum();
@@ -328,11 +311,7 @@ fn speed(threads: &[&FioDirection], is_random: bool) -> Vec<(Metric, f64)> {
     let bytes = sum(FioDirection::bandwidth);
     let bytes = bytes.map(|rate| (Metric::Throughput, rate));
     let requests = sum(|side| side.iops).map(|rate| (Metric::Rate, rate));
-    let rates = if is_random {
-        [requests, bytes]
-    } else {
-        [bytes, requests]
-    };
+    let rates = if is_random { [requests, bytes] } else { [bytes, requests] };
     let longest = threads.iter().map(|side| side.runtime).fold(0.0, f64::max);
     let time = finite_non_negative(longest / 1e3).map(|time| (Metric::Elapsed, time));
     rates.into_iter().flatten().chain(time).collect()
@@ -377,7 +356,5 @@ fn buckets(threads: &[&FioLatency]) -> Vec<LatencyBucket> {
         }
     }
     let filled = all.into_iter().filter(|(_, count)| *count > 0);
-    filled
-        .map(|(time, count)| LatencyBucket(Nanos(time), count))
-        .collect()
+    filled.map(|(time, count)| LatencyBucket(Nanos(time), count)).collect()
 }

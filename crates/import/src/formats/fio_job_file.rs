@@ -40,9 +40,8 @@ const OPTIONS: [&str; 136] = [
 ];
 
 /// Accepted I/O engines. Others need libraries or more hosts.
-const ENGINES: [&str; 9] = [
-    "io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync",
-];
+const ENGINES: [&str; 9] =
+    ["io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync"];
 
 /// Options whose values may contain a slash. In other options, a slash could lead to another
 /// directory.
@@ -60,10 +59,7 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(name) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             if name.contains('/') || name.contains("..") {
                 return Err(ImportError::at_line(
                     number,
@@ -133,13 +129,7 @@ mod tests {
         let arguments = fio_arguments(file).unwrap();
         assert_eq!(
             arguments,
-            [
-                "--name=global",
-                "--size=1m",
-                "--name=a",
-                "--rw=write",
-                "--stonewall"
-            ]
+            ["--name=global", "--size=1m", "--name=a", "--rw=write", "--stonewall"]
         );
     }
 
@@ -159,11 +149,7 @@ mod tests {
             ("size=1m\n", 1),
             ("[a]\n<html>\n", 2),
         ] {
-            assert_eq!(
-                fio_arguments(file.as_bytes()).unwrap_err().line,
-                Some(line),
-                "{file}"
-            );
+            assert_eq!(fio_arguments(file.as_bytes()).unwrap_err().line, Some(line), "{file}");
         }
         for file in [
             "[a]\nfilename=data\nfilename_format=$jobname.$jobnum\n",

@@ -19,16 +19,8 @@ use crate::parse::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Required columns.
-const NEEDED: [&str; 8] = [
-    "contender",
-    "suite",
-    "test",
-    "phase",
-    "round",
-    "metric",
-    "value",
-    "status",
-];
+const NEEDED: [&str; 8] =
+    ["contender", "suite", "test", "phase", "round", "metric", "value", "status"];
 /// Maximum number of columns of a file: twice the current number.
 const MAX_COLUMNS: usize = 64;
 
@@ -127,9 +119,8 @@ impl Figures {
         if field("value").is_empty() {
             return Ok(());
         }
-        let metric: Metric = field("metric")
-            .parse()
-            .map_err(|error: String| ImportError::at_line(line, error))?;
+        let metric: Metric =
+            field("metric").parse().map_err(|error: String| ImportError::at_line(line, error))?;
         let value = signed(field("value"), line)?;
         is_of(metric, value, field).map_err(|why| ImportError::at_line(line, why))?;
         if taken.values.iter().any(|known| known.metric == metric) {
@@ -152,9 +143,7 @@ fn is_of<'a>(
     for (column, wanted) in [("unit", unit), ("direction", direction)] {
         let shown: String = field(column).chars().take(40).collect();
         if !shown.is_empty() && shown != wanted {
-            return Err(format!(
-                "the {column} of {metric} is `{wanted}`, not `{shown}`"
-            ));
+            return Err(format!("the {column} of {metric} is `{wanted}`, not `{shown}`"));
         }
     }
     // A phase that frees space has a negative value. Times and rates cannot be negative.
@@ -246,10 +235,7 @@ fn records(text: &str) -> Result<Vec<ExportedRecord>, ImportError> {
         }
     }
     if quoted || fields.len() > 1 || !fields[0].is_empty() {
-        return Err(ImportError::at_line(
-            begin,
-            "the last line does not end: the file is cut off",
-        ));
+        return Err(ImportError::at_line(begin, "the last line does not end: the file is cut off"));
     }
     Ok(records)
 }

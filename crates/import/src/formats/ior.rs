@@ -98,11 +98,8 @@ impl IorReader<'_> {
         }
         let value = |name: &str, factor: f64| {
             let column = columns.iter().position(|column| column == name);
-            let word = column
-                .map(|column| words[column])
-                .filter(|word| *word != "-");
-            word.map(|word| Ok(number(word, line)? * factor))
-                .transpose()
+            let word = column.map(|column| words[column]).filter(|word| *word != "-");
+            word.map(|word| Ok(number(word, line)? * factor)).transpose()
         };
         let metrics = [
             (Metric::Throughput, value("bw(MiB/s)", 1024.0 * 1024.0)?),
@@ -114,10 +111,7 @@ impl IorReader<'_> {
         let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
         let values = values.collect();
         let contender = self.gathering.contender(self.place.as_deref())?;
-        let test = self
-            .gathering
-            .unique_test_name("ior", &self.options.join(", "));
-        self.gathering
-            .add(line, ok_value(&contender, &test, words[0], values))
+        let test = self.gathering.unique_test_name("ior", &self.options.join(", "));
+        self.gathering.add(line, ok_value(&contender, &test, words[0], values))
     }
 }

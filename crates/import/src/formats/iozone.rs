@@ -59,11 +59,8 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
     if "aAtul".chars().any(|letter| count(letter) > 0) || count('s') != 1 || count('r') != 1 {
         return Err("iozone runs one file size and one record size as a suite: give -s and -r once, and none of -a, -t, -l and -u".into());
     }
-    let chosen: Vec<&str> = given
-        .iter()
-        .filter(|(letter, _)| *letter == 'i')
-        .map(|(_, value)| *value)
-        .collect();
+    let chosen: Vec<&str> =
+        given.iter().filter(|(letter, _)| *letter == 'i').map(|(_, value)| *value).collect();
     let test = |column: usize| match column {
         0 | 1 => "0",
         2 | 3 => "1",
@@ -124,10 +121,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         reader.line(line, text)?;
     }
     if reader.gathering.results() > before && !is_ended(bytes) {
-        return Err(ImportError::at_line(
-            line,
-            "the last line does not end: the file is cut off",
-        ));
+        return Err(ImportError::at_line(line, "the last line does not end: the file is cut off"));
     }
     reader.gathering.finish()
 }
@@ -161,9 +155,8 @@ impl IozoneReader<'_> {
                 "kByte",
                 ..,
             ] => {
-                self.of_each = optional(size)
-                    .and_then(kilobytes)
-                    .zip(optional(record).and_then(kilobytes));
+                self.of_each =
+                    optional(size).and_then(kilobytes).zip(optional(record).and_then(kilobytes));
             }
             ["kB" | "KB", "reclen", ..] => self.table = Some(ends(text)),
             ["Children", "see", "throughput", "for", rest @ ..] => self.throughput(line, rest)?,
@@ -242,10 +235,7 @@ impl IozoneReader<'_> {
         }
         let records = self.spreadsheet.records.clone();
         let [file] = quoted.as_slice() else {
-            return Err(ImportError::at_line(
-                line,
-                "a line of the spreadsheet has one file size",
-            ));
+            return Err(ImportError::at_line(line, "a line of the spreadsheet has one file size"));
         };
         if plain.len() > records.len() {
             let what = format!("{} rates under {} record sizes", plain.len(), records.len());
@@ -271,10 +261,7 @@ impl IozoneReader<'_> {
         } else if let Some(operation) = title.strip_suffix(" report") {
             let known = PHASES.iter().find(|(_, called, _)| *called == operation);
             let phase = known.map_or(operation, |(phase, ..)| phase);
-            self.spreadsheet = Spreadsheet {
-                phase: Some(phase.to_owned()),
-                records: Vec::new(),
-            };
+            self.spreadsheet = Spreadsheet { phase: Some(phase.to_owned()), records: Vec::new() };
         } else if let Some(record) = optional(title).and_then(kilobytes) {
             self.spreadsheet.records = vec![record];
         }
@@ -334,13 +321,11 @@ impl IozoneReader<'_> {
     ) -> Result<(), ImportError> {
         let contender = self.gathering.contender(self.contender.as_deref())?;
         let of = of.to_owned();
-        self.gathering
-            .set_sweep_point(test, SweepPoint { sweep: of, at });
+        self.gathering.set_sweep_point(test, SweepPoint { sweep: of, at });
         let phase = self.gathering.phase(test, phase);
         let (metric, factor) = self.unit;
         let value = vec![(metric, factor * value)];
-        self.gathering
-            .add(line, ok_value(&contender, test, &phase, value))
+        self.gathering.add(line, ok_value(&contender, test, &phase, value))
     }
 }
 
@@ -348,9 +333,7 @@ impl IozoneReader<'_> {
 fn with_ends(text: &str) -> Vec<(&str, usize)> {
     let begin = text.as_ptr() as usize;
     let words = text.split_whitespace().take(COLUMNS + 1);
-    words
-        .map(|word| (word, word.as_ptr() as usize - begin + word.len()))
-        .collect()
+    words.map(|word| (word, word.as_ptr() as usize - begin + word.len())).collect()
 }
 
 fn ends(text: &str) -> Ends {

@@ -65,13 +65,8 @@ pub fn phases(arguments: &[&str]) -> Vec<String> {
     let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
     let chooses = "CTErU".chars().any(has);
     let is_run = |letter: char| !chooses || has(letter);
-    let actions = [
-        ('C', "creation"),
-        ('T', "stat"),
-        ('E', "read"),
-        ('U', "rename"),
-        ('r', "removal"),
-    ];
+    let actions =
+        [('C', "creation"), ('T', "stat"), ('E', "read"), ('U', "rename"), ('r', "removal")];
     let mut all = Vec::new();
     for (kind, other) in [("directory", 'F'), ("file", 'D'), ("tree", ' ')] {
         let is_printed = |letter: char| match (kind, letter) {
@@ -89,10 +84,7 @@ pub fn phases(arguments: &[&str]) -> Vec<String> {
 
 /// `(of 10 iterations)`.
 fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
-    let count = text
-        .split("(of ")
-        .nth(1)
-        .and_then(|rest| rest.split(' ').next());
+    let count = text.split("(of ").nth(1).and_then(|rest| rest.split(' ').next());
     match count.and_then(|count| count.parse::<u32>().ok()) {
         Some(0 | 1) | None => {}
         Some(count) => gathering.skip_with_reason(format!(
@@ -111,10 +103,7 @@ fn row(
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(first) = words.len().checked_sub(4).filter(|first| *first > 0) else {
-        return Err(ImportError::at_line(
-            line,
-            "a line of the summary is cut off",
-        ));
+        return Err(ImportError::at_line(line, "a line of the summary is cut off"));
     };
     let called = words[..first].join(" ");
     let called = called.trim_end_matches([' ', ':']);
@@ -125,8 +114,5 @@ fn row(
     }
     let test = gathering.unique_test_name("mdtest", parameters);
     let phase = gathering.phase(&test, called);
-    gathering.add(
-        line,
-        ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]),
-    )
+    gathering.add(line, ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]))
 }

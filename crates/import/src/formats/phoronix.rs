@@ -21,23 +21,15 @@ const MAX_NODES: u32 = 8 * MAX_RESULTS as u32;
 
 /// Reads all results.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let options = ParsingOptions {
-        allow_dtd: false,
-        nodes_limit: MAX_NODES,
-        ..ParsingOptions::default()
-    };
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(as_utf8(bytes)?, options).map_err(|error| {
         let what: String = error.to_string().chars().take(200).collect();
-        ImportError::at_line(
-            error.pos().row as usize,
-            format!("it is no XML that is read: {what}"),
-        )
+        ImportError::at_line(error.pos().row as usize, format!("it is no XML that is read: {what}"))
     })?;
     let root = document.root_element();
     if root.tag_name().name() != "PhoronixTestSuite" {
-        return Err(ImportError::in_file(
-            "not a result file of the Phoronix Test Suite",
-        ));
+        return Err(ImportError::in_file("not a result file of the Phoronix Test Suite"));
     }
     let mut gathering = CampaignBuilder::new(InputFormat::Phoronix, "Phoronix Test Suite", naming);
     if let Some(generated) = child(root, "Generated") {
@@ -79,9 +71,7 @@ fn environment(system: Node<'_, '_>) -> Environment {
     let part = |list: &str, name: &str| {
         let parts = list.split(", ");
         let part = parts.filter_map(|part| part.strip_prefix(name)).next();
-        let part = part
-            .and_then(|part| part.strip_prefix(": "))
-            .unwrap_or_default();
+        let part = part.and_then(|part| part.strip_prefix(": ")).unwrap_or_default();
         part.chars().take(200).collect::<String>()
     };
     let [hardware, software] =
@@ -118,9 +108,7 @@ fn result(
     let described = described.into_iter().find(|text| !text.is_empty());
     let described = shortened(described.unwrap_or("result"));
     let parameters = [scale, field("Arguments")].map(shortened).join(", ");
-    let data = result
-        .children()
-        .find(|child| child.tag_name().name() == "Data");
+    let data = result.children().find(|child| child.tag_name().name() == "Data");
     let entries = data.into_iter().flat_map(|data| data.children());
     for entry in entries.filter(|entry| entry.tag_name().name() == "Entry") {
         let field = |name| text_of(entry, name);
@@ -183,13 +171,8 @@ fn of_a_second(scale: &str) -> Option<&str> {
 /// Returns the bytes of a scale such as `MB/s`, `MiB/sec` or `Megabytes per second`, or of a scale
 /// in bits. `Mb/s` may be either.
 fn throughput(scale: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 5] = [
-        ("bytes", 1.0),
-        ("byte", 1.0),
-        ("bits", 0.125),
-        ("bit", 0.125),
-        ("b", 1.0),
-    ];
+    const UNITS: [(&str, f64); 5] =
+        [("bytes", 1.0), ("byte", 1.0), ("bits", 0.125), ("bit", 0.125), ("b", 1.0)];
     const KIB: f64 = 1024.0;
     let lower = scale.to_ascii_lowercase();
     let counted = of_a_second(&lower)?;
@@ -197,9 +180,8 @@ fn throughput(scale: &str) -> Option<f64> {
     if written.ends_with('b') && written.starts_with(|c: char| c.is_ascii_uppercase()) {
         return None;
     }
-    let (prefix, unit) = UNITS
-        .iter()
-        .find_map(|(unit, bytes)| Some((counted.strip_suffix(unit)?, bytes)))?;
+    let (prefix, unit) =
+        UNITS.iter().find_map(|(unit, bytes)| Some((counted.strip_suffix(unit)?, bytes)))?;
     let prefix = match prefix {
         "" => 1.0,
         "k" | "kilo" => 1e3,
@@ -256,9 +238,7 @@ fn rate(scale: &str) -> Option<f64> {
 /// Returns the factor of the first word of a scale: `Microseconds Per Op`.
 fn of_first(scale: &str, list: &[(&str, f64)]) -> Option<f64> {
     let first = scale.split(' ').next()?;
-    list.iter()
-        .find(|(name, _)| *name == first)
-        .map(|(_, factor)| *factor)
+    list.iter().find(|(name, _)| *name == first).map(|(_, factor)| *factor)
 }
 
 #[cfg(test)]
@@ -288,16 +268,7 @@ mod tests {
         ] {
             assert_eq!(metric(scale, ""), Some((metric_of, factor)), "{scale}");
         }
-        for scale in [
-            "Mb/s",
-            "Frames Per Second",
-            "Points",
-            "",
-            "/s",
-            "MB",
-            "Nodes/s",
-            "é/s",
-        ] {
+        for scale in ["Mb/s", "Frames Per Second", "Points", "", "/s", "MB", "Nodes/s", "é/s"] {
             assert_eq!(metric(scale, ""), None, "{scale}");
         }
         assert_eq!(metric("MB/s", "LIB"), None);

@@ -63,10 +63,7 @@ fn result(
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(first) = words.len().checked_sub(COLUMNS).filter(|first| *first > 0) else {
-        let what = format!(
-            "{} columns where tiobench has 11: the line is cut off",
-            words.len()
-        );
+        let what = format!("{} columns where tiobench has 11: the line is cut off", words.len());
         return Err(ImportError::at_line(line, what));
     };
     let identifier = words[..first].join(" ");

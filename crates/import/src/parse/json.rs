@@ -10,17 +10,12 @@ use crate::parse::text::as_utf8;
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
     let text = as_utf8(bytes)?;
     let lines = text.split_inclusive('\n');
-    let before: Vec<&str> = lines
-        .take_while(|line| !line.trim_start().starts_with('{'))
-        .collect();
+    let before: Vec<&str> = lines.take_while(|line| !line.trim_start().starts_with('{')).collect();
     let skipped = before.iter().map(|line| line.len()).sum();
     let mut values = serde_json::Deserializer::from_str(&text[skipped..]).into_iter::<T>();
     match values.next() {
         Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(ImportError::at_line(
-            before.len() + error.line(),
-            told(&error),
-        )),
+        Some(Err(error)) => Err(ImportError::at_line(before.len() + error.line(), told(&error))),
         None => Err(ImportError::in_file("there is no JSON in it")),
     }
 }

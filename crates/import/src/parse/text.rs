@@ -18,10 +18,7 @@ pub fn as_utf8(bytes: &[u8]) -> Result<&str, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        ImportError::at_line(
-            line,
-            "it is not UTF-8: the file is damaged or of another format",
-        )
+        ImportError::at_line(line, "it is not UTF-8: the file is damaged or of another format")
     })?;
     Ok(text.trim_start_matches('\u{feff}'))
 }
@@ -98,14 +95,7 @@ mod tests {
         let [none, five] = ["", "-5"];
         assert_eq!(
             flags(&given, "nd"),
-            [
-                ('C', none),
-                ('T', none),
-                ('n', five),
-                ('r', none),
-                ('n', "5F"),
-                ('d', "-D")
-            ]
+            [('C', none), ('T', none), ('n', five), ('r', none), ('n', "5F"), ('d', "-D")]
         );
         assert_eq!(flags(&["-n"], "n"), [('n', "")]);
     }

@@ -35,16 +35,10 @@ pub fn boot_block(layout: &HpfsLayout, serial: u32, label: &[u8; 11]) -> SectorB
 pub fn superblock(layout: &HpfsLayout) -> SectorBuilder {
     let mut block = sector();
     block.le32(0, 0xf995_e849).le32(4, 0xfa53_e9c5);
-    let oldest_driver = if layout.sectors > VERSION_3_FROM {
-        3
-    } else {
-        2
-    };
+    let oldest_driver = if layout.sectors > VERSION_3_FROM { 3 } else { 2 };
     block.byte(8, 2).byte(9, oldest_driver);
     block.le32(12, layout.root).le32(16, layout.sectors);
-    block
-        .le32(24, layout.bitmap_list)
-        .le32(32, layout.bad_sectors);
+    block.le32(24, layout.bitmap_list).le32(32, layout.bad_sectors);
     let band = layout.directory_band;
     block.le32(48, layout.directory_band_length).le32(52, band);
     block.le32(56, band + layout.directory_band_length - 1);
@@ -121,14 +115,11 @@ pub fn root_node(layout: &HpfsLayout, created: u32) -> SectorBuilder {
     let itself = NODE_HEADER;
     let end = itself + entry(&mut node, itself, ITSELF);
     let behind = end + entry(&mut node, end, END);
-    node.byte(itself + 3, DIRECTORY)
-        .le32(itself + 4, layout.root);
+    node.byte(itself + 3, DIRECTORY).le32(itself + 4, layout.root);
     for date in [8, 16, 20] {
         node.le32(itself + date, created);
     }
-    node.le32(0, 0x77e4_0aae)
-        .le32(4, behind as u32)
-        .le32(8, ROOT);
+    node.le32(0, 0x77e4_0aae).le32(4, behind as u32).le32(8, ROOT);
     node.le32(12, layout.root).le32(16, layout.root_node());
     node
 }
@@ -137,7 +128,6 @@ pub fn root_node(layout: &HpfsLayout, created: u32) -> SectorBuilder {
 fn entry(node: &mut SectorBuilder, at: usize, (flags, name): (u8, &[u8])) -> usize {
     let length = (ENTRY_HEADER + name.len()).next_multiple_of(4);
     node.le16(at, length as u16).byte(at + 2, flags);
-    node.byte(at + 30, name.len() as u8)
-        .put(at + ENTRY_HEADER, name);
+    node.byte(at + 30, name.len() as u8).put(at + ENTRY_HEADER, name);
     length
 }

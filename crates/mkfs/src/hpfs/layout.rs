@@ -170,11 +170,8 @@ fn middle_place(sectors: u32, low: u32, length: u32) -> u32 {
     let middle = sectors / 2 / NODE * NODE;
     let pair = middle / (2 * BAND) * 2;
     let from = if pair == 0 { low } else { pair * BAND + LIST };
-    let to = if pair + 1 < sectors.div_ceil(BAND) {
-        bitmap_of_band(sectors, pair + 1)
-    } else {
-        sectors
-    };
+    let to =
+        if pair + 1 < sectors.div_ceil(BAND) { bitmap_of_band(sectors, pair + 1) } else { sectors };
     let latest = (to - length) / NODE * NODE;
     middle.max(from.next_multiple_of(NODE)).min(latest)
 }

@@ -18,21 +18,13 @@ pub struct Disk {
 impl Disk {
     /// Creates a disk without written blocks.
     pub const fn new(size: u64) -> Self {
-        Self {
-            size,
-            position: 0,
-            blocks: BTreeMap::new(),
-        }
+        Self { size, position: 0, blocks: BTreeMap::new() }
     }
 
     /// Reads `count` blocks, starting at `block`.
     pub fn read(&self, block: u32, count: u32) -> Vec<u8> {
         assert!(u64::from(block) + u64::from(count) <= self.size / BLOCK as u64);
-        let one = |number| {
-            self.blocks
-                .get(&u64::from(number))
-                .unwrap_or(&[GARBAGE; BLOCK])
-        };
+        let one = |number| self.blocks.get(&u64::from(number)).unwrap_or(&[GARBAGE; BLOCK]);
         (block..block + count).flat_map(|n| *one(n)).collect()
     }
 
@@ -48,15 +40,11 @@ impl Write for Disk {
             bytes.len().is_multiple_of(BLOCK) || self.position + bytes.len() as u64 == self.size;
         assert!(whole, "{} bytes at {}", bytes.len(), self.position);
         assert!(self.position.is_multiple_of(BLOCK as u64));
-        assert!(
-            self.position + bytes.len() as u64 <= self.size,
-            "beyond the end"
-        );
+        assert!(self.position + bytes.len() as u64 <= self.size, "beyond the end");
         for (index, chunk) in bytes.chunks(BLOCK).enumerate() {
             let mut block = [GARBAGE; BLOCK];
             block[..chunk.len()].copy_from_slice(chunk);
-            self.blocks
-                .insert(self.position / BLOCK as u64 + index as u64, block);
+            self.blocks.insert(self.position / BLOCK as u64 + index as u64, block);
         }
         self.position += bytes.len() as u64;
         Ok(bytes.len())

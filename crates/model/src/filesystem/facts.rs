@@ -174,13 +174,8 @@ impl fmt::Display for NativeReader {
 }
 
 /// Names of the facts in tables.
-pub const FACT_TITLES: [&str; 5] = [
-    "Comes from",
-    "Read by",
-    "Boots with",
-    "Largest file",
-    "Largest volume",
-];
+pub const FACT_TITLES: [&str; 5] =
+    ["Comes from", "Read by", "Boots with", "Largest file", "Largest volume"];
 
 impl FilesystemFacts {
     /// Returns each fact as one line, in the order of [`FACT_TITLES`]; empty if unknown.
@@ -204,14 +199,8 @@ impl FilesystemFacts {
             self.origin.iter().map(|o| o.source.as_str()).collect(),
             self.read_by.iter().map(|r| r.source.as_str()).collect(),
             self.booted_by.iter().map(|l| l.source.as_str()).collect(),
-            self.largest_file
-                .iter()
-                .map(|l| l.source.as_str())
-                .collect(),
-            self.largest_volume
-                .iter()
-                .map(|l| l.source.as_str())
-                .collect(),
+            self.largest_file.iter().map(|l| l.source.as_str()).collect(),
+            self.largest_volume.iter().map(|l| l.source.as_str()).collect(),
         ];
         sources.iter_mut().for_each(Vec::dedup);
         sources
@@ -239,24 +228,14 @@ mod tests {
                 year: Some(1999),
                 source: source.clone(),
             }),
-            read_by: [
-                (OperatingSystem::Os2, true),
-                (OperatingSystem::NetBsd, false),
-            ]
-            .map(|(system, writes)| NativeReader {
-                system,
-                writes,
-                source: source.clone(),
-            })
-            .into(),
+            read_by: [(OperatingSystem::Os2, true), (OperatingSystem::NetBsd, false)]
+                .map(|(system, writes)| NativeReader { system, writes, source: source.clone() })
+                .into(),
             ..FilesystemFacts::default()
         };
         let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", ""];
         assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
-        assert_eq!(
-            FilesystemFacts::default().to_lines(),
-            [""; FACT_TITLES.len()]
-        );
+        assert_eq!(FilesystemFacts::default().to_lines(), [""; FACT_TITLES.len()]);
     }
 }

@@ -122,9 +122,7 @@ pub struct Features(pub BTreeMap<Feature, ProbeResult>);
 impl Features {
     /// Returns true if the probe found the feature working, or `None` if it was not probed.
     pub fn supports(&self, feature: Feature) -> Option<bool> {
-        self.0
-            .get(&feature)
-            .map(|found| !matches!(found, ProbeResult::No(_)))
+        self.0.get(&feature).map(|found| !matches!(found, ProbeResult::No(_)))
     }
 
     /// Returns true if all features of POSIX semantics were found. Returns `None` if one was not
@@ -164,21 +162,12 @@ mod tests {
     #[test]
     fn class_follows_from_the_probes() {
         let mut features = Features::default();
-        assert_eq!(
-            PosixClass::from_features(false, &features),
-            PosixClass::NotProbed
-        );
+        assert_eq!(PosixClass::from_features(false, &features), PosixClass::NotProbed);
         for feature in Feature::ALL {
             features.0.insert(feature, ProbeResult::Yes);
         }
-        assert_eq!(
-            PosixClass::from_features(false, &features),
-            PosixClass::Posix
-        );
-        assert_eq!(
-            PosixClass::from_features(true, &features),
-            PosixClass::Baseline
-        );
+        assert_eq!(PosixClass::from_features(false, &features), PosixClass::Posix);
+        assert_eq!(PosixClass::from_features(true, &features), PosixClass::Baseline);
         for feature in [
             Feature::HardLinks,
             Feature::Symlinks,
@@ -200,13 +189,8 @@ mod tests {
                 "{feature}"
             );
         }
-        features
-            .0
-            .insert(Feature::Xattrs, ProbeResult::No("ENOTSUP".into()));
-        assert_eq!(
-            PosixClass::from_features(false, &features),
-            PosixClass::Posix
-        );
+        features.0.insert(Feature::Xattrs, ProbeResult::No("ENOTSUP".into()));
+        assert_eq!(PosixClass::from_features(false, &features), PosixClass::Posix);
     }
 
     #[test]

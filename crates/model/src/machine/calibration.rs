@@ -119,16 +119,8 @@ mod tests {
     #[test]
     fn the_median_is_the_middle_or_between_the_two_middle_ones() {
         let spread = RepeatedValue::from_values(&[3.0, 1.0, 2.0]).unwrap();
-        assert_eq!(
-            (spread.min, spread.median, spread.max, spread.repetitions),
-            (1.0, 2.0, 3.0, 3)
-        );
-        assert_eq!(
-            RepeatedValue::from_values(&[4.0, 1.0, 2.0, 3.0])
-                .unwrap()
-                .median,
-            2.5
-        );
+        assert_eq!((spread.min, spread.median, spread.max, spread.repetitions), (1.0, 2.0, 3.0, 3));
+        assert_eq!(RepeatedValue::from_values(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
     }
 
     #[test]
@@ -169,9 +161,6 @@ mod tests {
             let value = fields.remove(now).expect(now);
             fields.insert(then.into(), value);
         }
-        assert_eq!(
-            serde_json::from_value::<Calibration>(older).unwrap(),
-            calibration
-        );
+        assert_eq!(serde_json::from_value::<Calibration>(older).unwrap(), calibration);
     }
 }

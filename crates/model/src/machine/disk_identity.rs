@@ -50,10 +50,8 @@ impl DiskIdentity {
         if (self.start, self.size) != (later.start, later.size) {
             return Some(format!("it has {} and had {}", later.size, self.size));
         }
-        let numbers = [
-            ("serial number", &self.serial, &later.serial),
-            ("WWN", &self.wwid, &later.wwid),
-        ];
+        let numbers =
+            [("serial number", &self.serial, &later.serial), ("WWN", &self.wwid, &later.wwid)];
         numbers.into_iter().find_map(|(what, before, after)| {
             let (before, after) = (before.as_ref()?, after.as_ref()?);
             (before != after).then(|| format!("its {what} is {after} and was {before}"))
@@ -79,34 +77,10 @@ mod tests {
     #[test]
     fn every_sign_of_another_disk_is_reported() {
         let signs = [
-            (
-                DiskIdentity {
-                    size: Bytes::mib(65),
-                    ..disk()
-                },
-                "65 MiB",
-            ),
-            (
-                DiskIdentity {
-                    serial: Some("B2".into()),
-                    ..disk()
-                },
-                "is B2 and was A1",
-            ),
-            (
-                DiskIdentity {
-                    sequence: Some(8),
-                    ..disk()
-                },
-                "attached again",
-            ),
-            (
-                DiskIdentity {
-                    number: (8, 32),
-                    ..disk()
-                },
-                "attached again",
-            ),
+            (DiskIdentity { size: Bytes::mib(65), ..disk() }, "65 MiB"),
+            (DiskIdentity { serial: Some("B2".into()), ..disk() }, "is B2 and was A1"),
+            (DiskIdentity { sequence: Some(8), ..disk() }, "attached again"),
+            (DiskIdentity { number: (8, 32), ..disk() }, "attached again"),
         ];
         for (later, words) in signs {
             let told = disk().explain_change(&later).unwrap();

@@ -134,11 +134,8 @@ pub enum FlashState {
 
 impl FlashState {
     /// Every state with its name.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("fresh", Self::Fresh),
-        ("half", Self::Half),
-        ("steady", Self::Steady),
-    ];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("fresh", Self::Fresh), ("half", Self::Half), ("steady", Self::Steady)];
 
     /// Returns the percentage of the disk that was written; 100 means each sector once.
     pub const fn percent_written(self) -> u32 {

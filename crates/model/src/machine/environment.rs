@@ -82,10 +82,7 @@ pub struct HostSetting {
 impl HostSetting {
     /// A condition.
     pub fn new(what: &str, value: impl Into<String>) -> Self {
-        Self {
-            name: what.to_owned(),
-            value: value.into(),
-        }
+        Self { name: what.to_owned(), value: value.into() }
     }
 }
 
@@ -117,18 +114,12 @@ mod tests {
 
     #[test]
     fn the_largest_cache_of_data_counts() {
-        let cache = |level, kind: &str, kib| CpuCache {
-            level,
-            kind: kind.into(),
-            size: Bytes::kib(kib),
-        };
+        let cache =
+            |level, kind: &str, kib| CpuCache { level, kind: kind.into(), size: Bytes::kib(kib) };
         let mut environment = Environment::default();
         assert_eq!(environment.cpu_cache(), None);
-        environment.caches = vec![
-            cache(1, "data", 32),
-            cache(1, "instruction", 4096),
-            cache(2, "unified", 1024),
-        ];
+        environment.caches =
+            vec![cache(1, "data", 32), cache(1, "instruction", 4096), cache(2, "unified", 1024)];
         assert_eq!(environment.cpu_cache(), Some(Bytes::mib(1)));
     }
 

@@ -64,21 +64,14 @@ impl HostNoise {
 
     fn share(&self, time: Nanos) -> f64 {
         let all = self.elapsed.0 as f64 * f64::from(self.processors.max(1));
-        if all > 0.0 {
-            100.0 * time.0 as f64 / all
-        } else {
-            0.0
-        }
+        if all > 0.0 { 100.0 * time.0 as f64 / all } else { 0.0 }
     }
 }
 
 impl fmt::Display for HostNoise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (others, stolen) = (self.other_processes_percent(), self.steal_percent());
-        write!(
-            f,
-            "other processes {others:.0} % of the processors, stolen {stolen:.0} %"
-        )
+        write!(f, "other processes {others:.0} % of the processors, stolen {stolen:.0} %")
     }
 }
 

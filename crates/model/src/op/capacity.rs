@@ -12,11 +12,7 @@ pub struct Capacity;
 
 impl OpInfo for Capacity {
     fn op_names() -> &'static [OpName] {
-        &[OpName {
-            name: "capacity",
-            keys: &[],
-            read: |_| Ok(Op::Capacity(Capacity)),
-        }]
+        &[OpName { name: "capacity", keys: &[], read: |_| Ok(Op::Capacity(Capacity)) }]
     }
 
     fn apply(&self, _: &mut FsState) -> WorkEstimate {

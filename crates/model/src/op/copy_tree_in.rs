@@ -31,15 +31,7 @@ impl OpInfo for CopyTreeIn {
         }
         &[OpName {
             name: "copy-tree-in",
-            keys: &[
-                "tree",
-                "files",
-                "directories",
-                "bytes",
-                "smallest",
-                "largest",
-                "block",
-            ],
+            keys: &["tree", "files", "directories", "bytes", "smallest", "largest", "block"],
             read,
         }]
     }

@@ -140,15 +140,7 @@ impl OpInfo for Create {
             },
             OpName {
                 name: "mkdir",
-                keys: &[
-                    "set",
-                    "entries",
-                    "directories",
-                    "depth",
-                    "order",
-                    "threads",
-                    "sharing",
-                ],
+                keys: &["set", "entries", "directories", "depth", "order", "threads", "sharing"],
                 read: |keys| read(keys, EntryKind::Directory, "entries").map(Op::Create),
             },
         ]

@@ -151,10 +151,7 @@ mod tests {
     #[test]
     fn a_line_is_split_at_blanks_and_held_together_by_quotes() {
         assert_eq!(words("tar  xf a.tar").unwrap(), ["tar", "xf", "a.tar"]);
-        assert_eq!(
-            words("sh -c 'echo \"a  b\" >f'").unwrap()[2],
-            "echo \"a  b\" >f"
-        );
+        assert_eq!(words("sh -c 'echo \"a  b\" >f'").unwrap()[2], "echo \"a  b\" >f");
         assert_eq!(words("a=\"b c\" ''").unwrap(), ["a=b c", ""]);
         assert!(words("echo 'a").unwrap_err().contains("not closed"));
         assert!(words("  ").is_err());

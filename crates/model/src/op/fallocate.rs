@@ -61,21 +61,14 @@ impl FallocateMode {
 }
 
 fn mode(keys: &dyn KeySource, key: &'static str) -> Result<FallocateMode, KeyError> {
-    let mode = optional(keys, key, |keys, key| {
-        choice(keys, key, &FallocateMode::ALL)
-    })?;
+    let mode = optional(keys, key, |keys, key| choice(keys, key, &FallocateMode::ALL))?;
     Ok(mode.unwrap_or_default())
 }
 
 impl Fallocate {
     /// Returns the operation that preallocates a new file in one call.
     pub fn preallocate(file: &str, size: Bytes) -> Self {
-        Self {
-            file: file.to_owned(),
-            mode: FallocateMode::Allocate,
-            size: Some(size),
-            block: None,
-        }
+        Self { file: file.to_owned(), mode: FallocateMode::Allocate, size: Some(size), block: None }
     }
 
     /// Returns the bytes per call, for a total of `size` bytes.
@@ -111,11 +104,7 @@ impl OpInfo for Fallocate {
         let there = things.find(ObjectKind::File, &self.file).bytes;
         let size = self.size.map_or(there, |size| size.0);
         if size > there {
-            things.reject(format!(
-                "`size` ({}) is above that of `{}`",
-                Bytes(size),
-                self.file
-            ));
+            things.reject(format!("`size` ({}) is above that of `{}`", Bytes(size), self.file));
         }
         let left = match self.mode {
             FallocateMode::CollapseRange if size >= there => {

@@ -168,11 +168,7 @@ impl FsState {
 
     /// Records that the operation creates an object with this number of entries and bytes.
     pub fn add(&mut self, kind: ObjectKind, name: &str, entries: u64, bytes: u64) {
-        let thing = FsObject {
-            kind,
-            entries,
-            bytes,
-        };
+        let thing = FsObject { kind, entries, bytes };
         let mixed = self.mixed.get(name).copied();
         if let Some(there) = self.there.insert(name.to_owned(), thing).or(mixed) {
             self.reject(format!("a {} `{name}` already exists", there.kind));
@@ -190,15 +186,11 @@ impl FsState {
             None if self.mixed.contains_key(name) => self.reject(format!(
                 "a mix has changed the {kind} `{name}`: only another mix can use it"
             )),
-            None => self.reject(format!(
-                "no earlier phase made a {kind} `{name}`, or one removed it"
-            )),
+            None => {
+                self.reject(format!("no earlier phase made a {kind} `{name}`, or one removed it"))
+            }
         }
-        found.unwrap_or(FsObject {
-            kind,
-            entries: 0,
-            bytes: 0,
-        })
+        found.unwrap_or(FsObject { kind, entries: 0, bytes: 0 })
     }
 
     /// Returns a set for a mix, even if another mix has changed it.
@@ -213,11 +205,7 @@ impl FsState {
     /// Returns a set without recording a use.
     pub(super) fn mixed(&self, set: &str) -> FsObject {
         let found = self.mixed.get(set).or_else(|| self.there.get(set));
-        found.copied().unwrap_or(FsObject {
-            kind: ObjectKind::Set,
-            entries: 0,
-            bytes: 0,
-        })
+        found.copied().unwrap_or(FsObject { kind: ObjectKind::Set, entries: 0, bytes: 0 })
     }
 
     /// Records the state of a set after a mix.
@@ -245,18 +233,15 @@ impl FsState {
     pub fn grow(&mut self, file: &str, bytes: u64) {
         let there = self.find(ObjectKind::File, file);
         let bytes = there.bytes.saturating_add(bytes);
-        self.there
-            .insert(file.to_owned(), FsObject { bytes, ..there });
+        self.there.insert(file.to_owned(), FsObject { bytes, ..there });
         self.changes.push(FsChange::Grown(file.to_owned()));
     }
 
     /// Records that the operation changes the space of a file, and the new size of the file.
     pub fn change_allocation(&mut self, file: &str, bytes: u64) {
         let there = self.find(ObjectKind::File, file);
-        self.there
-            .insert(file.to_owned(), FsObject { bytes, ..there });
-        self.changes
-            .push(FsChange::AllocationChanged(file.to_owned()));
+        self.there.insert(file.to_owned(), FsObject { bytes, ..there });
+        self.changes.push(FsChange::AllocationChanged(file.to_owned()));
     }
 
     /// Records an operation with unknown changes, with estimates of the bytes that it writes and

@@ -39,23 +39,13 @@ pub struct GenerateTree {
 impl TreeSpec {
     /// Checks that this number of files can contain this number of bytes.
     pub(super) fn check(&self) -> Result<(), String> {
-        let Self {
-            files,
-            bytes,
-            smallest,
-            largest,
-            ..
-        } = self;
+        let Self { files, bytes, smallest, largest, .. } = self;
         let least = files.saturating_mul(smallest.0);
         let most = files.saturating_mul(largest.0);
         if smallest > largest {
-            Err(format!(
-                "`smallest` ({smallest}) is above `largest` ({largest})"
-            ))
+            Err(format!("`smallest` ({smallest}) is above `largest` ({largest})"))
         } else if !(least..=most).contains(&bytes.0) {
-            Err(format!(
-                "{files} files of {smallest} to {largest} cannot hold {bytes} together"
-            ))
+            Err(format!("{files} files of {smallest} to {largest} cannot hold {bytes} together"))
         } else {
             Ok(())
         }
@@ -79,14 +69,7 @@ impl OpInfo for GenerateTree {
         }
         &[OpName {
             name: "plant-tree",
-            keys: &[
-                "tree",
-                "files",
-                "directories",
-                "bytes",
-                "smallest",
-                "largest",
-            ],
+            keys: &["tree", "files", "directories", "bytes", "smallest", "largest"],
             read,
         }]
     }

@@ -238,11 +238,7 @@ macro_rules! keys {
 
 /// Returns the word of a data operation without additional keys.
 const fn plain(name: &'static str, read: fn(&dyn KeySource) -> Result<Op, KeyError>) -> OpName {
-    OpName {
-        name,
-        keys: keys!(),
-        read,
-    }
+    OpName { name, keys: keys!(), read }
 }
 
 fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
@@ -394,11 +390,7 @@ impl OpInfo for Io {
 
     fn allowed_caches(&self) -> &'static [CacheState] {
         match self.engine {
-            IoEngine::Mmap => &[
-                CacheState::Cold,
-                CacheState::Warm,
-                CacheState::FadviseDontNeed,
-            ],
+            IoEngine::Mmap => &[CacheState::Cold, CacheState::Warm, CacheState::FadviseDontNeed],
             _ => &[
                 CacheState::Cold,
                 CacheState::Warm,
@@ -435,10 +427,9 @@ impl OpInfo for Io {
             return Err(format!("`fsync` cannot be used for `{word}`"));
         }
         match self.access {
-            AccessPattern::ReadStride { stride } if stride < self.block => Err(format!(
-                "`stride` ({stride}) is below `block` ({})",
-                self.block
-            )),
+            AccessPattern::ReadStride { stride } if stride < self.block => {
+                Err(format!("`stride` ({stride}) is below `block` ({})", self.block))
+            }
             _ => Ok(()),
         }
     }
@@ -503,14 +494,9 @@ mod tests {
 
     #[test]
     fn each_access_reads_or_writes() {
-        let stride = AccessPattern::ReadStride {
-            stride: Bytes::kib(64),
-        };
-        for access in [
-            stride,
-            AccessPattern::RandomMix { read_share: 0.5 },
-            AccessPattern::Append,
-        ] {
+        let stride = AccessPattern::ReadStride { stride: Bytes::kib(64) };
+        for access in [stride, AccessPattern::RandomMix { read_share: 0.5 }, AccessPattern::Append]
+        {
             assert!(access.reads() || access.writes(), "{access:?}");
         }
         assert!(!stride.writes() && !AccessPattern::Append.reads());

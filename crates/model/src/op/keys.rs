@@ -80,11 +80,7 @@ pub(super) trait FromKeys: Sized {
 
 /// Returns the name of an operation whose keys are its fields.
 pub(super) const fn op_name<O: FromKeys + Into<Op>>(name: &'static str) -> OpName {
-    OpName {
-        name,
-        keys: O::KEYS,
-        read: |keys| O::read(keys).map(Into::into),
-    }
+    OpName { name, keys: O::KEYS, read: |keys| O::read(keys).map(Into::into) }
 }
 
 /// Defines the struct of an operation. The expression after each field reads it from the key of its

@@ -100,32 +100,18 @@ fn read(keys: &dyn KeySource, action: MetadataAction) -> Result<Op, KeyError> {
 
 /// Reads an order: sequential or random.
 pub(super) fn order(keys: &dyn KeySource, key: &'static str) -> Result<TraversalOrder, KeyError> {
-    let words = [
-        ("sequential", TraversalOrder::Sequential),
-        ("random", TraversalOrder::Random),
-    ];
+    let words = [("sequential", TraversalOrder::Sequential), ("random", TraversalOrder::Random)];
     choice(keys, key, &words)
 }
 
 impl OpInfo for Metadata {
     fn op_names() -> &'static [OpName] {
         &[
-            OpName {
-                name: "open",
-                keys: keys!(),
-                read: |keys| read(keys, MetadataAction::Open),
-            },
+            OpName { name: "open", keys: keys!(), read: |keys| read(keys, MetadataAction::Open) },
             OpName {
                 name: "stat",
                 keys: keys!("read"),
-                read: |t| {
-                    read(
-                        t,
-                        MetadataAction::Stat {
-                            read: flag(t, "read")?,
-                        },
-                    )
-                },
+                read: |t| read(t, MetadataAction::Stat { read: flag(t, "read")? }),
             },
             OpName {
                 name: "readdir",
@@ -156,11 +142,7 @@ impl OpInfo for Metadata {
                     read(keys, MetadataAction::Symlink { to })
                 },
             },
-            OpName {
-                name: "chmod",
-                keys: keys!(),
-                read: |keys| read(keys, MetadataAction::Chmod),
-            },
+            OpName { name: "chmod", keys: keys!(), read: |keys| read(keys, MetadataAction::Chmod) },
             OpName {
                 name: "setxattr",
                 keys: keys!("size"),

@@ -80,11 +80,7 @@ impl Mix {
     /// Returns the mix with only this role, which runs its number of cycles.
     #[must_use]
     pub fn only(&self, role: &Role) -> Self {
-        Self {
-            roles: vec![role.clone()],
-            until: None,
-            verify: self.verify,
-        }
+        Self { roles: vec![role.clone()], until: None, verify: self.verify }
     }
 
     /// Returns true if a role runs until another role ends, instead of running its number of
@@ -118,10 +114,7 @@ impl Mix {
     fn follow_set(&self, set: &str, things: &mut FsState) {
         let changes = self.changes_set(set);
         let found = things.find_dynamic(set);
-        let threads: u64 = self
-            .roles_of_set(set)
-            .map(|role| u64::from(role.threads))
-            .sum();
+        let threads: u64 = self.roles_of_set(set).map(|role| u64::from(role.threads)).sum();
         let each = match changes {
             true => found.entries / threads.max(1),
             false => found.entries,
@@ -145,14 +138,8 @@ impl Mix {
             let files = role.cycles.saturating_mul(role.net().unsigned_abs());
             let bytes = files.saturating_mul(mean);
             (left.entries, left.bytes) = match role.net() < 0 {
-                true => (
-                    left.entries.saturating_sub(files),
-                    left.bytes.saturating_sub(bytes),
-                ),
-                false => (
-                    left.entries.saturating_add(files),
-                    left.bytes.saturating_add(bytes),
-                ),
+                true => (left.entries.saturating_sub(files), left.bytes.saturating_sub(bytes)),
+                false => (left.entries.saturating_add(files), left.bytes.saturating_add(bytes)),
             };
             left.bytes = left.bytes.saturating_add(role.appended());
         }
@@ -189,9 +176,7 @@ impl Role {
 
     /// Returns true if it appends to a private log.
     pub fn appends_to_log(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| matches!(step, MixStep::Log(_)))
+        self.steps.iter().any(|step| matches!(step, MixStep::Log(_)))
     }
 
     /// Returns true if a step reads its file sequentially from the device.
@@ -278,22 +263,12 @@ impl Role {
                 .map_err(|why| format!("role `{}`: step `{step}` {why}", self.name))?;
         }
         if state.open {
-            return Err(format!(
-                "role `{}`: a cycle ends with its file closed",
-                self.name
-            ));
+            return Err(format!("role `{}`: a cycle ends with its file closed", self.name));
         }
-        if self
-            .steps
-            .iter()
-            .all(|step| matches!(step, MixStep::Sleep(_)))
-        {
+        if self.steps.iter().all(|step| matches!(step, MixStep::Sleep(_))) {
             return Err(format!("role `{}` does nothing", self.name));
         }
-        for (given, key, used) in [
-            (set, "set", state.uses_set),
-            (file, "file", state.uses_file),
-        ] {
+        for (given, key, used) in [(set, "set", state.uses_set), (file, "file", state.uses_file)] {
             if given && !used {
                 return Err(format!("role `{}`: no step uses its `{key}`", self.name));
             }
@@ -376,11 +351,7 @@ fn read(keys: &dyn KeySource) -> Result<Op, KeyError> {
         roles.push(read_role(role)?);
         Ok(())
     })?;
-    Ok(Op::Mix(Mix {
-        roles,
-        until: optional(keys, "until", name)?,
-        verify: flag(keys, "verify")?,
-    }))
+    Ok(Op::Mix(Mix { roles, until: optional(keys, "until", name)?, verify: flag(keys, "verify")? }))
 }
 
 fn read_role(keys: &dyn KeySource) -> Result<Role, KeyError> {

@@ -108,10 +108,7 @@ impl MixStep {
 
     /// Returns true if the step creates, removes or modifies a file of the set.
     pub const fn changes_files(&self) -> bool {
-        matches!(
-            self,
-            Self::Create | Self::Write | Self::Append(_) | Self::Delete
-        )
+        matches!(self, Self::Create | Self::Write | Self::Append(_) | Self::Delete)
     }
 
     /// Returns true if the step waits until a file is on the device.

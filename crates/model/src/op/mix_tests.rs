@@ -22,11 +22,7 @@ fn role(name: &str, steps: &[&str]) -> Role {
 }
 
 fn mix(roles: &[Role]) -> Mix {
-    Mix {
-        roles: roles.to_vec(),
-        until: None,
-        verify: false,
-    }
+    Mix { roles: roles.to_vec(), until: None, verify: false }
 }
 
 /// Returns the state with a set of forty files of 4 KiB and a file of 1 MiB.
@@ -61,19 +57,13 @@ fn steps_that_cannot_follow_each_other_are_named() {
         (&["read"][..], "needs a file that is open"),
         (&["open", "write", "close"], "`create` has just made"),
         (&["open", "read"], "ends with its file closed"),
-        (
-            &["open", "delete", "close"],
-            "comes while a file is open: `close`",
-        ),
+        (&["open", "delete", "close"], "comes while a file is open: `close`"),
         (&["fsync"], "has nothing to sync"),
         (&["think 2 ms"], "does nothing"),
         (&[], "does nothing"),
     ] {
         let said = mix(&[role("one", steps)]).check().unwrap_err();
-        assert!(
-            said.contains("role `one`") && said.contains(why),
-            "{steps:?}: {said}"
-        );
+        assert!(said.contains("role `one`") && said.contains(why), "{steps:?}: {said}");
     }
     assert_eq!(mix(&[role("one", &VARMAIL)]).check(), Ok(()));
     let mut unused = role("one", &["log 4 KiB", "fdatasync"]);
@@ -91,20 +81,10 @@ fn endless_roles_may_not_change_the_number_of_files() {
     };
     assert_eq!(until(&VARMAIL).check(), Ok(()));
     assert_eq!(until(&["stream 1 MiB"]).check(), Ok(()));
-    for steps in [
-        &["log 4 KiB"][..],
-        &["create", "write", "close"],
-        &["delete"],
-    ] {
-        assert!(
-            until(steps).check().unwrap_err().contains("runs until"),
-            "{steps:?}"
-        );
+    for steps in [&["log 4 KiB"][..], &["create", "write", "close"], &["delete"]] {
+        assert!(until(steps).check().unwrap_err().contains("runs until"), "{steps:?}");
     }
-    let nobody = Mix {
-        until: Some("who".into()),
-        ..mix(&[role("deliver", &VARMAIL)])
-    };
+    let nobody = Mix { until: Some("who".into()), ..mix(&[role("deliver", &VARMAIL)]) };
     assert!(nobody.check().unwrap_err().contains("names no role: `who`"));
     let twice = mix(&[role("deliver", &VARMAIL), role("deliver", &VARMAIL)]);
     assert!(twice.check().unwrap_err().contains("two roles"));
@@ -114,18 +94,12 @@ fn endless_roles_may_not_change_the_number_of_files() {
 fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
     let mut things = made();
     let before = things.bytes();
-    let changing = Op::from(mix(&[
-        role("deliver", &["create", "write", "close"]),
-        role("look", &["stat"]),
-    ]));
+    let changing =
+        Op::from(mix(&[role("deliver", &["create", "write", "close"]), role("look", &["stat"])]));
     let work = things.apply(&changing);
     assert_eq!(things.violation(), None);
     assert_eq!((work.written.0, work.operations), (10 * 4096, 20));
-    assert_eq!(
-        things.bytes().0,
-        before.0 + 10 * 4096,
-        "ten more of the mean size"
-    );
+    assert_eq!(things.bytes().0, before.0 + 10 * 4096, "ten more of the mean size");
     assert!(!changing.is_undoable() && changing.modifies_files());
     things.apply(&changing);
     assert_eq!(things.violation(), None, "another mix knows the files");
@@ -149,10 +123,7 @@ fn read_only_mix_does_not_change_its_set() {
     assert_eq!(work, WorkEstimate::new(20 * 4096, 0, 20));
     assert!(reading.is_read_only() && !reading.is_undoable());
     let backup = Op::from(mix(&[role("backup", &["stream 1 MiB"])]));
-    assert!(
-        !backup.is_read_only(),
-        "the page cache gives up what it reads"
-    );
+    assert!(!backup.is_read_only(), "the page cache gives up what it reads");
     let mut things = made();
     things.apply(&reading);
     things.apply(&reading);
@@ -172,35 +143,22 @@ fn roles_do_not_run_out_of_files() {
     remover.cycles = 21;
     things.apply(&mix(&[remover, other]).into());
     let said = things.violation().unwrap();
-    assert!(
-        said.contains("role `expunge` needs 11 files of `spool`"),
-        "{said}"
-    );
+    assert!(said.contains("role `expunge` needs 11 files of `spool`"), "{said}");
 }
 
 #[test]
 fn primary_metric_of_a_role_depends_on_its_purpose() {
     let closed = role("deliver", &VARMAIL);
-    let open = Role {
-        rate: Some(10),
-        ..closed.clone()
-    };
+    let open = Role { rate: Some(10), ..closed.clone() };
     let backup = role("backup", &["stream 1 MiB"]);
     let primary = [&closed, &open, &backup].map(Role::primary_metric);
-    assert_eq!(
-        primary,
-        [Metric::Rate, Metric::LatencyP99, Metric::Throughput]
-    );
+    assert_eq!(primary, [Metric::Rate, Metric::LatencyP99, Metric::Throughput]);
     assert_eq!(closed.interference_metric(), Metric::SyncP99);
     assert_eq!(backup.interference_metric(), Metric::Throughput);
     let both = mix(&[closed.clone(), backup]);
     assert_eq!(Op::from(both.clone()).primary_metric(), Metric::Elapsed);
     assert_eq!(Op::from(both.only(&closed)).primary_metric(), Metric::Rate);
-    let part = Op::from(RoleResult {
-        mix_phase: "mix".into(),
-        role: "backup".into(),
-        mix: both,
-    });
+    let part = Op::from(RoleResult { mix_phase: "mix".into(), role: "backup".into(), mix: both });
     assert_eq!(part.primary_metric(), Metric::Throughput);
     assert!(!part.is_undoable() && part.changes().is_empty());
 }
@@ -225,15 +183,9 @@ proptest! {
 
 #[test]
 fn a_mix_is_stored_and_read() {
-    let op = Op::from(mix(&[role(
-        "deliver",
-        &["create", "append 5000", "think 2 ms", "close"],
-    )]));
+    let op = Op::from(mix(&[role("deliver", &["create", "append 5000", "think 2 ms", "close"])]));
     let text = serde_json::to_string(&op).unwrap();
-    assert!(
-        text.contains(r#"["create",{"append":5000},{"think":2000000},"close"]"#),
-        "{text}"
-    );
+    assert!(text.contains(r#"["create",{"append":5000},{"think":2000000},"close"]"#), "{text}");
     assert_eq!(serde_json::from_str::<Op>(&text).unwrap(), op);
     assert_eq!("think 2 ms".parse(), Ok(MixStep::Sleep(Nanos(2_000_000))));
 }

@@ -154,11 +154,7 @@ pub trait OpInfo {
 
     /// Returns the allowed cache states; empty if the page cache is irrelevant.
     fn allowed_caches(&self) -> &'static [CacheState] {
-        &[
-            CacheState::Cold,
-            CacheState::Warm,
-            CacheState::FadviseDontNeed,
-        ]
+        &[CacheState::Cold, CacheState::Warm, CacheState::FadviseDontNeed]
     }
 
     /// Returns the allowed ends; empty if the end is fixed.
@@ -329,21 +325,10 @@ mod tests {
         assert_eq!(things.apply(&exec.clone().into()).written.0, 7);
         assert_eq!(things.bytes().0, 7);
         assert!(!Op::from(exec).is_undoable());
-        let clone = Op::from(Reflink {
-            from: "f".into(),
-            to: "g".into(),
-        });
-        assert_eq!(
-            clone.changes(),
-            [FsChange::Made(ObjectKind::File, "g".into())]
-        );
+        let clone = Op::from(Reflink { from: "f".into(), to: "g".into() });
+        assert_eq!(clone.changes(), [FsChange::Made(ObjectKind::File, "g".into())]);
         things.apply(&clone);
-        assert!(
-            things
-                .violation()
-                .unwrap()
-                .contains("no earlier phase made a file `f`")
-        );
+        assert!(things.violation().unwrap().contains("no earlier phase made a file `f`"));
     }
 
     #[test]

@@ -45,18 +45,11 @@ pub struct ReadStream {
 }
 
 fn write(keys: &dyn KeySource, unit: StreamUnit) -> Result<Op, KeyError> {
-    Ok(Op::WriteStream(WriteStream {
-        file: name(keys, "file")?,
-        size: size(keys, "size")?,
-        unit,
-    }))
+    Ok(Op::WriteStream(WriteStream { file: name(keys, "file")?, size: size(keys, "size")?, unit }))
 }
 
 fn read(keys: &dyn KeySource, unit: StreamUnit) -> Result<Op, KeyError> {
-    Ok(Op::ReadStream(ReadStream {
-        file: name(keys, "file")?,
-        unit,
-    }))
+    Ok(Op::ReadStream(ReadStream { file: name(keys, "file")?, unit }))
 }
 
 impl StreamUnit {

@@ -38,12 +38,7 @@ pub enum OpUnit {
 impl WorkEstimate {
     /// Creates work of bytes read and written in a number of operations, without syncs.
     pub const fn new(read: u64, written: u64, operations: u64) -> Self {
-        Self {
-            read: Bytes(read),
-            written: Bytes(written),
-            operations,
-            syncs: 0,
-        }
+        Self { read: Bytes(read), written: Bytes(written), operations, syncs: 0 }
     }
 
     /// Returns the work with this number of fsyncs.

@@ -66,10 +66,8 @@ pub enum Churn {
 
 impl Churn {
     /// Both kinds, each with its name.
-    pub const ALL: [(&str, Self); 2] = [
-        ("turn-over", Self::DeleteAndCreate),
-        ("rewrite", Self::Rewrite),
-    ];
+    pub const ALL: [(&str, Self); 2] =
+        [("turn-over", Self::DeleteAndCreate), ("rewrite", Self::Rewrite)];
 }
 
 /// Files of one size.
@@ -327,20 +325,10 @@ mod tests {
                 turnover: 2,
                 batch: 8,
                 sizes: [(1000, 1), (3000, 3)]
-                    .map(|(up_to, weight)| SizeBin {
-                        up_to: Bytes(up_to),
-                        weight,
-                    })
+                    .map(|(up_to, weight)| SizeBin { up_to: Bytes(up_to), weight })
                     .into(),
-                ages: vec![AgeBin {
-                    up_to: 1,
-                    weight: 1,
-                }],
-                depths: vec![DepthBin {
-                    depth: 1,
-                    directories: 1,
-                    weight: 1,
-                }],
+                ages: vec![AgeBin { up_to: 1, weight: 1 }],
+                depths: vec![DepthBin { depth: 1, directories: 1, weight: 1 }],
             },
             fill: PerMille(fill),
             operations: None,

@@ -69,11 +69,7 @@ impl CpuProfile {
         for (stack, samples) in stacks {
             *sums.entry(stack).or_default() += samples;
         }
-        let mut profile = Self {
-            period,
-            lost,
-            ..Self::default()
-        };
+        let mut profile = Self { period, lost, ..Self::default() };
         let mut places: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         for (stack, samples) in sums {
@@ -114,19 +110,14 @@ impl CpuProfile {
             stacks.push(stack);
         }
         let samples = self.calls.iter().map(|CallNode(_, _, samples)| *samples);
-        stacks
-            .into_iter()
-            .zip(samples)
-            .filter(|(_, samples)| *samples > 0)
+        stacks.into_iter().zip(samples).filter(|(_, samples)| *samples > 0)
     }
 
     /// Formats each stack as a line: functions from the outermost to the innermost, separated by
     /// `;`, then a space and the number of samples. Flame graphs use this format
     /// (`stackcollapse-perf.pl`).
     pub fn to_folded(&self) -> String {
-        self.stacks()
-            .map(|(stack, samples)| format!("{} {samples}\n", stack.join(";")))
-            .collect()
+        self.stacks().map(|(stack, samples)| format!("{} {samples}\n", stack.join(";"))).collect()
     }
 
     /// Returns each stack with its share of a total time, in nanoseconds. A sample represents its
@@ -148,9 +139,7 @@ impl CpuProfile {
 
 /// Returns true if a program was running in user mode, rather than the kernel for it.
 pub fn is_user_time<T: AsRef<str>>(stack: &[T]) -> bool {
-    stack
-        .last()
-        .is_some_and(|function| function.as_ref() == USER)
+    stack.last().is_some_and(|function| function.as_ref() == USER)
 }
 
 #[cfg(test)]
@@ -185,18 +174,12 @@ mod tests {
             .collect::<Vec<_>>();
         assert_eq!(CpuProfile::from_stacks(Nanos(10), 1, stacks), profile());
         let text = serde_json::to_string(&profile()).unwrap();
-        assert_eq!(
-            serde_json::from_str::<CpuProfile>(&text).unwrap(),
-            profile()
-        );
+        assert_eq!(serde_json::from_str::<CpuProfile>(&text).unwrap(), profile());
     }
 
     #[test]
     fn program_and_kernel_time_are_separated() {
-        let profile = CpuProfile {
-            period: Nanos(20_000),
-            ..profile()
-        };
+        let profile = CpuProfile { period: Nanos(20_000), ..profile() };
         let all = 2 * 17_700 + 13 * 15_000;
         let divided = profile.split_time(Nanos(all));
         let divided: Vec<_> = divided.map(|(_, time)| time.round() as u64).collect();
@@ -212,10 +195,8 @@ mod tests {
 
     #[test]
     fn one_phase_or_all_are_sampled() {
-        let of = |phase: Option<&str>| Sampling {
-            period: Nanos(1),
-            phase: phase.map(str::to_owned),
-        };
+        let of =
+            |phase: Option<&str>| Sampling { period: Nanos(1), phase: phase.map(str::to_owned) };
         assert!(of(None).covers("a") && of(Some("a")).covers("a") && !of(Some("a")).covers("b"));
     }
 }

@@ -139,10 +139,7 @@ impl ImportedCampaign {
             size: Bytes(0),
             memory: None,
             backend: BackendKind::Imported,
-            measured_by: Some(ExternalSource {
-                program: self.program,
-                source: self.source,
-            }),
+            measured_by: Some(ExternalSource { program: self.program, source: self.source }),
             clock: Clock::Real,
             guest: None,
             readahead: None,
@@ -169,13 +166,7 @@ impl ImportedCampaign {
     fn check(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for figure in &self.figures {
-            let ImportedResult {
-                contender,
-                test,
-                phase,
-                round,
-                ..
-            } = figure;
+            let ImportedResult { contender, test, phase, round, .. } = figure;
             if !(1..=Campaign::MAX_ROUNDS).contains(round) {
                 let most = Campaign::MAX_ROUNDS;
                 return Err(format!(
@@ -188,9 +179,7 @@ impl ImportedCampaign {
                 ));
             }
             if !seen.insert((contender, test, phase, round)) {
-                return Err(format!(
-                    "{test}/{phase} of {contender} occurs twice in round {round}"
-                ));
+                return Err(format!("{test}/{phase} of {contender} occurs twice in round {round}"));
             }
         }
         match seen.is_empty() {
@@ -204,10 +193,7 @@ impl ImportedCampaign {
         let mut known: BTreeSet<String> = all.iter().map(|c| c.name.clone()).collect();
         for figure in &self.figures {
             if known.insert(figure.contender.clone()) {
-                all.push(ImportedContender {
-                    name: figure.contender.clone(),
-                    filesystem: None,
-                });
+                all.push(ImportedContender { name: figure.contender.clone(), filesystem: None });
             }
         }
         all.into_iter().map(ImportedContender::contender).collect()
@@ -252,11 +238,7 @@ impl ImportedCampaign {
     fn cells(&self, contenders: &[Contender], tests: &[Test], rounds: u32) -> Vec<CellRecord> {
         let mut figures: BTreeMap<(u32, &str, &str), Vec<&ImportedResult>> = BTreeMap::new();
         for figure in &self.figures {
-            let cell = (
-                figure.round,
-                figure.contender.as_str(),
-                figure.test.as_str(),
-            );
+            let cell = (figure.round, figure.contender.as_str(), figure.test.as_str());
             figures.entry(cell).or_default().push(figure);
         }
         let mut cells = Vec::new();
@@ -356,11 +338,8 @@ fn result(test: &Test, figures: &[&ImportedResult], started: Option<Nanos>) -> C
     let worst = bad.min_by_key(|status| *status == Status::Skipped);
     let mut result = CellResult::with_status(worst.unwrap_or(Status::Ok));
     result.started = started.unwrap_or(Nanos(0));
-    let by_phase: BTreeMap<&str, &&ImportedResult> = figures
-        .iter()
-        .rev()
-        .map(|figure| (figure.phase.as_str(), figure))
-        .collect();
+    let by_phase: BTreeMap<&str, &&ImportedResult> =
+        figures.iter().rev().map(|figure| (figure.phase.as_str(), figure)).collect();
     for phase in &test.phases {
         let figure = by_phase.get(phase.name.as_str());
         result.phases.extend(figure.map(|figure| PhaseResult {
@@ -384,11 +363,7 @@ fn failure(figure: &ImportedResult) -> Option<Failure> {
         (Some(reason), _) => reason.clone(),
         (None, _) => "its source does not say why".to_owned(),
     };
-    Some(Failure {
-        step: figure.phase.clone(),
-        reason,
-        ..Failure::default()
-    })
+    Some(Failure { step: figure.phase.clone(), reason, ..Failure::default() })
 }
 
 #[cfg(test)]
@@ -421,20 +396,11 @@ mod tests {
         };
         let figures = vec![failed, written("ext4", 2e8)];
         let results = reported(figures).into_results("bonnie++").unwrap();
-        let names: Vec<_> = results
-            .campaign
-            .contenders
-            .iter()
-            .map(|c| &c.name)
-            .collect();
+        let names: Vec<_> = results.campaign.contenders.iter().map(|c| &c.name).collect();
         assert_eq!(names, ["affs", "ext4"]);
         let phase = &results.campaign.suites[0].tests[0].phases[0];
         assert_eq!(phase.op.primary_metric(), Metric::Throughput);
-        let cells: Vec<_> = results
-            .cells
-            .iter()
-            .filter_map(|c| c.result.as_ref())
-            .collect();
+        let cells: Vec<_> = results.cells.iter().filter_map(|c| c.result.as_ref()).collect();
         assert_eq!(cells[0].status, Status::Failed);
         assert_eq!(cells[0].failure.as_ref().unwrap().reason, "I/O error");
         assert_eq!(cells[1].phases[0].primary_value(), Some(2e8));
@@ -458,10 +424,7 @@ mod tests {
         assert!(refused(Vec::new()).contains("no result"));
         assert!(refused(vec![written("a", f64::NAN)]).contains("not a finite number"));
         assert!(refused(vec![written("a", 1.0), written("a", 2.0)]).contains("twice"));
-        let round = |round| ImportedResult {
-            round,
-            ..written("a", 1.0)
-        };
+        let round = |round| ImportedResult { round, ..written("a", 1.0) };
         assert!(refused(vec![round(0)]).contains("round 0"));
         assert!(refused(vec![round(u32::MAX)]).contains("from 1 to 1000"));
     }

@@ -41,11 +41,7 @@ impl PhaseResult {
         }
         numbers
             .into_iter()
-            .map(|(metric, value)| Measurement {
-                metric,
-                value,
-                cache: self.cache,
-            })
+            .map(|(metric, value)| Measurement { metric, value, cache: self.cache })
             .collect()
     }
 
@@ -61,10 +57,7 @@ impl PhaseResult {
     /// Returns the value of the primary metric, if any.
     pub fn primary_value(&self) -> Option<f64> {
         let wanted = self.primary_metric;
-        self.measurements()
-            .into_iter()
-            .find(|m| m.metric == wanted)
-            .map(|m| m.value)
+        self.measurements().into_iter().find(|m| m.metric == wanted).map(|m| m.value)
     }
 
     /// Returns the number of passes over which the counts are summed.
@@ -79,10 +72,8 @@ impl PhaseResult {
                 if let (Some(space), Some(size)) = (self.space_after, self.device_size)
                     && size.0 > 0
                 {
-                    numbers.push((
-                        Metric::Capacity,
-                        100.0 * space.available.0 as f64 / size.0 as f64,
-                    ));
+                    numbers
+                        .push((Metric::Capacity, 100.0 * space.available.0 as f64 / size.0 as f64));
                 }
                 return;
             }
@@ -112,21 +103,14 @@ impl PhaseResult {
             return;
         }
         let share = |time: Nanos| 100.0 * time.0 as f64 / self.elapsed.0 as f64;
-        numbers.push((
-            Metric::Cpu,
-            share(Nanos(self.cpu.user.0.saturating_add(self.cpu.system.0))),
-        ));
+        numbers
+            .push((Metric::Cpu, share(Nanos(self.cpu.user.0.saturating_add(self.cpu.system.0)))));
         numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
         // The counter has a resolution of 10 ms, which is too coarse for shorter phases.
         if self.elapsed >= SHORTEST_FOR_TICKS {
             numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
         }
-        let CpuTime {
-            user,
-            system,
-            driver,
-            ..
-        } = self.cpu;
+        let CpuTime { user, system, driver, .. } = self.cpu;
         if self.operations > 0 {
             let used = [user, system, driver].map(Nanos::as_secs_f64);
             let used = used.into_iter().sum::<f64>();
@@ -139,10 +123,7 @@ impl PhaseResult {
 
     fn memory_held(&self, numbers: &mut Vec<(Metric, f64)>) {
         let Some(memory) = self.memory else { return };
-        let held = [
-            (Metric::MemoryKernel, memory.kernel),
-            (Metric::MemoryDriver, memory.driver),
-        ];
+        let held = [(Metric::MemoryKernel, memory.kernel), (Metric::MemoryDriver, memory.driver)];
         let held = held.into_iter();
         numbers.extend(held.filter_map(|(metric, bytes)| Some((metric, bytes?.0 as f64))));
     }
@@ -150,10 +131,8 @@ impl PhaseResult {
     fn pieces(&self, numbers: &mut Vec<(Metric, f64)>) {
         let Some(layout) = self.layout else { return };
         let score = layout.layout_score().map(|score| 100.0 * score);
-        let found = [
-            (Metric::ExtentsPerFile, layout.extents_per_file()),
-            (Metric::LayoutScore, score),
-        ];
+        let found =
+            [(Metric::ExtentsPerFile, layout.extents_per_file()), (Metric::LayoutScore, score)];
         let found = found.into_iter();
         numbers.extend(found.filter_map(|(metric, value)| Some((metric, value?))));
     }
@@ -169,11 +148,9 @@ impl PhaseResult {
             }
         }
         if let Some(worst) = self.sync.last() {
-            for (metric, quantile) in [
-                (Metric::SyncP50, 0.5),
-                (Metric::SyncP95, 0.95),
-                (Metric::SyncP99, 0.99),
-            ] {
+            for (metric, quantile) in
+                [(Metric::SyncP50, 0.5), (Metric::SyncP95, 0.95), (Metric::SyncP99, 0.99)]
+            {
                 numbers.push((metric, quantile_of(&self.sync, quantile).as_secs_f64()));
             }
             numbers.push((Metric::SyncMax, worst.0.as_secs_f64()));
@@ -214,10 +191,7 @@ impl PhaseResult {
             }
         }
         if let (Some(before), Some(after)) = (self.space_before, self.space_after) {
-            numbers.push((
-                Metric::SpaceTaken,
-                before.free.0 as f64 - after.free.0 as f64,
-            ));
+            numbers.push((Metric::SpaceTaken, before.free.0 as f64 - after.free.0 as f64));
         }
     }
 }
@@ -330,11 +304,7 @@ mod tests {
             flushes: 4,
             ..DeviceCounters::default()
         });
-        let pass = Iteration {
-            elapsed: Nanos::from_secs(1),
-            operations: 2,
-            bytes: Bytes(1000),
-        };
+        let pass = Iteration { elapsed: Nanos::from_secs(1), operations: 2, bytes: Bytes(1000) };
         result.passes = vec![pass; 4];
         let number = |metric| {
             let all = result.measurements();
@@ -343,10 +313,7 @@ mod tests {
         assert_eq!(number(Metric::Elapsed), 1.0);
         assert_eq!(number(Metric::Throughput), 1000.0);
         assert_eq!(number(Metric::Rate), 2.0);
-        assert_eq!(
-            (number(Metric::MinorFaults), number(Metric::MajorFaults)),
-            (10.0, 1.0)
-        );
+        assert_eq!((number(Metric::MinorFaults), number(Metric::MajorFaults)), (10.0, 1.0));
         assert_eq!(number(Metric::DeviceWritten), 2000.0);
         assert_eq!(number(Metric::DeviceFlushes), 1.0);
         assert_eq!(number(Metric::WriteAmplification), 2.0);
@@ -355,20 +322,15 @@ mod tests {
     #[test]
     fn opening_and_closing_have_separate_metrics() {
         let mut result = blank();
-        result.open = vec![
-            LatencyBucket(Nanos::from_secs(1), 1),
-            LatencyBucket(Nanos::from_secs(3), 1),
-        ];
+        result.open =
+            vec![LatencyBucket(Nanos::from_secs(1), 1), LatencyBucket(Nanos::from_secs(3), 1)];
         let number = |metric| {
             let all = result.measurements();
             all.iter().find(|m| m.metric == metric).map(|m| m.value)
         };
         assert_eq!(number(Metric::OpenMean), Some(2.0));
         assert_eq!(number(Metric::OpenMax), Some(3.0));
-        assert_eq!(
-            (number(Metric::CloseMean), number(Metric::LatencyMax)),
-            (None, None)
-        );
+        assert_eq!((number(Metric::CloseMean), number(Metric::LatencyMax)), (None, None));
     }
 
     #[test]
@@ -385,12 +347,7 @@ mod tests {
             let all = result.measurements();
             all.iter().find(|m| m.metric == metric).map(|m| m.value)
         };
-        let syncs = [
-            Metric::SyncP50,
-            Metric::SyncP95,
-            Metric::SyncP99,
-            Metric::SyncMax,
-        ];
+        let syncs = [Metric::SyncP50, Metric::SyncP95, Metric::SyncP99, Metric::SyncMax];
         let values = syncs.map(|metric| number(&result, metric));
         assert_eq!(values, [1.0, 2.0, 2.0, 9.0].map(Some));
         assert!(number(&result, Metric::Elapsed).is_some());
@@ -420,10 +377,7 @@ mod tests {
         let has =
             |result: &PhaseResult, metric| result.measurements().iter().any(|m| m.metric == metric);
         assert!(!has(&result, Metric::CpuMachine), "fifteen ticks");
-        assert!(
-            !has(&result, Metric::WriteAmplification),
-            "data need not be written yet"
-        );
+        assert!(!has(&result, Metric::WriteAmplification), "data need not be written yet");
         result.elapsed = Nanos::from_secs(1);
         result.ends = SyncAtEnd::Fsync;
         assert!(has(&result, Metric::CpuMachine));
@@ -461,10 +415,7 @@ mod tests {
             memory.map(|metric| all.iter().find(|m| m.metric == metric).map(|m| m.value))
         };
         assert_eq!(of(None), [None, None]);
-        let held = KernelMemoryUse {
-            kernel: Some(Bytes(4096)),
-            driver: None,
-        };
+        let held = KernelMemoryUse { kernel: Some(Bytes(4096)), driver: None };
         assert_eq!(of(Some(held)), [Some(4096.0), None]);
         assert_eq!(Metric::MemoryDriver.direction(), Direction::Neutral);
     }

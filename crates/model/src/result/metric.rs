@@ -162,13 +162,10 @@ impl FromStr for Metric {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|metric| metric.name() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(Self::name).join(", ");
-                format!("`{text}` is no metric: one of {names}")
-            })
+        Self::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("`{text}` is no metric: one of {names}")
+        })
     }
 }
 

@@ -65,11 +65,7 @@ impl FromStr for ResultSelector {
         if !is_name(test) || !is_name(phase) {
             return Err(expected());
         }
-        Ok(Self {
-            test: test.to_owned(),
-            phase: phase.to_owned(),
-            metric,
-        })
+        Ok(Self { test: test.to_owned(), phase: phase.to_owned(), metric })
     }
 }
 
@@ -133,20 +129,9 @@ mod tests {
             assert_eq!(pattern.to_string(), text);
             let json = serde_json::to_string(&pattern).unwrap();
             assert_eq!(json, format!("\"{text}\""));
-            assert_eq!(
-                serde_json::from_str::<ResultSelector>(&json).unwrap(),
-                pattern
-            );
+            assert_eq!(serde_json::from_str::<ResultSelector>(&json).unwrap(), pattern);
         }
-        for text in [
-            "",
-            "tree",
-            "tree/",
-            "/list",
-            "tree/list:",
-            "tree/list:speed",
-            "a b/c",
-        ] {
+        for text in ["", "tree", "tree/", "/list", "tree/list:", "tree/list:speed", "a b/c"] {
             let error = text.parse::<ResultSelector>().unwrap_err();
             assert_eq!(error.lines().count(), 1, "{text}");
         }

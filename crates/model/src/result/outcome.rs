@@ -433,10 +433,8 @@ mod tests {
         };
         let mut result = PhaseResult::not_run(&phase);
         result.bytes = Bytes::mib(100);
-        result.device = Some(DeviceCounters {
-            read_bytes: Bytes(read),
-            ..DeviceCounters::default()
-        });
+        result.device =
+            Some(DeviceCounters { read_bytes: Bytes(read), ..DeviceCounters::default() });
         (result, phase.op)
     }
 
@@ -462,11 +460,7 @@ mod tests {
         assert_eq!(read(CacheState::Cold, 100 << 20), None);
         let (mut result, op) = listed(CacheState::Warm, 4096);
         result.bytes = Bytes(0);
-        assert_eq!(
-            result.device_reads_when_warm(&op),
-            Some(Bytes::kib(4)),
-            "names alone"
-        );
+        assert_eq!(result.device_reads_when_warm(&op), Some(Bytes::kib(4)), "names alone");
         result.device = None;
         assert_eq!(result.device_reads_when_warm(&op), None);
     }

@@ -88,12 +88,7 @@ impl SourceInventory {
             match &mut phase.op {
                 Op::CopyTreeIn(CopyTreeIn { spec, .. }) => {
                     let (files, directories, bytes) = (self.files, self.directories, self.bytes);
-                    *spec = TreeSpec {
-                        files,
-                        directories,
-                        bytes,
-                        ..*spec
-                    };
+                    *spec = TreeSpec { files, directories, bytes, ..*spec };
                 }
                 Op::CopyFileIn(copy) => copy.size = self.largest,
                 _ => {}
@@ -149,13 +144,7 @@ impl fmt::Display for CopySource {
 
 impl fmt::Display for SourceInventory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            files,
-            directories,
-            bytes,
-            skipped_entries: left_out,
-            ..
-        } = self;
+        let Self { files, directories, bytes, skipped_entries: left_out, .. } = self;
         write!(f, "{files} files in {directories} directories, {bytes}")?;
         if *left_out > 0 {
             write!(f, "; {left_out} links and other entries are skipped")?;
@@ -218,10 +207,8 @@ mod tests {
     fn user_source_sets_copy_size_and_space() {
         let mut larger = test(tree());
         contents(5_000, 500_000_000).resolve_in(&mut larger);
-        let Op::CopyTreeIn(CopyTreeIn {
-            spec: TreeSpec { files, bytes, .. },
-            ..
-        }) = larger.phases[0].op
+        let Op::CopyTreeIn(CopyTreeIn { spec: TreeSpec { files, bytes, .. }, .. }) =
+            larger.phases[0].op
         else {
             panic!("{larger:?}");
         };
@@ -236,13 +223,7 @@ mod tests {
             block: Bytes::kib(64),
         }));
         contents(10, 4_000).resolve_in(&mut file);
-        assert!(matches!(
-            file.phases[0].op,
-            Op::CopyFileIn(CopyFileIn {
-                size: Bytes(1_000),
-                ..
-            })
-        ));
+        assert!(matches!(file.phases[0].op, Op::CopyFileIn(CopyFileIn { size: Bytes(1_000), .. })));
     }
 
     #[test]

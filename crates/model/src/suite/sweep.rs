@@ -78,12 +78,8 @@ impl SweepAxis {
 
     /// Formats a value for a name: `8k`, `16t`.
     pub fn format_short(self, value: u64) -> String {
-        const UNITS: [(&str, u64); 4] = [
-            ("t", 1 << 40),
-            ("g", 1 << 30),
-            ("m", 1 << 20),
-            ("k", 1 << 10),
-        ];
+        const UNITS: [(&str, u64); 4] =
+            [("t", 1 << 40), ("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)];
         let whole = |(_, factor): &&(&str, u64)| value >= *factor && value.is_multiple_of(*factor);
         match UNITS.iter().find(whole) {
             Some((unit, factor)) if self.is_bytes() => format!("{}{unit}", value / factor),
@@ -93,11 +89,7 @@ impl SweepAxis {
 
     /// Returns a value of the axis as readable text: `8 KiB`, `16`.
     pub fn format_long(self, value: u64) -> String {
-        if self.is_bytes() {
-            Bytes(value).to_string()
-        } else {
-            value.to_string()
-        }
+        if self.is_bytes() { Bytes(value).to_string() } else { value.to_string() }
     }
 }
 

@@ -79,10 +79,7 @@ impl AgeingParams {
     /// and test.
     pub fn for_round(age: &AgeingSpec, campaign_seed: u64, round: u32) -> Self {
         let mut rng = SeededRng::substream(campaign_seed, &format!("age in round {round}"));
-        Self {
-            age: age.clone(),
-            seed: rng.next_u64(),
-        }
+        Self { age: age.clone(), seed: rng.next_u64() }
     }
 }
 
@@ -264,11 +261,7 @@ impl Volume {
 
     fn either<'a>(&'a self, several: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
         let own = self.device.iter().filter(move |_| several.is_none());
-        several
-            .into_iter()
-            .flatten()
-            .chain(own)
-            .map(PathBuf::as_path)
+        several.into_iter().flatten().chain(own).map(PathBuf::as_path)
     }
 }
 

@@ -68,12 +68,7 @@ pub fn difference_flame_graph(
     }
     let scale = (WIDTH - 2.0 * MARGIN) / root.both().max(1.0);
     let height = HEAD + root.rows(scale) as f64 * ROW + MARGIN;
-    let mut picture = Picture {
-        text: String::new(),
-        names,
-        scale,
-        bottom: height - MARGIN,
-    };
+    let mut picture = Picture { text: String::new(), names, scale, bottom: height - MARGIN };
     picture.head(title, height);
     picture.draw("all", &root, MARGIN, 0);
     picture.text + "</svg>\n"
@@ -111,10 +106,8 @@ impl Picture<'_> {
             );
             x += 40.0 + CHARACTER * word.chars().count() as f64;
         }
-        let _ = writeln!(
-            self.text,
-            "<text x=\"{x}\" y=\"45\">width: CPU time of both together</text>"
-        );
+        let _ =
+            writeln!(self.text, "<text x=\"{x}\" y=\"45\">width: CPU time of both together</text>");
     }
 
     fn draw(&mut self, name: &str, node: &FlameNode<'_>, left: f64, depth: usize) {
@@ -208,10 +201,7 @@ mod tests {
 
     /// Returns the colour of the box of a function.
     fn colour_of(picture: &str, function: &str) -> String {
-        let marked = picture
-            .split(&format!("<title>{function}: "))
-            .nth(1)
-            .unwrap();
+        let marked = picture.split(&format!("<title>{function}: ")).nth(1).unwrap();
         let fill = marked.split("fill=\"").nth(1).unwrap();
         fill.split('"').next().unwrap().to_owned()
     }
@@ -219,16 +209,10 @@ mod tests {
     #[test]
     fn each_box_is_coloured_by_the_slower_side() {
         let picture = picture();
-        assert_eq!(
-            colour_of(&picture, "&lt;ext4&gt; &amp; co"),
-            colour([1.0, 0.0])
-        );
+        assert_eq!(colour_of(&picture, "&lt;ext4&gt; &amp; co"), colour([1.0, 0.0]));
         assert_eq!(colour_of(&picture, "xfs"), colour([0.0, 1.0]));
         assert_eq!(colour_of(&picture, "[user]"), colour([1.0, 1.0]));
-        assert!(
-            picture.contains("<title>write: a 3.00 µs, b 4.00 µs</title>"),
-            "{picture}"
-        );
+        assert!(picture.contains("<title>write: a 3.00 µs, b 4.00 µs</title>"), "{picture}");
         // One each for the title, the legend, `all` and every function.
         assert_eq!(picture.matches("<title>").count(), 6);
         assert_eq!(picture, self::picture());

@@ -89,10 +89,7 @@ mod tests {
             .flat_map(|s| s.phases.iter().map(|phase| s.slices(phase).len()))
             .sum();
         let charts = of(&results);
-        let surfaces = charts
-            .iter()
-            .filter(|c| c.name.contains("-surface-"))
-            .count();
+        let surfaces = charts.iter().filter(|c| c.name.contains("-surface-")).count();
         assert_eq!(charts.len(), slices + surfaces);
         assert_eq!(surfaces, 2 * analysis.sweeps[0].phases.len(), "the grid's");
     }
@@ -120,12 +117,8 @@ mod tests {
                 assert!(!chart.svg.contains(",  ("), "{metric}: {}", chart.name);
             }
         }
-        let campaigns = [
-            fixture::realistic(),
-            fixture::swept(),
-            fixture::over_disks(),
-            fixture::hostile(),
-        ];
+        let campaigns =
+            [fixture::realistic(), fixture::swept(), fixture::over_disks(), fixture::hostile()];
         for chart in campaigns.iter().flat_map(of) {
             assert!(unit(&chart.svg).is_some(), "{}: {}", chart.name, chart.svg);
         }
@@ -137,19 +130,11 @@ mod tests {
         let all = of(&fixture::swept());
         let unit_of = |name: &str| {
             let chart = all.iter().find(|c| c.name == name);
-            chart
-                .and_then(|c| unit(&c.svg)?.split_once(','))
-                .map(|u| u.0)
+            chart.and_then(|c| unit(&c.svg)?.split_once(',')).map(|u| u.0)
         };
-        assert_eq!(
-            unit_of("threads-random-read-by-threads"),
-            Some("thousands/s")
-        );
+        assert_eq!(unit_of("threads-random-read-by-threads"), Some("thousands/s"));
         // Likewise for bytes.
-        assert_eq!(
-            unit_of("threads-random-read-throughput-by-threads"),
-            Some("MB/s")
-        );
+        assert_eq!(unit_of("threads-random-read-throughput-by-threads"), Some("MB/s"));
     }
 
     /// The script rounds the numbers that the page itself computes (costs, totals).
@@ -192,10 +177,7 @@ mod tests {
         let steps = of(&fixture::realistic());
         let steps = steps.iter().find(|c| c.name == "bonnie-files-steps");
         let steps = &steps.expect("a test of several steps").svg;
-        assert!(
-            steps.contains(">no total: stat-seq unsupported</text>"),
-            "{steps}"
-        );
+        assert!(steps.contains(">no total: stat-seq unsupported</text>"), "{steps}");
         assert_eq!(steps.matches("class=\"total\"").count(), 8);
     }
 
@@ -219,12 +201,7 @@ mod tests {
             .iter()
             .map(|line| line.entries.iter().map(|e| e.text.as_str()).collect())
             .collect();
-        let wanted = [
-            ["100", "100"],
-            ["200", "100"],
-            ["400", "100"],
-            ["800", "100"],
-        ];
+        let wanted = [["100", "100"], ["200", "100"], ["400", "100"], ["800", "100"]];
         assert_eq!(shown, wanted, "MB/s");
     }
 

@@ -29,10 +29,7 @@ impl Default for Rasterizer {
 impl Rasterizer {
     /// Creates a renderer, and reads the font.
     pub fn new() -> Self {
-        let mut options = Options {
-            font_family: "DejaVu Sans".to_owned(),
-            ..Options::default()
-        };
+        let mut options = Options { font_family: "DejaVu Sans".to_owned(), ..Options::default() };
         let fonts = options.fontdb_mut();
         fonts.load_font_source(Source::Binary(Arc::new(dejavu::sans_condensed::regular())));
         fonts.set_sans_serif_family("DejaVu Sans");

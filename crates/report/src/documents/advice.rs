@@ -22,16 +22,8 @@ const MAX_LEFT_OUT: usize = 8;
 /// Renders the advice as text.
 pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
     let scores = &advice.scores;
-    let mut out = format!(
-        "{}\n{}\n\n",
-        sanitize_line(&scores.title),
-        summary::one_line(results)
-    );
-    let contenders: Vec<String> = scores
-        .candidates
-        .iter()
-        .map(|c| c.contender.clone())
-        .collect();
+    let mut out = format!("{}\n{}\n\n", sanitize_line(&scores.title), summary::one_line(results));
+    let contenders: Vec<String> = scores.candidates.iter().map(|c| c.contender.clone()).collect();
     out += &format!("{}\n", wrapped(&sentence(advice, &contenders, results)));
     out += &careful(results);
     out += &not_counted(analysis);
@@ -51,10 +43,8 @@ pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
             out += &format!("On {}\n", sanitize_line(disk));
         }
         for sentence in use_case_conclusions(part) {
-            out += &format!(
-                "{}\n",
-                wrapped(&format!("{}: {}", sentence.question, sentence.answer))
-            );
+            out +=
+                &format!("{}\n", wrapped(&format!("{}: {}", sentence.question, sentence.answer)));
         }
     }
     out + &careful(results)
@@ -93,22 +83,15 @@ fn ranking(advice: &Advice) -> String {
 fn careful(results: &CampaignResults) -> String {
     let cells = || results.cells.iter();
     let ran = cells().filter_map(|cell| cell.result.as_ref());
-    let disturbed = ran
-        .clone()
-        .filter(|r| r.disturbance.is_some_and(|d| d.is_significant()));
+    let disturbed = ran.clone().filter(|r| r.disturbance.is_some_and(|d| d.is_significant()));
     let (ran, disturbed) = (ran.count(), disturbed.count());
     let mut told = Vec::new();
     if disturbed * 10 > ran {
-        told.push(format!(
-            "other processes were busy while {disturbed} of {ran} cells ran"
-        ));
+        told.push(format!("other processes were busy while {disturbed} of {ran} cells ran"));
     }
     if ran < results.cells.len() {
         let missing = results.cells.len() - ran;
-        told.push(format!(
-            "{missing} of {} cells did not run",
-            results.cells.len()
-        ));
+        told.push(format!("{missing} of {} cells did not run", results.cells.len()));
     }
     match told.is_empty() {
         true => String::new(),
@@ -167,12 +150,7 @@ fn price(advice: &Advice) -> String {
             turns,
         ]);
     }
-    format!(
-        "\nWhat {} costs instead of {}\n{}",
-        name(second),
-        name(first),
-        table.text("  ")
-    )
+    format!("\nWhat {} costs instead of {}\n{}", name(second), name(first), table.text("  "))
 }
 
 fn ruled_out(advice: &Advice) -> String {
@@ -182,11 +160,7 @@ fn ruled_out(advice: &Advice) -> String {
     let mut out = "\nRuled out\n".to_owned();
     for candidate in &advice.ruled_out {
         let reasons = reasons(candidate);
-        out += &format!(
-            "  {}: {}\n",
-            sanitize_line(&candidate.contender),
-            reasons.join("; ")
-        );
+        out += &format!("  {}: {}\n", sanitize_line(&candidate.contender), reasons.join("; "));
     }
     out
 }
@@ -227,16 +201,15 @@ fn either(suites: &[String]) -> String {
 
 fn turning(advice: &Advice) -> String {
     let pair = advice.ranking.first().zip(advice.ranking.get(1));
-    pair.zip(advice.turns_if_untested)
-        .map_or_else(String::new, |((first, second), factor)| {
-            format!(
-                " {} would come before {} if {} cost more than {} times as much in the rest.",
-                name(second),
-                name(first),
-                name(first),
-                three_digits(factor)
-            )
-        })
+    pair.zip(advice.turns_if_untested).map_or_else(String::new, |((first, second), factor)| {
+        format!(
+            " {} would come before {} if {} cost more than {} times as much in the rest.",
+            name(second),
+            name(first),
+            name(first),
+            three_digits(factor)
+        )
+    })
 }
 
 fn left_out(advice: &Advice) -> String {
@@ -247,11 +220,8 @@ fn left_out(advice: &Advice) -> String {
     for result in advice.left_out.iter().take(MAX_LEFT_OUT) {
         let lacking = result.lacking.iter();
         // Results of other programs may be missing without a known reason.
-        let lacking = lacking.map(|(who, word)| {
-            format!("{} {word}", sanitize_line(who))
-                .trim_end()
-                .to_owned()
-        });
+        let lacking = lacking
+            .map(|(who, word)| format!("{} {word}", sanitize_line(who)).trim_end().to_owned());
         out += &format!(
             "  {}/{}: {}\n",
             sanitize_line(&result.test),
@@ -294,11 +264,7 @@ mod tests {
     use stats::{advise, analyse, fixture};
 
     fn file_server() -> UseCase {
-        let weight = |group, weight| CategoryWeight {
-            group,
-            weight,
-            rationale: "so".to_owned(),
-        };
+        let weight = |group, weight| CategoryWeight { group, weight, rationale: "so".to_owned() };
         UseCase {
             name: "file-server".to_owned(),
             title: "File server".to_owned(),
@@ -340,20 +306,14 @@ mod tests {
     #[test]
     fn hostile_names_are_escaped() {
         let text = shown(&fixture::hostile());
-        assert!(
-            !text.contains('\u{1b}') && !text.contains('\u{202e}'),
-            "{text}"
-        );
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
         assert!(text.lines().count() > 5);
     }
 
     #[test]
     fn wrapped_lines_keep_their_indentation() {
         let text = wrapped(&format!("  {}", "word ".repeat(50)));
-        assert!(
-            text.lines()
-                .all(|l| l.starts_with("  word") && l.len() <= 80)
-        );
+        assert!(text.lines().all(|l| l.starts_with("  word") && l.len() <= 80));
         assert_eq!(text.split_whitespace().count(), 50);
     }
 }

@@ -65,9 +65,7 @@ fn verdict(found: &Agreement, sides: SideLabels<'_>) -> String {
 }
 
 fn tau(counts: &PairAgreement) -> String {
-    counts
-        .tau_b
-        .map_or_else(|| NONE.to_owned(), |tau| format!("{tau:.2}"))
+    counts.tau_b.map_or_else(|| NONE.to_owned(), |tau| format!("{tau:.2}"))
 }
 
 fn cells(counts: &PairAgreement) -> [String; 6] {
@@ -86,14 +84,8 @@ fn cells(counts: &PairAgreement) -> [String; 6] {
     ]
 }
 
-const COUNTS: [&str; 6] = [
-    ">pairs",
-    ">different",
-    ">same order",
-    ">share",
-    ">tau-b",
-    "ratio of ratios",
-];
+const COUNTS: [&str; 6] =
+    [">pairs", ">different", ">same order", ">share", ">tau-b", "ratio of ratios"];
 
 fn groups(found: &Agreement) -> Table {
     let mut table = Table::new(&[&["group"][..], &COUNTS[..]].concat());
@@ -117,13 +109,7 @@ fn groups(found: &Agreement) -> Table {
 fn phases(found: &Agreement) -> Table {
     let mut table = Table::new(&[&["phase"][..], &COUNTS[..], &["counts"][..]].concat());
     for phase in &found.phases {
-        let PhaseAgreement {
-            test,
-            phase,
-            withheld,
-            counts,
-            ..
-        } = phase;
+        let PhaseAgreement { test, phase, withheld, counts, .. } = phase;
         let counts_or_why = match withheld {
             None => "yes".to_owned(),
             Some(reason) => format!("no, because {}", sanitize_line(reason)),
@@ -163,11 +149,7 @@ fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> S
                 sanitize_line(&one.phase),
                 if one.counts { "" } else { " (not counted)" }
             ),
-            format!(
-                "{} vs {}",
-                sanitize_line(&one.worse),
-                sanitize_line(&one.better)
-            ),
+            format!("{} vs {}", sanitize_line(&one.worse), sanitize_line(&one.better)),
             three_digits(one.costs[0].ratio),
             three_digits(one.costs[1].ratio),
             why(one),
@@ -197,11 +179,7 @@ fn cause(cause: &DisagreementCause) -> String {
             sanitize_line(contender),
             pair(times, &|n| format!("{n:.0}"))
         ),
-        DisagreementCause::Moved {
-            contender,
-            metric,
-            bytes,
-        } => format!(
+        DisagreementCause::Moved { contender, metric, bytes } => format!(
             "{} {} {}",
             sanitize_line(contender),
             match metric {
@@ -221,11 +199,7 @@ fn cause(cause: &DisagreementCause) -> String {
 fn left_out(found: &Agreement, form: TextStyle) -> String {
     let mut lines = Vec::new();
     if !found.only_in_one.is_empty() {
-        let names: Vec<String> = found
-            .only_in_one
-            .iter()
-            .map(|name| sanitize_line(name))
-            .collect();
+        let names: Vec<String> = found.only_in_one.iter().map(|name| sanitize_line(name)).collect();
         lines.push(format!("Only in one: {}.", listed(&names, "and")));
     }
     for one in &found.not_the_same {
@@ -266,17 +240,11 @@ mod tests {
                 phase.device.get_or_insert_default().flushes = 0;
             }
         }
-        let analyses = [
-            analyse_with_margin(&other, Margin::default(), withheld),
-            analyse(&real),
-        ];
+        let analyses = [analyse_with_margin(&other, Margin::default(), withheld), analyse(&real)];
         let [first, second] = [(&other, &analyses[0]), (&real, &analyses[1])]
             .map(|(results, analysis)| AnalysedCampaign::new(results, analysis));
         let found = agreement(first, second, Margin::default()).unwrap();
-        let sides = SideLabels {
-            before: "virtual time",
-            after: "real time",
-        };
+        let sides = SideLabels { before: "virtual time", after: "real time" };
         agreement_text(&found, sides, form)
     }
 

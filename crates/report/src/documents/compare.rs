@@ -140,11 +140,7 @@ fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Sect
 
 /// Renders the comparison as text.
 pub fn compare_text(found: &CampaignComparison, sides: SideLabels<'_>, form: TextStyle) -> String {
-    let title = format!(
-        "{} → {}",
-        sanitize_line(sides.before),
-        sanitize_line(sides.after)
-    );
+    let title = format!("{} → {}", sanitize_line(sides.before), sanitize_line(sides.after));
     let mut out = match form {
         TextStyle::Text { .. } => format!("{title}\n"),
         TextStyle::Markdown => format!("# {}\n\n", markdown::escape(&title)),
@@ -168,12 +164,7 @@ pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
         overall(found),
         failures(found),
         changes(ComparisonPart::Worse, "Worse", of(ChangeKind::Worse), found),
-        changes(
-            ComparisonPart::Better,
-            "Better",
-            of(ChangeKind::Better),
-            found,
-        ),
+        changes(ComparisonPart::Better, "Better", of(ChangeKind::Better), found),
         open(of(ChangeKind::Open).collect(), found),
         equal(found, of(ChangeKind::Equal).count()),
         not_compared(found),
@@ -184,9 +175,7 @@ pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
 /// Returns the names of the sides: two contenders are named as such.
 fn names(found: &CampaignComparison) -> [&str; 2] {
     let within = found.within.as_ref();
-    within.map_or(["before", "after"], |names| {
-        names.each_ref().map(String::as_str)
-    })
+    within.map_or(["before", "after"], |names| names.each_ref().map(String::as_str))
 }
 
 /// Returns the hosts of a comparison over several hosts, and their differences.
@@ -269,8 +258,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     let margin = percent(found.margin.0);
     let count = |wanted: ChangeKind| {
         let all = found.changes.iter();
-        all.filter(|change| ChangeKind::of(&change.compared.verdict) == wanted)
-            .count()
+        all.filter(|change| ChangeKind::of(&change.compared.verdict) == wanted).count()
     };
     let results = pluralize(found.changes.len() as u64, "result");
     let mut text = format!(
@@ -316,11 +304,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     }
     text += &of_sessions(found);
     text += &of_hosts(found);
-    if found
-        .settings
-        .iter()
-        .any(|setting| setting.setting == "host")
-    {
+    if found.settings.iter().any(|setting| setting.setting == "host") {
         text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
     }
     text + " Numbers below are geometric means over rounds (`report` has medians). The cost is their ratio, followed by the 95 % interval of that single result in brackets; the verdict accounts for all results."
@@ -510,14 +494,8 @@ fn not_compared(found: &CampaignComparison) -> Option<Section> {
     let alone = found.only_in_one.iter();
     let alone = alone.map(|name| format!("{}: only on one side", sanitize_line(name)));
     let others = found.not_the_same.iter();
-    let others = others.map(|n| {
-        format!(
-            "{}/{}: {}",
-            sanitize_line(&n.test),
-            sanitize_line(&n.phase),
-            n.reason
-        )
-    });
+    let others = others
+        .map(|n| format!("{}/{}: {}", sanitize_line(&n.test), sanitize_line(&n.phase), n.reason));
     let lines: Vec<String> = alone.chain(others).collect();
     (!lines.is_empty()).then(|| Section {
         part: ComparisonPart::NotCompared,
@@ -580,10 +558,7 @@ mod tests {
             AnalysedCampaign::new(&after, &new),
             &CompareFilter::default(),
         );
-        let sides = SideLabels {
-            before: "campaign 3",
-            after: "campaign 4",
-        };
+        let sides = SideLabels { before: "campaign 3", after: "campaign 4" };
         compare_text(&found.unwrap(), sides, form)
     }
 
@@ -627,17 +602,11 @@ mod tests {
         let side = AnalysedCampaign::new(&after, &analysis);
         let found = compare_contenders(side, "middle", "slow", &CompareFilter::default()).unwrap();
         assert_eq!(found.disturbed, [[0, 3]; 2]);
-        let shown = SideLabels {
-            before: "middle",
-            after: "slow",
-        };
+        let shown = SideLabels { before: "middle", after: "slow" };
         let form = TextStyle::Text { columns: Some(80) };
         let text = compare_text(&found, shown, form);
         assert!(text.contains("worse with slow than with middle"), "{text}");
-        assert!(
-            !text.contains("BEFORE") && !text.contains("after"),
-            "{text}"
-        );
+        assert!(!text.contains("BEFORE") && !text.contains("after"), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{text}");
     }
@@ -657,10 +626,7 @@ mod tests {
         let [old, new] = [0, 1].map(|side| AnalysedCampaign::new(sides[side], &analyses[side]));
         let found = compare_campaigns(old, new, &CompareFilter::default()).unwrap();
         let text = verdict(&found);
-        assert!(
-            !text.contains("fsarena run") && !text.contains("guard"),
-            "{text}"
-        );
+        assert!(!text.contains("fsarena run") && !text.contains("guard"), "{text}");
     }
 
     #[test]
@@ -672,19 +638,10 @@ mod tests {
         let Ok(found) = compare_contenders(side, a, b, &CompareFilter::default()) else {
             panic!("they have results in common")
         };
-        let sides = SideLabels {
-            before: a,
-            after: b,
-        };
+        let sides = SideLabels { before: a, after: b };
         let markdown = compare_text(&found, sides, TextStyle::Markdown);
-        assert!(
-            !markdown.contains('<') && !markdown.contains('\u{1b}'),
-            "{markdown}"
-        );
+        assert!(!markdown.contains('<') && !markdown.contains('\u{1b}'), "{markdown}");
         let text = compare_text(&found, sides, TEXT);
-        assert!(
-            !text.contains('\u{1b}') && !text.contains('\u{202e}'),
-            "{text}"
-        );
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
     }
 }

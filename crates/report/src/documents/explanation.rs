@@ -38,10 +38,7 @@ pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
     let sentences = Sides::of(explanation).sentences();
     let behind_the_first = sentences.lines().skip(1);
     let functions = Sides::of(explanation).functions();
-    behind_the_first
-        .map(str::to_owned)
-        .chain(functions)
-        .collect()
+    behind_the_first.map(str::to_owned).chain(functions).collect()
 }
 
 /// An explanation, and which of the two contenders is slower.
@@ -57,10 +54,7 @@ impl<'a> Sides<'a> {
         let slow = usize::from(explanation.elapsed[1] > explanation.elapsed[0]);
         Self {
             explanation,
-            names: explanation
-                .contenders
-                .each_ref()
-                .map(|name| sanitize_line(name)),
+            names: explanation.contenders.each_ref().map(|name| sanitize_line(name)),
             slow,
             fast: 1 - slow,
         }

@@ -28,21 +28,15 @@ pub fn history_text(history: &History) -> String {
     if !history.excluded.is_empty() {
         out += "\nLeft out, since not comparable with the latest\n";
         for campaign in &history.excluded {
-            out += &format!(
-                "  campaign {}: {}\n",
-                campaign.campaign,
-                sanitize_line(&campaign.reason)
-            );
+            out +=
+                &format!("  campaign {}: {}\n", campaign.campaign, sanitize_line(&campaign.reason));
         }
     }
     out
 }
 
 fn of_series(series: &Series) -> String {
-    let medians = series
-        .points
-        .iter()
-        .filter_map(|p| Some(p.estimate?.median));
+    let medians = series.points.iter().filter_map(|p| Some(p.estimate?.median));
     let scale = UnitScale::for_metric(series.metric, medians);
     let mut out = format!(
         "{}, {}/{}:{} ({} {})\n  {}\n",
@@ -54,22 +48,13 @@ fn of_series(series: &Series) -> String {
         arrow(series.direction),
         sparkline(series)
     );
-    let mut table = Table::new(&[
-        ">campaign",
-        "begun",
-        ">median",
-        "interval",
-        "change",
-        "kernel",
-        "name",
-    ]);
+    let mut table =
+        Table::new(&[">campaign", "begun", ">median", "interval", "change", "kernel", "name"]);
     for (place, point) in series.points.iter().enumerate() {
         table.push(vec![
             point.campaign.to_string(),
             moment(point.started),
-            point
-                .estimate
-                .map_or_else(|| point.outcomes.join("/"), |e| scale.number(e.median)),
+            point.estimate.map_or_else(|| point.outcomes.join("/"), |e| scale.number(e.median)),
             interval(point, &scale),
             change(series, place),
             release(&point.kernel),
@@ -90,20 +75,11 @@ fn of_series(series: &Series) -> String {
 /// Returns one bar for each campaign, scaled from the smallest to the largest value, with a mark at
 /// each level change.
 pub(crate) fn sparkline(series: &Series) -> String {
-    let medians = || {
-        series
-            .points
-            .iter()
-            .filter_map(|p| Some(p.estimate?.median))
-    };
+    let medians = || series.points.iter().filter_map(|p| Some(p.estimate?.median));
     let least = medians().fold(f64::INFINITY, f64::min);
     let most = medians().fold(f64::NEG_INFINITY, f64::max);
     let bar = |value: f64| {
-        let share = if most > least {
-            (value - least) / (most - least)
-        } else {
-            0.5
-        };
+        let share = if most > least { (value - least) / (most - least) } else { 0.5 };
         BARS[((share * 8.0) as usize).min(7)]
     };
     let mut out = String::new();

@@ -26,10 +26,8 @@ const WIDEST_NAME: usize = 40;
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let blocks = overview(results, analysis);
-    let names: Vec<String> = short_names(&analysis.contenders, WIDEST_NAME)
-        .iter()
-        .map(|name| escape(name))
-        .collect();
+    let names: Vec<String> =
+        short_names(&analysis.contenders, WIDEST_NAME).iter().map(|name| escape(name)).collect();
     let mut out = head(results, analysis) + &answers(analysis) + &standing(analysis);
     for block in &blocks {
         out += &test(block, &names);
@@ -37,11 +35,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &legend_lines(&blocks, is_single(analysis));
     out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
-    out += &titled(
-        disk_time::TITLE,
-        &disk_time::blocks(results, analysis),
-        &names,
-    );
+    out += &titled(disk_time::TITLE, &disk_time::blocks(results, analysis), &names);
     out += &above_baseline(results, analysis, &names);
     out += &totals(results, analysis, &names);
     out += &ageing(analysis);
@@ -65,10 +59,7 @@ pub fn study_markdown(study: &Study, results: &CampaignResults, analysis: &Analy
         claims::summary(study).trim_end_matches('.'),
         sanitize_line(&study.name)
     );
-    for text in [Some(claims), claims::excluded_figures(study)]
-        .iter()
-        .flatten()
-    {
+    for text in [Some(claims), claims::excluded_figures(study)].iter().flatten() {
         out += &paragraph(text);
     }
     out + "\n" + rest
@@ -132,10 +123,7 @@ fn answers(analysis: &Analysis) -> String {
         }
     }
     let remarks = remarks(analysis);
-    let remarks: String = remarks
-        .iter()
-        .map(|r| format!("- {}\n", escape(r)))
-        .collect();
+    let remarks: String = remarks.iter().map(|r| format!("- {}\n", escape(r))).collect();
     match remarks.is_empty() {
         true => out,
         false => out + &format!("\n## Reliability of the results\n\n{remarks}"),
@@ -207,15 +195,10 @@ fn above_baseline(results: &CampaignResults, analysis: &Analysis, names: &[Strin
     if blocks.is_empty() {
         return String::new();
     }
-    let head = format!(
-        "\n## {}\n\n{}\n\n",
-        over_baseline::TITLE,
-        escape(&over_baseline::note(analysis))
-    );
+    let head =
+        format!("\n## {}\n\n{}\n\n", over_baseline::TITLE, escape(&over_baseline::note(analysis)));
     let sentences = over_baseline::sentences(analysis).into_iter();
-    let sentences: String = sentences
-        .map(|text| format!("\n{}\n", escape(&text)))
-        .collect();
+    let sentences: String = sentences.map(|text| format!("\n{}\n", escape(&text))).collect();
     head + &in_one_table(&blocks, names) + &sentences
 }
 
@@ -268,10 +251,7 @@ fn resources(analysis: &Analysis) -> String {
 fn in_one_table(blocks: &[TestBlock<'_>], names: &[String]) -> String {
     let lines = blocks.iter().flat_map(|block| {
         let name = |phase: &PhaseLine<'_>| format!("{}: {}", block.name, phase.label);
-        block
-            .lines
-            .iter()
-            .map(move |phase| row(&name(phase), phase))
+        block.lines.iter().map(move |phase| row(&name(phase), phase))
     });
     heading(names) + &lines.collect::<String>()
 }
@@ -293,11 +273,7 @@ fn legend_lines(blocks: &[TestBlock<'_>], single: bool) -> String {
     let entries: Vec<String> = legend(blocks)
         .into_iter()
         .map(|(sign, text)| {
-            format!(
-                "{} {}",
-                escape(&sign.to_string()),
-                legend_text(sign, text, single)
-            )
+            format!("{} {}", escape(&sign.to_string()), legend_text(sign, text, single))
         })
         .collect();
     format!("\n{}\n", entries.join(" · "))
@@ -320,9 +296,8 @@ fn features(analysis: &Analysis, names: &[String]) -> String {
     out += &row("Class", &|c| labels::class(c.class).to_owned());
     out += &row("Driver", &|c| labels::driver(c.driver).to_owned());
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
-        out += &row(labels::feature(feature), &|c| {
-            escape(&labels::found(&c.features[index].found))
-        });
+        out +=
+            &row(labels::feature(feature), &|c| escape(&labels::found(&c.features[index].found)));
     }
     out + &format!("\n{}\n", escape(labels::CLASSES)) + &facts(analysis, &header)
 }
@@ -380,12 +355,8 @@ fn complaints(analysis: &Analysis) -> String {
     }
     let mut out = "\n## Kernel complaints during cells that passed\n\n".to_owned();
     for complaint in complaint_lines(analysis) {
-        let text = format!(
-            "{} ({}): {}",
-            complaint.contender(),
-            complaint.extent(),
-            complaint.example()
-        );
+        let text =
+            format!("{} ({}): {}", complaint.contender(), complaint.extent(), complaint.example());
         out += &format!("- {}\n", escape(&text));
     }
     out
@@ -411,13 +382,8 @@ fn measured(results: &CampaignResults) -> String {
     if facts.is_empty() {
         return String::new();
     }
-    let lines = facts
-        .iter()
-        .map(|(name, value)| format!("- {name}: {}\n", escape(value)));
-    format!(
-        "\n## Harness overhead and raw device\n\n{}",
-        lines.collect::<String>()
-    )
+    let lines = facts.iter().map(|(name, value)| format!("- {name}: {}\n", escape(value)));
+    format!("\n## Harness overhead and raw device\n\n{}", lines.collect::<String>())
 }
 
 /// Escapes text for Markdown and the HTML in it.

@@ -147,10 +147,7 @@ impl Report<'_> {
                 self.name(0)
             )
         }));
-        let again = found
-            .other_regressions
-            .iter()
-            .find_map(|o| Some((o, o.better_again?)));
+        let again = found.other_regressions.iter().find_map(|o| Some((o, o.better_again?)));
         notes.extend(again.map(|(other, at)| {
             format!(
                 "{} is worse with {} but not with {} after it: a bisect assumes a single change, but there are more.",
@@ -236,9 +233,7 @@ impl Report<'_> {
         for (at, version) in versions.filter(|(_, version)| version.seen != VersionState::NotRun) {
             table.push(vec![
                 sanitize_line(&version.name),
-                version
-                    .campaign
-                    .map_or_else(String::new, |id| id.to_string()),
+                version.campaign.map_or_else(String::new, |id| id.to_string()),
                 self.value(at, target).unwrap_or_default(),
                 self.says(at, version),
             ]);
@@ -260,11 +255,7 @@ impl Report<'_> {
     }
 
     fn says(&self, at: usize, version: &TestedVersion) -> String {
-        let why = version
-            .skip_reason
-            .as_deref()
-            .map(sanitize_line)
-            .unwrap_or_default();
+        let why = version.skip_reason.as_deref().map(sanitize_line).unwrap_or_default();
         match version.seen {
             _ if at == 0 => "the first".to_owned(),
             VersionState::NotRun => String::new(),
@@ -296,10 +287,9 @@ fn difference(change: &ResultChange) -> String {
     let share = change.compared.ratio - 1.0;
     let how = match (change.unit, share < 0.995) {
         (Unit::Seconds, true) => format!("takes {} longer", percent(share)),
-        (Unit::Seconds, false) => format!(
-            "takes {}",
-            format_excess(share).replace("as much", "as long")
-        ),
+        (Unit::Seconds, false) => {
+            format!("takes {}", format_excess(share).replace("as much", "as long"))
+        }
         _ => format!("costs {}", format_excess(share)),
     };
     format!("{how} ({before} → {after})")
@@ -326,20 +316,13 @@ fn in_words(setting: &SettingChange) -> String {
         let left = all.iter().filter(|word| !without.contains(word));
         left.cloned().collect()
     };
-    let (added, removed) = (
-        less(&after, &before).join(" "),
-        less(&before, &after).join(" "),
-    );
+    let (added, removed) = (less(&after, &before).join(" "), less(&before, &after).join(" "));
     let is_list = what.ends_with("options") || ["mkfs", "mount"].contains(&what.as_str());
     match (is_list, added.is_empty(), removed.is_empty()) {
         (true, false, true) => format!("{what} {added} added"),
         (true, true, false) => format!("{what} {removed} removed"),
         (true, false, false) => format!("{what} {added} replaces {removed}"),
-        _ => format!(
-            "{what} {} → {}",
-            shown(&setting.before),
-            shown(&setting.after)
-        ),
+        _ => format!("{what} {} → {}", shown(&setting.before), shown(&setting.after)),
     }
 }
 
@@ -401,26 +384,18 @@ mod tests {
         let wanted = CompareFilter::default();
         let beside_first = |at: usize| match at {
             0 => None,
-            at => run[at]
-                .as_ref()
-                .and_then(|_| compare_versions(side(0), side(at), &wanted).ok()),
+            at => run[at].as_ref().and_then(|_| compare_versions(side(0), side(at), &wanted).ok()),
         };
-        let tried = list
-            .iter()
-            .enumerate()
-            .map(|(at, (name, run))| TestedVersion {
-                name: (*name).to_owned(),
-                campaign: run.as_ref().map(|(results, _)| results.id),
-                seen: run.as_ref().map_or(VersionState::NotRun, |(_, seen)| *seen),
-                skip_reason: matches!(run, Some((_, VersionState::Skipped)))
-                    .then(|| "it does not boot".to_owned()),
-                beside_first: beside_first(at),
-            });
+        let tried = list.iter().enumerate().map(|(at, (name, run))| TestedVersion {
+            name: (*name).to_owned(),
+            campaign: run.as_ref().map(|(results, _)| results.id),
+            seen: run.as_ref().map_or(VersionState::NotRun, |(_, seen)| *seen),
+            skip_reason: matches!(run, Some((_, VersionState::Skipped)))
+                .then(|| "it does not boot".to_owned()),
+            beside_first: beside_first(at),
+        });
         let tried: Vec<TestedVersion> = tried.collect();
-        let whole = tried
-            .last()
-            .and_then(|last| last.beside_first.clone())
-            .unwrap();
+        let whole = tried.last().and_then(|last| last.beside_first.clone()).unwrap();
         let target = RegressionCriterion::worst(&whole);
         let sides = between.map(side);
         let step = compare_versions(sides[0], sides[1], &wanted).unwrap();
@@ -438,15 +413,9 @@ mod tests {
             ("v2", None),
             ("v3", run(14, "noatime", [204, 120], VersionState::NotWorse)),
             ("v4", run(13, "noatime", [0, 0], VersionState::Skipped)),
-            (
-                "v5",
-                run(15, "noatime,sync", [400, 120], VersionState::Worse),
-            ),
+            ("v5", run(15, "noatime,sync", [400, 120], VersionState::Worse)),
             ("v6", None),
-            (
-                "v7",
-                run(12, "noatime,sync", [500, 120], VersionState::Worse),
-            ),
+            ("v7", run(12, "noatime,sync", [500, 120], VersionState::Worse)),
         ];
         found(&list, [2, 4])
     }
@@ -454,10 +423,7 @@ mod tests {
     #[test]
     fn the_first_worse_version_as_text() {
         let text = first_worse_text(&worse(), TEXT);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= COLUMNS),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
         insta::assert_snapshot!(text);
     }
 
@@ -500,18 +466,9 @@ mod tests {
         ];
         let found = found(&list, [1, 2]);
         let text = first_worse_text(&found, TEXT).replace('\n', " ");
-        assert!(
-            text.contains("With v2 it costs less than with v1: a bisect assumes"),
-            "{text}"
-        );
-        assert!(
-            text.contains("file/read is worse with v2 but not with v3 after it"),
-            "{text}"
-        );
-        assert!(
-            text.contains("v4 costs another 33 % more than v3"),
-            "{text}"
-        );
+        assert!(text.contains("With v2 it costs less than with v1: a bisect assumes"), "{text}");
+        assert!(text.contains("file/read is worse with v2 but not with v3 after it"), "{text}");
+        assert!(text.contains("v4 costs another 33 % more than v3"), "{text}");
     }
 
     #[test]
@@ -523,24 +480,14 @@ mod tests {
                 after: after.to_owned(),
             })
         };
-        assert_eq!(
-            told("mount options", "noatime", "noatime,sync"),
-            "mount options sync added"
-        );
+        assert_eq!(told("mount options", "noatime", "noatime,sync"), "mount options sync added");
         let journal = told("mkfs options", "-O ^has_journal -b 4096", "-b 4096");
         assert_eq!(journal, "mkfs options -O ^has_journal removed");
         let other = told("mkfs", "mke2fs -t ext3 D", "mke2fs -t ext4 D");
         assert_eq!(other, "mkfs ext4 replaces ext3");
-        let kernel = told(
-            "kernel",
-            "Linux 6.1.0 in a guest",
-            "Linux 6.12.1 in a guest",
-        );
+        let kernel = told("kernel", "Linux 6.1.0 in a guest", "Linux 6.12.1 in a guest");
         assert_eq!(kernel, "kernel 6.1.0 → 6.12.1");
-        assert_eq!(
-            told("mount options", "a,b", "b,a"),
-            "mount options a,b → b,a"
-        );
+        assert_eq!(told("mount options", "a,b", "b,a"), "mount options a,b → b,a");
     }
 
     proptest! {

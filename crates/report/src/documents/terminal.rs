@@ -36,10 +36,7 @@ pub struct DocumentOptions {
 
 impl Default for DocumentOptions {
     fn default() -> Self {
-        Self {
-            width: 100,
-            colour: false,
-        }
+        Self { width: 100, colour: false }
     }
 }
 
@@ -86,13 +83,7 @@ pub(crate) fn render(
         options.width,
         paint,
     );
-    out += &titled(
-        cost::TITLE,
-        &cost::blocks(results, analysis),
-        &names,
-        options.width,
-        paint,
-    );
+    out += &titled(cost::TITLE, &cost::blocks(results, analysis), &names, options.width, paint);
     out += &titled(
         disk_time::TITLE,
         &disk_time::blocks(results, analysis),
@@ -184,10 +175,7 @@ fn in_short(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
         let on = disk.map_or_else(String::new, |disk| format!("on {}, ", sanitize_line(disk)));
         Some(format!("{on}{}: {}", all.question, all.answer))
     };
-    let said: Vec<String> = split_by_disk(analysis)
-        .into_iter()
-        .filter_map(of_part)
-        .collect();
+    let said: Vec<String> = split_by_disk(analysis).into_iter().filter_map(of_part).collect();
     let title = "Summary (details at the end):";
     paragraphs(title, said.into_iter(), terminal, paint)
 }
@@ -202,12 +190,8 @@ struct TerminalColumn {
 
 impl TerminalColumn {
     fn of(index: usize, name: &str, blocks: &[TestBlock<'_>]) -> Self {
-        let entries = || {
-            blocks
-                .iter()
-                .flat_map(|block| &block.lines)
-                .map(|line| &line.entries[index])
-        };
+        let entries =
+            || blocks.iter().flat_map(|block| &block.lines).map(|line| &line.entries[index]);
         let signs = entries().map(|e| width(&e.signs)).max().unwrap_or(0);
         // A word has no signs and can use their space.
         let number = entries()
@@ -218,11 +202,7 @@ impl TerminalColumn {
             .max()
             .unwrap_or(0)
             .max(width(name).saturating_sub(signs));
-        Self {
-            index,
-            number,
-            signs,
-        }
+        Self { index, number, signs }
     }
 
     fn width(&self) -> usize {
@@ -283,10 +263,8 @@ fn table(
 ) {
     let (phase, unit) = label_widths(blocks);
     let gap = " ".repeat(GAP);
-    let header: String = columns
-        .iter()
-        .map(|c| format!("{gap}{}", pad_left(&names[c.index], c.width())))
-        .collect();
+    let header: String =
+        columns.iter().map(|c| format!("{gap}{}", pad_left(&names[c.index], c.width()))).collect();
     let labels = " ".repeat(labels_width(blocks));
     out.push_str(&paint.bold(&format!("{labels}{header}")));
     out.push('\n');
@@ -333,22 +311,15 @@ fn answers(analysis: &Analysis, terminal: usize, paint: Colors) -> String {
     let block =
         |title: &str, lines: Vec<String>| paragraphs(title, lines.into_iter(), terminal, paint);
     let parts = split_by_disk(analysis);
-    let mut uses: Vec<Vec<String>> = parts
-        .iter()
-        .map(|(_, one)| lines(use_case_conclusions(one)))
-        .collect();
+    let mut uses: Vec<Vec<String>> =
+        parts.iter().map(|(_, one)| lines(use_case_conclusions(one))).collect();
     let mut everywhere = uses.first().cloned().unwrap_or_default();
     everywhere.retain(|line| uses.iter().all(|of_part| of_part.contains(line)));
     let mut out = String::new();
     for ((disk, part), mut own) in parts.into_iter().zip(std::mem::take(&mut uses)) {
         own.retain(|line| !everywhere.contains(line));
-        let on = disk.map_or("By".to_owned(), |disk| {
-            format!("On {}, by", sanitize_line(disk))
-        });
-        out += &block(
-            &format!("{on} group of tests:"),
-            lines(category_conclusions(part)),
-        );
+        let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", sanitize_line(disk)));
+        out += &block(&format!("{on} group of tests:"), lines(category_conclusions(part)));
         out += &block(&format!("{on} use:"), own);
     }
     if !analysis.uses.is_empty() {
@@ -394,11 +365,7 @@ fn legend_lines(
     terminal: usize,
     paint: Colors,
 ) -> String {
-    let occurring: Vec<char> = tables
-        .iter()
-        .flat_map(|t| legend(t))
-        .map(|(s, _)| s)
-        .collect();
+    let occurring: Vec<char> = tables.iter().flat_map(|t| legend(t)).map(|(s, _)| s).collect();
     let entries = LEGEND.iter().filter(|(sign, _)| occurring.contains(sign));
     let mut lines = vec![String::new()];
     for (sign, text) in entries {
@@ -449,10 +416,7 @@ fn above_baseline(
         return String::new();
     }
     let mut out = titled(over_baseline::TITLE, &blocks, names, terminal, paint);
-    for text in [over_baseline::note(analysis)]
-        .iter()
-        .chain(&over_baseline::sentences(analysis))
-    {
+    for text in [over_baseline::note(analysis)].iter().chain(&over_baseline::sentences(analysis)) {
         out += &format!("{}\n", paint.dim(&wrap(text, terminal).join("\n")));
     }
     out
@@ -507,11 +471,7 @@ fn full_names(names: &[String], short: &[String]) -> String {
         .filter(|(name, short)| name != *short)
         .map(|(name, short)| format!("  {short} is {name}\n"))
         .collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        format!("\nNames in full:\n{lines}")
-    }
+    if lines.is_empty() { lines } else { format!("\nNames in full:\n{lines}") }
 }
 
 /// Returns the abilities of each contender, and the catalog's facts about it.
@@ -536,11 +496,7 @@ fn failures(analysis: &Analysis, paint: Colors) -> String {
         return String::new();
     }
     let mut out = format!("\n{}\n", paint.bold("Not ok:"));
-    let word = lines
-        .iter()
-        .map(|line| width(line.first().status.name()))
-        .max()
-        .unwrap_or(0);
+    let word = lines.iter().map(|line| width(line.first().status.name())).max().unwrap_or(0);
     for line in &lines {
         let first = line.first();
         out += &format!(
@@ -578,11 +534,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     fn shown(results: &CampaignResults, width: usize, colour: bool) -> String {
-        render(
-            results,
-            &analyse(results),
-            &DocumentOptions { width, colour },
-        )
+        render(results, &analyse(results), &DocumentOptions { width, colour })
     }
 
     #[test]
@@ -631,9 +583,7 @@ mod tests {
             figures: numbers.into(),
         };
         let text = shown(&reported.into_results("made").unwrap(), 80, false);
-        let names = text
-            .lines()
-            .filter(|line| line.contains("ext4") && line.contains("xfs"));
+        let names = text.lines().filter(|line| line.contains("ext4") && line.contains("xfs"));
         assert_eq!(names.count(), 1, "{text}");
         assert!(!text.contains("With 95 % confidence"), "{text}");
         assert!(!text.contains("semantics"), "{text}");

@@ -33,85 +33,29 @@ type BonnieColumn = (fn(&Op) -> bool, Metric, &'static str);
 /// Columns for reads and writes of one large file, in bonnie++'s order.
 const INPUT_OUTPUT: [BonnieColumn; 6] = [
     (
-        |op| {
-            matches!(
-                op,
-                Op::WriteStream(WriteStream {
-                    unit: StreamUnit::Char,
-                    ..
-                })
-            )
-        },
+        |op| matches!(op, Op::WriteStream(WriteStream { unit: StreamUnit::Char, .. })),
         Metric::Throughput,
         "write-chars",
     ),
+    (|op| access(op) == Some(AccessPattern::Write), Metric::Throughput, "write"),
+    (|op| access(op) == Some(AccessPattern::Rewrite), Metric::Throughput, "rewrite"),
     (
-        |op| access(op) == Some(AccessPattern::Write),
-        Metric::Throughput,
-        "write",
-    ),
-    (
-        |op| access(op) == Some(AccessPattern::Rewrite),
-        Metric::Throughput,
-        "rewrite",
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::ReadStream(ReadStream {
-                    unit: StreamUnit::Char,
-                    ..
-                })
-            )
-        },
+        |op| matches!(op, Op::ReadStream(ReadStream { unit: StreamUnit::Char, .. })),
         Metric::Throughput,
         "read-chars",
     ),
-    (
-        |op| access(op) == Some(AccessPattern::Read),
-        Metric::Throughput,
-        "read",
-    ),
-    (
-        |op| matches!(access(op), Some(AccessPattern::Seek { .. })),
-        Metric::Rate,
-        "seek",
-    ),
+    (|op| access(op) == Some(AccessPattern::Read), Metric::Throughput, "read"),
+    (|op| matches!(access(op), Some(AccessPattern::Seek { .. })), Metric::Rate, "seek"),
 ];
 
 /// Columns for operations on many files, in bonnie++'s order.
 const FILES: [BonnieColumn; 6] = [
-    (
-        |op| creates(op, TraversalOrder::Sequential),
-        Metric::Rate,
-        "create-seq",
-    ),
-    (
-        |op| stats(op, TraversalOrder::Sequential),
-        Metric::Rate,
-        "stat-seq",
-    ),
-    (
-        |op| removes(op, TraversalOrder::Sequential),
-        Metric::Rate,
-        "delete-seq",
-    ),
-    (
-        |op| creates(op, TraversalOrder::Random),
-        Metric::Rate,
-        "create-random",
-    ),
-    (
-        |op| stats(op, TraversalOrder::Random),
-        Metric::Rate,
-        "stat-random",
-    ),
-    (
-        |op| removes(op, TraversalOrder::Random),
-        Metric::Rate,
-        "delete-random",
-    ),
+    (|op| creates(op, TraversalOrder::Sequential), Metric::Rate, "create-seq"),
+    (|op| stats(op, TraversalOrder::Sequential), Metric::Rate, "stat-seq"),
+    (|op| removes(op, TraversalOrder::Sequential), Metric::Rate, "delete-seq"),
+    (|op| creates(op, TraversalOrder::Random), Metric::Rate, "create-random"),
+    (|op| stats(op, TraversalOrder::Random), Metric::Rate, "stat-random"),
+    (|op| removes(op, TraversalOrder::Random), Metric::Rate, "delete-random"),
 ];
 
 fn access(op: &Op) -> Option<AccessPattern> {
@@ -134,17 +78,11 @@ fn removes(op: &Op, wanted: TraversalOrder) -> bool {
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
-    (0..analysis.contenders.len())
-        .map(|contender| line(results, analysis, contender))
-        .collect()
+    (0..analysis.contenders.len()).map(|contender| line(results, analysis, contender)).collect()
 }
 
 fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
-    let measured = BonnieValue {
-        results,
-        analysis,
-        contender,
-    };
+    let measured = BonnieValue { results, analysis, contender };
     let mut fields = vec![
         FORMAT_VERSION.to_owned(),
         BONNIE_VERSION.to_owned(),
@@ -153,11 +91,7 @@ fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> Str
         results.campaign.seed.to_string(),
     ];
     fields.extend(file_shape(results));
-    fields.extend(
-        INPUT_OUTPUT
-            .into_iter()
-            .flat_map(|column| measured.speed(column)),
-    );
+    fields.extend(INPUT_OUTPUT.into_iter().flat_map(|column| measured.speed(column)));
     fields.extend(set_shape(results));
     fields.extend(FILES.into_iter().flat_map(|column| measured.speed(column)));
     let latencies = INPUT_OUTPUT.into_iter().chain(FILES);
@@ -186,27 +120,13 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
         return Default::default();
     };
     let units = create.entries as f64 / 1024.0;
-    let files = if units.fract() == 0.0 {
-        units.to_string()
-    } else {
-        format!("{units:.2}")
-    };
+    let files = if units.fract() == 0.0 { units.to_string() } else { format!("{units:.2}") };
     // bonnie++ omits default values: empty files in one directory.
     let unless = |usual: u64, value: u64| {
-        if value == usual {
-            String::new()
-        } else {
-            value.to_string()
-        }
+        if value == usual { String::new() } else { value.to_string() }
     };
     let size = unless(0, create.size.0);
-    [
-        files,
-        size.clone(),
-        size,
-        unless(1, create.directories),
-        String::new(),
-    ]
+    [files, size.clone(), size, unless(1, create.directories), String::new()]
 }
 
 /// Finds the test and phase of a column: the first phase with that operation in the bonnie tests.
@@ -255,10 +175,7 @@ impl BonnieValue<'_> {
         let result = self.result(column, column.1);
         result.is_some_and(|result| {
             result.estimate.is_none()
-                && result
-                    .rounds
-                    .iter()
-                    .any(|round| round.outcome == RoundOutcome::TooFast)
+                && result.rounds.iter().any(|round| round.outcome == RoundOutcome::TooFast)
         })
     }
 
@@ -308,11 +225,7 @@ fn safe_name(name: &str, contender: usize) -> String {
         .take(MAX_NAME)
         .collect();
     let safe = safe.trim();
-    if safe.is_empty() {
-        format!("contender {}", contender + 1)
-    } else {
-        escape_formula(safe)
-    }
+    if safe.is_empty() { format!("contender {}", contender + 1) } else { escape_formula(safe) }
 }
 
 #[cfg(test)]

@@ -19,12 +19,7 @@ fn read_by(program: &str, csv: &str) -> (String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| panic!("{program}: {e}; install the Debian package bonnie++"));
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(csv.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(csv.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{program}: {}", output.status);
     (
@@ -53,12 +48,7 @@ fn writes_fifty_columns_in_the_order_of_the_manual() {
         assert!(line.len() < 1023);
     }
     let first: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    assert_eq!(
-        first[..10],
-        [
-            "1.98", "2.00", "ext2", "1", "42", "256M", "8192", "8192", "5", ""
-        ]
-    );
+    assert_eq!(first[..10], ["1.98", "2.00", "ext2", "1", "42", "256M", "8192", "8192", "5", ""]);
     assert_eq!(first[21..26], ["4", "", "", "4", ""]);
 }
 
@@ -78,22 +68,11 @@ fn bon_csv2html_shows_the_medians() {
     // directories in between.
     let mebibytes = median("bonnie-block", "write") / 1_048_576.0;
     let shown: f64 = row[5].parse().unwrap();
-    assert!(
-        (shown - mebibytes).abs() <= 0.51,
-        "{shown} {mebibytes} {row:?}"
-    );
+    assert!((shown - mebibytes).abs() <= 0.51, "{shown} {mebibytes} {row:?}");
     for (cell, phase) in [(17, "create-seq"), (19, "stat-seq"), (27, "delete-random")] {
-        assert_eq!(
-            row[cell],
-            format!("{:.0}", median("bonnie-files", phase)),
-            "{row:?}"
-        );
+        assert_eq!(row[cell], format!("{:.0}", median("bonnie-files", phase)), "{row:?}");
     }
-    assert_eq!(
-        row[13],
-        format!("{:.0}", median("bonnie-block", "seek")),
-        "{row:?}"
-    );
+    assert_eq!(row[13], format!("{:.0}", median("bonnie-block", "seek")), "{row:?}");
 }
 
 #[test]
@@ -105,10 +84,8 @@ fn character_phases_fill_their_columns() {
         size: model::Bytes(100_000_000),
         unit: StreamUnit::Char,
     });
-    phases[1].op = Op::ReadStream(model::ReadStream {
-        file: "data".to_owned(),
-        unit: StreamUnit::Char,
-    });
+    phases[1].op =
+        Op::ReadStream(model::ReadStream { file: "data".to_owned(), unit: StreamUnit::Char });
     results.campaign.suites[0].tests[0].name = "bonnie-chars".to_owned();
     for stored in &mut results.cells {
         stored.cell.test = "bonnie-chars".to_owned();
@@ -124,10 +101,7 @@ fn bon_csv2txt_shows_the_medians() {
     let results = fixture::realistic();
     let (text, complaints) = read_by("bon_csv2txt", &shown(&results));
     assert_eq!(complaints, "");
-    assert!(
-        text.contains("ext4:da") && text.contains("256M:8192:8192:5"),
-        "{text}"
-    );
+    assert!(text.contains("ext4:da") && text.contains("256M:8192:8192:5"), "{text}");
 }
 
 #[test]
@@ -136,15 +110,8 @@ fn failed_results_are_left_empty() {
     let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
     let (script, control) = (&lines[1], &lines[3]);
     assert_ne!(script[26], "", "create is ok");
-    assert_eq!(
-        (script[28], script[29], script[45]),
-        ("", "", ""),
-        "stat is unsupported"
-    );
-    assert!(
-        control[9..21].iter().all(|field| field.is_empty()),
-        "all crashed"
-    );
+    assert_eq!((script[28], script[29], script[45]), ("", "", ""), "stat is unsupported");
+    assert!(control[9..21].iter().all(|field| field.is_empty()), "all crashed");
 }
 
 #[test]

@@ -34,15 +34,8 @@ const HEADER: [&str; 16] = [
 ];
 
 /// Fields with text from outside. The others are numbers and fixed words.
-const FROM_OUTSIDE: [&str; 7] = [
-    "campaign_name",
-    "contender",
-    "suite",
-    "test",
-    "phase",
-    "reason",
-    "sweep",
-];
+const FROM_OUTSIDE: [&str; 7] =
+    ["campaign_name", "contender", "suite", "test", "phase", "reason", "sweep"];
 
 /// Returns the names of all fields: the fixed columns, the number of passes, the sweep and its
 /// axes.
@@ -56,14 +49,8 @@ pub(crate) fn header() -> Vec<String> {
 type Points<'a> = BTreeMap<(&'a str, &'a str), &'a SweepPoint>;
 
 fn points(results: &CampaignResults) -> Points<'_> {
-    let tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
-    tests
-        .filter_map(|t| Some(((t.suite.as_str(), t.name.as_str()), t.sweep.as_ref()?)))
-        .collect()
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
+    tests.filter_map(|t| Some(((t.suite.as_str(), t.name.as_str()), t.sweep.as_ref()?))).collect()
 }
 
 /// Failures by suite, test, contender and round. Searching a list of all failures for each line
@@ -74,12 +61,7 @@ fn failures(analysis: &Analysis) -> Failures<'_> {
     let failures = analysis.failures.iter();
     failures
         .map(|f| {
-            let key = (
-                f.suite.as_str(),
-                f.test.as_str(),
-                f.contender.as_str(),
-                f.round,
-            );
+            let key = (f.suite.as_str(), f.test.as_str(), f.contender.as_str(), f.round);
             (key, f)
         })
         .collect()
@@ -89,9 +71,7 @@ fn failures(analysis: &Analysis) -> Failures<'_> {
 /// sweep.
 fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
     let point = points.get(&(suite, test));
-    let sweep = point
-        .map(|point| escape_invisible(&point.sweep))
-        .unwrap_or_default();
+    let sweep = point.map(|point| escape_invisible(&point.sweep)).unwrap_or_default();
     let value = |axis: SweepAxis| point.and_then(|point| point.at.get(&axis));
     let axes = SweepAxis::ALL.map(|axis| value(axis).map(u64::to_string).unwrap_or_default());
     std::iter::once(sweep).chain(axes).collect()
@@ -215,12 +195,7 @@ fn reason(
         let phase = failure.phases.iter().find(|p| p.phase == row.phase);
         phase.and_then(|p| p.reason.clone())
     };
-    let key = (
-        row.suite.as_str(),
-        row.test.as_str(),
-        result.contender.as_str(),
-        round.round,
-    );
+    let key = (row.suite.as_str(), row.test.as_str(), result.contender.as_str(), round.round);
     failures
         .get(&key)
         .map(|failure| of_phase(failure).unwrap_or_else(|| of_cell(failure, round.outcome)))
@@ -315,9 +290,7 @@ mod tests {
                 let of_phases = result.phases.iter_mut().map(|phase| &mut phase.failure);
                 of_phases.chain([&mut result.failure])
             });
-            failures
-                .flatten()
-                .for_each(|f| f.reason = format!("-{}", f.reason));
+            failures.flatten().for_each(|f| f.reason = format!("-{}", f.reason));
         }
         let analysis = analyse(&results);
         let records = parse(&render(&results, &analysis));
@@ -352,11 +325,7 @@ mod tests {
         assert_eq!(at("threads-8t", "threads"), "8");
         let plain = fixture::plain();
         let records = parse(&render(&plain, &analyse(&plain)));
-        assert!(
-            records[1..]
-                .iter()
-                .all(|r| r[column("sweep")..].iter().all(String::is_empty))
-        );
+        assert!(records[1..].iter().all(|r| r[column("sweep")..].iter().all(String::is_empty)));
     }
 
     #[test]
@@ -374,11 +343,9 @@ mod tests {
         let analysis = analyse(&results);
         let records = parse(&render(&results, &analysis));
         let find = |contender: &str, phase: &str, status: &str| {
-            records
-                .iter()
-                .find(|f| f[2] == contender && f[5] == phase && f[12] == status)
-                .unwrap()[13]
-                .clone()
+            records.iter().find(|f| f[2] == contender && f[5] == phase && f[12] == status).unwrap()
+                [13]
+            .clone()
         };
         assert!(find("ntfs-3g", "copy-again", "failed").starts_with("pwrite of 1 MiB"));
         assert!(find("ntfs-3g", "remove", "skipped").starts_with("after copy-again: pwrite"));

@@ -132,11 +132,8 @@ mod tests {
             if !line.ends_with(" report\"") {
                 continue;
             }
-            let mut block = (
-                line.trim_matches('"').to_owned(),
-                numbers(lines.next().unwrap()),
-                Vec::new(),
-            );
+            let mut block =
+                (line.trim_matches('"').to_owned(), numbers(lines.next().unwrap()), Vec::new());
             while let Some(line) = lines.next_if(|l| l.starts_with('"') && !l.ends_with('"')) {
                 let row = numbers(line);
                 block.2.push((row[0], row[1..].to_vec()));
@@ -169,14 +166,9 @@ mod tests {
                     continue;
                 };
                 let kilobytes = |axis| point.at[&axis] as f64 / 1024.0;
-                let line = lines
-                    .iter()
-                    .find(|(s, _)| *s == kilobytes(SweepAxis::Size))
-                    .unwrap();
-                let column = records
-                    .iter()
-                    .position(|r| *r == kilobytes(SweepAxis::Block))
-                    .unwrap();
+                let line = lines.iter().find(|(s, _)| *s == kilobytes(SweepAxis::Size)).unwrap();
+                let column =
+                    records.iter().position(|r| *r == kilobytes(SweepAxis::Block)).unwrap();
                 assert!((line.1[column] - estimate.median / 1024.0).abs() <= 0.5);
                 checked += 1;
             }
@@ -231,10 +223,7 @@ mod tests {
     fn the_operations_of_the_suite_have_iozones_names() {
         let suite = include_str!("../../../../catalog/suites/iozone.toml");
         for (phase, _) in REPORTS {
-            assert!(
-                suite.contains(&format!("\nname = \"{phase}\"\n")),
-                "{phase}"
-            );
+            assert!(suite.contains(&format!("\nname = \"{phase}\"\n")), "{phase}");
         }
     }
 }

@@ -54,11 +54,7 @@ pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
-    let report = JsonReport {
-        schema: SCHEMA,
-        results,
-        analysis,
-    };
+    let report = JsonReport { schema: SCHEMA, results, analysis };
     let mut text =
         serde_json::to_string_pretty(&report).expect("results hold only what JSON can say");
     text.push('\n');
@@ -175,10 +171,7 @@ mod tests {
             ("/results/campaign/rounds", serde_json::json!("three")),
             ("/analysis/rows/0/metric", serde_json::json!("speed")),
             ("/analysis/rows/0/results/0/estimate", serde_json::json!({})),
-            (
-                "/analysis/features/0/features/0/found",
-                serde_json::json!({ "no": 1 }),
-            ),
+            ("/analysis/features/0/features/0/found", serde_json::json!({ "no": 1 })),
         ] {
             let mut report = good.clone();
             *report.pointer_mut(pointer).unwrap() = wrong;

@@ -95,8 +95,7 @@ fn write<T: DataType>(
 ) -> Result<(), ParquetError> {
     let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
     let present: Vec<T::T> = values.into_iter().flatten().collect();
-    out.typed::<T>()
-        .write_batch(&present, Some(&levels), None)?;
+    out.typed::<T>().write_batch(&present, Some(&levels), None)?;
     Ok(())
 }
 
@@ -110,9 +109,7 @@ impl ParquetTable {
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, ParquetKind)>) -> Self {
         let columns = columns.into_iter();
         let columns = columns.map(|(name, kind)| (name.to_owned(), ParquetColumn::new(kind)));
-        Self {
-            columns: columns.collect(),
-        }
+        Self { columns: columns.collect() }
     }
 
     /// Adds a record with one field for each column, formatted as in CSV. An empty field is null.
@@ -183,10 +180,7 @@ mod tests {
     fn a_table_of_any_columns_reads_back() {
         let columns = [("sector", ParquetKind::Whole), ("phase", ParquetKind::Text)];
         let mut table = ParquetTable::new(columns);
-        let records = [
-            ["7".to_owned(), "write".to_owned()],
-            ["8".to_owned(), String::new()],
-        ];
+        let records = [["7".to_owned(), "write".to_owned()], ["8".to_owned(), String::new()]];
         records.iter().for_each(|record| table.push(record));
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&table.file().unwrap()).unwrap();
@@ -204,18 +198,13 @@ mod tests {
         for results in [fixture::hostile(), fixture::swept(), fixture::calibrated()] {
             let analysis = analyse(&results);
             let mut file = tempfile::tempfile().unwrap();
-            file.write_all(&parquet(&results, &analysis).unwrap())
-                .unwrap();
+            file.write_all(&parquet(&results, &analysis).unwrap()).unwrap();
             let reader = SerializedFileReader::new(file).unwrap();
             let mut wanted = Vec::new();
             csv::each_record(&results, &analysis, &mut |fields| {
                 wanted.push(fields.to_vec());
             });
-            let rows: Vec<_> = reader
-                .get_row_iter(None)
-                .unwrap()
-                .map(Result::unwrap)
-                .collect();
+            let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
             assert_eq!(rows.len(), wanted.len());
             for (row, wanted) in rows.iter().zip(&wanted) {
                 let names: Vec<&String> = row.get_column_iter().map(|(name, _)| name).collect();

@@ -12,9 +12,7 @@ use crate::exports::json::JsonReport;
 /// fields.
 pub fn json_schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<JsonReport<'_>>();
+    let mut schema = settings.into_generator().into_root_schema_for::<JsonReport<'_>>();
     Prose.transform(&mut schema);
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');
@@ -30,11 +28,8 @@ impl Transform for Prose {
         if let Some(Value::String(text)) = schema.get_mut("description") {
             let paragraphs = text.split("\n\n");
             let paragraphs: Vec<String> = paragraphs.map(|p| p.replace('\n', " ")).collect();
-            *text = paragraphs
-                .join("\n")
-                .replace("[`", "`")
-                .replace("`]", "`")
-                .replace("crate::", "");
+            *text =
+                paragraphs.join("\n").replace("[`", "`").replace("`]", "`").replace("crate::", "");
         }
         transform_subschemas(self, schema);
     }

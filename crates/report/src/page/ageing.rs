@@ -39,9 +39,7 @@ fn table(caption: &'static str, table: &Table) -> TableView {
     let heading = table.heading();
     TableView {
         caption,
-        heading: heading
-            .map(|(name, right)| (name.to_owned(), right))
-            .collect(),
+        heading: heading.map(|(name, right)| (name.to_owned(), right)).collect(),
         rows: table.rows().to_vec(),
     }
 }

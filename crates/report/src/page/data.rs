@@ -223,9 +223,7 @@ impl<'a> RowData<'a> {
                 false => Vec::new(),
             },
             r: Vec::new(),
-            f: results
-                .map(|result| ResultData { row, result, scale })
-                .collect(),
+            f: results.map(|result| ResultData { row, result, scale }).collect(),
         }
     }
 
@@ -233,9 +231,7 @@ impl<'a> RowData<'a> {
     fn with_ratios(mut self, row: &ResultRow) -> Self {
         if row.primary {
             let ratios = heat_map::ratios(row).into_iter();
-            self.r = ratios
-                .map(|ratio| Some(ShortNumber::precise(ratio?)))
-                .collect();
+            self.r = ratios.map(|ratio| Some(ShortNumber::precise(ratio?))).collect();
         }
         self
     }
@@ -433,11 +429,8 @@ impl Serialize for ResultData<'_> {
         };
         let shown = entry(self.row, result, scale);
         let bound = shown.text.starts_with(LOWER_BOUND);
-        let signs: String = bound
-            .then_some(LOWER_BOUND)
-            .into_iter()
-            .chain(shown.signs.chars())
-            .collect();
+        let signs: String =
+            bound.then_some(LOWER_BOUND).into_iter().chain(shown.signs.chars()).collect();
         let place = result.place.filter(|_| self.row.primary);
         let place = place.as_ref().map_or_else(String::new, describe_rank);
         let rounds: Vec<RoundData> = result
@@ -448,9 +441,7 @@ impl Serialize for ResultData<'_> {
                 None => RoundData::Word(round.outcome.name()),
             })
             .collect();
-        let variation = estimate
-            .variation
-            .map(|v| ShortNumber::read(&three_digits(v)));
+        let variation = estimate.variation.map(|v| ShortNumber::read(&three_digits(v)));
         let median = ShortNumber::of(scale, estimate.median);
         let mut list = serializer.serialize_seq(None)?;
         let is_plain = signs.is_empty() && place.is_empty() && is_range(result);
@@ -486,13 +477,9 @@ fn middle(rounds: &[RoundData]) -> Option<f64> {
 /// Returns true if the interval covers exactly the smallest to the largest round.
 fn is_range(result: &MetricResult) -> bool {
     let values = || result.rounds.iter().filter_map(|r| r.value);
-    let (low, high) = (
-        values().fold(f64::INFINITY, f64::min),
-        values().fold(f64::NEG_INFINITY, f64::max),
-    );
-    result
-        .estimate
-        .is_some_and(|e| e.interval.low == low && e.interval.high == high)
+    let (low, high) =
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    result.estimate.is_some_and(|e| e.interval.low == low && e.interval.high == high)
 }
 
 #[derive(Serialize)]

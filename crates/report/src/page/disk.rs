@@ -12,16 +12,8 @@ use crate::tables::disk_time::short;
 use crate::text::scale::three_digits;
 
 /// Kinds of time, in the order of [`short`].
-const KINDS: [&str; 8] = [
-    "CPU",
-    "seek",
-    "rotation",
-    "transfer",
-    "flash",
-    "garbage collection",
-    "flush",
-    "queue",
-];
+const KINDS: [&str; 8] =
+    ["CPU", "seek", "rotation", "transfer", "flash", "garbage collection", "flush", "queue"];
 
 /// Title of each column, some with an explanation.
 const COLUMNS: [(&str, &str); 8] = [
@@ -29,22 +21,13 @@ const COLUMNS: [(&str, &str); 8] = [
     ("Requests", "of the disk, for each operation"),
     ("Seeks", "how often the arm moved for each operation"),
     ("Flushes", "of the disk's cache, for each operation"),
-    (
-        "Written ×, filesystem",
-        "bytes written to the disk for each byte that the program wrote",
-    ),
-    (
-        "Written ×, flash",
-        "bytes that flash was programmed with for each byte written to the disk",
-    ),
+    ("Written ×, filesystem", "bytes written to the disk for each byte that the program wrote"),
+    ("Written ×, flash", "bytes that flash was programmed with for each byte written to the disk"),
     (
         "Metadata",
         "share of the bytes read and written that the filesystem marks as metadata, outside its journal; ? if it marks none",
     ),
-    (
-        "Journal",
-        "share of the bytes in the filesystem's journal; ? if its location is unknown",
-    ),
+    ("Journal", "share of the bytes in the filesystem's journal; ? if its location is unknown"),
 ];
 
 /// Index of the share of metadata in [`COLUMNS`].
@@ -64,11 +47,7 @@ pub(super) struct SimulationData {
 
 impl SimulationData {
     pub(super) const fn of(results: &CampaignResults) -> Self {
-        Self {
-            campaign: results.id,
-            kinds: KINDS,
-            columns: COLUMNS,
-        }
+        Self { campaign: results.id, kinds: KINDS, columns: COLUMNS }
     }
 }
 
@@ -139,8 +118,7 @@ impl DiskMaps {
         if self.room_taken + room <= Self::ROOM {
             self.room_taken += room;
             let keyed = maps.into_iter();
-            self.maps
-                .extend(keyed.map(|(cell, map)| ((cell, phase.to_owned()), map)));
+            self.maps.extend(keyed.map(|(cell, map)| ((cell, phase.to_owned()), map)));
         }
     }
 
@@ -195,12 +173,7 @@ impl<'a> DiskStatsByContender<'a> {
             let cell = &stored.cell;
             ((&*cell.contender, &*cell.suite, &*cell.test), cell.id)
         });
-        Self {
-            phases,
-            cells: cells.collect(),
-            flagging,
-            maps,
-        }
+        Self { phases, cells: cells.collect(), flagging, maps }
     }
 
     /// Returns the data of each contender in a phase; empty if no disk was simulated.
@@ -267,19 +240,13 @@ fn texts(rounds: &[&PhaseResult], sum: RequestSum<'_>) -> [String; 8] {
     let is_whole = rounds.iter().all(|phase| phase.ends != SyncAtEnd::Call);
     let written = phases(&|phase| phase.bytes_written.0);
     let amplified = ratio(device(&|device| device.write_bytes.0), written).filter(|_| is_whole);
-    let flash = ratio(
-        sum(&|work| work.slots_programmed),
-        sum(&|work| work.slots_written),
-    );
+    let flash = ratio(sum(&|work| work.slots_programmed), sum(&|work| work.slots_written));
     let bytes = sum(&|work| work.bytes.0);
     let journal = sum(&|work| work.journal.map_or(0, |bytes| bytes.0));
-    let is_known = rounds
-        .iter()
-        .any(|p| p.disk.is_some_and(|work| work.journal.is_some()));
+    let is_known = rounds.iter().any(|p| p.disk.is_some_and(|work| work.journal.is_some()));
     let time = phases(&|phase| phase.elapsed.0);
     [
-        time.checked_div(operations)
-            .map_or(NONE.to_owned(), |time| Nanos(time).to_string()),
+        time.checked_div(operations).map_or(NONE.to_owned(), |time| Nanos(time).to_string()),
         each(sum(&|work| work.requests)),
         each(sum(&|work| work.seeks)),
         each(device(&|device| device.flushes)),
@@ -352,11 +319,7 @@ mod tests {
     fn metadata_share_is_unknown_without_metadata_flags() {
         let mut results = simulated();
         let first = results.cells[0].cell.contender.clone();
-        for stored in results
-            .cells
-            .iter_mut()
-            .filter(|c| c.cell.contender == first)
-        {
+        for stored in results.cells.iter_mut().filter(|c| c.cell.contender == first) {
             for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
                 let work = phase.disk.as_mut().unwrap();
                 (work.metadata, work.flagged) = (Bytes(0), Some(0));

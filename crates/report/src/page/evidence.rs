@@ -75,10 +75,7 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
         title,
         cells: analysis.features.iter().map(cell).collect(),
     };
-    let plain = |text: &str| FeatureCell {
-        text: text.to_owned(),
-        class: "plain",
-    };
+    let plain = |text: &str| FeatureCell { text: text.to_owned(), class: "plain" };
     let driver = row("Driver", &|c| plain(labels::driver(c.driver)));
     if !labels::has_tried(analysis) {
         return vec![driver];
@@ -86,9 +83,7 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
     let class = row("Class, as probed", &|c| plain(labels::class(c.class)));
     let mut rows = vec![class, driver];
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
-        rows.push(row(labels::feature(feature), &|c| {
-            found(&c.features[index].found)
-        }));
+        rows.push(row(labels::feature(feature), &|c| found(&c.features[index].found)));
     }
     rows
 }

@@ -19,9 +19,7 @@ pub(super) fn legend() -> Vec<(String, String)> {
         Some(to) => format!("{} … {to}", from(step)),
         None => format!("above {}", from(step)),
     };
-    (0..=STEPS.len())
-        .map(|step| (format!("h{step}"), words(step)))
-        .collect()
+    (0..=STEPS.len()).map(|step| (format!("h{step}"), words(step))).collect()
 }
 
 /// Returns the ratio of the best result to the result of each contender. Elements are `None` if the
@@ -68,11 +66,7 @@ mod tests {
     fn the_best_is_once_itself_and_half_the_speed_is_twice_the_time() {
         let analysis = analyse(&fixture::plain());
         let write = &analysis.rows[0];
-        let elapsed = analysis
-            .rows
-            .iter()
-            .find(|row| row.metric == Metric::Elapsed)
-            .unwrap();
+        let elapsed = analysis.rows.iter().find(|row| row.metric == Metric::Elapsed).unwrap();
         for row in [write, elapsed] {
             let ratios: Vec<f64> = ratios(row).into_iter().flatten().collect();
             for (ratio, expected) in ratios.iter().zip([1.0, 2.0, 4.0]) {

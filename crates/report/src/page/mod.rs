@@ -333,11 +333,7 @@ fn study_view(study: &Study) -> StudyView {
         not_as_said: claims::contradicted_by_own_figures(study),
         claims: ClaimView::of_study(study),
         sides: ["By its own figures"],
-        does_not_add_up: study
-            .inconsistencies()
-            .iter()
-            .map(|off| sanitize_line(off))
-            .collect(),
+        does_not_add_up: study.inconsistencies().iter().map(|off| sanitize_line(off)).collect(),
         command: format!("fsarena replicate {name}"),
     }
 }
@@ -354,10 +350,7 @@ fn answers(analysis: &Analysis) -> Vec<ConclusionText> {
 
 /// Converts text to HTML, with text between two backticks as code.
 pub(crate) fn code_spans_to_html(text: &str) -> String {
-    let escaped = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::new();
     let mut rest = escaped.as_str();
     while let Some((before, code, behind)) = quoted(rest) {
@@ -381,10 +374,7 @@ fn capacity(tests: &[phases::TestView]) -> Option<String> {
 }
 
 fn program(results: &CampaignResults) -> String {
-    results
-        .environments
-        .last()
-        .map_or_else(String::new, |e| sanitize_line(&e.program))
+    results.environments.last().map_or_else(String::new, |e| sanitize_line(&e.program))
 }
 
 fn outcomes(analysis: &Analysis) -> Vec<Count> {
@@ -425,9 +415,7 @@ fn blocks(
         .iter()
         .filter(|block| !block.lines.iter().all(is_feature))
         .map(|block| BlockView {
-            id: block
-                .number
-                .map_or_else(|| sweep_id(&block.name, analysis), test_id),
+            id: block.number.map_or_else(|| sweep_id(&block.name, analysis), test_id),
             name: block.name.clone(),
             title: block.title.clone(),
             lines: lines(block, analysis, numbers),
@@ -502,21 +490,12 @@ fn readable(line: &PhaseLine<'_>, place: usize, entry: &TableCell) -> Option<Str
     let own = UnitScale::for_metric(row.metric, [median]);
     let text = own.with_unit(median);
     let is_better = line.unit.split(' ').next() != Some(own.symbol());
-    is_better.then(|| {
-        if bound {
-            format!("{LOWER_BOUND}{text}")
-        } else {
-            text
-        }
-    })
+    is_better.then(|| if bound { format!("{LOWER_BOUND}{text}") } else { text })
 }
 
 /// Returns the anchor of the full view of a sweep.
 fn sweep_id(name: &str, analysis: &Analysis) -> String {
-    let place = analysis
-        .sweeps
-        .iter()
-        .position(|s| sanitize_line(&s.name) == name);
+    let place = analysis.sweeps.iter().position(|s| sanitize_line(&s.name) == name);
     format!("sweep-{}", place.unwrap_or_default() + 1)
 }
 
@@ -554,11 +533,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         sentences: Vec::new(),
         caption: "Total time of each test of several steps, and of each attempt",
         line: "Attempt",
-        blocks: total_views(totals::blocks(
-            results,
-            analysis,
-            totals::AttemptFilter::All,
-        )),
+        blocks: total_views(totals::blocks(results, analysis, totals::AttemptFilter::All)),
     };
     let roles = TotalsView {
         id: "interference",
@@ -623,15 +598,9 @@ fn phase_id(test: usize, phase: usize) -> String {
 
 fn method(analysis: &Analysis) -> Method {
     Method {
-        metrics: Metric::ALL
-            .map(|m| (labels::title(m), labels::definition(m)))
-            .into(),
-        caches: labels::CACHES
-            .map(|(state, text)| (labels::cache(state), text))
-            .into(),
-        ends: labels::ENDS
-            .map(|(end, text)| (labels::end(end), text))
-            .into(),
+        metrics: Metric::ALL.map(|m| (labels::title(m), labels::definition(m))).into(),
+        caches: labels::CACHES.map(|(state, text)| (labels::cache(state), text)).into(),
+        ends: labels::ENDS.map(|(end, text)| (labels::end(end), text)).into(),
         false_limit: format!("{:.0}", stats::inference::FDR_LIMIT * 100.0),
         margin: labels::percent(analysis.margin.0),
         overhead_above: format!("{:.0}", stats::OVERHEAD_ABOVE),

@@ -31,19 +31,15 @@ pub(super) struct ScoreView {
 
 /// Returns the result by test category, for each disk if there are several.
 pub(super) fn sentences(analysis: &Analysis) -> Vec<ConclusionText> {
-    category_conclusions_by_disk(analysis)
-        .into_iter()
-        .flatten()
-        .collect()
+    category_conclusions_by_disk(analysis).into_iter().flatten().collect()
 }
 
 /// Counts the phases in which each contender is, or may be, the best on its disk.
 pub(super) fn counts(analysis: &Analysis) -> Vec<WinCounts> {
     let of = |(contender, whole): (usize, &WinCounts)| match analysis.for_disk_of(contender) {
-        Some((part, place)) => WinCounts {
-            contender: whole.contender.clone(),
-            ..part.phase_counts[place].clone()
-        },
+        Some((part, place)) => {
+            WinCounts { contender: whole.contender.clone(), ..part.phase_counts[place].clone() }
+        }
         None => whole.clone(),
     };
     analysis.phase_counts.iter().enumerate().map(of).collect()
@@ -101,9 +97,7 @@ pub(super) struct ContenderGroupView {
 /// Returns the titles of the columns of means.
 pub(super) fn titles(analysis: &Analysis) -> Vec<&'static str> {
     let groups = analysis.overall.groups.iter().map(|g| g.group.title());
-    groups
-        .chain(["all groups, each weighing the same"])
-        .collect()
+    groups.chain(["all groups, each weighing the same"]).collect()
 }
 
 /// Returns the contender groups with their means.
@@ -174,20 +168,12 @@ mod tests {
         let titles: Vec<&str> = views.iter().map(|v| v.title.as_str()).collect();
         assert_eq!(
             titles,
-            [
-                "large files written",
-                "large files read",
-                "all groups, each weighing the same"
-            ]
+            ["large files written", "large files read", "all groups, each weighing the same"]
         );
         let slow = &views[0].scores[2];
         assert_eq!(slow.text, "4.00×");
         assert!(slow.class.ends_with("h4"), "{}", slow.class);
         assert_eq!(slow.notes[0], "3.96 … 4.04");
-        assert!(
-            slow.notes[1].starts_with("costs at least "),
-            "{:?}",
-            slow.notes
-        );
+        assert!(slow.notes[1].starts_with("costs at least "), "{:?}", slow.notes);
     }
 }

@@ -41,11 +41,7 @@ fn page_of_a_study_starts_with_its_title_and_claims() {
         assert_eq!(count(claims, &format!("id=\"claim-{}\"", claim.id)), 1);
     }
     let known = data(&html);
-    assert_eq!(
-        known["contenders"].as_array().unwrap().len(),
-        19,
-        "no contender is missing"
-    );
+    assert_eq!(known["contenders"].as_array().unwrap().len(), 19, "no contender is missing");
     assert!(known["uses"].as_array().unwrap().is_empty());
 }
 
@@ -88,10 +84,7 @@ fn without_scripts(html: &str) -> String {
     let mut pieces = html.split("<script");
     let mut rest = pieces.next().unwrap().to_owned();
     for piece in pieces {
-        let (open, after) = (
-            piece.split_once('>').unwrap().0,
-            piece.split_once("</script>"),
-        );
+        let (open, after) = (piece.split_once('>').unwrap().0, piece.split_once("</script>"));
         rest += &format!("<script{open}></script>{}", after.unwrap().1);
     }
     rest
@@ -114,11 +107,8 @@ fn tags(html: &str) -> Vec<String> {
     let mut seen = Vec::new();
     for piece in after.split('<').skip(1) {
         let (tag, _) = piece.split_once('>').expect("a tag ends");
-        let name = tag
-            .split([' ', '\n', '/'])
-            .find(|part| !part.is_empty())
-            .unwrap()
-            .to_lowercase();
+        let name =
+            tag.split([' ', '\n', '/']).find(|part| !part.is_empty()).unwrap().to_lowercase();
         if tag.starts_with('/') {
             assert_eq!(open.pop().as_ref(), Some(&name), "wrongly nested");
         } else {
@@ -143,10 +133,7 @@ fn page_shows_resource_limits_and_notes_different_ones_at_the_top() {
     results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
     let html = page_of(&results);
     for size in ["32 MiB", "512 MiB"] {
-        assert!(
-            html.contains(&format!("<td class=\"n\">{size}</td>")),
-            "{size}"
-        );
+        assert!(html.contains(&format!("<td class=\"n\">{size}</td>")), "{size}");
     }
     let remarks = html.split_once("class=\"remarks\"").unwrap().1;
     let remarks = remarks.split_once("</section>").unwrap().0;
@@ -166,12 +153,8 @@ fn commands_are_code_and_sentences_contain_no_markup() {
 
 #[test]
 fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
-    let campaigns = [
-        fixture::plain(),
-        fixture::calibrated(),
-        fixture::hostile(),
-        fixture::realistic(),
-    ];
+    let campaigns =
+        [fixture::plain(), fixture::calibrated(), fixture::hostile(), fixture::realistic()];
     let mut pages: Vec<String> = campaigns.iter().map(page_of).collect();
     pages.push(page_of_study("emerging-filesystems-2007").1);
     for html in pages {
@@ -218,10 +201,7 @@ fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
                 "ul",
                 "wbr",
             ];
-            assert!(
-                own.contains(&tag.as_str()),
-                "unexpected tag <{tag}> in the page"
-            );
+            assert!(own.contains(&tag.as_str()), "unexpected tag <{tag}> in the page");
         }
     }
 }
@@ -229,23 +209,13 @@ fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
 #[test]
 fn page_loads_nothing_and_runs_only_its_script() {
     let html = page_of(&fixture::hostile());
-    let policy = html
-        .split("Content-Security-Policy\" content=\"")
-        .nth(1)
-        .unwrap();
+    let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap();
     let policy = policy.split('"').next().unwrap();
     let allowed: Vec<&str> = policy.split("; ").collect();
-    let [default, script, style, image, base, form] = allowed[..] else {
-        panic!("{policy}")
-    };
+    let [default, script, style, image, base, form] = allowed[..] else { panic!("{policy}") };
     assert_eq!(
         [default, image, base, form],
-        [
-            "default-src 'none'",
-            "img-src blob:",
-            "base-uri 'none'",
-            "form-action 'none'"
-        ]
+        ["default-src 'none'", "img-src blob:", "base-uri 'none'", "form-action 'none'"]
     );
     assert!(script.starts_with("script-src 'sha256-") && style.starts_with("style-src 'sha256-"));
     assert!(!policy.contains("unsafe"));
@@ -259,19 +229,13 @@ fn page_loads_nothing_and_runs_only_its_script() {
     ] {
         assert!(!shown.contains(forbidden), "{forbidden}");
     }
-    let anchors = html
-        .split("href=\"")
-        .skip(1)
-        .all(|link| link.starts_with('#'));
+    let anchors = html.split("href=\"").skip(1).all(|link| link.starts_with('#'));
     assert!(anchors, "links stay on the page");
 }
 
 #[test]
 fn every_link_has_its_target() {
-    for html in [
-        page_of(&fixture::hostile()),
-        page_of_study("os2-shootout-2002").1,
-    ] {
+    for html in [page_of(&fixture::hostile()), page_of_study("os2-shootout-2002").1] {
         for link in html.split("href=\"#").skip(1) {
             let id = link.split('"').next().unwrap();
             assert_eq!(count(&html, &format!("id=\"{id}\"")), 1, "{id}");
@@ -290,9 +254,7 @@ fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
     }
     let data = data(&html);
     let known = data["phases"].as_array().unwrap();
-    let rows = known
-        .iter()
-        .flat_map(|phase| phase["rows"].as_array().unwrap());
+    let rows = known.iter().flat_map(|phase| phase["rows"].as_array().unwrap());
     assert_eq!(rows.count(), analysis.rows.len());
 }
 
@@ -314,9 +276,7 @@ fn script_data_contain_each_result_as_in_the_tables() {
         let analysis = analyse(&results);
         let data = data(&page(&results, &analysis, &Default::default(), None));
         let phases = data["phases"].as_array().unwrap();
-        let known = phases
-            .iter()
-            .flat_map(|phase| phase["rows"].as_array().unwrap());
+        let known = phases.iter().flat_map(|phase| phase["rows"].as_array().unwrap());
         let mut checked = 0;
         for (row, known) in analysis.rows.iter().zip(known) {
             let scale = crate::tables::overview::row_scale(row);
@@ -361,10 +321,7 @@ fn every_metric_is_defined() {
     let html = page_of(&fixture::plain());
     for metric in model::Metric::ALL {
         assert!(html.contains(labels::title(metric)), "{metric}");
-        let first = labels::definition(metric)
-            .split(['\'', '<'])
-            .next()
-            .unwrap();
+        let first = labels::definition(metric).split(['\'', '<']).next().unwrap();
         assert!(html.contains(first), "{metric}");
     }
 }
@@ -375,15 +332,9 @@ fn hostile_text_is_text() {
     assert!(!html.contains("<script>alert"));
     assert!(html.contains("&#60;script&#62;alert(1)&#60;/script&#62;"));
     assert!(html.contains("&#60;img src=x onerror=alert(2)&#62;"));
-    assert!(
-        html.chars().all(|c| c == '\n' || !c.is_control()),
-        "no control character"
-    );
+    assert!(html.chars().all(|c| c == '\n' || !c.is_control()), "no control character");
     assert!(!html.contains('\u{202e}') && html.contains("\\u{202e}"));
-    assert!(
-        !html.contains(fixture::LONG),
-        "very long names are shortened"
-    );
+    assert!(!html.contains(fixture::LONG), "very long names are shortened");
 }
 
 #[test]
@@ -450,9 +401,8 @@ fn unfinished_and_empty_campaigns_are_marked() {
 fn features_are_answers_in_the_table_and_no_charts() {
     let mut results = fixture::plain();
     for phase in &mut results.campaign.suites[0].tests[0].phases {
-        phase.op = model::Op::ProbeFeature(model::ProbeFeature {
-            feature: model::Feature::HardLinks,
-        });
+        phase.op =
+            model::Op::ProbeFeature(model::ProbeFeature { feature: model::Feature::HardLinks });
     }
     for stored in &mut results.cells {
         for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
@@ -463,9 +413,6 @@ fn features_are_answers_in_the_table_and_no_charts() {
     assert!(analysis.phase_counts.iter().all(|s| s.phases == 0));
     let html = page(&results, &analysis, &Default::default(), None);
     assert_eq!(count(&html, "<article"), 0);
-    assert!(
-        !html.contains("<tr data-phase"),
-        "they have their own matrix"
-    );
+    assert!(!html.contains("<tr data-phase"), "they have their own matrix");
     assert!(html.contains(">yes</td>"));
 }

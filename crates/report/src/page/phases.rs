@@ -63,9 +63,7 @@ pub(super) fn tests(
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
     // All points of a sweep are shown together.
-    let tests = tests
-        .enumerate()
-        .filter(|(_, (_, test))| test.sweep.is_none());
+    let tests = tests.enumerate().filter(|(_, (_, test))| test.sweep.is_none());
     let view = |(index, (suite, test)): (usize, (&model::Suite, &Test))| TestView {
         id: test_id(index),
         number: index,
@@ -80,11 +78,7 @@ pub(super) fn tests(
             .filter_map(|(place, phase)| {
                 let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
                 let number = *numbers.get(&(index, place))?;
-                Some(of_phase(
-                    phase_id(index, place),
-                    number,
-                    rows.get(&key)?.first()?,
-                ))
+                Some(of_phase(phase_id(index, place), number, rows.get(&key)?.first()?))
             })
             .collect(),
     };
@@ -109,10 +103,7 @@ fn of_phase(id: String, number: usize, row: &ResultRow) -> PhaseView {
         title: labels::title(row.metric),
         notes: notes(row),
         unit: scale.symbol(),
-        results: reading_order(row)
-            .into_iter()
-            .map(|place| result(row, place, &scale))
-            .collect(),
+        results: reading_order(row).into_iter().map(|place| result(row, place, &scale)).collect(),
     }
 }
 
@@ -139,10 +130,7 @@ pub(super) fn notes(row: &ResultRow) -> Vec<String> {
     if row.caches.iter().any(|cache| *cache != row.cache) {
         let taken: Vec<&str> = row.caches.iter().map(|c| labels::cache(*c)).collect();
         let planned = labels::cache(row.cache);
-        notes.push(format!(
-            "planned: {planned}, taken: {}",
-            taken.join(" and ")
-        ));
+        notes.push(format!("planned: {planned}, taken: {}", taken.join(" and ")));
     } else if row.cache != CacheState::None && row.cache != CacheState::Unknown {
         notes.push(labels::cache(row.cache).to_owned());
     }
@@ -151,9 +139,8 @@ pub(super) fn notes(row: &ResultRow) -> Vec<String> {
     }
     notes.extend(labels::not_ranked(row.ranking).map(str::to_owned));
     let apart = row.results.iter().filter(|f| f.set_apart);
-    let apart: Vec<String> = apart
-        .map(|f| shorten(&sanitize_line(&f.contender), NAME_COLUMNS))
-        .collect();
+    let apart: Vec<String> =
+        apart.map(|f| shorten(&sanitize_line(&f.contender), NAME_COLUMNS)).collect();
     if !apart.is_empty() {
         let apart = apart.join(", ");
         notes.push(format!("not ranked, as a baseline or not durable: {apart}"));
@@ -181,10 +168,7 @@ fn result(row: &ResultRow, place: usize, scale: &UnitScale) -> ResultView {
         variation: estimate
             .and_then(|e| e.variation)
             .map_or_else(String::new, |v| format!("{} %", three_digits(v))),
-        place: result
-            .place
-            .as_ref()
-            .map_or_else(String::new, describe_rank),
+        place: result.place.as_ref().map_or_else(String::new, describe_rank),
     }
 }
 

@@ -54,13 +54,9 @@ pub(crate) fn chart_style() -> String {
     let light = texts!("style/base.css").split("@media").next();
     let colours = light.into_iter().flat_map(|text| text.split("--").skip(1));
     let colours = colours.filter_map(|text| text.split(';').next()?.split_once(": "));
-    let plain = texts!("style/chart.css")
-        .lines()
-        .filter(|line| !line.contains(":has("));
+    let plain = texts!("style/chart.css").lines().filter(|line| !line.contains(":has("));
     let style: String = plain.map(|line| format!("{line}\n")).collect();
-    colours.fold(style, |style, (name, colour)| {
-        style.replace(&format!("var(--{name})"), colour)
-    })
+    colours.fold(style, |style, (name, colour)| style.replace(&format!("var(--{name})"), colour))
 }
 
 /// Returns the content security policy of the page: only its style and its script.
@@ -84,20 +80,14 @@ mod tests {
     /// Example of FIPS 180-4: the hash of `abc`.
     #[test]
     fn a_source_is_named_by_its_hash() {
-        assert_eq!(
-            csp_hash("abc"),
-            "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
-        );
+        assert_eq!(csp_hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }
 
     #[test]
     fn the_style_of_charts_has_its_colours_and_no_variable() {
         let style = chart_style();
         assert!(style.contains(".bar.best { fill: #2f8fc7; }"), "{style}");
-        assert!(
-            !style.contains("var(") && !style.contains(":has"),
-            "{style}"
-        );
+        assert!(!style.contains("var(") && !style.contains(":has"), "{style}");
     }
 
     #[test]

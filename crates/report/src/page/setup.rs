@@ -36,15 +36,11 @@ pub(super) struct CommandView {
 }
 
 pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<ContenderView> {
-    let count = |one: &Contender| {
-        failed_cells(analysis)
-            .filter(|cell| cell.contender == one.name)
-            .count()
-    };
+    let count =
+        |one: &Contender| failed_cells(analysis).filter(|cell| cell.contender == one.name).count();
     let elsewhere = results.campaign.measured_by.is_some();
     let all = results.campaign.contenders.iter();
-    all.map(|one| contender(one, elsewhere, count(one)))
-        .collect()
+    all.map(|one| contender(one, elsewhere, count(one))).collect()
 }
 
 /// Quirks of how fsarena makes and mounts a filesystem do not apply to results of other programs.
@@ -93,9 +89,7 @@ pub(super) fn resources(analysis: &Analysis) -> Option<ResourcesView> {
     Some(ResourcesView {
         title: resources::TITLE,
         note: resources::NOTE,
-        heading: heading
-            .map(|(name, right)| (name.to_owned(), right))
-            .collect(),
+        heading: heading.map(|(name, right)| (name.to_owned(), right)).collect(),
         rows: table.rows().to_vec(),
     })
 }

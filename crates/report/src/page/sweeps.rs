@@ -91,23 +91,14 @@ pub(super) fn data<'a>(
     analysis: &'a Analysis,
     metrics: &Metrics,
 ) -> Vec<SweepData<'a>> {
-    let all: Vec<&Test> = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|s| &s.tests)
-        .collect();
+    let all: Vec<&Test> = results.campaign.suites.iter().flat_map(|s| &s.tests).collect();
     let point = |sweep: &Sweep, name: &String| {
         let mut tests = all.iter();
         tests.position(|test| test.suite == sweep.suite && test.name == *name)
     };
     let of_sweep = |sweep: &Sweep| SweepData {
         name: sanitize_line(&sweep.name),
-        tests: sweep
-            .tests
-            .iter()
-            .filter_map(|name| point(sweep, name))
-            .collect(),
+        tests: sweep.tests.iter().filter_map(|name| point(sweep, name)).collect(),
         held: sweep.axes.keys().map(|axis| held(sweep, *axis)).collect(),
         axes: sweep
             .axes
@@ -115,29 +106,14 @@ pub(super) fn data<'a>(
             .map(|(axis, values)| AxisData {
                 name: axis.name(),
                 values: values.clone(),
-                shown: values
-                    .iter()
-                    .map(|value| axis.format_long(*value))
-                    .collect(),
+                shown: values.iter().map(|value| axis.format_long(*value)).collect(),
             })
             .collect(),
-        borders: [
-            ("CPU cache ends", sweep.cpu_cache),
-            ("memory ends", sweep.memory),
-        ]
-        .into_iter()
-        .filter_map(|(words, size)| {
-            Some(BoundaryData {
-                words,
-                size: size?.0,
-            })
-        })
-        .collect(),
-        phases: sweep
-            .phases
-            .iter()
-            .map(|phase| swept(sweep, phase, analysis, metrics))
+        borders: [("CPU cache ends", sweep.cpu_cache), ("memory ends", sweep.memory)]
+            .into_iter()
+            .filter_map(|(words, size)| Some(BoundaryData { words, size: size?.0 }))
             .collect(),
+        phases: sweep.phases.iter().map(|phase| swept(sweep, phase, analysis, metrics)).collect(),
     };
     analysis.sweeps.iter().map(of_sweep).collect()
 }
@@ -150,9 +126,7 @@ fn place(sweep: &Sweep, axis: SweepAxis, value: u64) -> Option<usize> {
 fn held(sweep: &Sweep, axis: SweepAxis) -> Vec<Option<usize>> {
     let held = sweep.fixed_axes(axis).unwrap_or_default();
     let others = sweep.axes.keys();
-    others
-        .map(|other| place(sweep, *other, *held.get(other)?))
-        .collect()
+    others.map(|other| place(sweep, *other, *held.get(other)?)).collect()
 }
 
 fn swept<'a>(
@@ -172,10 +146,7 @@ fn swept<'a>(
             row: RowData::for_sweep_point(&analysis.rows[point.row], scale?, metrics),
         })
     });
-    SweptData {
-        name: sanitize_line(&phase.phase),
-        points: points.collect(),
-    }
+    SweptData { name: sanitize_line(&phase.phase), points: points.collect() }
 }
 
 /// Returns one scale for all points of a phase, so that they can be compared.
@@ -204,11 +175,7 @@ fn view(
     analysis: &Analysis,
 ) -> SweepView {
     let name = sanitize_line(&sweep.name);
-    let source = results
-        .campaign
-        .suites
-        .iter()
-        .find(|s| s.name == sweep.suite);
+    let source = results.campaign.suites.iter().find(|s| s.name == sweep.suite);
     SweepView {
         id: sweep_id(&name, analysis),
         number,
@@ -217,11 +184,7 @@ fn view(
         source: source.map(|s| sanitize_line(&s.source)).unwrap_or_default(),
         borders: borders(sweep),
         axes: sweep.axes.keys().map(|axis| axis.name()).collect(),
-        phases: sweep
-            .phases
-            .iter()
-            .map(|phase| of_phase(phase, analysis))
-            .collect(),
+        phases: sweep.phases.iter().map(|phase| of_phase(phase, analysis)).collect(),
         name,
     }
 }
@@ -255,11 +218,9 @@ fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> SweepPhaseView {
     let direction = rows().next().map(|row| row.direction);
     SweepPhaseView {
         name: sanitize_line(&phase.phase),
-        unit: direction
-            .zip(scale.as_ref())
-            .map_or_else(String::new, |(direction, scale)| {
-                format!("{} {}", scale.symbol(), labels::arrow(direction))
-            }),
+        unit: direction.zip(scale.as_ref()).map_or_else(String::new, |(direction, scale)| {
+            format!("{} {}", scale.symbol(), labels::arrow(direction))
+        }),
         points: points.collect(),
     }
 }

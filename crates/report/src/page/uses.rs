@@ -206,20 +206,14 @@ fn intervals(
             }
         }
     }
-    let takes_part: Vec<bool> = one
-        .candidates
-        .iter()
-        .map(|c| c.ruled_out.is_empty())
-        .collect();
+    let takes_part: Vec<bool> = one.candidates.iter().map(|c| c.ruled_out.is_empty()).collect();
     let logs = estimates.intervals(Contrast {
         weights: &weights,
         takes_part: &takes_part,
         margin: one.margin,
         family,
     });
-    logs.into_iter()
-        .map(|ends| ends.map(|ends| ends.map(f64::exp)))
-        .collect()
+    logs.into_iter().map(|ends| ends.map(|ends| ends.map(f64::exp))).collect()
 }
 
 /// Returns the index of the first use case with an answer, or else of the first use case.
@@ -271,31 +265,20 @@ fn inference(
             })
         };
     let count = analysis.contenders.len();
-    let pairs = estimates
-        .pairs()
-        .zip(estimates.costs())
-        .map(|(row, costs)| {
-            let places = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-            row.iter()
-                .zip(places)
-                .map(|(estimate, place)| pair(estimate, costs, place))
-                .collect()
-        });
-    let pairs = pairs.collect();
-    let quantiles = freedoms.iter().map(|freedom| {
-        inference::quantiles(*freedom)
-            .into_iter()
-            .map(RoundedNumber)
-            .collect()
+    let pairs = estimates.pairs().zip(estimates.costs()).map(|(row, costs)| {
+        let places = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+        row.iter().zip(places).map(|(estimate, place)| pair(estimate, costs, place)).collect()
     });
+    let pairs = pairs.collect();
+    let quantiles = freedoms
+        .iter()
+        .map(|freedom| inference::quantiles(*freedom).into_iter().map(RoundedNumber).collect());
     let rows = || numbers.keys().map(|row| &analysis.rows[*row]);
     let groups = analysis.overall.groups.iter();
     InferenceData {
         tests: estimates.tests().collect(),
         rounds: estimates.rounds().collect(),
-        higher: rows()
-            .map(|row| u8::from(row.direction == Direction::Higher))
-            .collect(),
+        higher: rows().map(|row| u8::from(row.direction == Direction::Higher)).collect(),
         costs: estimates.costs().map(costs).collect(),
         quantiles: quantiles.collect(),
         pairs,
@@ -368,25 +351,15 @@ fn of_use(
             results: all(group),
         })
         .collect();
-    let counting: BTreeSet<usize> = groups
-        .iter()
-        .flat_map(|g| &g.results)
-        .map(|r| r.0)
-        .collect();
+    let counting: BTreeSet<usize> = groups.iter().flat_map(|g| &g.results).map(|r| r.0).collect();
     let of_inference: Vec<usize> = numbers.keys().copied().collect();
-    let rows: Vec<(usize, &ResultRow)> = counting
-        .iter()
-        .map(|number| (*number, &analysis.rows[of_inference[*number]]))
-        .collect();
+    let rows: Vec<(usize, &ResultRow)> =
+        counting.iter().map(|number| (*number, &analysis.rows[of_inference[*number]])).collect();
     UseData {
         name: sanitize_line(&one.name),
         title: sanitize_line(&one.title),
         groups,
-        out: one
-            .candidates
-            .iter()
-            .map(|c| against(c, &rows, analysis))
-            .collect(),
+        out: one.candidates.iter().map(|c| against(c, &rows, analysis)).collect(),
         untried: one
             .candidates
             .iter()
@@ -407,10 +380,7 @@ fn against(
         let some = rows.iter().filter(|(_, row)| wanted(row));
         Some(some.map(|(number, _)| *number).collect::<Vec<usize>>())
     };
-    let place = analysis
-        .contenders
-        .iter()
-        .position(|name| *name == candidate.contender);
+    let place = analysis.contenders.iter().position(|name| *name == candidate.contender);
     let is_damage = |test: &str| {
         let mut cells = analysis.failures.iter();
         cells.any(|cell| {
@@ -436,10 +406,7 @@ fn against(
         },
     };
     // Missing results are noticed when results are counted.
-    let reasons = candidate
-        .ruled_out
-        .iter()
-        .filter(|r| **r != ExclusionReason::NoResults);
+    let reasons = candidate.ruled_out.iter().filter(|r| **r != ExclusionReason::NoResults);
     reasons.map(reason).collect()
 }
 
@@ -487,9 +454,8 @@ fn view(
 /// Returns the ranked contenders, cheapest first.
 fn order(one: &UseCaseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
     let places = one.places.iter().enumerate();
-    let mut ranked: Vec<_> = places
-        .filter_map(|(number, place)| Some((number, place.as_ref()?)))
-        .collect();
+    let mut ranked: Vec<_> =
+        places.filter_map(|(number, place)| Some((number, place.as_ref()?))).collect();
     ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let ranked = ranked.into_iter();
     ranked

@@ -48,20 +48,14 @@ pub fn changes_page(over: HistoryOverview<'_>) -> String {
     let ids = [over.campaigns.first(), over.campaigns.last()];
     let [first, last] = ids.map(|head| head.map_or(0, |head| head.id));
     let explains = |section: &Section| {
-        matches!(
-            section.part,
-            ComparisonPart::Setting | ComparisonPart::NotCompared
-        )
+        matches!(section.part, ComparisonPart::Setting | ComparisonPart::NotCompared)
     };
     let (circumstances, mut parts): (Vec<Section>, Vec<Section>) =
         sections(over.differences).into_iter().partition(explains);
     parts.sort_by_key(|section| order(section.part));
     let view = |sections: Vec<Section>| sections.into_iter().map(part).collect();
     let page = ChangesPage {
-        frame: Frame::new(
-            &format!("Changes from campaign {first} to campaign {last}"),
-            None,
-        ),
+        frame: Frame::new(&format!("Changes from campaign {first} to campaign {last}"), None),
         campaigns: over.campaigns,
         verdict: verdict(over.differences),
         parts: view(parts),
@@ -93,9 +87,7 @@ fn part(section: Section) -> PartView {
             ComparisonPart::Better => "better",
             _ => "",
         },
-        heading: heading
-            .map(|(name, right)| (name.to_owned(), right))
-            .collect(),
+        heading: heading.map(|(name, right)| (name.to_owned(), right)).collect(),
         rows: table.map_or_else(Vec::new, |table| table.rows().to_vec()),
         title: section.title,
         lines: section.lines,

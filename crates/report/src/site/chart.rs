@@ -31,9 +31,7 @@ impl Range {
         let ends = estimates.flat_map(|e| [e.median, e.interval.low, e.interval.high]);
         let ends = ends.filter(|value| value.is_finite());
         let (mut low, mut high) = ends
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-                (low.min(v), high.max(v))
-            });
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         if low > high {
             (low, high) = (0.0, 1.0);
         }
@@ -42,10 +40,7 @@ impl Range {
         let room = ((least - (high - low)) / 2.0).max((high - low) * 0.08);
         let room = if room > 0.0 { room } else { 1.0 };
         let lowest = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
-        Self {
-            low: (low - room).max(lowest),
-            high: high + room,
-        }
+        Self { low: (low - room).max(lowest), high: high + room }
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -126,10 +121,7 @@ fn line(out: &mut String, series: &Series, range: &Range, x: &impl Fn(usize) -> 
             None => pen = 'M',
         }
     }
-    let _ = write!(
-        out,
-        "<g class=\"series k0\"><path class=\"line\" d=\"{path}\"/></g>"
-    );
+    let _ = write!(out, "<g class=\"series k0\"><path class=\"line\" d=\"{path}\"/></g>");
 }
 
 fn dot(out: &mut String, x: f64, point: &stats::HistoryPoint, range: &Range, scale: &UnitScale) {
@@ -146,14 +138,8 @@ fn dot(out: &mut String, x: f64, point: &stats::HistoryPoint, range: &Range, sca
     };
     let y = range.y(estimate.median);
     if estimate.rounds > 1 {
-        let (low, high) = (
-            range.y(estimate.interval.low),
-            range.y(estimate.interval.high),
-        );
-        let _ = write!(
-            out,
-            "<path class=\"whisker\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>"
-        );
+        let (low, high) = (range.y(estimate.interval.low), range.y(estimate.interval.high));
+        let _ = write!(out, "<path class=\"whisker\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");
     }
     let _ = write!(
         out,
@@ -171,10 +157,7 @@ fn times(before: f64, after: f64) -> String {
 
 /// Returns the text read by screen readers in place of the picture.
 fn description(series: &Series, scale: &UnitScale) -> String {
-    let mut medians = series
-        .points
-        .iter()
-        .filter_map(|p| Some(p.estimate?.median));
+    let mut medians = series.points.iter().filter_map(|p| Some(p.estimate?.median));
     let ends = [medians.clone().next(), medians.next_back()];
     let [first, last] = ends.map(|value| value.map_or_else(String::new, |v| scale.with_unit(v)));
     let better = match series.direction {

@@ -45,10 +45,7 @@ pub(super) struct HistoryPointView {
 pub(super) fn views(history: &History, in_site: bool) -> Vec<HistoryResultView> {
     let mut views: Vec<HistoryResultView> = Vec::new();
     let values = |series: &Series| {
-        let values = series
-            .points
-            .iter()
-            .filter(|point| point.estimate.is_some());
+        let values = series.points.iter().filter(|point| point.estimate.is_some());
         values.count()
     };
     let mut series: Vec<&Series> = history.series.iter().collect();
@@ -56,19 +53,12 @@ pub(super) fn views(history: &History, in_site: bool) -> Vec<HistoryResultView> 
     for one in series {
         let medians = one.points.iter().filter_map(|p| Some(p.estimate?.median));
         let scale = UnitScale::for_metric(one.metric, medians);
-        let title = format!(
-            "{}: {}",
-            sanitize_line(&one.test),
-            sanitize_line(&one.phase)
-        );
+        let title = format!("{}: {}", sanitize_line(&one.test), sanitize_line(&one.phase));
         let title = format!("{title}, {}", labels::title(one.metric).to_lowercase());
         let line = line(one, &scale, in_site);
         match views.iter_mut().find(|view| view.title == title) {
             Some(view) => view.lines.push(line),
-            None => views.push(HistoryResultView {
-                title,
-                lines: vec![line],
-            }),
+            None => views.push(HistoryResultView { title, lines: vec![line] }),
         }
     }
     views

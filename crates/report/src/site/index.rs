@@ -72,10 +72,7 @@ impl StudyEntry {
         self.fared.extend(replication::summary(latest));
         self.claims = ClaimView::twice(&latest.claims);
         let id = self.campaigns.first().map_or(0, |latest| latest.head.id);
-        self.sides = vec![
-            "By what was published".to_owned(),
-            format!("By campaign {id}"),
-        ];
+        self.sides = vec!["By what was published".to_owned(), format!("By campaign {id}")];
         self
     }
 }
@@ -99,19 +96,12 @@ struct Studies<'a> {
 pub fn index_page(entries: &[IndexEntry], site: Site) -> String {
     let mut entries: Vec<&IndexEntry> = entries.iter().collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.head.id));
-    let page = Index {
-        frame: Frame::new("Campaigns", Some(site)),
-        entries,
-        history: HISTORY,
-    };
+    let page = Index { frame: Frame::new("Campaigns", Some(site)), entries, history: HISTORY };
     page.render().expect("writing to a string does not fail")
 }
 
 /// Renders the page of studies of a site.
 pub fn studies_page(studies: &[StudyEntry], site: Site) -> String {
-    let page = Studies {
-        frame: Frame::new("Studies", Some(site)),
-        studies,
-    };
+    let page = Studies { frame: Frame::new("Studies", Some(site)), studies };
     page.render().expect("writing to a string does not fail")
 }

@@ -124,31 +124,16 @@ impl CampaignHead {
                 None => campaign.profile.to_string(),
             },
             rounds: labels::pluralize(campaign.rounds, "round"),
-            contenders: campaign
-                .contenders
-                .iter()
-                .map(|c| sanitize_line(&c.name))
-                .collect(),
+            contenders: campaign.contenders.iter().map(|c| sanitize_line(&c.name)).collect(),
         }
     }
 
     /// Describes the campaign in one line: `campaign 7 of 2024-05-01, quick, 3 rounds …`.
     pub fn describe(&self) -> String {
-        let parts = [
-            &self.profile,
-            &self.rounds,
-            &self.clock,
-            &self.kernel,
-            &self.machine,
-        ];
+        let parts = [&self.profile, &self.rounds, &self.clock, &self.kernel, &self.machine];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         let parts: Vec<&str> = parts.map(String::as_str).collect();
-        format!(
-            "campaign {} of {}, {}",
-            self.id,
-            self.begun,
-            parts.join(", ")
-        )
+        format!("campaign {} of {}, {}", self.id, self.begun, parts.join(", "))
     }
 
     /// Returns the name, or the campaign number if it has none.

@@ -40,10 +40,7 @@ struct FigureView {
 /// Renders the page of a study and the campaign that replicates it, described by `campaign`.
 pub fn replication_page(study: &Study, campaign: &str, twice: &Replication) -> String {
     let page = ReplicationPage {
-        frame: Frame::new(
-            &format!("{}: then and now", sanitize_line(&study.title)),
-            None,
-        ),
+        frame: Frame::new(&format!("{}: then and now", sanitize_line(&study.title)), None),
         study,
         campaign: sanitize_line(campaign),
         summary: summary(twice),
@@ -100,8 +97,7 @@ fn slopes(figure: &ReplicatedFigure) -> String {
             .collect();
         ranked.sort_unstable();
         let rows = ranked.into_iter().enumerate();
-        rows.map(|(row, (_, place))| (place, TOP + STEP * row as f64))
-            .collect()
+        rows.map(|(row, (_, place))| (place, TOP + STEP * row as f64)).collect()
     };
     let (then, now) = (ranks(|one| &one.published), ranks(|one| &one.measured));
     let height = TOP + STEP * then.len() as f64;

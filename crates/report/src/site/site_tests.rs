@@ -59,36 +59,20 @@ fn over(campaigns: &[CampaignResults]) -> String {
 #[test]
 fn page_over_campaigns_lists_changes_first_and_draws_all_results() {
     let page = over(&campaigns());
-    let places = [
-        "Changes from campaign 1 to campaign 12",
-        "id=\"changes\"",
-        "id=\"history\"",
-        "<svg",
-    ];
-    let places: Vec<usize> = places
-        .iter()
-        .map(|text| page.find(text).expect(text))
-        .collect();
+    let places =
+        ["Changes from campaign 1 to campaign 12", "id=\"changes\"", "id=\"history\"", "<svg"];
+    let places: Vec<usize> = places.iter().map(|text| page.find(text).expect(text)).collect();
     assert!(places.is_sorted(), "{places:?}");
-    assert!(
-        page.contains("since campaign 7: "),
-        "the level changed there"
-    );
+    assert!(page.contains("since campaign 7: "), "the level changed there");
     assert!(page.contains("class=\"border worse\""));
 }
 
 #[test]
 fn a_line_over_campaigns() {
     let (_, _, history) = found(&campaigns());
-    let series = history
-        .series
-        .iter()
-        .find(|one| one.contender == "fast" && one.phase == "write");
+    let series = history.series.iter().find(|one| one.contender == "fast" && one.phase == "write");
     let series = series.unwrap();
-    let medians = series
-        .points
-        .iter()
-        .filter_map(|p| Some(p.estimate?.median));
+    let medians = series.points.iter().filter_map(|p| Some(p.estimate?.median));
     let scale = crate::UnitScale::for_metric(series.metric, medians);
     insta::assert_snapshot!(chart::svg(series, &scale).replace("><", ">\n<"));
 }
@@ -101,12 +85,8 @@ fn pages_run_and_fetch_nothing_and_escape_text() {
     let analysis = analyse(&hostile);
     let entries = [IndexEntry::from_results(&hostile, &analysis)];
     let site = Site { studies: true };
-    let study = StudyEntry::new(
-        "<script>alert(1)</script>",
-        "\"'><img src=x>",
-        "&amp;",
-        entries.to_vec(),
-    );
+    let study =
+        StudyEntry::new("<script>alert(1)</script>", "\"'><img src=x>", "&amp;", entries.to_vec());
     let (heads, _, history) = found(&[hostile, again.clone()]);
     let pages = [
         over(&[fixture::hostile(), again]),
@@ -116,28 +96,13 @@ fn pages_run_and_fetch_nothing_and_escape_text() {
         index_page(&[], Site { studies: false }),
     ];
     for page in &pages {
-        for forbidden in [
-            "<script",
-            "<img",
-            "http://",
-            "https://",
-            "javascript:",
-            "\u{1b}",
-            "\u{202e}",
-        ] {
+        for forbidden in
+            ["<script", "<img", "http://", "https://", "javascript:", "\u{1b}", "\u{202e}"]
+        {
             assert!(!page.contains(forbidden), "{forbidden}: {page}");
         }
-        let style = page
-            .split("<style>")
-            .nth(1)
-            .unwrap()
-            .split("</style>")
-            .next()
-            .unwrap();
-        assert!(
-            page.contains(&script::csp_hash(style)),
-            "the policy names the style"
-        );
+        let style = page.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+        assert!(page.contains(&script::csp_hash(style)), "the policy names the style");
     }
     assert!(pages[1].contains("href=\"studies.html\"") && !pages[4].contains("studies.html"));
 }
@@ -146,26 +111,16 @@ fn pages_run_and_fetch_nothing_and_escape_text() {
 fn index_shows_the_result_of_each_campaign() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
-    let page = index_page(
-        &[IndexEntry::from_results(&results, &analysis)],
-        Site { studies: false },
-    );
+    let page =
+        index_page(&[IndexEntry::from_results(&results, &analysis)], Site { studies: false });
     let file = campaign_file(results.id);
     assert!(page.contains(&format!("href=\"{file}\"")), "{page}");
-    assert!(
-        page.contains("All groups, each weighing the same: "),
-        "{page}"
-    );
+    assert!(page.contains("All groups, each weighing the same: "), "{page}");
     let mut nothing = results;
-    nothing
-        .cells
-        .iter_mut()
-        .for_each(|stored| stored.result = None);
+    nothing.cells.iter_mut().for_each(|stored| stored.result = None);
     let analysis = analyse(&nothing);
-    let page = index_page(
-        &[IndexEntry::from_results(&nothing, &analysis)],
-        Site { studies: false },
-    );
+    let page =
+        index_page(&[IndexEntry::from_results(&nothing, &analysis)], Site { studies: false });
     assert!(page.contains("not finished"), "{page}");
 }
 
@@ -190,9 +145,6 @@ fn a_study_that_was_run_again_has_its_claims_with_both_verdicts() {
         assert!(page.contains(part), "{part}: {page}");
     }
     for claim in &study.claims {
-        assert_eq!(
-            page.matches(&format!("id=\"claim-{}\"", claim.id)).count(),
-            1
-        );
+        assert_eq!(page.matches(&format!("id=\"claim-{}\"", claim.id)).count(), 1);
     }
 }

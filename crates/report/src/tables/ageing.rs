@@ -28,26 +28,16 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
     if prices.is_empty() {
         return None;
     }
-    let mut table = Table::new(&[
-        "contender",
-        "over",
-        ">results",
-        "cost aged / fresh",
-        "verdict",
-    ]);
+    let mut table = Table::new(&["contender", "over", ">results", "cost aged / fresh", "verdict"]);
     for price in prices {
         let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
-        let groups = price
-            .groups
-            .iter()
-            .map(|g| (g.group.title(), g.results, &g.cost));
+        let groups = price.groups.iter().map(|g| (g.group.title(), g.results, &g.cost));
         for (over, results, cost) in [(ALL, count, &price.overall)].into_iter().chain(groups) {
             table.push(vec![
                 name(analysis, price.aged),
                 over.to_owned(),
                 results.to_string(),
-                cost.as_ref()
-                    .map_or_else(|| "no whole round".to_owned(), ratio),
+                cost.as_ref().map_or_else(|| "no whole round".to_owned(), ratio),
                 cost.as_ref().map_or_else(String::new, comes_to),
             ]);
         }
@@ -115,10 +105,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
 
 fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
     let [fresh, aged] = [price.fresh, price.aged].map(|contender| name(analysis, contender));
-    let age = analysis.resources[price.aged]
-        .age
-        .as_deref()
-        .map(sanitize_line);
+    let age = analysis.resources[price.aged].age.as_deref().map(sanitize_line);
     let results = pluralize(price.results.len() as u64, "result");
     let cost = match &price.overall {
         // Without this, the number would look like a proven fact.
@@ -127,10 +114,7 @@ fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
             three_digits(cost.ratio),
             comes_to(cost)
         ),
-        Some(cost) => format!(
-            "costs {} times as much as {fresh} over {results}",
-            ratio(cost)
-        ),
+        Some(cost) => format!("costs {} times as much as {fresh} over {results}", ratio(cost)),
         None => format!("has no complete round to compare with {fresh} yet"),
     };
     let reached = price.reached.as_ref().map_or_else(String::new, evidence);
@@ -176,19 +160,11 @@ mod tests {
         let analysis = analyse(&fixture::aged());
         let said = sentences(&analysis);
         assert_eq!(said.len(), 4, "{said:#?}");
-        assert!(
-            said[0].starts_with("a-aged (even, 80% full) costs 2.0"),
-            "{}",
-            said[0]
-        );
+        assert!(said[0].starts_with("a-aged (even, 80% full) costs 2.0"), "{}", said[0]);
         assert!(said[0].contains(
             "times as much as a over 2 results. It was 80 % full, with 5000 files; 100 % of"
         ));
-        assert!(
-            said[0].contains("93 % when it was aged. The ages of 40 % of"),
-            "{}",
-            said[0]
-        );
+        assert!(said[0].contains("93 % when it was aged. The ages of 40 % of"), "{}", said[0]);
         assert_eq!(
             said[2],
             "The order turns over all results: a is ahead of b, and b-aged of a-aged."

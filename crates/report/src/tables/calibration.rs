@@ -28,19 +28,11 @@ pub fn overhead_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
         ..spread
     };
     [
-        (
-            "an operation without I/O",
-            Unit::Seconds,
-            seconds(cost.operation),
-        ),
+        ("an operation without I/O", Unit::Seconds, seconds(cost.operation)),
         ("reading the clock", Unit::Seconds, seconds(cost.clock)),
         ("entering a latency", Unit::Seconds, seconds(cost.histogram)),
         ("marking data, a core", Unit::BytesPerSecond, cost.marking),
-        (
-            "verifying data, a core",
-            Unit::BytesPerSecond,
-            cost.verification,
-        ),
+        ("verifying data, a core", Unit::BytesPerSecond, cost.verification),
     ]
     .map(|(what, unit, spread)| line(what.to_owned(), unit, Some(spread)))
     .into()
@@ -51,10 +43,8 @@ pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let Some(raw_device) = &calibration.raw_device else {
         return Vec::new();
     };
-    let (long, short) = (
-        RawDevicePerformance::SEQUENTIAL_BLOCK,
-        RawDevicePerformance::RANDOM_BLOCK,
-    );
+    let (long, short) =
+        (RawDevicePerformance::SEQUENTIAL_BLOCK, RawDevicePerformance::RANDOM_BLOCK);
     let depth = RawDevicePerformance::DEPTH;
     let sequential = |what: &str| format!("sequential {what}, {long}");
     let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
@@ -117,9 +107,8 @@ fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
     let raw_device = row.raw_device?;
     let scale = UnitScale::for_metric(row.metric, [raw_device]);
     let shares = row.results.iter().map(|result| result.raw_device_share);
-    let entries: Vec<TableCell> = shares
-        .map(|share| entry(share, raw_device, row.raw_device_range))
-        .collect();
+    let entries: Vec<TableCell> =
+        shares.map(|share| entry(share, raw_device, row.raw_device_range)).collect();
     let any = entries.iter().any(|entry| entry.tone == CellStyle::Plain);
     any.then(|| PhaseLine {
         row: Some(row),
@@ -127,10 +116,7 @@ fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
         rule: None,
         unit: match row.raw_device_range {
             None => format!("% of {}", scale.with_unit(raw_device)),
-            Some(RawDeviceRange {
-                min: least,
-                max: most,
-            }) => {
+            Some(RawDeviceRange { min: least, max: most }) => {
                 format!("% of {}…{}", scale.number(least), scale.with_unit(most))
             }
         },
@@ -144,23 +130,13 @@ fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> 
     let number = |share| UnitScale::for_values(Unit::Percent, [share]).number(share);
     let (text, tone) = match (share, range) {
         (Some(share), None) => (number(share), CellStyle::Plain),
-        (
-            Some(share),
-            Some(RawDeviceRange {
-                min: least,
-                max: most,
-            }),
-        ) => {
+        (Some(share), Some(RawDeviceRange { min: least, max: most })) => {
             let of = |reading| number(share * raw_device / reading);
             (format!("{}…{}", of(most), of(least)), CellStyle::Plain)
         }
         (None, _) => ("-".to_owned(), CellStyle::Missing),
     };
-    TableCell {
-        text,
-        signs: String::new(),
-        tone,
-    }
+    TableCell { text, signs: String::new(), tone }
 }
 
 #[cfg(test)]
@@ -172,10 +148,8 @@ mod tests {
     fn a_calibration_in_lines() {
         let results = fixture::calibrated();
         let facts = facts(&results);
-        let lines: Vec<String> = facts
-            .iter()
-            .map(|(what, value)| format!("{what}: {value}"))
-            .collect();
+        let lines: Vec<String> =
+            facts.iter().map(|(what, value)| format!("{what}: {value}")).collect();
         insta::assert_snapshot!(lines.join("\n"));
     }
 
@@ -197,10 +171,7 @@ mod tests {
         };
         raw_device(&mut results, 0.96, 1.05);
         let (unit, steady) = read(&results);
-        assert_eq!(
-            (unit.as_str(), steady.contains('…')),
-            ("% of 80.0 MB/s", false)
-        );
+        assert_eq!((unit.as_str(), steady.contains('…')), ("% of 80.0 MB/s", false));
         raw_device(&mut results, 0.5, 2.0);
         let (unit, range) = read(&results);
         assert_eq!(unit, "% of 40.0…160 MB/s");
@@ -221,11 +192,8 @@ mod tests {
         }
         let analysis = analyse(&results);
         let blocks = shares(&results, &analysis);
-        let phases: Vec<_> = blocks
-            .iter()
-            .flat_map(|b| &b.lines)
-            .map(|l| l.label.as_str())
-            .collect();
+        let phases: Vec<_> =
+            blocks.iter().flat_map(|b| &b.lines).map(|l| l.label.as_str()).collect();
         assert_eq!(phases, ["write"]);
         assert!(shares(&fixture::plain(), &analyse(&fixture::plain())).is_empty());
     }

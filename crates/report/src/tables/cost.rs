@@ -52,9 +52,7 @@ impl<'a> Rows<'a> {
 
     fn entry(&self, row: &'a ResultRow, contender: usize) -> TableCell {
         let median = |metric| {
-            let row = self
-                .0
-                .get(&(row.test.as_str(), row.phase.as_str(), metric))?;
+            let row = self.0.get(&(row.test.as_str(), row.phase.as_str(), metric))?;
             Some(row.results[contender].estimate?.median)
         };
         let Some(agent) = median(Metric::Cpu) else {
@@ -90,9 +88,7 @@ fn percent(share: f64) -> String {
 }
 
 fn count(faults: f64) -> String {
-    UnitScale::for_values(Unit::Count, [faults])
-        .with_unit(faults)
-        .replace(' ', "")
+    UnitScale::for_values(Unit::Count, [faults]).with_unit(faults).replace(' ', "")
 }
 
 #[cfg(test)]
@@ -153,10 +149,6 @@ mod tests {
     #[test]
     fn missing_results_are_shown_as_a_dash() {
         let shown = cells(&fixture::hostile());
-        assert!(
-            shown
-                .iter()
-                .any(|(_, cells)| cells.iter().any(|c| c == "-"))
-        );
+        assert!(shown.iter().any(|(_, cells)| cells.iter().any(|c| c == "-")));
     }
 }

@@ -44,11 +44,7 @@ fn works(results: &CampaignResults) -> Works<'_> {
         for phase in phases {
             if let Some(work) = phase.disk {
                 let cell = &stored.cell;
-                let key = (
-                    cell.contender.as_str(),
-                    cell.test.as_str(),
-                    phase.phase.as_str(),
-                );
+                let key = (cell.contender.as_str(), cell.test.as_str(), phase.phase.as_str());
                 works.entry(key).or_default().push(work);
             }
         }
@@ -65,37 +61,21 @@ fn line<'a>(
         return None;
     }
     let of = |contender: &'a String| works.get(&(contender.as_str(), &*row.test, &*row.phase));
-    let entries: Vec<TableCell> = analysis
-        .contenders
-        .iter()
-        .map(|contender| entry(of(contender)))
-        .collect();
-    entries
-        .iter()
-        .any(|entry| entry.tone == CellStyle::Plain)
-        .then(|| PhaseLine {
-            row: None,
-            label: sanitize_line(&row.phase),
-            rule: None,
-            unit: UNIT.to_owned(),
-            entries,
-        })
+    let entries: Vec<TableCell> =
+        analysis.contenders.iter().map(|contender| entry(of(contender))).collect();
+    entries.iter().any(|entry| entry.tone == CellStyle::Plain).then(|| PhaseLine {
+        row: None,
+        label: sanitize_line(&row.phase),
+        rule: None,
+        unit: UNIT.to_owned(),
+        entries,
+    })
 }
 
 fn entry(works: Option<&Vec<SimulatedDiskStats>>) -> TableCell {
-    let text = works
-        .map(|works| parts(works))
-        .filter(|text| !text.is_empty());
-    let tone = if text.is_some() {
-        CellStyle::Plain
-    } else {
-        CellStyle::Missing
-    };
-    TableCell {
-        text: text.unwrap_or_else(|| "-".to_owned()),
-        signs: String::new(),
-        tone,
-    }
+    let text = works.map(|works| parts(works)).filter(|text| !text.is_empty());
+    let tone = if text.is_some() { CellStyle::Plain } else { CellStyle::Missing };
+    TableCell { text: text.unwrap_or_else(|| "-".to_owned()), signs: String::new(), tone }
 }
 
 /// Returns the largest time components over all rounds.
@@ -115,13 +95,8 @@ fn parts(works: &[SimulatedDiskStats]) -> String {
         .map(|(name, time)| (name, time as f64 / all.max(1) as f64 * 100.0))
         .collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let named = shares
-        .iter()
-        .take(NAMED)
-        .filter(|(_, share)| *share >= NAMED_FROM);
-    let named: Vec<String> = named
-        .map(|(name, share)| format!("{name} {share:.0}"))
-        .collect();
+    let named = shares.iter().take(NAMED).filter(|(_, share)| *share >= NAMED_FROM);
+    let named: Vec<String> = named.map(|(name, share)| format!("{name} {share:.0}")).collect();
     named.join(" ")
 }
 
@@ -159,22 +134,14 @@ mod tests {
             ..SimulatedDiskStats::default()
         };
         let contender = results.cells[0].cell.contender.clone();
-        for stored in results
-            .cells
-            .iter_mut()
-            .filter(|c| c.cell.contender == contender)
-        {
+        for stored in results.cells.iter_mut().filter(|c| c.cell.contender == contender) {
             for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
                 phase.disk = Some(work);
             }
         }
         let analysis = analyse(&results);
         let blocks = blocks(&results, &analysis);
-        let place = analysis
-            .contenders
-            .iter()
-            .position(|c| *c == contender)
-            .unwrap();
+        let place = analysis.contenders.iter().position(|c| *c == contender).unwrap();
         for line in blocks.iter().flat_map(|block| &block.lines) {
             assert_eq!(line.entries[place].text, "rotation 57 seek 30");
             let others = line.entries.iter().enumerate().filter(|(i, _)| *i != place);

@@ -56,21 +56,11 @@ fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
         entries: pairs().map(|pair| entry(text(pair))).collect(),
     };
     let name = format!("{} {}", sanitize_line(&role.role), role.metric);
-    let others: Vec<String> = role
-        .others
-        .iter()
-        .map(|other| sanitize_line(other))
-        .collect();
+    let others: Vec<String> = role.others.iter().map(|other| sanitize_line(other)).collect();
     let unit = format!("{} {}", scale.symbol(), labels::arrow(direction));
     [
-        line(format!("{name}, alone"), unit.clone(), &|pair| {
-            number(pair.alone)
-        }),
-        line(
-            format!("{name}, with {}", others.join(" and ")),
-            unit,
-            &|pair| number(pair.mixed),
-        ),
+        line(format!("{name}, alone"), unit.clone(), &|pair| number(pair.alone)),
+        line(format!("{name}, with {}", others.join(" and ")), unit, &|pair| number(pair.mixed)),
         line(format!("{name}, times worse"), "× ↓".into(), &|pair| {
             pair.times_worse(direction).map(three_digits)
         }),
@@ -82,11 +72,7 @@ fn entry(text: Option<String>) -> TableCell {
         Some(_) => CellStyle::Plain,
         None => CellStyle::Missing,
     };
-    TableCell {
-        text: text.unwrap_or_else(|| "none".to_owned()),
-        signs: String::new(),
-        tone,
-    }
+    TableCell { text: text.unwrap_or_else(|| "none".to_owned()), signs: String::new(), tone }
 }
 
 #[cfg(test)]
@@ -102,12 +88,7 @@ mod tests {
         let lines = blocks.iter().flat_map(|block| &block.lines);
         let texts = lines.map(|line| {
             let entries = line.entries.iter().map(|entry| entry.text.clone());
-            format!(
-                "{} [{}] {}",
-                line.label,
-                line.unit,
-                entries.collect::<Vec<_>>().join(" ")
-            )
+            format!("{} [{}] {}", line.label, line.unit, entries.collect::<Vec<_>>().join(" "))
         });
         assert_eq!(
             texts.collect::<Vec<_>>(),

@@ -14,12 +14,8 @@ pub(crate) const TITLE: &str = "How much is the filesystem";
 /// Returns the explanation of the table.
 pub(crate) fn note(analysis: &Analysis) -> String {
     let totals = analysis.totals.iter().flat_map(|total| &total.contenders);
-    let above = totals.flat_map(|of| {
-        of.steps
-            .iter()
-            .map(|step| step.over_baseline)
-            .chain([of.over_baseline])
-    });
+    let above = totals
+        .flat_map(|of| of.steps.iter().map(|step| step.over_baseline).chain([of.over_baseline]));
     let intervals = above.flatten().map(|above| above.interval);
     let confidence = intervals.filter(|i| i.high > i.low).map(|i| i.confidence);
     let least = confidence.fold(f64::INFINITY, f64::min);
@@ -55,10 +51,7 @@ pub(crate) fn blocks<'a>(
             test,
             number: Some(number),
             name: sanitize_line(&total.test),
-            title: format!(
-                "time above {}",
-                sanitize_line(&total.contenders[baseline].contender)
-            ),
+            title: format!("time above {}", sanitize_line(&total.contenders[baseline].contender)),
             lines: lines(total, test, baseline),
         })
     });
@@ -67,36 +60,22 @@ pub(crate) fn blocks<'a>(
 
 fn lines<'a>(total: &Total, test: &model::Test, baseline: usize) -> Vec<PhaseLine<'a>> {
     let steps = total.steps.iter().enumerate().map(|(number, step)| {
-        let times: Vec<&StepTime> = total
-            .contenders
-            .iter()
-            .map(|of| &of.steps[number])
-            .collect();
+        let times: Vec<&StepTime> = total.contenders.iter().map(|of| &of.steps[number]).collect();
         let entry = |scale: &UnitScale, place: usize| match (place == baseline, times[place]) {
             (true, time) => own(time.estimate, scale),
             (false, time) => above(time.over_baseline, time.estimate, time.processor, scale),
         };
-        line(
-            &label(step, test),
-            times.iter().filter_map(|time| time.estimate),
-            total,
-            entry,
-        )
+        line(&label(step, test), times.iter().filter_map(|time| time.estimate), total, entry)
     });
     let whole = |of: &ContenderTotal| of.estimate;
-    let sums = line(
-        "total",
-        total.contenders.iter().filter_map(whole),
-        total,
-        |scale, place| {
-            let of = &total.contenders[place];
-            match place == baseline {
-                true => own(of.estimate, scale),
-                false if of.outcome == RoundOutcome::Invalid => absent(&of.outcome.to_string()),
-                false => above(of.over_baseline, of.estimate, None, scale),
-            }
-        },
-    );
+    let sums = line("total", total.contenders.iter().filter_map(whole), total, |scale, place| {
+        let of = &total.contenders[place];
+        match place == baseline {
+            true => own(of.estimate, scale),
+            false if of.outcome == RoundOutcome::Invalid => absent(&of.outcome.to_string()),
+            false => above(of.over_baseline, of.estimate, None, scale),
+        }
+    });
     // A total over one step would repeat that step.
     let sums = (total.steps.len() > 1).then_some(sums);
     steps.chain(sums).collect()
@@ -163,18 +142,11 @@ fn signed(value: f64, scale: &UnitScale) -> String {
 }
 
 fn plain(text: String) -> TableCell {
-    TableCell {
-        text,
-        signs: String::new(),
-        tone: CellStyle::Plain,
-    }
+    TableCell { text, signs: String::new(), tone: CellStyle::Plain }
 }
 
 fn absent(word: &str) -> TableCell {
-    TableCell {
-        tone: CellStyle::Missing,
-        ..plain(word.to_owned())
-    }
+    TableCell { tone: CellStyle::Missing, ..plain(word.to_owned()) }
 }
 
 /// Describes for each test which steps take almost only the baseline's time, and which step takes

@@ -41,25 +41,14 @@ fn each_step_is_shown_above_the_baseline_with_its_interval() {
     let results = campaign();
     let analysis = analyse(&results);
     let blocks = blocks(&results, &analysis);
-    let [block] = &blocks[..] else {
-        panic!("one test")
-    };
+    let [block] = &blocks[..] else { panic!("one test") };
     let shown = |line: usize| -> Vec<&str> {
         let entries = block.lines[line].entries.iter();
-        entries
-            .map(|entry| entry.text.split(", CPU").next().unwrap())
-            .collect()
+        entries.map(|entry| entry.text.split(", CPU").next().unwrap()).collect()
     };
     let labels: Vec<&str> = block.lines.iter().map(|l| l.label.as_str()).collect();
     assert_eq!(labels, ["unpack", "compile", "total"]);
-    assert_eq!(
-        shown(0),
-        [
-            "+0.120 (+0.110…+0.130) 11 %",
-            "+3.02 (+3.01…+3.03) 75 %",
-            "1.00"
-        ]
-    );
+    assert_eq!(shown(0), ["+0.120 (+0.110…+0.130) 11 %", "+3.02 (+3.01…+3.03) 75 %", "1.00"]);
     assert_eq!(shown(1), ["+0.100 1 %", "+0.200 2 %", "10.0"]);
     assert_eq!(shown(2)[0], "+0.220 (+0.210…+0.230) 2 %");
 }
@@ -83,15 +72,8 @@ fn dominant_step_is_reported() {
 #[test]
 fn baseline_is_not_ranked() {
     let analysis = analyse(&campaign());
-    let row = analysis
-        .rows
-        .iter()
-        .find(|row| row.phase == "unpack" && row.primary);
-    let places = row
-        .unwrap()
-        .results
-        .iter()
-        .map(|result| result.place.is_some());
+    let row = analysis.rows.iter().find(|row| row.phase == "unpack" && row.primary);
+    let places = row.unwrap().results.iter().map(|result| result.place.is_some());
     assert_eq!(places.collect::<Vec<_>>(), [true, true, false]);
 }
 

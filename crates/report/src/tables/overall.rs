@@ -18,12 +18,7 @@ pub(crate) fn overall<'a>(
     disk: Option<&str>,
 ) -> Option<TestBlock<'a>> {
     let overall = &analysis.overall;
-    let first = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|s| &s.tests)
-        .next()?;
+    let first = results.campaign.suites.iter().flat_map(|s| &s.tests).next()?;
     if analysis.contenders.len() < 2 || overall.groups.is_empty() {
         return None;
     }
@@ -34,10 +29,8 @@ pub(crate) fn overall<'a>(
         .collect();
     if overall.groups.len() > 1 {
         let all = line("all groups".to_owned(), &overall.total, |e| e.median);
-        lines.push(PhaseLine {
-            rule: Some("all groups, each weighing the same".to_owned()),
-            ..all
-        });
+        lines
+            .push(PhaseLine { rule: Some("all groups, each weighing the same".to_owned()), ..all });
     }
     lines.extend(interval_lines(&overall.total));
     Some(TestBlock {
@@ -60,9 +53,7 @@ pub(crate) fn overall<'a>(
 
 /// Returns lines with the interval bounds of the last row, without signs.
 fn interval_lines(scores: &[CategoryScore]) -> Vec<PhaseLine<'static>> {
-    let confidences = scores
-        .iter()
-        .filter_map(|s| Some(s.ratio?.interval.confidence));
+    let confidences = scores.iter().filter_map(|s| Some(s.ratio?.interval.confidence));
     let least = confidences.fold(f64::INFINITY, f64::min);
     if !least.is_finite() || least == 0.0 {
         return Vec::new();
@@ -94,12 +85,7 @@ fn line(
     let entry = |score: &CategoryScore| {
         let Some(ratio) = &score.ratio else {
             return TableCell {
-                text: if score.set_apart > 0 {
-                    "not ranked"
-                } else {
-                    "no result"
-                }
-                .to_owned(),
+                text: if score.set_apart > 0 { "not ranked" } else { "no result" }.to_owned(),
                 signs: String::new(),
                 tone: CellStyle::Missing,
             };

@@ -87,28 +87,16 @@ pub(crate) const LEGEND: [(char, &str); 13] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
     (BEST, "best: all others are worse by more than the margin"),
-    (
-        WORST,
-        "worst: all others are better by more than the margin",
-    ),
+    (WORST, "worst: all others are better by more than the margin"),
     (EQUAL, "equal to the best within the margin"),
     (OPEN, "may be the best: not enough rounds to say"),
     (UNSTEADY, "varies by more than 10 % between rounds"),
-    (
-        PARTIAL,
-        "failed in some round; the result is from the others",
-    ),
+    (PARTIAL, "failed in some round; the result is from the others"),
     (OVERHEAD, "fsarena itself takes more than 5 % of the time"),
     (WAITING, "not all rounds have run yet"),
-    (
-        LOWER_BOUND,
-        "cut short by a time limit; it is at least this",
-    ),
+    (LOWER_BOUND, "cut short by a time limit; it is at least this"),
     (LACKING, "lacks results that others have; not ranked"),
-    (
-        NOT_DURABLE,
-        "not durable, so not ranked: its syncs never reach the disk",
-    ),
+    (NOT_DURABLE, "not durable, so not ranked: its syncs never reach the disk"),
 ];
 
 /// Returns the meaning of a sign. Results given as a single number do not show how they vary.
@@ -148,9 +136,7 @@ pub(crate) fn test_blocks<'a>(
         number: Some(number),
         name: sanitize_line(&test.name),
         title: sanitize_line(&test.title),
-        lines: lines
-            .remove(&(test.suite.as_str(), test.name.as_str()))
-            .unwrap_or_default(),
+        lines: lines.remove(&(test.suite.as_str(), test.name.as_str())).unwrap_or_default(),
     });
     blocks.collect()
 }
@@ -176,11 +162,7 @@ pub(crate) fn line<'a>(row: &'a ResultRow, label: String, scale: &UnitScale) -> 
         label,
         rule: None,
         unit: format!("{} {}", scale.symbol(), labels::arrow(row.direction)),
-        entries: row
-            .results
-            .iter()
-            .map(|result| entry(row, result, scale))
-            .collect(),
+        entries: row.results.iter().map(|result| entry(row, result, scale)).collect(),
     }
 }
 
@@ -209,11 +191,7 @@ pub(crate) fn entry(row: &ResultRow, result: &MetricResult, scale: &UnitScale) -
         None => TableCell {
             text: status_summary(result),
             signs: String::new(),
-            tone: if result.has_failed_rounds() {
-                CellStyle::Failed
-            } else {
-                CellStyle::Missing
-            },
+            tone: if result.has_failed_rounds() { CellStyle::Failed } else { CellStyle::Missing },
         },
     }
 }
@@ -235,10 +213,7 @@ fn number(
         result.not_durable.then_some(NOT_DURABLE),
     ];
     TableCell {
-        text: bound
-            .into_iter()
-            .chain(value(row.metric, estimate.median, scale).chars())
-            .collect(),
+        text: bound.into_iter().chain(value(row.metric, estimate.median, scale).chars()).collect(),
         signs: signs.into_iter().flatten().collect(),
         tone,
     }
@@ -259,11 +234,7 @@ const NO_RESULT: &str = "no result";
 /// Returns the status of a result without a value: `failed`, `failed/crashed`, or "no result" if no
 /// cell was planned.
 pub(crate) fn status_summary(result: &MetricResult) -> String {
-    let words: Vec<&str> = result
-        .outcome_counts()
-        .iter()
-        .map(|(o, _)| o.name())
-        .collect();
+    let words: Vec<&str> = result.outcome_counts().iter().map(|(o, _)| o.name()).collect();
     match words.is_empty() {
         true => NO_RESULT.to_owned(),
         false => words.join("/"),
@@ -293,16 +264,10 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
     let occurs = |sign: char| {
         lines().any(|line| {
             line.unit.contains(sign)
-                || line
-                    .entries
-                    .iter()
-                    .any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
+                || line.entries.iter().any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
         })
     };
-    LEGEND
-        .into_iter()
-        .filter(|(sign, _)| occurs(*sign))
-        .collect()
+    LEGEND.into_iter().filter(|(sign, _)| occurs(*sign)).collect()
 }
 
 #[cfg(test)]
@@ -315,10 +280,7 @@ mod tests {
         let results = fixture::hostile();
         let analysis = analyse(&results);
         for block in overview(&results, &analysis) {
-            let rows = analysis
-                .rows
-                .iter()
-                .filter(|row| row.shown && row.test == block.test.name);
+            let rows = analysis.rows.iter().filter(|row| row.shown && row.test == block.test.name);
             assert_eq!(block.lines.len(), rows.count());
             assert!(block.lines.len() >= block.test.phases.len());
             for entry in block.lines.iter().flat_map(|line| &line.entries) {
@@ -331,10 +293,8 @@ mod tests {
     fn legend_explains_exactly_the_signs_that_occur() {
         let results = fixture::plain();
         let analysis = analyse(&results);
-        let signs: String = legend(&overview(&results, &analysis))
-            .iter()
-            .map(|(sign, _)| *sign)
-            .collect();
+        let signs: String =
+            legend(&overview(&results, &analysis)).iter().map(|(sign, _)| *sign).collect();
         assert_eq!(signs, "↑▲▼=");
     }
 
@@ -342,28 +302,16 @@ mod tests {
     fn contender_equal_to_the_best_is_marked_as_equal() {
         let mut results = fixture::plain();
         // Make `middle` as fast as `fast`, with `slow` unchanged.
-        let fast: Vec<_> = results
-            .cells
-            .iter()
-            .filter(|c| c.cell.contender == "fast")
-            .cloned()
-            .collect();
-        for stored in results
-            .cells
-            .iter_mut()
-            .filter(|c| c.cell.contender == "middle")
-        {
+        let fast: Vec<_> =
+            results.cells.iter().filter(|c| c.cell.contender == "fast").cloned().collect();
+        for stored in results.cells.iter_mut().filter(|c| c.cell.contender == "middle") {
             let same = fast.iter().find(|f| f.cell.round == stored.cell.round);
             stored.result = same.and_then(|f| f.result.clone());
         }
         let analysis = analyse(&results);
         let blocks = overview(&results, &analysis);
         let signs = |line: usize| -> Vec<&str> {
-            blocks[0].lines[line]
-                .entries
-                .iter()
-                .map(|e| e.signs.as_str())
-                .collect()
+            blocks[0].lines[line].entries.iter().map(|e| e.signs.as_str()).collect()
         };
         assert_eq!(signs(0), ["=", "=", "▼"]);
         assert_eq!(signs(1), ["=", "=", "="]);
@@ -386,11 +334,7 @@ mod tests {
     #[test]
     fn a_feature_that_works_is_a_yes_and_not_a_one() {
         assert_eq!(
-            value(
-                Metric::Supported,
-                1.0,
-                &UnitScale::for_values(model::Unit::Count, [1.0])
-            ),
+            value(Metric::Supported, 1.0, &UnitScale::for_values(model::Unit::Count, [1.0])),
             "yes"
         );
     }

@@ -41,10 +41,8 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     }
     let is_known = |(_, of): &&ResourceColumn| resources.iter().any(|r| of(r).is_some());
     let columns: Vec<&ResourceColumn> = COLUMNS.iter().filter(is_known).collect();
-    let heading: Vec<&str> = ["contender"]
-        .into_iter()
-        .chain(columns.iter().map(|(name, _)| *name))
-        .collect();
+    let heading: Vec<&str> =
+        ["contender"].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
     let mut table = Table::new(&heading);
     for of in resources {
         let cells = columns.iter().map(|(name, value)| {
@@ -54,12 +52,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
                 _ => "none".to_owned(),
             })
         });
-        table.push(
-            [sanitize_line(&of.contender)]
-                .into_iter()
-                .chain(cells)
-                .collect(),
-        );
+        table.push([sanitize_line(&of.contender)].into_iter().chain(cells).collect());
     }
     Some(table)
 }
@@ -72,17 +65,13 @@ mod tests {
 
     fn measured() -> CampaignResults {
         let mut results = fixture::plain();
-        results.campaign.contenders[2].own = ContenderOverrides {
-            memory: Some(Bytes::mib(32)),
-            ..ContenderOverrides::default()
-        };
+        results.campaign.contenders[2].own =
+            ContenderOverrides { memory: Some(Bytes::mib(32)), ..ContenderOverrides::default() };
         let own = results.cells.iter_mut();
         for stored in own.filter(|stored| stored.cell.contender == "fast") {
             let result = stored.result.as_mut().unwrap();
-            let memory = |kernel, driver| KernelMemoryUse {
-                kernel: Some(Bytes::kib(kernel)),
-                driver,
-            };
+            let memory =
+                |kernel, driver| KernelMemoryUse { kernel: Some(Bytes::kib(kernel)), driver };
             result.mounted = Some(memory(300, None));
             result.phases[0].memory = Some(memory(5 << 10, Some(Bytes::mib(9))));
         }
@@ -94,22 +83,11 @@ mod tests {
         let text = table(&analyse(&measured())).unwrap().text("");
         let lines: Vec<Vec<&str>> = text
             .lines()
-            .map(|l| {
-                l.split("  ")
-                    .filter(|w| !w.is_empty())
-                    .map(str::trim)
-                    .collect()
-            })
+            .map(|l| l.split("  ").filter(|w| !w.is_empty()).map(str::trim).collect())
             .collect();
         assert_eq!(
             lines[0],
-            [
-                "CONTENDER",
-                "MAY USE",
-                "KERNEL, MOUNTED",
-                "KERNEL, MOST",
-                "DRIVER, MOST"
-            ]
+            ["CONTENDER", "MAY USE", "KERNEL, MOUNTED", "KERNEL, MOST", "DRIVER, MOST"]
         );
         assert_eq!(lines[1], ["fast", "512 MiB", "300 KiB", "5 MiB", "9 MiB"]);
         assert_eq!(lines[3], ["slow", "32 MiB", "none", "none", "none"]);

@@ -10,13 +10,8 @@ use crate::text::scale::three_digits;
 
 /// Counts for each contender the phases in which it is the best, may be the best, or is not ok.
 pub(crate) fn counts(analysis: &Analysis) -> Table {
-    let mut table = Table::new(&[
-        "contender",
-        ">best",
-        ">may be the best",
-        ">with a failed round",
-        ">phases",
-    ]);
+    let mut table =
+        Table::new(&["contender", ">best", ">may be the best", ">with a failed round", ">phases"]);
     for standing in &analysis.phase_counts {
         table.push(vec![
             sanitize_line(&standing.contender),
@@ -36,10 +31,7 @@ pub(crate) fn groups(analysis: &Analysis) -> Option<Table> {
     if overall.groups.is_empty() {
         return None;
     }
-    let titles = overall
-        .groups
-        .iter()
-        .map(|g| format!(">{}", g.group.title()));
+    let titles = overall.groups.iter().map(|g| format!(">{}", g.group.title()));
     let heading: Vec<String> = ["contender".to_owned()]
         .into_iter()
         .chain(titles)
@@ -50,12 +42,7 @@ pub(crate) fn groups(analysis: &Analysis) -> Option<Table> {
     for (index, contender) in analysis.contenders.iter().enumerate() {
         let scores = overall.groups.iter().map(|g| &g.scores[index]);
         let scores = scores.chain(overall.total.get(index)).map(cell);
-        table.push(
-            [sanitize_line(contender)]
-                .into_iter()
-                .chain(scores)
-                .collect(),
-        );
+        table.push([sanitize_line(contender)].into_iter().chain(scores).collect());
     }
     Some(table)
 }
@@ -83,21 +70,15 @@ pub(crate) fn contender_groups(analysis: &Analysis) -> Option<Table> {
     }
     let titles = tests.iter().map(|g| format!(">{}", g.group.title()));
     let heading = ["group".to_owned()].into_iter().chain(titles);
-    let heading: Vec<String> = heading
-        .chain([">all alike".to_owned(), "members".to_owned()])
-        .collect();
+    let heading: Vec<String> =
+        heading.chain([">all alike".to_owned(), "members".to_owned()]).collect();
     let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
     let mut table = Table::new(&heading);
     for group in &analysis.contender_groups {
         let means = group.groups.iter().map(|g| &g.mean).chain([&group.total]);
-        let members = group
-            .members
-            .iter()
-            .map(|m| sanitize_line(&analysis.contenders[*m]));
+        let members = group.members.iter().map(|m| sanitize_line(&analysis.contenders[*m]));
         let members = members.collect::<Vec<_>>().join(", ");
-        let row = [sanitize_line(&group.name)]
-            .into_iter()
-            .chain(means.map(mean));
+        let row = [sanitize_line(&group.name)].into_iter().chain(means.map(mean));
         table.push(row.chain([members]).collect());
     }
     Some(table)

@@ -25,11 +25,7 @@ pub(crate) fn blocks<'a>(
 
 /// Returns the test that is the first point of a sweep.
 pub(crate) fn first_point<'a>(results: &'a CampaignResults, sweep: &Sweep) -> Option<&'a Test> {
-    let mut tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
+    let mut tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let point = |t: &&Test| t.suite == sweep.suite && sweep.tests.first() == Some(&t.name);
     tests.find(point)
 }
@@ -46,15 +42,9 @@ pub(crate) fn title(test: &Test) -> String {
 }
 
 fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec<TestBlock<'a>> {
-    let phases: Vec<(&SweptPhase, Vec<SweepSlice<'_>>)> = sweep
-        .phases
-        .iter()
-        .map(|phase| (phase, sweep.slices(phase)))
-        .collect();
-    let names = sweep
-        .phases
-        .iter()
-        .map(|phase| width(&sanitize_line(&phase.phase)));
+    let phases: Vec<(&SweptPhase, Vec<SweepSlice<'_>>)> =
+        sweep.phases.iter().map(|phase| (phase, sweep.slices(phase))).collect();
+    let names = sweep.phases.iter().map(|phase| width(&sanitize_line(&phase.phase)));
     let widest = names.max().unwrap_or(0);
     let mut blocks: Vec<TestBlock<'a>> = Vec::new();
     for axis in SweepAxis::ALL {
@@ -82,9 +72,8 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
 /// Returns the description of a slice: `by size (block 64 KiB)`.
 pub(crate) fn slice_label(slice: &SweepSlice<'_>) -> String {
     let held = slice.held.iter();
-    let held: Vec<String> = held
-        .map(|(axis, value)| format!("{axis} {}", axis.format_long(*value)))
-        .collect();
+    let held: Vec<String> =
+        held.map(|(axis, value)| format!("{axis} {}", axis.format_long(*value))).collect();
     match held.is_empty() {
         true => format!("by {}", slice.axis),
         false => format!("by {} ({})", slice.axis, held.join(", ")),
@@ -98,12 +87,7 @@ fn lines<'a>(
     slice: &SweepSlice<'a>,
     analysis: &'a Analysis,
 ) -> Vec<PhaseLine<'a>> {
-    let rows = || {
-        slice
-            .points
-            .iter()
-            .map(|(_, point)| &analysis.rows[point.row])
-    };
+    let rows = || slice.points.iter().map(|(_, point)| &analysis.rows[point.row]);
     let results = rows().flat_map(|row| &row.results);
     let medians = results.filter_map(|result| Some(result.estimate?.median));
     // All points of the curve have the same scale, so that numbers below each other can be
@@ -112,11 +96,7 @@ fn lines<'a>(
         return Vec::new();
     };
     let scale = UnitScale::for_metric(metric, medians);
-    let shown: Vec<String> = slice
-        .points
-        .iter()
-        .map(|(v, _)| slice.axis.format_long(*v))
-        .collect();
+    let shown: Vec<String> = slice.points.iter().map(|(v, _)| slice.axis.format_long(*v)).collect();
     let widest = shown.iter().map(|text| width(text)).max().unwrap_or(0);
     let name = sanitize_line(&phase.phase);
     let mut lines = Vec::new();
@@ -126,9 +106,8 @@ fn lines<'a>(
         let mut next = line(row, label, &scale);
         if slice.axis == SweepAxis::Size {
             let ended = sweep.memory_boundaries(before, *value).into_iter();
-            let ended: Vec<String> = ended
-                .map(|(words, size)| format!("{words} ({size})"))
-                .collect();
+            let ended: Vec<String> =
+                ended.map(|(words, size)| format!("{words} ({size})")).collect();
             next.rule = (!ended.is_empty()).then(|| ended.join(", "));
         }
         before = Some(*value);
@@ -153,10 +132,7 @@ fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine
         label,
         rule: None,
         unit: axis.to_string(),
-        entries: knees
-            .iter()
-            .map(|knee| entry(knee.as_ref().map(show)))
-            .collect(),
+        entries: knees.iter().map(|knee| entry(knee.as_ref().map(show))).collect(),
     };
     [
         row(format!("{phase} knee, N*"), &crossing),
@@ -166,11 +142,7 @@ fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine
 
 fn entry(text: Option<String>) -> TableCell {
     TableCell {
-        tone: if text.is_some() {
-            CellStyle::Plain
-        } else {
-            CellStyle::Missing
-        },
+        tone: if text.is_some() { CellStyle::Plain } else { CellStyle::Missing },
         text: text.unwrap_or_else(|| "unknown".to_owned()),
         signs: String::new(),
     }
@@ -185,10 +157,8 @@ mod tests {
     fn a_sweep_is_as_many_blocks_as_axes_vary() {
         let results = fixture::swept();
         let analysis = analyse(&results);
-        let titles: Vec<String> = blocks(&results, &analysis)
-            .into_iter()
-            .map(|b| b.title)
-            .collect();
+        let titles: Vec<String> =
+            blocks(&results, &analysis).into_iter().map(|b| b.title).collect();
         assert_eq!(
             titles,
             [
@@ -212,12 +182,7 @@ mod tests {
             .collect();
         assert_eq!(
             rules,
-            [
-                ("write 64 KiB", 0),
-                ("write 16 MiB", 0),
-                ("write 64 MiB", 1),
-                ("write  1 GiB", 1)
-            ]
+            [("write 64 KiB", 0), ("write 16 MiB", 0), ("write 64 MiB", 1), ("write  1 GiB", 1)]
         );
         assert!(blocks[1].lines.iter().all(|line| line.rule.is_none()));
     }
@@ -232,11 +197,7 @@ mod tests {
         }
         let analysis = analyse(&results);
         let blocks = blocks(&results, &analysis);
-        let line = blocks[2]
-            .lines
-            .iter()
-            .find(|l| l.label.contains("N*"))
-            .unwrap();
+        let line = blocks[2].lines.iter().find(|l| l.label.contains("N*")).unwrap();
         let texts: Vec<&str> = line.entries.iter().map(|e| e.text.as_str()).collect();
         assert_eq!(texts, ["3.00", "unknown"]);
     }

@@ -98,10 +98,7 @@ impl Table {
     pub fn markdown(&self, escape: impl Fn(&str) -> String) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let escaped = |row: &Vec<String>| row.iter().map(|c| escape(c)).collect::<Vec<_>>();
-        let sides = self
-            .right
-            .iter()
-            .map(|right| if *right { "--:" } else { ":--" });
+        let sides = self.right.iter().map(|right| if *right { "--:" } else { ":--" });
         let rule: Vec<String> = sides.map(str::to_owned).collect();
         let rows = self.rows.iter().map(|row| line(&escaped(row)));
         line(&escaped(&self.heading)) + &line(&rule) + &rows.collect::<String>()
@@ -143,9 +140,7 @@ fn widest_cell(widths: &[usize], room: usize) -> usize {
 
 /// Formats a ratio with its 95 % interval: `1.12 (1.08 … 1.15)`.
 pub(crate) fn ratio(compared: &ComparisonResult) -> String {
-    let ComparisonResult {
-        ratio, low, high, ..
-    } = compared;
+    let ComparisonResult { ratio, low, high, .. } = compared;
     if *high == f64::MAX {
         return three_digits(*ratio);
     }
@@ -181,10 +176,7 @@ mod tests {
 
     #[test]
     fn lists_without_blanks_are_wrapped_after_commas() {
-        assert_eq!(
-            broken("-E lazy,nodiscard,x", 10),
-            ["-E", "lazy,", "nodiscard,", "x"]
-        );
+        assert_eq!(broken("-E lazy,nodiscard,x", 10), ["-E", "lazy,", "nodiscard,", "x"]);
         assert_eq!(broken("nodiscard,lazy", 4), ["nodiscard,", "lazy"]);
         assert_eq!(broken("nodiscard", 4), ["nodiscard"]);
     }
@@ -194,10 +186,7 @@ mod tests {
         let mut table = Table::new(&["name", ">ratio", "note"]);
         table.push(vec!["測試".into(), "1".into(), "x".into()]);
         table.push(vec!["b".into(), "12.5".into(), String::new()]);
-        assert_eq!(
-            table.text("  "),
-            "  NAME  RATIO  NOTE\n  測試      1  x\n  b      12.5\n"
-        );
+        assert_eq!(table.text("  "), "  NAME  RATIO  NOTE\n  測試      1  x\n  b      12.5\n");
         assert_eq!(
             table.markdown(|cell| cell.replace('x', "y")),
             "| name | ratio | note |\n| :-- | --: | :-- |\n| 測試 | 1 | y |\n| b | 12.5 |  |\n"

@@ -105,11 +105,9 @@ fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
 fn entries(attempts: &[Option<&Attempt>], scale: &UnitScale) -> Vec<TableCell> {
     let shown = |attempt: &Option<&Attempt>| match attempt {
         Some(a) => entry(a.seconds, a.outcome, a.time_limited, scale),
-        None => TableCell {
-            text: "none".to_owned(),
-            signs: String::new(),
-            tone: CellStyle::Missing,
-        },
+        None => {
+            TableCell { text: "none".to_owned(), signs: String::new(), tone: CellStyle::Missing }
+        }
     };
     attempts.iter().map(shown).collect()
 }
@@ -156,10 +154,7 @@ mod tests {
         let results = fixture::realistic();
         for label in ["total", "attempt 2"] {
             let entry = shown(&results, label, "zfs-fuse");
-            assert_eq!(
-                (entry.text.as_str(), entry.tone),
-                ("invalid", CellStyle::Failed)
-            );
+            assert_eq!((entry.text.as_str(), entry.tone), ("invalid", CellStyle::Failed));
         }
         for label in ["attempt 1", "attempt 3"] {
             let entry = shown(&results, label, "zfs-fuse");
@@ -207,9 +202,6 @@ mod tests {
         let first = shown(&results, "attempt 1, disturbed", "xfs");
         assert_eq!(first, shown(&results, "attempt 1", "xfs"));
         let other = shown(&results, "attempt 1, disturbed", "ext4");
-        assert_eq!(
-            (other.text.as_str(), other.tone),
-            ("none", CellStyle::Missing)
-        );
+        assert_eq!((other.text.as_str(), other.tone), ("none", CellStyle::Missing));
     }
 }

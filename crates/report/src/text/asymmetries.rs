@@ -24,26 +24,13 @@ pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
     };
     let any_aged = analysis.resources.iter().any(|r| r.age.is_some());
     let age = |r: &Resources| {
-        let age = r
-            .age
-            .as_deref()
-            .map_or_else(|| FRESH.to_owned(), sanitize_line);
+        let age = r.age.as_deref().map_or_else(|| FRESH.to_owned(), sanitize_line);
         any_aged.then_some(age)
     };
     let sentences = [
         sentence(analysis, "are of different age", "filesystem and age", age),
-        sentence(
-            analysis,
-            "are on different disks",
-            "filesystem and disk",
-            disks,
-        ),
-        sentence(
-            analysis,
-            "may use different memory",
-            "filesystem and memory",
-            memory,
-        ),
+        sentence(analysis, "are on different disks", "filesystem and disk", disks),
+        sentence(analysis, "may use different memory", "filesystem and memory", memory),
     ];
     sentences.into_iter().flatten().collect()
 }
@@ -66,9 +53,7 @@ fn sentence(
     if kinds.len() < 2 {
         return None;
     }
-    let kinds = kinds
-        .iter()
-        .map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
+    let kinds = kinds.iter().map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
     let kinds: Vec<String> = kinds.collect();
     let compared = match analysis.by_disk.is_empty() {
         true => "Every answer compares",

@@ -54,10 +54,7 @@ fn what_rounds_are(analysis: &Analysis) -> Option<String> {
         return None;
     }
     let results = analysis.rows.iter().flat_map(|row| &row.results);
-    let several: Vec<_> = results
-        .filter_map(|r| r.estimate)
-        .filter(|e| e.rounds > 1)
-        .collect();
+    let several: Vec<_> = results.filter_map(|r| r.estimate).filter(|e| e.rounds > 1).collect();
     let same = several.iter().filter(|e| e.variation == Some(0.0)).count();
     let same = match same {
         0 => String::new(),
@@ -83,18 +80,11 @@ pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
         }
     }
     let each = reasons.iter().map(|(reason, phases)| {
-        format!(
-            "{}, because {}",
-            listed(phases, "and"),
-            sanitize_line(reason)
-        )
+        format!("{}, because {}", listed(phases, "and"), sanitize_line(reason))
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
-        format!(
-            "Not counted in virtual time: {} (docs/virtual-time.md).",
-            each.join("; ")
-        )
+        format!("Not counted in virtual time: {} (docs/virtual-time.md).", each.join("; "))
     })
 }
 
@@ -135,10 +125,7 @@ fn crossover(disk: Option<&str>, analysis: &Analysis) -> Option<String> {
     let each: Vec<String> = each.collect();
     Some(format!(
         "{} depends on the weights: {} leads if all groups have the same weight, {}.",
-        disk.map_or_else(
-            || "It".to_owned(),
-            |disk| format!("On {}, it", sanitize_line(disk))
-        ),
+        disk.map_or_else(|| "It".to_owned(), |disk| format!("On {}, it", sanitize_line(disk))),
         name(first.from),
         listed(&each, "and")
     ))
@@ -160,16 +147,11 @@ fn noise(noise: &NoiseFloor, name: &impl Fn(usize) -> String) -> String {
 /// Returns the contenders with failed cells, most failures first. Unsupported features are counted
 /// separately.
 fn failures(analysis: &Analysis) -> Option<String> {
-    let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) = analysis
-        .failures
-        .iter()
-        .partition(|f| f.status == Status::Unsupported);
+    let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) =
+        analysis.failures.iter().partition(|f| f.status == Status::Unsupported);
     let also = match cannot.len() {
         0 => String::new(),
-        some => format!(
-            "; {} with unsupported features",
-            pluralize(some as u64, "cell")
-        ),
+        some => format!("; {} with unsupported features", pluralize(some as u64, "cell")),
     };
     if analysis.counts.run == 0 {
         return Some("No cell has run yet: start with `fsarena resume`.".to_owned());
@@ -216,9 +198,7 @@ fn unsteady(analysis: &Analysis) -> Option<String> {
 }
 
 fn drift(drift: &Drift, name: &impl Fn(usize) -> String) -> String {
-    let who = drift
-        .contender
-        .map_or_else(|| "everybody together".to_owned(), name);
+    let who = drift.contender.map_or_else(|| "everybody together".to_owned(), name);
     let (change, word) = match drift.change {
         change if change >= 1.0 => (change - 1.0, "worse"),
         change => (1.0 - change, "better"),
@@ -261,11 +241,7 @@ fn outliers(analysis: &Analysis) -> Option<String> {
 fn unflushed(analysis: &Analysis) -> Option<String> {
     let found = analysis.unflushed.iter();
     let found = found.map(|u| {
-        format!(
-            "{} ({})",
-            sanitize_line(&u.contender),
-            pluralize(u.operations, "synced write")
-        )
+        format!("{} ({})", sanitize_line(&u.contender), pluralize(u.operations, "synced write"))
     });
     let found: Vec<String> = found.collect();
     (!found.is_empty()).then(|| {
@@ -291,10 +267,7 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
     });
     let found: Vec<String> = found.collect();
     (!found.is_empty()).then(|| {
-        format!(
-            "To be served from memory, but read from the device: {}.",
-            some_of(&found)
-        )
+        format!("To be served from memory, but read from the device: {}.", some_of(&found))
     })
 }
 
@@ -341,37 +314,25 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
 fn budget(budget: Nanos, analysis: &Analysis) -> String {
     let ran = |result: &MetricResult| {
         let has_run = |round: &&RoundValue| {
-            !matches!(
-                round.outcome,
-                RoundOutcome::NotNeeded | RoundOutcome::NotRun
-            )
+            !matches!(round.outcome, RoundOutcome::NotNeeded | RoundOutcome::NotRun)
         };
         result.rounds.iter().filter(has_run).count()
     };
-    let (begun, left_out): (Vec<&ResultRow>, Vec<&ResultRow>) = analysis
-        .rows
-        .iter()
-        .partition(|row| row.results.iter().any(|result| ran(result) > 0));
+    let (begun, left_out): (Vec<&ResultRow>, Vec<&ResultRow>) =
+        analysis.rows.iter().partition(|row| row.results.iter().any(|result| ran(result) > 0));
     let rounds = begun.iter().flat_map(|row| row.results.iter().map(ran));
-    let (least, most) = rounds.fold((usize::MAX, 0), |(least, most), rounds| {
-        (least.min(rounds), most.max(rounds))
-    });
+    let (least, most) =
+        rounds.fold((usize::MAX, 0), |(least, most), rounds| (least.min(rounds), most.max(rounds)));
     let why = match analysis.unresolved_pairs().is_empty() && left_out.is_empty() {
         true => "every answer that more rounds can settle is settled",
         false => "then the time was over; what is open needs more of it",
     };
-    let mut tests: Vec<String> = left_out
-        .iter()
-        .map(|row| sanitize_line(&row.test))
-        .collect();
+    let mut tests: Vec<String> = left_out.iter().map(|row| sanitize_line(&row.test)).collect();
     tests.dedup();
     let left_out = match &tests[..] {
         [] => String::new(),
         [test] => format!(" {test} was excluded, as it did not fit."),
-        tests => format!(
-            " {} were excluded, as they did not fit.",
-            listed(tests, "and")
-        ),
+        tests => format!(" {} were excluded, as they did not fit.", listed(tests, "and")),
     };
     let tests_that_ran = match &left_out[..] {
         "" => "every test",
@@ -414,11 +375,7 @@ fn stop(stop: &StopDecision, analysis: &Analysis) -> String {
                 |width| format!("±{}", labels::percent(width)),
             );
             let who = sanitize_line(&analysis.contenders[wide.contender]);
-            format!(
-                "{who}: {}, {} ({width})",
-                sanitize_line(&row.test),
-                sanitize_line(&row.phase)
-            )
+            format!("{who}: {}, {} ({width})", sanitize_line(&row.test), sanitize_line(&row.phase))
         })
         .collect();
     if !wide.is_empty() {

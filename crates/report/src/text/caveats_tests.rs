@@ -8,15 +8,9 @@ use stats::{analyse, fixture};
 fn shown(results: &CampaignResults) -> String {
     let analysis = analyse(results);
     let mut text = String::new();
-    for line in overall(results, &analysis, None)
-        .map(|b| b.lines)
-        .unwrap_or_default()
-    {
-        let entries: Vec<String> = line
-            .entries
-            .iter()
-            .map(|e| format!("{}{}", e.text, e.signs))
-            .collect();
+    for line in overall(results, &analysis, None).map(|b| b.lines).unwrap_or_default() {
+        let entries: Vec<String> =
+            line.entries.iter().map(|e| format!("{}{}", e.text, e.signs)).collect();
         text += &format!("{} | {}\n", line.label, entries.join(" | "));
     }
     text + &remarks(&analysis).join("\n")
@@ -42,13 +36,7 @@ fn no_cell_is_reported_as_passed_before_a_run() {
 fn several_disks_have_their_tables_and_sentences_each() {
     let four = fixture::simulated(
         7,
-        fixture::Simulated {
-            contenders: 4,
-            tests: 2,
-            rounds: 3,
-            slower: 0.5,
-            drift: 0.0,
-        },
+        fixture::Simulated { contenders: 4, tests: 2, rounds: 3, slower: 0.5, drift: 0.0 },
     );
     let results = fixture::on_disks(four, &["ssd", "hdd", "ssd", "hdd"]);
     let mut analysis = analyse(&results);
@@ -79,12 +67,8 @@ fn several_disks_have_their_tables_and_sentences_each() {
 fn noise_floor_drift_and_stopping_rule_are_reported() {
     let mut results = fixture::rising(8, 0.02);
     results.campaign.contenders[1].filesystem = results.campaign.contenders[0].filesystem.clone();
-    results.campaign.stopping_rule = Some(StoppingRule {
-        width: 0.01,
-        share: 1.0,
-        max_rounds: 8,
-        max_time: None,
-    });
+    results.campaign.stopping_rule =
+        Some(StoppingRule { width: 0.01, share: 1.0, max_rounds: 8, max_time: None });
     insta::assert_snapshot!(shown(&results));
 }
 
@@ -92,18 +76,12 @@ fn noise_floor_drift_and_stopping_rule_are_reported() {
 fn cells_that_began_with_a_kept_image_are_counted() {
     let mut results = fixture::aged();
     assert!(!shown(&results).contains("kept image"));
-    let records = results
-        .cells
-        .iter_mut()
-        .filter_map(|c| c.result.as_mut()?.age.as_mut());
+    let records = results.cells.iter_mut().filter_map(|c| c.result.as_mut()?.age.as_mut());
     for (record, hash) in records.zip(["a", "b", "a"]) {
         record.image_hash = Some(hash.into());
     }
     let text = shown(&results);
-    assert!(
-        text.contains("3 cells began with an aged state out of 2 kept images"),
-        "{text}"
-    );
+    assert!(text.contains("3 cells began with an aged state out of 2 kept images"), "{text}");
 }
 
 #[test]
@@ -208,10 +186,8 @@ fn images_on_one_disk_are_reported_as_such() {
 #[test]
 fn contender_that_never_flushes_is_not_durable() {
     let mut analysis = analyse(&fixture::plain());
-    analysis.unflushed = vec![stats::UnflushedSync {
-        contender: "jfs".to_owned(),
-        operations: 2048,
-    }];
+    analysis.unflushed =
+        vec![stats::UnflushedSync { contender: "jfs".to_owned(), operations: 2048 }];
     let said = remarks(&analysis).join("\n");
     let told = "Not durable: the disk's cache was never flushed for jfs (2048 synced writes), where others had it flushed:";
     assert!(said.contains(told), "{said}");
@@ -227,23 +203,14 @@ fn phases_excluded_in_virtual_time_have_a_reason() {
         same_order: 1,
         pairs: 3,
     };
-    let all = [
-        withheld("file/write", "nothing waits"),
-        withheld("other/*", "it is not here"),
-    ];
+    let all = [withheld("file/write", "nothing waits"), withheld("other/*", "it is not here")];
     let analysis = stats::analyse_with_margin(&results, stats::Margin::default(), &all);
     let sentence =
         "Not counted in virtual time: file/write, because nothing waits (docs/virtual-time.md).";
     assert!(remarks(&analysis).contains(&sentence.to_owned()));
     assert!(
-        crate::answers_text(&analysis, &results)
-            .replace('\n', " ")
-            .contains("file/write, because")
+        crate::answers_text(&analysis, &results).replace('\n', " ").contains("file/write, because")
     );
     let counted = analyse(&results);
-    assert!(
-        !remarks(&counted)
-            .iter()
-            .any(|said| said.starts_with("Not counted"))
-    );
+    assert!(!remarks(&counted).iter().any(|said| said.starts_with("Not counted")));
 }

@@ -88,10 +88,9 @@ pub(crate) fn summary(study: &Study) -> String {
     match study.claims.len() {
         0 => "The study makes no claims that can be judged.".to_owned(),
         1 => format!("1 claim, judged by its own figures: {}.", counts[0]),
-        claims => format!(
-            "{claims} claims, judged by its own figures: {}.",
-            listed(&counts, "and")
-        ),
+        claims => {
+            format!("{claims} claims, judged by its own figures: {}.", listed(&counts, "and"))
+        }
     }
 }
 
@@ -105,9 +104,7 @@ pub fn excluded_figures(study: &Study) -> Option<String> {
         many => format!("{many} figures are printed as ranges, and are"),
     };
     let name = sanitize_line(&study.name);
-    Some(format!(
-        "{are} not here: `fsarena show study {name}` has them."
-    ))
+    Some(format!("{are} not here: `fsarena show study {name}` has them."))
 }
 
 /// Returns the claims that the study's own figures do not support, each with its largest deviation:
@@ -117,14 +114,8 @@ pub(crate) fn contradicted_by_own_figures(study: &Study) -> Vec<(&'static str, S
     let of = |verdict: Verdict| judged.iter().filter(move |(_, how)| how.verdict == verdict);
     let all = of(Verdict::Contradicted).chain(of(Verdict::Partly));
     let told = all.take(MAX_LISTED_CLAIMS).map(|(claim, how)| {
-        let off = how
-            .off
-            .first()
-            .map_or_else(String::new, |off| format!(" ({off})"));
-        (
-            how.verdict.name(),
-            sanitize_line(&format!("{}{off}", claim.text)),
-        )
+        let off = how.off.first().map_or_else(String::new, |off| format!(" ({off})"));
+        (how.verdict.name(), sanitize_line(&format!("{}{off}", claim.text)))
     });
     told.collect()
 }

@@ -19,11 +19,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     for contender in campaign.contenders.iter().filter(|c| c.directory.is_none()) {
         option("-c", spec(contender));
     }
-    for directory in campaign
-        .contenders
-        .iter()
-        .filter_map(|c| c.directory.as_ref())
-    {
+    for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_ref()) {
         option("--dir", directory.display().to_string());
     }
     for suite in &campaign.suites {
@@ -31,10 +27,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
         // been excluded.
         match suite.tests.iter().any(|test| test.sweep.is_some()) {
             true => option("-s", suite.name.clone()),
-            false => suite
-                .tests
-                .iter()
-                .for_each(|test| option("-s", suite.selector(test))),
+            false => suite.tests.iter().for_each(|test| option("-s", suite.selector(test))),
         }
     }
     option("--seed", campaign.seed.to_string());
@@ -77,11 +70,7 @@ fn spec(contender: &Contender) -> String {
     }
     match contender.mount_options.is_empty() {
         true => format!("{}={filesystem}", contender.name),
-        false => format!(
-            "{}={filesystem}:{}",
-            contender.name,
-            contender.mount_options.join(",")
-        ),
+        false => format!("{}={filesystem}:{}", contender.name, contender.mount_options.join(",")),
     }
 }
 

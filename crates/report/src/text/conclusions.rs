@@ -59,18 +59,9 @@ pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
 /// Returns one sentence for several use cases without advice, with the missing tests and features
 /// of all.
 fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
-    let titles: Vec<String> = open
-        .iter()
-        .map(|one| sanitize_line(&one.scores.title))
-        .collect();
-    let short = open
-        .iter()
-        .filter(|one| one.scores.tested < MIN_TESTED_WEIGHT);
-    let groups = distinct(
-        short
-            .flat_map(|one| &one.untested)
-            .map(|u| u.group.title().to_owned()),
-    );
+    let titles: Vec<String> = open.iter().map(|one| sanitize_line(&one.scores.title)).collect();
+    let short = open.iter().filter(|one| one.scores.tested < MIN_TESTED_WEIGHT);
+    let groups = distinct(short.flat_map(|one| &one.untested).map(|u| u.group.title().to_owned()));
     let untried = open.iter().flat_map(|one| &one.untried);
     let features = distinct(untried.map(|(feature, _)| feature.to_string()));
     let mut lacking = Vec::new();
@@ -134,10 +125,8 @@ pub(crate) fn category_conclusions_by_disk(analysis: &Analysis) -> Vec<Vec<Concl
     let of_part = |(disk, part): (Option<&str>, &Analysis)| {
         let on = disk.map_or_else(String::new, |disk| format!("On {}, ", sanitize_line(disk)));
         let sentences = category_conclusions(part).into_iter();
-        let sentences = sentences.map(|one| ConclusionText {
-            question: format!("{on}{}", one.question),
-            ..one
-        });
+        let sentences = sentences
+            .map(|one| ConclusionText { question: format!("{on}{}", one.question), ..one });
         sentences.collect()
     };
     split_by_disk(analysis).into_iter().map(of_part).collect()
@@ -147,9 +136,7 @@ pub(crate) fn category_conclusions_by_disk(analysis: &Analysis) -> Vec<Vec<Concl
 /// if contenders are on several disks.
 pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis)> {
     let by_disk = analysis.by_disk.iter();
-    let parts: Vec<_> = by_disk
-        .map(|of| (Some(of.disk.as_str()), &of.analysis))
-        .collect();
+    let parts: Vec<_> = by_disk.map(|of| (Some(of.disk.as_str()), &of.analysis)).collect();
     match parts.is_empty() {
         true => vec![(None, analysis)],
         false => parts,
@@ -191,12 +178,7 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
 /// Returns true if any answer is a shortlist.
 fn has_shortlist(analysis: &Analysis) -> bool {
     let mut advised = analysis.uses.iter().map(|one| advise(one).recommendation);
-    advised.any(|how| {
-        !matches!(
-            how,
-            Recommendation::NoneQualifies | Recommendation::NoAdvice
-        )
-    })
+    advised.any(|how| !matches!(how, Recommendation::NoneQualifies | Recommendation::NoAdvice))
 }
 
 /// Returns advice on how to decide more; empty for results of other programs, which cannot be
@@ -288,12 +270,9 @@ pub(crate) fn use_case_conclusion(
 pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
     match (advice.recommendation, advice.scores.conclusion.answer) {
         (Recommendation::NoneQualifies | Recommendation::NoAdvice, _) => String::new(),
-        (
-            _,
-            ShortlistState::NotEnoughRounds {
-                rounds: Some(rounds),
-            },
-        ) => with_rounds(command, rounds),
+        (_, ShortlistState::NotEnoughRounds { rounds: Some(rounds) }) => {
+            with_rounds(command, rounds)
+        }
         (_, ShortlistState::NotEnoughRounds { rounds: None }) => {
             unresolvable_hint(analysis, command)
         }
@@ -342,9 +321,7 @@ pub(crate) fn no_candidate_text(advice: &Advice) -> String {
             None => why.push((reason, vec![name])),
         }
     }
-    let why = why
-        .iter()
-        .map(|(reason, names)| format!("{} ({reason})", listed(names, "and")));
+    let why = why.iter().map(|(reason, names)| format!("{} ({reason})", listed(names, "and")));
     let why: Vec<String> = why.collect();
     format!("nothing; each contender is ruled out: {}.", why.join("; "))
 }
@@ -415,11 +392,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
     match place.verdict {
         ComparisonVerdict::BetterByAtLeast(_) => "best".to_owned(),
         ComparisonVerdict::WorseByAtLeast(share) => {
-            format!(
-                "costs {}{}",
-                bound_prefix(place.exact),
-                format_excess(share)
-            )
+            format!("costs {}{}", bound_prefix(place.exact), format_excess(share))
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
@@ -509,17 +482,12 @@ impl Phrases<'_> {
                 format!("{}: no other is comparable", self.names(shortlist, "or"))
             }
             ShortlistState::Single => {
-                format!(
-                    "only {} has every result of it",
-                    self.names(shortlist, "or")
-                )
+                format!("only {} has every result of it", self.names(shortlist, "or"))
             }
             ShortlistState::Best => self.names(shortlist, "or"),
-            ShortlistState::Equal => format!(
-                "{}, equal within {}",
-                self.names(shortlist, "or"),
-                percent(self.margin)
-            ),
+            ShortlistState::Equal => {
+                format!("{}, equal within {}", self.names(shortlist, "or"), percent(self.margin))
+            }
             ShortlistState::NotEnoughRounds { rounds } => {
                 let enough = match rounds {
                     Some(rounds) if self.elsewhere => format!(", {rounds} would do"),
@@ -545,10 +513,9 @@ impl Phrases<'_> {
                 };
                 match far.is_empty() {
                     true => answer,
-                    false => format!(
-                        "{answer}; {} {are} far behind, but {why}",
-                        shortened(&far, "and")
-                    ),
+                    false => {
+                        format!("{answer}; {} {are} far behind, but {why}", shortened(&far, "and"))
+                    }
                 }
             }
         }
@@ -563,16 +530,9 @@ impl Phrases<'_> {
             ratio => format!(" ({ratio}×)"),
         });
         let names = self.names_of(&self.conclusion.shortlist).into_iter();
-        let mut names: Vec<String> = names
-            .zip(ratios)
-            .map(|(name, ratio)| name + &ratio)
-            .collect();
+        let mut names: Vec<String> = names.zip(ratios).map(|(name, ratio)| name + &ratio).collect();
         let ratios = self.conclusion.ratios.iter();
-        let far = names.split_off(
-            ratios
-                .take_while(|ratio| **ratio <= FAR_BEHIND_FACTOR)
-                .count(),
-        );
+        let far = names.split_off(ratios.take_while(|ratio| **ratio <= FAR_BEHIND_FACTOR).count());
         (names, far)
     }
 
@@ -589,15 +549,12 @@ impl Phrases<'_> {
         let cost = format!("{verb} {}", self.bound(nearest));
         Some(match others {
             [] => format!("{name} {cost}"),
-            [other] => format!(
-                "{name} {cost}, {} {}",
-                self.name(other.contender),
-                self.bound(other)
-            ),
-            [next, ..] => format!(
-                "{name} {cost}, all others at least {}",
-                self.amount(next.at_least)
-            ),
+            [other] => {
+                format!("{name} {cost}, {} {}", self.name(other.contender), self.bound(other))
+            }
+            [next, ..] => {
+                format!("{name} {cost}, all others at least {}", self.amount(next.at_least))
+            }
         })
     }
 

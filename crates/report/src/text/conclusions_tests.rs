@@ -9,9 +9,7 @@ use crate::{DocumentOptions, ReportFormat, render};
 
 fn said(sentences: Vec<ConclusionText>) -> Vec<String> {
     let sentences = sentences.into_iter();
-    sentences
-        .map(|s| format!("{}: {}", s.question, s.answer))
-        .collect()
+    sentences.map(|s| format!("{}: {}", s.question, s.answer)).collect()
 }
 
 #[test]
@@ -51,11 +49,7 @@ fn one_seed_in_virtual_time_gives_exact_differences() {
         lines[0].contains("middle costs 2.00 times as much, slow 4.00 times as much"),
         "{lines:?}"
     );
-    for format in [
-        ReportFormat::Table,
-        ReportFormat::Markdown,
-        ReportFormat::Html,
-    ] {
+    for format in [ReportFormat::Table, ReportFormat::Markdown, ReportFormat::Html] {
         let text = render(format, &results, &analysis, &DocumentOptions::default());
         assert!(!text.contains("costs at least"), "{format:?}");
     }
@@ -78,10 +72,7 @@ fn concluded(
         group: Some(group),
         answer,
         shortlist: shortlist.to_vec(),
-        ratios: shortlist
-            .iter()
-            .map(|place| 1.0 + 0.1 * *place as f64)
-            .collect(),
+        ratios: shortlist.iter().map(|place| 1.0 + 0.1 * *place as f64).collect(),
         worse: worse.collect(),
         unranked: Vec::new(),
     }
@@ -92,32 +83,12 @@ fn space_answers_use_leaves_and_time_answers_use_costs() {
     let mut analysis = analyse(&fixture::plain());
     let open = |rounds| ShortlistState::NotEnoughRounds { rounds };
     analysis.conclusions = vec![
-        concluded(
-            WorkloadCategory::Space,
-            ShortlistState::Best,
-            &[0],
-            &[(2, 0.25)],
-        ),
-        concluded(
-            WorkloadCategory::Maintenance,
-            ShortlistState::Equal,
-            &[0, 1],
-            &[(2, 0.42)],
-        ),
-        concluded(
-            WorkloadCategory::Trees,
-            ShortlistState::Best,
-            &[0],
-            &[(1, 0.1), (2, 2.0)],
-        ),
+        concluded(WorkloadCategory::Space, ShortlistState::Best, &[0], &[(2, 0.25)]),
+        concluded(WorkloadCategory::Maintenance, ShortlistState::Equal, &[0, 1], &[(2, 0.42)]),
+        concluded(WorkloadCategory::Trees, ShortlistState::Best, &[0], &[(1, 0.1), (2, 2.0)]),
         concluded(WorkloadCategory::Names, open(Some(8)), &[0, 1, 2], &[]),
         concluded(WorkloadCategory::Durable, open(None), &[0, 1], &[(2, 1.5)]),
-        concluded(
-            WorkloadCategory::StreamRead,
-            ShortlistState::Empty,
-            &[],
-            &[],
-        ),
+        concluded(WorkloadCategory::StreamRead, ShortlistState::Empty, &[], &[]),
     ];
     assert_eq!(
         said(category_conclusions(&analysis)),
@@ -137,12 +108,7 @@ fn space_answers_use_leaves_and_time_answers_use_costs() {
 fn terminal_shows_verdict_before_tables_and_answers_after_them() {
     let results = fixture::plain();
     let analysis = analyse(&results);
-    let text = render(
-        ReportFormat::Table,
-        &results,
-        &analysis,
-        &DocumentOptions::default(),
-    );
+    let text = render(ReportFormat::Table, &results, &analysis, &DocumentOptions::default());
     let verdict = category_conclusions(&analysis).pop().unwrap().answer;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let places: Vec<usize> = flat.match_indices(&verdict).map(|(at, _)| at).collect();
@@ -155,10 +121,7 @@ fn terminal_shows_verdict_before_tables_and_answers_after_them() {
 fn contenders_without_results_are_named() {
     let all = said(category_conclusions(&analyse(&fixture::realistic())));
     let whole = all.last().unwrap();
-    assert!(
-        whole.starts_with("all groups, each weighing the same: "),
-        "{whole}"
-    );
+    assert!(whole.starts_with("all groups, each weighing the same: "), "{whole}");
     assert!(whole.contains("lack results of it"), "{whole}");
 }
 
@@ -171,10 +134,8 @@ fn answered() -> (model::CampaignResults, Analysis) {
         (WorkloadCategory::StreamRead, 1.0),
     ]);
     streams.title = "Media".to_owned();
-    let mut mail = fixture::use_of(&[
-        (WorkloadCategory::Durable, 45.0),
-        (WorkloadCategory::StreamRead, 1.0),
-    ]);
+    let mut mail =
+        fixture::use_of(&[(WorkloadCategory::Durable, 45.0), (WorkloadCategory::StreamRead, 1.0)]);
     mail.title = "Mail spool".to_owned();
     let suites: SuitesByGroup =
         BTreeMap::from([(WorkloadCategory::Durable, vec!["fs-mark".to_owned()])]);
@@ -221,10 +182,8 @@ fn several_uses_without_evidence_are_one_sentence_with_one_command() {
     let mut analysis = analyse(&results);
     let mut mail = fixture::use_of(&[(WorkloadCategory::Durable, 1.0)]);
     mail.title = "Mail spool".to_owned();
-    let mut build = fixture::use_of(&[
-        (WorkloadCategory::Durable, 1.0),
-        (WorkloadCategory::RandomRead, 1.0),
-    ]);
+    let mut build =
+        fixture::use_of(&[(WorkloadCategory::Durable, 1.0), (WorkloadCategory::RandomRead, 1.0)]);
     build.title = "Build machine".to_owned();
     let suites = SuitesByGroup::from([
         (WorkloadCategory::Durable, vec!["fs-mark".to_owned()]),
@@ -267,21 +226,13 @@ fn every_surface_gives_the_same_answers() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let options = DocumentOptions::default();
-    let surfaces = [
-        ReportFormat::Table,
-        ReportFormat::Markdown,
-        ReportFormat::Html,
-    ]
-    .map(|format| plain(render(format, &results, &analysis, &options)));
-    let sentences = use_case_conclusions(&analysis)
-        .into_iter()
-        .chain(category_conclusions(&analysis));
+    let surfaces = [ReportFormat::Table, ReportFormat::Markdown, ReportFormat::Html]
+        .map(|format| plain(render(format, &results, &analysis, &options)));
+    let sentences =
+        use_case_conclusions(&analysis).into_iter().chain(category_conclusions(&analysis));
     for sentence in sentences {
         for surface in &surfaces {
-            assert!(
-                surface.contains(&sentence.answer),
-                "{sentence:?} is not in {surface}"
-            );
+            assert!(surface.contains(&sentence.answer), "{sentence:?} is not in {surface}");
         }
     }
     for remark in crate::text::caveats::remarks(&analysis) {
@@ -291,10 +242,7 @@ fn every_surface_gives_the_same_answers() {
     }
     for (one, sentence) in analysis.uses.iter().zip(use_case_conclusions(&analysis)) {
         let advice = plain(crate::advice_text(&advise(one), &analysis, &results));
-        let said = sentence
-            .answer
-            .strip_prefix("no advice")
-            .unwrap_or(&sentence.answer);
+        let said = sentence.answer.strip_prefix("no advice").unwrap_or(&sentence.answer);
         assert!(advice.contains(said), "{said} is not in {advice}");
     }
 }
@@ -316,8 +264,5 @@ fn imported_results_have_no_advice_to_run_again() {
         source: "made.csv".to_owned(),
     });
     let elsewhere = said_of(&results);
-    assert!(
-        !elsewhere.contains("fsarena run") && !elsewhere.contains("--rounds"),
-        "{elsewhere}"
-    );
+    assert!(!elsewhere.contains("fsarena run") && !elsewhere.contains("--rounds"), "{elsewhere}");
 }

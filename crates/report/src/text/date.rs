@@ -15,14 +15,10 @@ pub(crate) fn moment(since_1970: Nanos) -> String {
 
 /// Formats nanoseconds since 1970 as `14 Mar 2026`.
 pub(crate) fn day(since_1970: Nanos) -> String {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (year, month, day) = civil_from_days(since_1970.0 / 86_400_000_000_000);
-    format!(
-        "{day} {} {year}",
-        MONTHS[(month as usize).saturating_sub(1) % 12]
-    )
+    format!("{day} {} {year}", MONTHS[(month as usize).saturating_sub(1) % 12])
 }
 
 /// Converts a number of days since 1970-01-01 to year, month and day.

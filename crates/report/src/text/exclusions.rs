@@ -31,28 +31,12 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
         ExclusionReason::Baseline => "a baseline, which keeps nothing".to_owned(),
         ExclusionReason::MissingReader { read_by, why } => {
             let reads = if read_by.len() == 1 { "reads" } else { "read" };
-            format!(
-                "only {} {reads} it: {}",
-                labels::join_and(read_by),
-                sanitize_paragraph(why)
-            )
+            format!("only {} {reads} it: {}", labels::join_and(read_by), sanitize_paragraph(why))
         }
-        ExclusionReason::MissingFeature {
-            feature,
-            found,
-            why,
-        } => format!(
-            "no {feature} ({}): {}",
-            sanitize_line(found),
-            sanitize_paragraph(why)
-        ),
-        ExclusionReason::Failure {
-            test,
-            phase,
-            outcome,
-            rounds,
-            of,
-        } => format!(
+        ExclusionReason::MissingFeature { feature, found, why } => {
+            format!("no {feature} ({}): {}", sanitize_line(found), sanitize_paragraph(why))
+        }
+        ExclusionReason::Failure { test, phase, outcome, rounds, of } => format!(
             "{}/{}: {outcome} in {rounds} of {of} rounds",
             sanitize_line(test),
             sanitize_line(phase)

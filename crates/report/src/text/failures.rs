@@ -76,24 +76,12 @@ impl FailureLine<'_> {
 /// Returns every unsupported feature of a filesystem with its reason: `symlinks: ENOSYS; xattrs:
 /// EPERM`.
 fn unsupported(failure: &CellFailure) -> String {
-    let each = failure
-        .phases
-        .iter()
-        .filter(|p| p.status == Status::Unsupported)
-        .map(|p| {
-            let reason = p.reason.as_deref().unwrap_or("no reason recorded");
-            format!(
-                "{}: {}",
-                sanitize_line(&p.phase),
-                with_error(reason, p.error.as_ref())
-            )
-        });
+    let each = failure.phases.iter().filter(|p| p.status == Status::Unsupported).map(|p| {
+        let reason = p.reason.as_deref().unwrap_or("no reason recorded");
+        format!("{}: {}", sanitize_line(&p.phase), with_error(reason, p.error.as_ref()))
+    });
     let list = each.collect::<Vec<_>>().join("; ");
-    if list.is_empty() {
-        with_error(&failure.reason, failure.error.as_ref())
-    } else {
-        list
-    }
+    if list.is_empty() { with_error(&failure.reason, failure.error.as_ref()) } else { list }
 }
 
 /// Returns a reason with the failed system call: `no space left (pwrite: ENOSPC, errno 28)`.
@@ -121,10 +109,7 @@ pub(crate) fn failure_lines(analysis: &Analysis) -> Vec<FailureLine<'_>> {
         };
         match lines.iter_mut().find(known) {
             Some(line) => line.cells.push(failure),
-            None => lines.push(FailureLine {
-                cells: vec![failure],
-                sweep,
-            }),
+            None => lines.push(FailureLine { cells: vec![failure], sweep }),
         }
     }
     lines
@@ -145,13 +130,7 @@ fn alike(a: &CellFailure, b: &CellFailure) -> bool {
 
 fn same(a: &CellFailure, b: &CellFailure) -> bool {
     let key = |f: &CellFailure| {
-        (
-            f.contender.clone(),
-            f.test.clone(),
-            f.status,
-            f.step.clone(),
-            f.reason.clone(),
-        )
+        (f.contender.clone(), f.test.clone(), f.status, f.step.clone(), f.reason.clone())
     };
     key(a) == key(b) && a.error == b.error && a.phases == b.phases
 }
@@ -165,14 +144,9 @@ mod tests {
     fn points_of_a_sweep_that_died_alike_share_a_line() {
         let analysis = analyse(&fixture::swept());
         let lines = failure_lines(&analysis);
-        let places: Vec<String> = lines
-            .iter()
-            .map(|l| format!("{} ({})", l.place(), l.rounds()))
-            .collect();
-        assert_eq!(
-            places,
-            ["grid at 3 points, first grid-1g-8k, write (rounds 1, 2)"]
-        );
+        let places: Vec<String> =
+            lines.iter().map(|l| format!("{} ({})", l.place(), l.rounds())).collect();
+        assert_eq!(places, ["grid at 3 points, first grid-1g-8k, write (rounds 1, 2)"]);
         assert_eq!(lines[0].cells.len(), 6);
     }
 
@@ -181,15 +155,7 @@ mod tests {
         let analysis = analyse(&fixture::realistic());
         let lines: Vec<String> = failure_lines(&analysis)
             .iter()
-            .map(|l| {
-                format!(
-                    "{} {} {} {}",
-                    l.first().contender,
-                    l.place(),
-                    l.rounds(),
-                    l.reason()
-                )
-            })
+            .map(|l| format!("{} {} {} {}", l.first().contender, l.place(), l.rounds(), l.reason()))
             .collect();
         assert_eq!(lines.len(), 3);
         assert_eq!(

@@ -76,9 +76,7 @@ mod tests {
         let analysis = analyse(results);
         let lines = complaint_lines(&analysis);
         let shown = lines.iter();
-        shown
-            .map(|l| format!("{} ({}): {}", l.contender(), l.extent(), l.example()))
-            .collect()
+        shown.map(|l| format!("{} ({}): {}", l.contender(), l.extent(), l.example())).collect()
     }
 
     #[test]

@@ -185,26 +185,14 @@ pub(crate) const CACHES: [(CacheState, &str); 6] = [
         "The filesystem was unmounted, the kernel's caches were dropped, and it was mounted again \
          before the phase.",
     ),
-    (
-        CacheState::Warm,
-        "The caches are as the phase before left them.",
-    ),
-    (
-        CacheState::Direct,
-        "Requests pass the page cache by (O_DIRECT).",
-    ),
+    (CacheState::Warm, "The caches are as the phase before left them."),
+    (CacheState::Direct, "Requests pass the page cache by (O_DIRECT)."),
     (
         CacheState::FadviseDontNeed,
         "The kernel was asked to drop the data of each file (posix_fadvise); it may still hold metadata. Used if the filesystem must stay mounted.",
     ),
-    (
-        CacheState::None,
-        "No file is read or written: making, mounting, unmounting, checking.",
-    ),
-    (
-        CacheState::Unknown,
-        "The source does not state the contents of the caches.",
-    ),
+    (CacheState::None, "No file is read or written: making, mounting, unmounting, checking."),
+    (CacheState::Unknown, "The source does not state the contents of the caches."),
 ];
 
 /// Returns the end of a phase, for a caption.
@@ -232,10 +220,7 @@ pub(crate) const ENDS: [(SyncAtEnd, &str); 4] = [
         "The clock stops when syncfs of the filesystem has returned: all its data is on the \
          device.",
     ),
-    (
-        SyncAtEnd::Unknown,
-        "The source does not state when the clock stops.",
-    ),
+    (SyncAtEnd::Unknown, "The source does not state when the clock stops."),
 ];
 
 /// Returns the reason why the contenders of a row are not ranked, if it needs an explanation.
@@ -285,20 +270,12 @@ pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
     let facts = FACT_TITLES.iter().zip(contender.facts.to_lines());
     let said = facts.filter(|(_, line)| !line.is_empty());
     let said = said.map(|(fact, line)| format!("{} {}", fact.to_lowercase(), sanitize_line(&line)));
-    let here = contender
-        .features
-        .iter()
-        .find_map(|state| match state.found {
-            FeatureSupport::UpTo(size) => Some(format!("files here up to {}", size.format_limit())),
-            _ => None,
-        });
+    let here = contender.features.iter().find_map(|state| match state.found {
+        FeatureSupport::UpTo(size) => Some(format!("files here up to {}", size.format_limit())),
+        _ => None,
+    });
     let class = tried.then(|| class(contender.class).to_owned());
-    class
-        .into_iter()
-        .chain(here)
-        .chain(said)
-        .collect::<Vec<_>>()
-        .join("; ")
+    class.into_iter().chain(here).chain(said).collect::<Vec<_>>().join("; ")
 }
 
 /// Joins items into a list: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
@@ -398,9 +375,7 @@ mod tests {
     #[test]
     fn a_percentage_has_two_digits() {
         let shares = [0.05, 0.0031, 1.2, 0.0, 0.96875, 0.75, 0.025, 0.00001];
-        let shown = [
-            "5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %",
-        ];
+        let shown = ["5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %"];
         assert_eq!(shares.map(percent), shown);
     }
 

@@ -7,33 +7,19 @@ use studies::{
 /// Returns how well the published claims and orders hold today.
 pub fn summary(twice: &Replication) -> Vec<String> {
     let decided = |verdict: Verdict| {
-        !matches!(
-            verdict,
-            Verdict::Undecidable | Verdict::NotMeasured | Verdict::NotEnoughRounds
-        )
+        !matches!(verdict, Verdict::Undecidable | Verdict::NotMeasured | Verdict::NotEnoughRounds)
     };
     let claims = twice.claims.iter();
-    let both: Vec<_> = claims
-        .filter(|one| decided(one.by_measured.verdict))
-        .collect();
-    let count = |verdict| {
-        both.iter()
-            .filter(|one| one.by_measured.verdict == verdict)
-            .count()
-    };
+    let both: Vec<_> = claims.filter(|one| decided(one.by_measured.verdict)).collect();
+    let count = |verdict| both.iter().filter(|one| one.by_measured.verdict == verdict).count();
     let all = twice.claims.len();
-    let then = |verdict| {
-        both.iter()
-            .filter(|one| one.by_published.verdict == verdict)
-            .count()
-    };
+    let then = |verdict| both.iter().filter(|one| one.by_published.verdict == verdict).count();
     let mut sentences = Vec::new();
     if let (done, planned) = twice.cells
         && done < planned
     {
-        sentences.push(format!(
-            "The campaign is not finished: {done} of {planned} cells have run."
-        ));
+        sentences
+            .push(format!("The campaign is not finished: {done} of {planned} cells have run."));
     }
     sentences.push(match both.len() {
         0 => format!("None of the {all} claims can be judged by the measured results."),
@@ -75,9 +61,7 @@ fn counted(number: usize, one: &str, several: &str) -> String {
 /// Returns the leaders, then and now, among contenders with a number on both sides: `best then of
 /// all: reiser4 (reiserfs 1.35×)`.
 pub fn ahead(figure: &ReplicatedFigure) -> Vec<String> {
-    let then = ahead_on("then", figure, figure.best_then.as_ref(), |one| {
-        &one.published
-    });
+    let then = ahead_on("then", figure, figure.best_then.as_ref(), |one| &one.published);
     let now = ahead_on("now", figure, figure.best_now.as_ref(), |one| &one.measured);
     then.into_iter().chain(now).collect()
 }
@@ -93,10 +77,7 @@ fn ahead_on(
         |one: &&ReplicatedContender| matches!(side(one), ReplicatedValue::Ratio { rank: 1, .. });
     let first = figure.contenders.iter().find(is_first)?;
     let by = times(best.times);
-    Some(format!(
-        "best {when} of all: {} ({} {by})",
-        best.name, first.name
-    ))
+    Some(format!("best {when} of all: {} ({} {by})", best.name, first.name))
 }
 
 /// Describes a rank correlation as text.

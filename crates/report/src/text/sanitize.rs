@@ -22,10 +22,7 @@ pub(crate) fn sanitize_paragraph(text: &str) -> String {
 /// Cleans several lines of text as [`clean`] does, and keeps the line breaks.
 pub(crate) fn clean_lines(text: &str) -> String {
     let text = text.trim_end().replace("\r\n", "\n").replace('\t', "    ");
-    text.split('\n')
-        .map(escape_invisible)
-        .collect::<Vec<_>>()
-        .join("\n")
+    text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n")
 }
 
 /// Replaces every invisible character of the text by `\u{…}`.
@@ -100,10 +97,8 @@ fn take_columns(text: impl Iterator<Item = char>, columns: usize) -> String {
 
 /// Shortens names for table columns. The results are sanitized and still distinct.
 pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
-    let short: Vec<String> = names
-        .iter()
-        .map(|name| shorten(&sanitize_line(name), columns))
-        .collect();
+    let short: Vec<String> =
+        names.iter().map(|name| shorten(&sanitize_line(name), columns)).collect();
     short
         .iter()
         .enumerate()
@@ -145,19 +140,14 @@ mod tests {
     fn hidden_characters_are_shown_by_their_number() {
         assert_eq!(sanitize_line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(sanitize_line("ext4\u{202e}4tsf"), "ext4\\u{202e}4tsf");
-        assert_eq!(
-            sanitize_line("two\r\nlines\tand more\n"),
-            "two lines and more"
-        );
+        assert_eq!(sanitize_line("two\r\nlines\tand more\n"), "two lines and more");
         assert_eq!(clean_lines("a\r\n\tb\u{7}\n"), "a\n    b\\u{7}");
         assert_eq!(sanitize_line("Größe 測試"), "Größe 測試");
     }
 
     #[test]
     fn formulas_are_escaped_and_can_be_restored() {
-        for hostile in [
-            "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "'=1", "'",
-        ] {
+        for hostile in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "'=1", "'"] {
             let cell = escape_formula(hostile);
             assert_eq!(cell.strip_prefix('\''), Some(hostile));
         }

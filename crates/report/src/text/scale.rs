@@ -21,13 +21,7 @@ const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
         Unit::BytesPerSecond => &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")],
         Unit::PerSecond => &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")],
         Unit::Seconds => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
-        Unit::Bytes => &[
-            (1e12, "TB"),
-            (1e9, "GB"),
-            (1e6, "MB"),
-            (1e3, "kB"),
-            (1.0, "B"),
-        ],
+        Unit::Bytes => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
         Unit::Count => &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
         Unit::Percent => &[(1.0, "%")],
         Unit::Ratio => &[(1.0, "×")],
@@ -50,32 +44,20 @@ impl UnitScale {
 
     /// Returns the scale in which the middle value has one to three digits before the point.
     pub fn for_values(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
-        let mut sizes: Vec<f64> = values
-            .into_iter()
-            .map(f64::abs)
-            .filter(|v| *v > 0.0 && v.is_finite())
-            .collect();
+        let mut sizes: Vec<f64> =
+            values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).collect();
         sizes.sort_by(f64::total_cmp);
         let steps = steps(unit);
         let smallest = steps[steps.len() - 1];
         let (factor, symbol) = match sizes.get(sizes.len() / 2) {
             // Compare the rounded value: 999.96 MB/s is shown as 1.00 GB/s, not as 1000 MB/s.
-            Some(middle) => *steps
-                .iter()
-                .find(|(factor, _)| middle * 1.0005 >= *factor)
-                .unwrap_or(&smallest),
-            None => *steps
-                .iter()
-                .find(|(factor, _)| *factor == 1.0)
-                .unwrap_or(&smallest),
+            Some(middle) => {
+                *steps.iter().find(|(factor, _)| middle * 1.0005 >= *factor).unwrap_or(&smallest)
+            }
+            None => *steps.iter().find(|(factor, _)| *factor == 1.0).unwrap_or(&smallest),
         };
         let whole = factor == 1.0 && matches!(unit, Unit::Count | Unit::Bytes);
-        Self {
-            factor,
-            symbol,
-            whole,
-            decimals: None,
-        }
+        Self { factor, symbol, whole, decimals: None }
     }
 
     /// Returns the decimal places, if they are equal for all numbers.
@@ -123,11 +105,7 @@ impl UnitScale {
     /// Formats a value in this scale with its unit: `97.3 MB/s`.
     pub fn with_unit(&self, value: f64) -> String {
         let number = self.number(value);
-        if self.symbol.is_empty() {
-            number
-        } else {
-            format!("{number} {}", self.symbol)
-        }
+        if self.symbol.is_empty() { number } else { format!("{number} {}", self.symbol) }
     }
 }
 
@@ -138,10 +116,8 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
     // Rounding can carry into another digit, so the exponent after rounding is used.
     let rounded = format!("{value:.2e}");
-    let exponent: i32 = rounded
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse().ok())
-        .unwrap_or(0);
+    let exponent: i32 =
+        rounded.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     match exponent {
         -6..=2 => {
             let decimals = usize::try_from(2 - exponent).unwrap_or(0);
@@ -195,10 +171,7 @@ mod tests {
         let capacities = [92.77, 99.83, 99.82, 99.95, 100.0];
         let scale = UnitScale::for_metric(Metric::Capacity, capacities);
         let shown = capacities.map(|value| scale.with_unit(value));
-        assert_eq!(
-            shown,
-            ["92.77 %", "99.83 %", "99.82 %", "99.95 %", "100.00 %"]
-        );
+        assert_eq!(shown, ["92.77 %", "99.83 %", "99.82 %", "99.95 %", "100.00 %"]);
         let of_time = UnitScale::for_metric(Metric::Cpu, [99.95]);
         assert_eq!(of_time.with_unit(74.26), "74.3 %");
     }
@@ -208,19 +181,13 @@ mod tests {
         let scale = UnitScale::for_values(Unit::Count, [3.0, 7.0]);
         assert_eq!(scale.with_unit(3.0), "3");
         assert_eq!(scale.with_unit(3.5), "3.50");
-        assert_eq!(
-            UnitScale::for_values(Unit::Seconds, [3.0]).with_unit(3.0),
-            "3.00 s"
-        );
+        assert_eq!(UnitScale::for_values(Unit::Seconds, [3.0]).with_unit(3.0), "3.00 s");
     }
 
     #[test]
     fn zero_and_empty_input_use_the_base_unit() {
         assert_eq!(UnitScale::for_values(Unit::Seconds, []).symbol(), "s");
-        assert_eq!(
-            UnitScale::for_values(Unit::Bytes, [0.0]).with_unit(0.0),
-            "0 B"
-        );
+        assert_eq!(UnitScale::for_values(Unit::Bytes, [0.0]).with_unit(0.0), "0 B");
     }
 
     proptest! {

@@ -19,9 +19,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
             ("Rounds", repeats(campaign.rounds)),
         ];
     }
-    let memory = campaign
-        .memory
-        .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    let memory = campaign.memory.map_or_else(|| "all there is".to_owned(), |m| m.to_string());
     let mut facts = vec![
         ("Begun", moment(results.started)),
         ("Profile", campaign.profile.to_string()),
@@ -69,10 +67,10 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
 
 /// Describes the clock of the times.
 pub(crate) fn clock(results: &CampaignResults) -> String {
-    results.environments.first().map_or_else(
-        || "clock not recorded".to_owned(),
-        |e| sanitize_line(&e.clock),
-    )
+    results
+        .environments
+        .first()
+        .map_or_else(|| "clock not recorded".to_owned(), |e| sanitize_line(&e.clock))
 }
 
 /// Returns the facts about a campaign in one line.
@@ -166,9 +164,7 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
     let stated = parts.into_iter().filter(|(_, value)| !value.is_empty());
     let stated = stated.map(|(what, value)| (what.to_owned(), value));
     let conditions = environment.conditions.iter();
-    stated
-        .chain(conditions.map(|c| (heading(&c.name), sanitize_line(&c.value))))
-        .collect()
+    stated.chain(conditions.map(|c| (heading(&c.name), sanitize_line(&c.value)))).collect()
 }
 
 /// Returns the number and model of the processors; empty if unknown.
@@ -226,14 +222,8 @@ mod tests {
     #[test]
     fn virtual_time_is_named_and_explained() {
         let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
-        assert!(
-            text.contains("a model machine (1 GiB of memory, 1 processor"),
-            "{text}"
-        );
-        assert!(
-            text.contains("how much work") && text.contains("seeds"),
-            "{text}"
-        );
+        assert!(text.contains("a model machine (1 GiB of memory, 1 processor"), "{text}");
+        assert!(text.contains("how much work") && text.contains("seeds"), "{text}");
         assert!(!text.contains('\u{1b}'));
         assert_eq!(virtual_time(&in_guests(Clock::Real)), None);
     }
@@ -259,10 +249,7 @@ mod tests {
         };
         let facts = environment(&stated);
         let facts: Vec<String> = facts.iter().map(|(a, b)| format!("{a}: {b}")).collect();
-        assert_eq!(
-            facts,
-            ["Processor: Intel Celeron 533", "Main memory: 256 MB"]
-        );
+        assert_eq!(facts, ["Processor: Intel Celeron 533", "Main memory: 256 MB"]);
         assert!(environment(&Environment::default()).is_empty());
     }
 
@@ -270,14 +257,7 @@ mod tests {
     fn the_parts_of_a_guests_machine_are_among_the_facts() {
         let facts = facts(&in_guests(Clock::Real));
         let (_, machine) = facts.iter().find(|(name, _)| *name == "Machine").unwrap();
-        assert!(
-            machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"),
-            "{machine}"
-        );
-        assert!(
-            super::facts(&fixture::plain())
-                .iter()
-                .all(|(name, _)| *name != "Machine")
-        );
+        assert!(machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"), "{machine}");
+        assert!(super::facts(&fixture::plain()).iter().all(|(name, _)| *name != "Machine"));
     }
 }

@@ -140,10 +140,7 @@ pub fn agreement(
     let sides = [first, second].map(|side| AgreementSide::of(side, margin));
     let mut judged: Vec<(&ResultRow, Option<WorkloadCategory>, Vec<ContenderPair>)> = Vec::new();
     // Free space does not depend on the clock.
-    for (row, other) in rows
-        .into_iter()
-        .filter(|(row, _)| row.metric != Metric::Capacity)
-    {
+    for (row, other) in rows.into_iter().filter(|(row, _)| row.metric != Metric::Capacity) {
         let pairs = pairs_of_row(&sides, [row, other], &contenders);
         if !pairs.is_empty() {
             let phase = first.phase(row);
@@ -154,9 +151,7 @@ pub fn agreement(
         return Err(IncomparableCampaigns::NoCommonResults);
     }
     let counts = |is_wanted: &dyn Fn(&ResultRow, Option<WorkloadCategory>) -> bool| {
-        let wanted = judged
-            .iter()
-            .filter(|(row, group, _)| is_wanted(row, *group));
+        let wanted = judged.iter().filter(|(row, group, _)| is_wanted(row, *group));
         PairAgreement::of(wanted.flat_map(|(_, _, pairs)| pairs))
     };
     let has = |group: &WorkloadCategory| judged.iter().any(|(_, of, _)| *of == Some(*group));
@@ -200,10 +195,7 @@ impl<'a> AgreementSide<'a> {
     fn of(campaign: AnalysedCampaign<'a>, margin: Margin) -> Self {
         let analysis = campaign.analysis;
         let costs = RankedCosts::from_primary_rows(&analysis.rows, analysis.clock);
-        Self {
-            campaign,
-            pairs: costs.every_pair(margin),
-        }
+        Self { campaign, pairs: costs.every_pair(margin) }
     }
 
     /// Returns the cost of one contender relative to another in a row.
@@ -213,11 +205,7 @@ impl<'a> AgreementSide<'a> {
         let (a, b) = (before.min(after), before.max(after));
         let place = a * self.campaign.analysis.contenders.len() - a * (a + 1) / 2 + b - a - 1;
         let compared = (*self.pairs.get(&number)?.get(place)?)?;
-        Some(if before < after {
-            compared
-        } else {
-            compared.reversed()
-        })
+        Some(if before < after { compared } else { compared.reversed() })
     }
 }
 
@@ -301,11 +289,7 @@ impl Quartiles {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
         let at = |share: f64| values[(share * last as f64).round() as usize];
-        Some(Self {
-            low: at(0.25),
-            median: at(0.5),
-            high: at(0.75),
-        })
+        Some(Self { low: at(0.25), median: at(0.5), high: at(0.75) })
     }
 }
 

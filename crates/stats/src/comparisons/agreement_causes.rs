@@ -52,10 +52,7 @@ pub(super) fn causes(
     contenders: [&str; 2],
     sides: [&Analysis; 2],
 ) -> Vec<DisagreementCause> {
-    contenders
-        .into_iter()
-        .flat_map(|contender| of_contender(row, contender, sides))
-        .collect()
+    contenders.into_iter().flat_map(|contender| of_contender(row, contender, sides)).collect()
 }
 
 fn of_contender(row: &ResultRow, contender: &str, sides: [&Analysis; 2]) -> Vec<DisagreementCause> {
@@ -66,17 +63,10 @@ fn of_contender(row: &ResultRow, contender: &str, sides: [&Analysis; 2]) -> Vec<
     let name = || contender.to_owned();
     let flushes = both(Metric::DeviceFlushes)
         .filter(|times| (times[0] == 0.0) != (times[1] == 0.0))
-        .map(|times| DisagreementCause::Flushes {
-            contender: name(),
-            times,
-        });
+        .map(|times| DisagreementCause::Flushes { contender: name(), times });
     let moved = [Metric::DeviceRead, Metric::DeviceWritten].map(|metric| {
         let bytes = both(metric).filter(|bytes| is_unlike(*bytes))?;
-        Some(DisagreementCause::Moved {
-            contender: name(),
-            metric,
-            bytes,
-        })
+        Some(DisagreementCause::Moved { contender: name(), metric, bytes })
     });
     let processor = both(Metric::Cpu).map(|agent| {
         let driver = both(Metric::CpuDriver).unwrap_or_default();
@@ -84,10 +74,8 @@ fn of_contender(row: &ResultRow, contender: &str, sides: [&Analysis; 2]) -> Vec<
     });
     let processor = processor
         .filter(|[first, second]| first.max(*second) > PROCESSOR && first.min(*second) < WAITS);
-    let processor = processor.map(|share| DisagreementCause::Processor {
-        contender: name(),
-        share,
-    });
+    let processor =
+        processor.map(|share| DisagreementCause::Processor { contender: name(), share });
     let moved = moved.into_iter().flatten();
     flushes.into_iter().chain(moved).chain(processor).collect()
 }

@@ -40,17 +40,10 @@ fn held(
 #[test]
 fn a_campaign_agrees_with_itself_on_another_clock() {
     let walls = [1_000, 2_000, 4_000];
-    let found = held(
-        &campaign(Clock::Virtual, walls),
-        &campaign(Clock::Real, walls),
-        &[],
-    );
+    let found = held(&campaign(Clock::Virtual, walls), &campaign(Clock::Real, walls), &[]);
     let write = &found.phases[0];
     assert_eq!((write.phase.as_str(), write.counts.pairs), ("write", 3));
-    assert_eq!(
-        (write.counts.both_different, write.counts.same_order),
-        (3, 3)
-    );
+    assert_eq!((write.counts.both_different, write.counts.same_order), (3, 3));
     assert_eq!(write.counts.tau_b, Some(1.0));
     let ratio = write.counts.ratio_of_ratios.unwrap();
     assert!((ratio.median - 1.0).abs() < 1e-9);
@@ -73,11 +66,8 @@ fn a_pair_in_the_other_order_is_counted_and_named_the_farthest_first() {
     let write = &found.phases[0].counts;
     assert_eq!((write.both_different, write.same_order), (3, 1));
     assert_eq!(write.tau_b, Some(-1.0 / 3.0));
-    let named: Vec<(&str, &str)> = found
-        .disagreements
-        .iter()
-        .map(|one| (one.better.as_str(), one.worse.as_str()))
-        .collect();
+    let named: Vec<(&str, &str)> =
+        found.disagreements.iter().map(|one| (one.better.as_str(), one.worse.as_str())).collect();
     assert_eq!(named, [("fast", "slow"), ("middle", "slow")]);
     let [first, second] = found.disagreements[0].costs;
     assert!((first.ratio - 0.5).abs() < 1e-3 && (second.ratio - 4.0).abs() < 1e-3);
@@ -112,14 +102,8 @@ fn withheld_phases_do_not_count_and_show_the_reason() {
         &campaign(Clock::Real, [1_000, 2_000, 4_000]),
         std::slice::from_ref(&withheld),
     );
-    assert_eq!(
-        found.phases[0].withheld.as_deref(),
-        Some("it is for this test")
-    );
-    assert_eq!(
-        (found.all.both_different, found.counted.both_different),
-        (3, 0)
-    );
+    assert_eq!(found.phases[0].withheld.as_deref(), Some("it is for this test"));
+    assert_eq!((found.all.both_different, found.counted.both_different), (3, 0));
     assert!(found.disagreements.iter().all(|one| !one.counts));
 }
 
@@ -135,9 +119,8 @@ fn withheld_rows_count_in_scores_only_in_real_time() {
         let results = campaign(clock, [1_000, 2_000, 500]);
         let analysis = analyse_with_margin(&results, Margin::default(), &withheld);
         let groups = analysis.overall.groups.iter();
-        let shares: Vec<usize> = groups
-            .flat_map(|g| g.shares.iter().map(|share| share.row))
-            .collect();
+        let shares: Vec<usize> =
+            groups.flat_map(|g| g.shares.iter().map(|share| share.row)).collect();
         let names = shares.iter().map(|row| analysis.rows[*row].phase.clone());
         names.collect::<Vec<String>>()
     };
@@ -160,15 +143,9 @@ fn causes_are_measured_differences() {
         }
     }
     let found = held(&first, &second, &[]);
-    let flushes = DisagreementCause::Flushes {
-        contender: "slow".to_owned(),
-        times: [0.0, 9.0],
-    };
+    let flushes = DisagreementCause::Flushes { contender: "slow".to_owned(), times: [0.0, 9.0] };
     assert!(
-        found
-            .disagreements
-            .iter()
-            .all(|one| one.causes.contains(&flushes)),
+        found.disagreements.iter().all(|one| one.causes.contains(&flushes)),
         "{:?}",
         found.disagreements
     );

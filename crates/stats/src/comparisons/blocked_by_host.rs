@@ -51,18 +51,13 @@ pub fn compare_over_hosts(
     }
     for name in [before, after] {
         let mut tried = campaigns.iter().map(|one| one.contender(name).map(|_| ()));
-        tried
-            .find(Result::is_ok)
-            .unwrap_or_else(|| first.contender(name).map(|_| ()))?;
+        tried.find(Result::is_ok).unwrap_or_else(|| first.contender(name).map(|_| ()))?;
     }
     let hosts = by_host(campaigns);
     let mut not_the_same = Vec::new();
     let (mut values, mut rounds) = (BTreeMap::new(), vec![0; hosts.len()]);
     for (host, (_, own)) in hosts.iter().enumerate() {
-        let both = Both {
-            names: [before, after],
-            host,
-        };
+        let both = Both { names: [before, after], host };
         for campaign in own {
             both.collect(first, campaign, wanted, &mut values, &mut not_the_same);
         }
@@ -109,10 +104,7 @@ type ByHost<'c, 'a> = Vec<(String, Vec<&'c AnalysedCampaign<'a>>)>;
 fn by_host<'c, 'a>(campaigns: &'c [AnalysedCampaign<'a>]) -> ByHost<'c, 'a> {
     let mut hosts: BTreeMap<String, Vec<&AnalysedCampaign<'a>>> = BTreeMap::new();
     for one in campaigns {
-        hosts
-            .entry(setting_diff::host(one.results))
-            .or_default()
-            .push(one);
+        hosts.entry(setting_diff::host(one.results)).or_default().push(one);
     }
     hosts.into_iter().collect()
 }
@@ -120,10 +112,7 @@ fn by_host<'c, 'a>(campaigns: &'c [AnalysedCampaign<'a>]) -> ByHost<'c, 'a> {
 fn blocks(hosts: &ByHost<'_, '_>, rounds: &[u32]) -> Vec<HostBlock> {
     let empty = model::Environment::default();
     let environments = hosts.iter().map(|(_, own)| {
-        let last = own
-            .iter()
-            .rev()
-            .find_map(|one| one.results.environments.last());
+        let last = own.iter().rev().find_map(|one| one.results.environments.last());
         last.unwrap_or(&empty)
     });
     let differ = setting_diff::host_differences(&environments.collect::<Vec<_>>());
@@ -178,18 +167,12 @@ impl Both<'_> {
                 continue;
             }
             let both = logs(own, before).into_iter().zip(logs(own, after));
-            let costs: Vec<(usize, f64, f64)> = both
-                .filter_map(|(a, b)| Some((self.host, a?, b?)))
-                .collect();
+            let costs: Vec<(usize, f64, f64)> =
+                both.filter_map(|(a, b)| Some((self.host, a?, b?))).collect();
             if costs.is_empty() {
                 continue;
             }
-            let key = (
-                row.suite.as_str(),
-                row.test.as_str(),
-                row.phase.as_str(),
-                row.metric,
-            );
+            let key = (row.suite.as_str(), row.test.as_str(), row.phase.as_str(), row.metric);
             let of_row = values.entry(key).or_insert_with(|| OfRow {
                 sides: (*own, before, after),
                 test: test_of(&rows, number),
@@ -220,9 +203,8 @@ impl<'a> OfRow<'a> {
         };
         for (host, most) in rounds.iter_mut().enumerate() {
             let own = self.costs.iter().filter(|(of, ..)| *of == host);
-            let (count, before, after) = own.fold((0u32, 0.0, 0.0), |sum, (_, a, b)| {
-                (sum.0 + 1, sum.1 + a, sum.2 + b)
-            });
+            let (count, before, after) =
+                own.fold((0u32, 0.0, 0.0), |sum, (_, a, b)| (sum.0 + 1, sum.1 + a, sum.2 + b));
             if count > 0 {
                 let mean = |sum: f64| Some(sum / f64::from(count));
                 (beside.before[host], beside.after[host]) = (mean(before), mean(after));
@@ -243,26 +225,14 @@ mod tests {
     /// Simulates two contenders on a host that is slower by the factor `host`; the cost of `fs1`
     /// there is multiplied by `of_second`.
     fn on_host(name: &str, seed: u64, host: f64, of_second: f64) -> CampaignResults {
-        let what = fixture::Simulated {
-            contenders: 2,
-            tests: 2,
-            rounds: 3,
-            slower: 0.0,
-            drift: 0.0,
-        };
+        let what =
+            fixture::Simulated { contenders: 2, tests: 2, rounds: 3, slower: 0.0, drift: 0.0 };
         let mut results = fixture::simulated(seed, what);
         results.campaign.host = Some(name.to_owned());
         results.environments[0].cpu = format!("processor of {name}");
         for stored in &mut results.cells {
-            let own = if stored.cell.contender == "fs1" {
-                of_second
-            } else {
-                1.0
-            };
-            let phases = stored
-                .result
-                .iter_mut()
-                .flat_map(|result| &mut result.phases);
+            let own = if stored.cell.contender == "fs1" { of_second } else { 1.0 };
+            let phases = stored.result.iter_mut().flat_map(|result| &mut result.phases);
             phases.for_each(|p| p.elapsed = Nanos((p.elapsed.0 as f64 * host * own) as u64));
         }
         results
@@ -284,28 +254,19 @@ mod tests {
     #[test]
     fn a_host_three_times_slower_changes_no_comparison() {
         let hosts = |slow: f64| {
-            let all = [("n1", 1.0), ("n2", slow), ("n3", 1.0)]
-                .into_iter()
-                .zip(1..);
-            all.map(|((name, host), seed)| on_host(name, seed, host, 1.5))
-                .collect::<Vec<_>>()
+            let all = [("n1", 1.0), ("n2", slow), ("n3", 1.0)].into_iter().zip(1..);
+            all.map(|((name, host), seed)| on_host(name, seed, host, 1.5)).collect::<Vec<_>>()
         };
         let [even, uneven] = [1.0, 3.0].map(|slow| over(&hosts(slow)).unwrap());
         for (a, b) in even.changes.iter().zip(&uneven.changes) {
             assert!((a.compared.ratio / b.compared.ratio - 1.0).abs() < 1e-6);
-            assert_eq!(
-                a.compared.verdict.is_significant(),
-                b.compared.verdict.is_significant()
-            );
+            assert_eq!(a.compared.verdict.is_significant(), b.compared.verdict.is_significant());
         }
         assert!(uneven.worse_overall().count() == 1, "{:?}", uneven.overall);
         let rounds: Vec<u32> = uneven.hosts.iter().map(|host| host.rounds).collect();
         assert_eq!(rounds, [3, 3, 3]);
         let told = &uneven.hosts[1].differs;
-        assert_eq!(
-            told[..],
-            [("processor".to_owned(), "processor of n2".to_owned())]
-        );
+        assert_eq!(told[..], [("processor".to_owned(), "processor of n2".to_owned())]);
     }
 
     /// A host that favours one of them is no evidence about other hosts. Of 60 comparisons that
@@ -318,12 +279,7 @@ mod tests {
             let mut hosts = |factor: f64| {
                 let host = |number: u64| {
                     let likes = (0.4 * (rng.next_f64() - 0.5)).exp();
-                    on_host(
-                        &format!("n{number}"),
-                        100 * seed + number,
-                        1.0,
-                        factor * likes,
-                    )
+                    on_host(&format!("n{number}"), 100 * seed + number, 1.0, factor * likes)
                 };
                 (1..5).map(host).collect::<Vec<_>>()
             };
@@ -333,10 +289,7 @@ mod tests {
         println!(
             "of 60: {false_claims} called different for no reason, three times the time found in {found}"
         );
-        assert!(
-            false_claims <= 6,
-            "{false_claims}: three are allowed, and chance"
-        );
+        assert!(false_claims <= 6, "{false_claims}: three are allowed, and chance");
         assert!(found >= 54, "{found}");
     }
 
@@ -348,15 +301,8 @@ mod tests {
             others.for_each(|cell| cell.result = None);
         }
         let error = over(&hosts).unwrap_err();
-        assert_eq!(
-            error,
-            IncomparableCampaigns::NoHostRanBoth("fs0".into(), "fs1".into())
-        );
-        assert!(
-            error
-                .to_string()
-                .starts_with("no host has run both fs0 and fs1")
-        );
+        assert_eq!(error, IncomparableCampaigns::NoHostRanBoth("fs0".into(), "fs1".into()));
+        assert!(error.to_string().starts_with("no host has run both fs0 and fs1"));
     }
 
     #[test]

@@ -181,12 +181,10 @@ pub struct CampaignComparison {
 impl CampaignComparison {
     /// Returns the contenders that are worse over all their results by more than the margin.
     pub fn worse_overall(&self) -> impl Iterator<Item = (&OverallChange, f64)> {
-        self.overall
-            .iter()
-            .filter_map(|overall| match overall.cost?.verdict {
-                ComparisonVerdict::WorseByAtLeast(share) => Some((overall, share)),
-                _ => None,
-            })
+        self.overall.iter().filter_map(|overall| match overall.cost?.verdict {
+            ComparisonVerdict::WorseByAtLeast(share) => Some((overall, share)),
+            _ => None,
+        })
     }
 
     /// Returns the results that are worse by more than the margin.
@@ -325,11 +323,7 @@ pub fn compare_versions(
     let (first, of_first) = before.contender(old)?;
     let (second, of_second) = after.contender(new)?;
     let mut settings = setting_diff::campaign_differences(before.results, after.results, &[]);
-    settings.extend(setting_diff::contender_differences(
-        after.results,
-        of_first,
-        of_second,
-    ));
+    settings.extend(setting_diff::contender_differences(after.results, of_first, of_second));
     let pairing = pairing(before.results, after.results);
     let sides = [&[before][..], &[after][..]];
     let pairs = [(first, second)];
@@ -342,10 +336,7 @@ pub(super) type Matched = (Vec<(usize, usize)>, Vec<String>);
 /// Returns the pairing of rounds of two campaigns. Rounds are paired only in virtual time with
 /// equal seeds, because then only the compared contenders differ.
 fn pairing(before: &CampaignResults, after: &CampaignResults) -> BlockDesign {
-    match (
-        before.campaign.clock,
-        before.campaign.seed == after.campaign.seed,
-    ) {
+    match (before.campaign.clock, before.campaign.seed == after.campaign.seed) {
         (Clock::Virtual, true) => BlockDesign::Deterministic,
         _ => BlockDesign::Unpaired,
     }
@@ -388,10 +379,7 @@ fn compare(
     let [before, after] = sessions.map(|side| side[0]);
     let numbers = |side: usize| sessions[side].iter().map(|one| one.results.id).collect();
     let mut found = CampaignComparison {
-        paired: matches!(
-            pairing,
-            BlockDesign::PairedByRound | BlockDesign::Deterministic
-        ),
+        paired: matches!(pairing, BlockDesign::PairedByRound | BlockDesign::Deterministic),
         sessions: (pairing == BlockDesign::BySession).then(|| [numbers(0), numbers(1)]),
         within: None,
         hosts: Vec::new(),
@@ -460,12 +448,8 @@ pub(super) fn common_rows<'a>(
 ) -> Vec<(&'a ResultRow, &'a ResultRow)> {
     let (old_phases, new_phases) = (before.phases(), after.phases());
     let key = |row: &'a ResultRow| (row.suite.as_str(), row.test.as_str(), row.phase.as_str());
-    let old_rows: BTreeMap<_, &ResultRow> = before
-        .analysis
-        .rows
-        .iter()
-        .map(|row| ((key(row), row.metric), row))
-        .collect();
+    let old_rows: BTreeMap<_, &ResultRow> =
+        before.analysis.rows.iter().map(|row| ((key(row), row.metric), row)).collect();
     let mut rows = Vec::new();
     for new in &after.analysis.rows {
         let Some((test, phase)) = new_phases.get(&key(new)) else {
@@ -477,15 +461,9 @@ pub(super) fn common_rows<'a>(
         if !wanted.wants(new, test) {
             continue;
         }
-        match old_phases
-            .get(&key(new))
-            .and_then(|(_, old)| differs(old, phase))
-        {
+        match old_phases.get(&key(new)).and_then(|(_, old)| differs(old, phase)) {
             None => rows.push((*old, new)),
-            Some(why)
-                if not_the_same
-                    .iter()
-                    .any(|n| is_of(n, new) && n.reason == why) => {}
+            Some(why) if not_the_same.iter().any(|n| is_of(n, new) && n.reason == why) => {}
             Some(why) => not_the_same.push(IncomparableTest {
                 test: new.test.clone(),
                 phase: new.phase.clone(),
@@ -581,9 +559,7 @@ pub(super) fn result_changes(
     margin: Margin,
 ) -> Vec<ResultChange> {
     let besides: Vec<PairedResult> = compared.iter().map(|(_, beside)| beside.clone()).collect();
-    let changes = compared
-        .iter()
-        .zip(compare_pairs(&besides, pairing, margin));
+    let changes = compared.iter().zip(compare_pairs(&besides, pairing, margin));
     let changes = changes.filter_map(|(((row, before, after), beside), compared)| {
         Some(ResultChange {
             contender: after.contender.clone(),

@@ -18,19 +18,12 @@ fn campaign(costs: &[(&str, u64)], rounds: u32, seed: u64) -> CampaignResults {
     let contenders = contenders.map(|n| fixture::contender(n, DriverKind::Kernel));
     let test = fixture::test("file", "One file", vec![phase]);
     let mut rng = SeededRng::new(seed);
-    fixture::campaign(
-        "made",
-        contenders.collect(),
-        vec![test],
-        rounds,
-        |cell, test| {
-            let of = costs.iter().find(|(name, _)| *name == cell.contender);
-            let wall = of.unwrap().1 * (990_000 + rng.below(20_001));
-            let result =
-                fixture::phase_result(&test.phases[0], Nanos(wall), 1_000, Bytes(100_000_000));
-            Some(fixture::cell_result(vec![result]))
-        },
-    )
+    fixture::campaign("made", contenders.collect(), vec![test], rounds, |cell, test| {
+        let of = costs.iter().find(|(name, _)| *name == cell.contender);
+        let wall = of.unwrap().1 * (990_000 + rng.below(20_001));
+        let result = fixture::phase_result(&test.phases[0], Nanos(wall), 1_000, Bytes(100_000_000));
+        Some(fixture::cell_result(vec![result]))
+    })
 }
 
 fn compared(before: &CampaignResults, after: &CampaignResults) -> CampaignComparison {
@@ -55,22 +48,14 @@ fn a_regression_is_found_with_its_size() {
     let before = campaign(&[("a", 100), ("b", 100)], 5, 1);
     let after = campaign(&[("a", 112), ("b", 100)], 5, 2);
     let found = compared(&before, &after);
-    let [a, b] = &found.changes[..] else {
-        panic!("two results")
-    };
+    let [a, b] = &found.changes[..] else { panic!("two results") };
     assert!(a.is_regression());
     assert!((a.compared.ratio - 1.12).abs() < 0.01, "{:?}", a.compared);
     assert!(a.compared.low > 1.1 && a.compared.high < 1.14);
     assert!(a.compared.detectable > 0.05 && a.compared.detectable < 0.1);
-    assert_eq!(
-        b.compared.verdict,
-        ComparisonVerdict::EqualWithin(Margin(0.05))
-    );
+    assert_eq!(b.compared.verdict, ComparisonVerdict::EqualWithin(Margin(0.05)));
     assert_eq!(found.regressions().count(), 1);
-    let wanted = CompareFilter {
-        margin: Margin(0.15),
-        ..CompareFilter::default()
-    };
+    let wanted = CompareFilter { margin: Margin(0.15), ..CompareFilter::default() };
     let less = compared_as(&before, &after, &wanted).unwrap();
     assert_eq!(less.regressions().count(), 0, "it is not that much");
     let back = compared(&after, &before);
@@ -108,10 +93,7 @@ fn one_round_suffices_only_with_equal_seeds_in_virtual_time() {
     let found = compared(&before, &after);
     assert!(found.paired);
     assert_eq!(found.regressions().count(), 1);
-    assert_eq!(
-        found.changes[1].compared.verdict,
-        ComparisonVerdict::Identical
-    );
+    assert_eq!(found.changes[1].compared.verdict, ComparisonVerdict::Identical);
     after.campaign.seed += 1;
     assert!(!compared(&before, &after).paired);
 }
@@ -125,15 +107,9 @@ fn two_contenders_of_one_campaign_are_compared_round_by_round() {
     assert!(found.paired && found.changes.len() == 1);
     let compared = found.changes[0].compared;
     assert!((compared.ratio - 1.04).abs() < 0.01);
-    assert_eq!(
-        compared.verdict,
-        ComparisonVerdict::EqualWithin(Margin(0.05))
-    );
+    assert_eq!(compared.verdict, ComparisonVerdict::EqualWithin(Margin(0.05)));
     let filesystem = &found.settings[0];
-    assert_eq!(
-        (filesystem.before.as_str(), filesystem.after.as_str()),
-        ("a", "b")
-    );
+    assert_eq!((filesystem.before.as_str(), filesystem.after.as_str()), ("a", "b"));
     let error = compare_contenders(side, "a", "z", &CompareFilter::default()).unwrap_err();
     assert_eq!(error, IncomparableCampaigns::NoContender("z".to_owned()));
 }
@@ -174,11 +150,7 @@ fn a_new_failure_is_a_change() {
         reason: "no reason was recorded".to_owned(),
     };
     assert_eq!(found.new_failures, [failure]);
-    assert_eq!(
-        found.changes.len(),
-        1,
-        "what is left of it is no fair sample"
-    );
+    assert_eq!(found.changes.len(), 1, "what is left of it is no fair sample");
     assert_eq!(compared(&after, &before).new_failures, []);
 }
 
@@ -190,27 +162,16 @@ fn contenders_are_matched_by_name_and_those_alone_are_named() {
     assert_eq!(found.only_in_one, ["a", "c"]);
     assert_eq!(found.changes.len(), 1);
     let [old, new] = ["x", "y"].map(|name| campaign(&[(name, 100)], 3, 1));
-    assert_eq!(
-        compared(&old, &new).changes.len(),
-        1,
-        "one each are about each other"
-    );
+    assert_eq!(compared(&old, &new).changes.len(), 1, "one each are about each other");
 }
 
 #[test]
 fn results_are_chosen_by_pattern_and_every_metric_on_demand() {
     let before = campaign(&[("a", 100)], 5, 1);
-    let every = CompareFilter {
-        every_metric: true,
-        ..CompareFilter::default()
-    };
+    let every = CompareFilter { every_metric: true, ..CompareFilter::default() };
     let all = compared_as(&before, &before, &every).unwrap();
     assert!(all.changes.len() > 4, "throughput, elapsed time, latencies");
-    assert!(
-        all.changes
-            .iter()
-            .all(|c| c.direction != Direction::Neutral)
-    );
+    assert!(all.changes.iter().all(|c| c.direction != Direction::Neutral));
     let one = CompareFilter {
         results: vec!["file/*:latency-p99".parse().unwrap()],
         ..CompareFilter::default()
@@ -234,30 +195,18 @@ fn a_contender_has_one_ratio_over_all_its_results() {
 fn a_comparison_reads_back_from_json() {
     let found = compared(&fixture::realistic(), &fixture::realistic());
     let json = serde_json::to_string(&found).unwrap();
-    assert_eq!(
-        serde_json::from_str::<CampaignComparison>(&json).unwrap(),
-        found
-    );
+    assert_eq!(serde_json::from_str::<CampaignComparison>(&json).unwrap(), found);
 }
 
 /// Sessions of two contenders in eight results. All times of a session are longer by a random
 /// factor of up to 30 %.
 fn sessions(count: u64, seed: u64, slower: f64) -> Vec<CampaignResults> {
-    let what = fixture::Simulated {
-        contenders: 2,
-        tests: 2,
-        rounds: 3,
-        slower: 0.0,
-        drift: 0.0,
-    };
+    let what = fixture::Simulated { contenders: 2, tests: 2, rounds: 3, slower: 0.0, drift: 0.0 };
     let of = |session: u64| {
         let mut results = fixture::simulated(1000 * seed + session, what);
         let mut rng = SeededRng::substream(1000 * seed + session, "session");
         let factor = (1.0 + 0.3 * rng.next_f64()) * slower;
-        let cells = results
-            .cells
-            .iter_mut()
-            .filter_map(|cell| cell.result.as_mut());
+        let cells = results.cells.iter_mut().filter_map(|cell| cell.result.as_mut());
         for phase in cells.flat_map(|result| &mut result.phases) {
             phase.elapsed = Nanos((phase.elapsed.0 as f64 * factor) as u64);
         }
@@ -270,8 +219,7 @@ fn of_sessions(before: &[CampaignResults], after: &[CampaignResults]) -> Campaig
     let analyses = [before, after].map(|side| side.iter().map(analyse).collect::<Vec<Analysis>>());
     let [old, new] = [(before, &analyses[0]), (after, &analyses[1])].map(|(results, analyses)| {
         let both = results.iter().zip(analyses);
-        both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis))
-            .collect::<Vec<_>>()
+        both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis)).collect::<Vec<_>>()
     });
     compare_sessions(&old, &new, &CompareFilter::default()).unwrap()
 }
@@ -294,12 +242,7 @@ fn random_variation_of_sessions_is_not_a_regression() {
         };
         by_rounds += changed(of_sessions(&before[..1], &after[..1]));
         let all = of_sessions(&before, &after);
-        assert_eq!(
-            all.sessions
-                .as_ref()
-                .map(|both| both.each_ref().map(Vec::len)),
-            Some([3, 3])
-        );
+        assert_eq!(all.sessions.as_ref().map(|both| both.each_ref().map(Vec::len)), Some([3, 3]));
         by_sessions += changed(all);
         let slower = of_sessions(&before, &sessions(3, 2 * seed + 1, 2.0));
         found += u32::from(slower.regressions().count() > 0);
@@ -307,23 +250,14 @@ fn random_variation_of_sessions_is_not_a_regression() {
     println!(
         "of 40 pairs that are the same: {by_rounds} changed by rounds, {by_sessions} by sessions; twice the time found in {found}"
     );
-    assert!(
-        by_sessions <= 5,
-        "{by_sessions}: two of forty are allowed, and chance"
-    );
-    assert!(
-        by_rounds > by_sessions && found >= 36,
-        "{by_rounds}, {found}"
-    );
+    assert!(by_sessions <= 5, "{by_sessions}: two of forty are allowed, and chance");
+    assert!(by_rounds > by_sessions && found >= 36, "{by_rounds}, {found}");
 }
 
 #[test]
 fn sessions_of_one_campaign_differ_only_in_their_seed() {
     let one = campaign(&[("a", 100)], 3, 1);
-    assert!(!crate::differ_only_by_seed(
-        &one,
-        &campaign(&[("a", 100)], 5, 1)
-    ));
+    assert!(!crate::differ_only_by_seed(&one, &campaign(&[("a", 100)], 5, 1)));
     let mut other = campaign(&[("a", 130)], 3, 2);
     assert!(crate::differ_only_by_seed(&one, &other));
     other.environments[0].kernel = "Linux 7.0".to_owned();

@@ -128,10 +128,7 @@ pub const fn history<'a>(
         contenders,
         references: Vec::new(),
         seen: BTreeMap::new(),
-        history: History {
-            series: Vec::new(),
-            excluded: Vec::new(),
-        },
+        history: History { series: Vec::new(), excluded: Vec::new() },
     }
 }
 
@@ -172,10 +169,8 @@ impl HistoryBuilder<'_> {
 
     fn is_comparable(&mut self, results: &CampaignResults, row: &ResultRow, phase: &Phase) -> bool {
         let memory = results.campaign.memory;
-        let memory = memory.map_or_else(
-            || "no limit of memory".to_owned(),
-            |m| format!("{m} of memory"),
-        );
+        let memory =
+            memory.map_or_else(|| "no limit of memory".to_owned(), |m| format!("{m} of memory"));
         let backend = results.campaign.backend.to_string();
         let conditions = [clock(results), backend, memory, host(results)];
         let known = self
@@ -204,10 +199,7 @@ impl HistoryBuilder<'_> {
         // Campaigns arrive one after another, so an already excluded campaign is the last of the
         // list.
         if left_out.last().is_none_or(|last| last.campaign != campaign) {
-            left_out.push(ExcludedCampaign {
-                campaign,
-                reason: why,
-            });
+            left_out.push(ExcludedCampaign { campaign, reason: why });
         }
     }
 
@@ -301,9 +293,8 @@ impl HistoryReference {
 /// Returns the changes of a series, with the levels before and after.
 fn changes(series: &Series) -> Vec<LevelChange> {
     let points = series.points.iter().enumerate();
-    let values: Vec<(usize, f64)> = points
-        .filter_map(|(place, point)| Some((place, point.estimate?.median)))
-        .collect();
+    let values: Vec<(usize, f64)> =
+        points.filter_map(|(place, point)| Some((place, point.estimate?.median))).collect();
     let medians: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
     let found = change_points(&medians);
     let mut borders: Vec<usize> = found.iter().map(|change| change.at).collect();
@@ -338,30 +329,21 @@ fn between(series: &Series) -> Option<f64> {
         if changes.next_if(|change| change.at == place).is_some() {
             levels.push(Vec::new());
         }
-        levels
-            .last_mut()?
-            .extend(point.estimate.map(|e| e.median.ln()));
+        levels.last_mut()?.extend(point.estimate.map(|e| e.median.ln()));
     }
     let count: usize = levels.iter().map(Vec::len).sum();
-    let freedom = count
-        .checked_sub(levels.len())
-        .filter(|freedom| *freedom > 1)?;
-    let squares = levels
-        .iter()
-        .filter(|level| !level.is_empty())
-        .map(|level| {
-            let mean = level.iter().sum::<f64>() / level.len() as f64;
-            level.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-        });
+    let freedom = count.checked_sub(levels.len()).filter(|freedom| *freedom > 1)?;
+    let squares = levels.iter().filter(|level| !level.is_empty()).map(|level| {
+        let mean = level.iter().sum::<f64>() / level.len() as f64;
+        level.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+    });
     let deviation = (squares.sum::<f64>() / freedom as f64).sqrt();
     deviation.is_finite().then_some(deviation)
 }
 
 fn within(series: &Series) -> Option<f64> {
-    let variations = series
-        .points
-        .iter()
-        .filter_map(|point| Some(point.estimate?.variation? / 100.0));
+    let variations =
+        series.points.iter().filter_map(|point| Some(point.estimate?.variation? / 100.0));
     median(&variations.collect::<Vec<f64>>())
 }
 
@@ -390,28 +372,22 @@ mod tests {
         let mut collector = history(&pattern, &names);
         for results in campaigns.iter().rev() {
             let analysis = analyse(results);
-            collector.add(AnalysedCampaign {
-                results,
-                analysis: &analysis,
-            });
+            collector.add(AnalysedCampaign { results, analysis: &analysis });
         }
         collector.finish()
     }
 
     #[test]
     fn a_step_is_located_between_the_right_campaigns() {
-        let campaigns: Vec<CampaignResults> = (1..=10)
-            .map(|id| campaign(id, if id <= 5 { 100 } else { 125 }))
-            .collect();
+        let campaigns: Vec<CampaignResults> =
+            (1..=10).map(|id| campaign(id, if id <= 5 { 100 } else { 125 })).collect();
         let history = of(&campaigns, "file/write", &["fast", "slow"]);
         assert_eq!(history.series.len(), 2);
         let fast = &history.series[0];
         assert_eq!(fast.contender, "fast");
         let ids: Vec<i64> = fast.points.iter().map(|p| p.campaign).collect();
         assert_eq!(ids, (1..=10).collect::<Vec<_>>());
-        let [change] = &fast.changes[..] else {
-            panic!("one change: {:?}", fast.changes)
-        };
+        let [change] = &fast.changes[..] else { panic!("one change: {:?}", fast.changes) };
         assert_eq!(fast.points[change.at].campaign, 6);
         assert_eq!(change.worse, Some(true), "throughput went down");
         assert!((change.after / change.before - 0.8).abs() < 1e-3);
@@ -426,33 +402,24 @@ mod tests {
             io.size = Some(Bytes::mib(1));
         }
         let history = of(&campaigns, "file/write", &[]);
-        let why: Vec<(i64, &str)> = history
-            .excluded
-            .iter()
-            .map(|l| (l.campaign, l.reason.as_str()))
-            .collect();
-        let wanted = [
-            (1, "its backend is dir"),
-            (2, "the work of write is another"),
-        ];
+        let why: Vec<(i64, &str)> =
+            history.excluded.iter().map(|l| (l.campaign, l.reason.as_str())).collect();
+        let wanted = [(1, "its backend is dir"), (2, "the work of write is another")];
         assert_eq!(why, wanted);
         assert!(history.series.iter().all(|s| s.points.len() == 1));
     }
 
     #[test]
     fn a_campaign_with_a_failed_round_is_shown_and_not_searched() {
-        let mut campaigns: Vec<CampaignResults> = (1..=14)
-            .map(|id| campaign(id, if id <= 7 { 100 } else { 200 }))
-            .collect();
+        let mut campaigns: Vec<CampaignResults> =
+            (1..=14).map(|id| campaign(id, if id <= 7 { 100 } else { 200 })).collect();
         let phase = &mut campaigns[2].cells[0].result.as_mut().unwrap().phases[0];
         phase.status = model::Status::Failed;
         let history = of(&campaigns, "file/write", &["fast"]);
         let series = &history.series[0];
         assert_eq!(series.points[2].estimate, None);
         assert_eq!(series.points[2].outcomes, ["failed"]);
-        let [change] = &series.changes[..] else {
-            panic!("one change: {:?}", series.changes)
-        };
+        let [change] = &series.changes[..] else { panic!("one change: {:?}", series.changes) };
         assert_eq!(series.points[change.at].campaign, 8);
     }
 

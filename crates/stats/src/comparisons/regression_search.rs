@@ -32,19 +32,11 @@ impl RegressionCriterion {
     }
 
     fn of_failure(failure: &NewFailure) -> Self {
-        Self {
-            test: failure.test.clone(),
-            phase: failure.phase.clone(),
-            metric: None,
-        }
+        Self { test: failure.test.clone(), phase: failure.phase.clone(), metric: None }
     }
 
     fn of_change(change: &ResultChange) -> Self {
-        Self {
-            test: change.test.clone(),
-            phase: change.phase.clone(),
-            metric: Some(change.metric),
-        }
+        Self { test: change.test.clone(), phase: change.phase.clone(), metric: Some(change.metric) }
     }
 
     /// Returns the change of this result in a comparison.
@@ -140,11 +132,7 @@ impl RegressionSearch {
         let others = last.map(|last| others(&versions, last, target.as_ref()));
         let is_better = |tried: &TestedVersion| {
             let found = target.as_ref()?.change(tried.beside_first.as_ref()?)?;
-            matches!(
-                found.compared.verdict,
-                ComparisonVerdict::BetterByAtLeast(_)
-            )
-            .then_some(())
+            matches!(found.compared.verdict, ComparisonVerdict::BetterByAtLeast(_)).then_some(())
         };
         Self {
             margin: step.margin,
@@ -161,9 +149,7 @@ impl RegressionSearch {
     /// Returns the number of versions that were run, including skipped ones.
     pub fn runs(&self) -> usize {
         let versions = self.versions.iter();
-        versions
-            .filter(|version| version.seen != VersionState::NotRun)
-            .count()
+        versions.filter(|version| version.seen != VersionState::NotRun).count()
     }
 }
 
@@ -184,11 +170,7 @@ fn others(
             versions.iter().enumerate().filter_map(seen).collect();
         let is = |wanted: VersionState| move |(_, seen): &&(usize, VersionState)| *seen == wanted;
         let (first, _) = *seen.iter().find(is(VersionState::Worse))?;
-        let good = || {
-            seen.iter()
-                .filter(is(VersionState::NotWorse))
-                .map(|(at, _)| *at)
-        };
+        let good = || seen.iter().filter(is(VersionState::NotWorse)).map(|(at, _)| *at);
         Some(OtherRegression {
             ratio: change.compared.ratio,
             version_bounds: [good().rfind(|at| *at < first).unwrap_or(0), first],

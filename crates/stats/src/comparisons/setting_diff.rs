@@ -69,10 +69,7 @@ pub(crate) fn check_comparable(
     }
     let (old, new) = (before.campaign.backend, after.campaign.backend);
     if old != new {
-        return Err(IncomparableCampaigns::Backends(
-            old.to_string(),
-            new.to_string(),
-        ));
+        return Err(IncomparableCampaigns::Backends(old.to_string(), new.to_string()));
     }
     Ok(())
 }
@@ -96,14 +93,9 @@ pub(crate) fn host_differences(hosts: &[&Environment]) -> Vec<(String, Vec<Strin
     let words = words.filter(|what| seen.insert(what.as_str()));
     let values = words.map(|what| {
         let value = |facts: &Facts| value(facts, what);
-        (
-            what.clone(),
-            facts.iter().map(value).collect::<Vec<String>>(),
-        )
+        (what.clone(), facts.iter().map(value).collect::<Vec<String>>())
     });
-    values
-        .filter(|(_, values)| values.iter().any(|value| *value != values[0]))
-        .collect()
+    values.filter(|(_, values)| values.iter().any(|value| *value != values[0])).collect()
 }
 
 /// Returns the settings that differ between two campaigns for the compared contenders.
@@ -135,14 +127,14 @@ pub fn differ_only_by_seed(one: &CampaignResults, other: &CampaignResults) -> bo
     check_comparable(one, other).is_ok()
         && a.suites == b.suites
         && a.contenders == b.contenders
-        && campaign_differences(one, other, &contenders)
-            .iter()
-            .all(|setting| match setting.setting.as_str() {
+        && campaign_differences(one, other, &contenders).iter().all(|setting| {
+            match setting.setting.as_str() {
                 "seed" => true,
                 // A budget or a stopping rule adds rounds depending on the results.
                 "rounds" => a.budget.is_some() || a.stopping_rule.is_some(),
                 _ => false,
-            })
+            }
+        })
 }
 
 /// Whether two campaigns differ only in the machine, the seed and the number of rounds, so that
@@ -165,9 +157,7 @@ pub(crate) fn contender_differences(
 
 fn facts(results: &CampaignResults) -> Facts {
     let campaign = &results.campaign;
-    let memory = campaign
-        .memory
-        .map_or_else(|| "all".to_owned(), |m| m.to_string());
+    let memory = campaign.memory.map_or_else(|| "all".to_owned(), |m| m.to_string());
     let device = campaign.device.as_ref();
     let empty = Environment::default();
     let environment = results.environments.last().unwrap_or(&empty);
@@ -181,10 +171,7 @@ fn facts(results: &CampaignResults) -> Facts {
         ("seed", campaign.seed.to_string()),
         ("size", campaign.size.to_string()),
         ("memory limit", memory),
-        (
-            "device",
-            device.map_or_else(|| "image".to_owned(), |d| d.display().to_string()),
-        ),
+        ("device", device.map_or_else(|| "image".to_owned(), |d| d.display().to_string())),
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into();
@@ -229,11 +216,7 @@ fn without_own_directory(device: &str) -> String {
         let number = part.strip_prefix("fsarena-");
         !number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    device
-        .split('/')
-        .filter(is_own)
-        .collect::<Vec<_>>()
-        .join("/")
+    device.split('/').filter(is_own).collect::<Vec<_>>().join("/")
 }
 
 fn options(results: &CampaignResults, contender: &Contender) -> Facts {
@@ -248,17 +231,12 @@ fn options(results: &CampaignResults, contender: &Contender) -> Facts {
     let known = [
         (
             "mkfs options",
-            [&contender.mkfs_options[..], &commands.mkfs_options[..]]
-                .concat()
-                .join(" "),
+            [&contender.mkfs_options[..], &commands.mkfs_options[..]].concat().join(" "),
         ),
         ("mount options", contender.mount_options.join(",")),
         ("mkfs", commands.mkfs.join(" ")),
         ("mount", commands.mount.join(" ")),
-        (
-            "directory",
-            directory.map_or_else(String::new, |d| d.display().to_string()),
-        ),
+        ("directory", directory.map_or_else(String::new, |d| d.display().to_string())),
         ("memory limit", shown(own.memory)),
         ("disk", shown(own.disk.as_ref())),
         ("disks", shown(own.disks)),
@@ -282,11 +260,7 @@ fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
         .filter(|(what, _)| seen.insert(what.as_str()))
         .filter_map(|(what, _)| {
             let (before, after) = (value(before, what), value(after, what));
-            (before != after).then(|| SettingChange {
-                setting: what.clone(),
-                before,
-                after,
-            })
+            (before != after).then(|| SettingChange { setting: what.clone(), before, after })
         })
         .collect()
 }
@@ -315,10 +289,7 @@ mod tests {
         after.campaign.contenders[0].mount_options = vec!["noatime".to_owned()];
         let settings = campaign_differences(&before, &after, &[(0, 0), (1, 1)]);
         let words: Vec<&str> = settings.iter().map(|s| s.setting.as_str()).collect();
-        assert_eq!(
-            words,
-            ["kernel", "readahead", "mkfs.xfs", "mount options of fast"]
-        );
+        assert_eq!(words, ["kernel", "readahead", "mkfs.xfs", "mount options of fast"]);
         assert_eq!(settings[2].after, "");
         assert_eq!(settings[3].after, "noatime");
     }
@@ -344,15 +315,9 @@ mod tests {
         assert_eq!(check_comparable(&before, &after), Ok(()));
         after.campaign.backend = model::BackendKind::Dir;
         let error = check_comparable(&before, &after).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "backends loop and dir are never compared with each other"
-        );
+        assert_eq!(error, "backends loop and dir are never compared with each other");
         after.campaign.clock = model::Clock::Virtual;
         let error = check_comparable(&before, &after).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "real time and virtual time are never compared with each other"
-        );
+        assert_eq!(error, "real time and virtual time are never compared with each other");
     }
 }

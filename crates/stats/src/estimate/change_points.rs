@@ -134,19 +134,14 @@ mod tests {
         // of 8!.
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].at, 4);
-        assert!(
-            (found[0].p - 2.0 * 576.0 / 40_320.0).abs() < 1e-12,
-            "{}",
-            found[0].p
-        );
+        assert!((found[0].p - 2.0 * 576.0 / 40_320.0).abs() < 1e-12, "{}", found[0].p);
     }
 
     #[test]
     fn seven_values_never_have_a_change() {
         for at in 1..7 {
-            let values: Vec<f64> = (0..7)
-                .map(|i| f64::from(i + 100 * i32::from(i >= at)))
-                .collect();
+            let values: Vec<f64> =
+                (0..7).map(|i| f64::from(i + 100 * i32::from(i >= at))).collect();
             assert_eq!(change_points(&values), []);
         }
     }
@@ -178,10 +173,7 @@ mod tests {
                 })
                 .count();
             // At a rate of 5 %, more than 20 of 200 have a probability below 0.1 %.
-            assert!(
-                with_change <= 20,
-                "{with_change} of 200 with {length} values"
-            );
+            assert!(with_change <= 20, "{with_change} of 200 with {length} values");
         }
     }
 

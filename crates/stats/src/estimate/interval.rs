@@ -48,11 +48,7 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
         return None;
     }
     let (rank, confidence) = narrowest(count);
-    Some(Interval {
-        low: sorted[rank - 1],
-        high: sorted[count - rank],
-        confidence,
-    })
+    Some(Interval { low: sorted[rank - 1], high: sorted[count - rank], confidence })
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
@@ -103,10 +99,7 @@ mod tests {
         for count in 1..=16 {
             let (rank, confidence) = narrowest(count);
             let counted = coverage_by_enumeration(count, rank);
-            assert!(
-                (confidence - counted).abs() < 1e-12,
-                "{count}: {confidence} {counted}"
-            );
+            assert!((confidence - counted).abs() < 1e-12, "{count}: {confidence} {counted}");
             let narrower = coverage_by_enumeration(count, rank + 1);
             assert!(narrower < WANTED_CONFIDENCE, "{count}: a narrower one does");
         }

@@ -39,10 +39,8 @@ pub fn knee(curve: &[(u64, f64)]) -> Option<Knee> {
     if first != 1 || one <= 0.0 || curve.len() < 2 {
         return None;
     }
-    let (most_at, most) = curve
-        .iter()
-        .copied()
-        .reduce(|best, point| if point.1 > best.1 { point } else { best })?;
+    let (most_at, most) =
+        curve.iter().copied().reduce(|best, point| if point.1 > best.1 { point } else { best })?;
     let enough = curve.iter().find(|(_, x)| *x >= ENOUGH * most)?;
     let last = curve[curve.len() - 1].0;
     Some(Knee {
@@ -72,11 +70,7 @@ mod tests {
     fn a_curve_along_its_bounds_has_its_knee_at_their_crossing() {
         let knee = knee(&bounded(100.0, 600.0)).unwrap();
         assert_eq!(
-            (
-                knee.single_throughput,
-                knee.max_throughput,
-                knee.concurrency_at_max
-            ),
+            (knee.single_throughput, knee.max_throughput, knee.concurrency_at_max),
             (100.0, 600.0, 8)
         );
         assert_eq!((knee.crossing, knee.enough_at), (6.0, 8));
@@ -93,10 +87,7 @@ mod tests {
     fn a_curve_that_falls_from_the_beginning_bends_at_one() {
         let falling = [(1, 100.0), (2, 80.0), (4, 60.0)];
         let knee = knee(&falling).unwrap();
-        assert_eq!(
-            (knee.crossing, knee.concurrency_at_max, knee.enough_at),
-            (1.0, 1, 1)
-        );
+        assert_eq!((knee.crossing, knee.concurrency_at_max, knee.enough_at), (1.0, 1, 1));
     }
 
     #[test]

@@ -37,15 +37,8 @@ mod tests {
     #[test]
     fn one_wild_value_is_named_and_two_do_not_hide_each_other() {
         assert_eq!(outliers(&[10.0, 10.1, 9.9, 10.05, 9.95, 14.0]), [5]);
-        assert_eq!(
-            outliers(&[10.0, 10.1, 9.9, 14.0, 10.05, 9.95, 15.0, 10.02]),
-            [3, 6]
-        );
-        assert_eq!(
-            outliers(&[10.0, 10.1, 9.9, 10.05, 14.0]),
-            [0usize; 0],
-            "too few"
-        );
+        assert_eq!(outliers(&[10.0, 10.1, 9.9, 14.0, 10.05, 9.95, 15.0, 10.02]), [3, 6]);
+        assert_eq!(outliers(&[10.0, 10.1, 9.9, 10.05, 14.0]), [0usize; 0], "too few");
     }
 
     #[test]

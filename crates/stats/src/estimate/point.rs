@@ -65,24 +65,14 @@ mod tests {
         let estimate = RobustEstimate::from_values(&[90.0, 100.0, 110.0]).unwrap();
         assert!((estimate.variation.unwrap() - 10.0).abs() < 1e-12);
         assert!(!estimate.is_unstable(), "10 % is not above 10 %");
-        assert!(
-            RobustEstimate::from_values(&[89.0, 100.0, 111.0])
-                .unwrap()
-                .is_unstable()
-        );
+        assert!(RobustEstimate::from_values(&[89.0, 100.0, 111.0]).unwrap().is_unstable());
     }
 
     #[test]
     fn one_round_and_a_zero_mean_have_no_variation() {
         assert_eq!(RobustEstimate::from_values(&[5.0]).unwrap().variation, None);
-        assert_eq!(
-            RobustEstimate::from_values(&[0.0, 0.0]).unwrap().variation,
-            None
-        );
-        assert_eq!(
-            RobustEstimate::from_values(&[-1.0, 1.0]).unwrap().variation,
-            None
-        );
+        assert_eq!(RobustEstimate::from_values(&[0.0, 0.0]).unwrap().variation, None);
+        assert_eq!(RobustEstimate::from_values(&[-1.0, 1.0]).unwrap().variation, None);
     }
 
     proptest! {

@@ -51,12 +51,7 @@ impl PairwiseEstimates {
             let of_row = estimates.by_ref().take(columns).collect();
             PairDifferences::new(contenders, row.rounds(), of_row)
         });
-        Self {
-            rows: rows.collect(),
-            correlation,
-            costs,
-            draws: OnceCell::new(),
-        }
+        Self { rows: rows.collect(), correlation, costs, draws: OnceCell::new() }
     }
 
     /// Returns the correlation of the noise of rows of one cell, 0 … 1.
@@ -92,10 +87,7 @@ impl PairwiseEstimates {
         let sum = |(one, other): (usize, usize)| {
             let parts = self.parts(used, one, other)?;
             (takes_part[one] && takes_part[other]).then(|| ModeratedEstimate {
-                mean: parts
-                    .iter()
-                    .map(|part| part.share * part.estimate.mean)
-                    .sum(),
+                mean: parts.iter().map(|part| part.share * part.estimate.mean).sum(),
                 variance: variance(&parts, self.correlation),
                 freedom: 1.0,
                 is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
@@ -114,14 +106,9 @@ impl PairwiseEstimates {
         one: usize,
         other: usize,
     ) -> Option<WeightedSum> {
-        let estimates = || {
-            self.rows
-                .iter()
-                .flat_map(|pairs| pairs.estimates.iter().flatten().copied())
-        };
-        let draws = self
-            .draws
-            .get_or_init(|| ChiSquareDraws::new(self.rows.len(), estimates()));
+        let estimates =
+            || self.rows.iter().flat_map(|pairs| pairs.estimates.iter().flatten().copied());
+        let draws = self.draws.get_or_init(|| ChiSquareDraws::new(self.rows.len(), estimates()));
         Some(draws.sum(&self.parts(used, one, other)?, self.correlation))
     }
 
@@ -241,13 +228,7 @@ impl PairDifferences {
         rounds: usize,
         estimates: Vec<Option<ModeratedEstimate>>,
     ) -> Self {
-        let mut pairs = Self {
-            contenders,
-            comparable: 0,
-            rounds,
-            first: None,
-            estimates,
-        };
+        let mut pairs = Self { contenders, comparable: 0, rounds, first: None, estimates };
         let mean = |one: usize| {
             let others = (0..contenders).filter_map(|other| pairs.between(one, other));
             let means: Vec<f64> = others.map(|estimate| estimate.mean).collect();
@@ -256,10 +237,7 @@ impl PairDifferences {
         };
         let means: Vec<(usize, f64)> = (0..contenders).filter_map(mean).collect();
         pairs.comparable = means.len();
-        pairs.first = means
-            .into_iter()
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(one, _)| one);
+        pairs.first = means.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one);
         pairs
     }
 
@@ -274,10 +252,7 @@ impl PairDifferences {
 
     /// Returns the pairs with negated differences.
     pub fn reversed(&self) -> Self {
-        let estimates = self
-            .estimates
-            .iter()
-            .map(|e| e.map(ModeratedEstimate::reversed));
+        let estimates = self.estimates.iter().map(|e| e.map(ModeratedEstimate::reversed));
         Self::new(self.contenders, self.rounds, estimates.collect())
     }
 
@@ -304,8 +279,7 @@ impl PairDifferences {
             Some((other, estimate.t_statistic(margin.log()), estimate.mean))
         };
         let all = (0..self.contenders).filter_map(errors);
-        all.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2)))
-            .map(|(other, ..)| other)
+        all.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(other, ..)| other)
     }
 }
 

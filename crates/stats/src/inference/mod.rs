@@ -101,8 +101,6 @@ impl LogCosts {
     /// Returns the rounds that both contenders have, and the difference of their log costs in each.
     fn differences(&self, one: usize, other: usize) -> (Vec<usize>, Vec<f64>) {
         let rounds = self.logs[one].iter().zip(&self.logs[other]).enumerate();
-        rounds
-            .filter_map(|(round, (a, b))| Some((round, (*a)? - (*b)?)))
-            .unzip()
+        rounds.filter_map(|(round, (a, b))| Some((round, (*a)? - (*b)?))).unzip()
     }
 }

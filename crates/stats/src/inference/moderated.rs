@@ -89,10 +89,7 @@ pub(super) fn moderate(
 impl ModeratedEstimate {
     /// Returns the estimate with its sign reversed.
     pub fn reversed(self) -> Self {
-        Self {
-            mean: -self.mean,
-            ..self
-        }
+        Self { mean: -self.mean, ..self }
     }
 
     /// Returns the distance of the mean above a value, in standard errors.
@@ -140,14 +137,7 @@ fn estimate(
     expected: Option<PriorVariance>,
     independent: f64,
 ) -> Option<ModeratedEstimate> {
-    let &PairSeries {
-        count,
-        replaced,
-        mean,
-        squares,
-        is_nothing,
-        ..
-    } = series;
+    let &PairSeries { count, replaced, mean, squares, is_nothing, .. } = series;
     if count == 0 {
         return None;
     }
@@ -171,12 +161,7 @@ fn estimate(
         None if freedom > 0.0 => (squares / freedom, freedom),
         None => (f64::INFINITY, 1.0),
     };
-    Some(ModeratedEstimate {
-        mean,
-        variance: variance / own,
-        freedom,
-        is_nothing,
-    })
+    Some(ModeratedEstimate { mean, variance: variance / own, freedom, is_nothing })
 }
 
 /// Returns the share of the prior that a series uses. The share is a multiple of a quarter, to

@@ -83,10 +83,7 @@ impl PairwiseEstimates {
     pub fn intervals(&self, asked: Contrast<'_>) -> Vec<Option<[f64; 2]>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
-        let together = self
-            .costs
-            .exact
-            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
+        let together = self.costs.exact.then(|| summed_up(&self.of_rows(&used), asked.takes_part));
         let interval = |one: usize| {
             let first = all.first?;
             if one == first {
@@ -111,31 +108,19 @@ impl PairwiseEstimates {
     /// or a false equality. The probability of an error is at most [`FDR_LIMIT`].
     pub fn uses(&self, weights: &[Vec<f64>], margin: Margin) -> Vec<BestComparison> {
         let everybody = vec![true; self.costs.contenders];
-        let question = |weights| Contrast {
-            weights,
-            takes_part: &everybody,
-            margin,
-            family: weights.len(),
-        };
-        weights
-            .iter()
-            .map(|one| self.weighed(question(one)))
-            .collect()
+        let question =
+            |weights| Contrast { weights, takes_part: &everybody, margin, family: weights.len() };
+        weights.iter().map(|one| self.weighed(question(one))).collect()
     }
 
     /// Returns the comparison for one use case.
     pub fn weighed(&self, asked: Contrast<'_>) -> BestComparison {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
-        let together = self
-            .costs
-            .exact
-            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
+        let together = self.costs.exact.then(|| summed_up(&self.of_rows(&used), asked.takes_part));
         let (margin, limit) = (asked.margin, family_level(asked.family));
         let verdict = |one| {
-            let certain = together
-                .as_ref()
-                .and_then(|row| certain(row, one, all.first, margin));
+            let certain = together.as_ref().and_then(|row| certain(row, one, all.first, margin));
             let sum = |other| self.sum(&used, one, other);
             certain
                 .or_else(|| {
@@ -157,8 +142,7 @@ impl PairwiseEstimates {
 
     fn of_rows(&self, used: &[(usize, f64)]) -> Vec<(&LogCosts, f64)> {
         let rows = used.iter();
-        rows.map(|(row, share)| (&self.costs.rows[*row], *share))
-            .collect()
+        rows.map(|(row, share)| (&self.costs.rows[*row], *share)).collect()
     }
 }
 
@@ -183,9 +167,7 @@ fn standings(
     both.map(|(pairs, row)| {
         let verdict = |one| {
             let certain = costs.exact.then(|| certain(row, one, pairs.first, margin));
-            certain
-                .flatten()
-                .or_else(|| in_row(pairs, one, levels, margin))
+            certain.flatten().or_else(|| in_row(pairs, one, levels, margin))
         };
         BestComparison::of(pairs, costs.exact, verdict)
     })
@@ -244,12 +226,8 @@ impl SignificanceLevels {
         let contenders = rows.first().map_or(0, |pairs| pairs.contenders);
         let others = takes_part.saturating_sub(1).max(1) as f64;
         let of_all = |of: &dyn Fn(&PairDifferences, usize) -> Option<f64>| {
-            let places = rows
-                .iter()
-                .flat_map(|p| (0..contenders).map(move |one| (p, one)));
-            places
-                .filter_map(|(pairs, one)| of(pairs, one))
-                .collect::<Vec<f64>>()
+            let places = rows.iter().flat_map(|p| (0..contenders).map(move |one| (p, one)));
+            places.filter_map(|(pairs, one)| of(pairs, one)).collect::<Vec<f64>>()
         };
         let worse = of_all(&|pairs, one| {
             let farthest = pairs.between(one, pairs.most_certainly_worse_than(one, margin)?)?;
@@ -259,10 +237,7 @@ impl SignificanceLevels {
             let beside = pairs.relative_to(one).filter(|e| !e.is_nothing)?;
             Some(beside.tost_p_value(margin.log()))
         });
-        Self {
-            worse: level(worse, FDR_LIMIT) / others,
-            equal: level(equal, FDR_LIMIT),
-        }
+        Self { worse: level(worse, FDR_LIMIT) / others, equal: level(equal, FDR_LIMIT) }
     }
 }
 

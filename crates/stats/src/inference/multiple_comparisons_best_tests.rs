@@ -37,21 +37,10 @@ fn is_worse(verdict: Option<ComparisonVerdict>, share: f64) -> bool {
 /// Runs a few of the campaigns that `make error-rates` counts.
 #[test]
 fn error_rates_are_within_their_limits() {
-    let edge = SimulationSpec {
-        truth: TrueEffect::AtTheMargin,
-        ..DOZEN
-    };
-    let own_noise = SimulationSpec {
-        deviation: NoiseLevel::Each,
-        contenders: 4,
-        ..edge
-    };
-    let stalls = SimulationSpec {
-        stalls: 0.05,
-        deviation: NoiseLevel::Alike(0.02),
-        contenders: 6,
-        ..edge
-    };
+    let edge = SimulationSpec { truth: TrueEffect::AtTheMargin, ..DOZEN };
+    let own_noise = SimulationSpec { deviation: NoiseLevel::Each, contenders: 4, ..edge };
+    let stalls =
+        SimulationSpec { stalls: 0.05, deviation: NoiseLevel::Alike(0.02), contenders: 6, ..edge };
     for what in [edge, own_noise, stalls] {
         let rates = ErrorRates::count(what, 60);
         assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
@@ -60,10 +49,7 @@ fn error_rates_are_within_their_limits() {
 
 #[test]
 fn a_difference_of_a_fifth_is_found_in_three_rounds_of_a_dozen_contenders() {
-    let what = SimulationSpec {
-        truth: TrueEffect::SecondBy20,
-        ..DOZEN
-    };
+    let what = SimulationSpec { truth: TrueEffect::SecondBy20, ..DOZEN };
     let rates = ErrorRates::count(what, 60);
     let (found, half) = rates.found.mean(rates.campaigns);
     assert!(found + half > 0.8, "{found} ± {half}");
@@ -98,40 +84,23 @@ fn one_round_decides_only_without_noise() {
     let exact = &rows_of(&costs(rows, true))[0];
     assert_eq!(exact.first, Some(0));
     assert_eq!(exact.shortlist, [0, 1, 3]);
-    assert_eq!(
-        exact.verdicts[0],
-        Some(ComparisonVerdict::EqualWithin(MARGIN))
-    );
-    assert_eq!(
-        exact.verdicts[1],
-        Some(ComparisonVerdict::EqualWithin(MARGIN))
-    );
+    assert_eq!(exact.verdicts[0], Some(ComparisonVerdict::EqualWithin(MARGIN)));
+    assert_eq!(exact.verdicts[1], Some(ComparisonVerdict::EqualWithin(MARGIN)));
     assert!(is_worse(exact.verdicts[2], 0.3));
     assert_eq!(exact.verdicts[3], Some(ComparisonVerdict::Identical));
 }
 
 #[test]
 fn without_noise_a_use_is_decided_by_its_weighted_cost() {
-    let rows: &[&[&[f64]]] = &[
-        &[&[100.0, 100.0], &[200.0, 210.0]],
-        &[&[300.0, 300.0], &[100.0, 100.0]],
-    ];
+    let rows: &[&[&[f64]]] =
+        &[&[&[100.0, 100.0], &[200.0, 210.0]], &[&[300.0, 300.0], &[100.0, 100.0]]];
     let standings = uses_of(&costs(rows, true), &[vec![1.0, 1.0], vec![3.0, 1.0]]);
     // The bounds are √(3/2.1) in the worse round of the first use case, and the fourth root of 2³/3
     // in the better round of the second.
-    assert!(is_worse(
-        standings[0].verdicts[0],
-        (3.0f64 / 2.1).sqrt() - 1.0
-    ));
-    assert!(is_worse(
-        standings[1].verdicts[1],
-        (8.0f64 / 3.0).powf(0.25) - 1.0
-    ));
+    assert!(is_worse(standings[0].verdicts[0], (3.0f64 / 2.1).sqrt() - 1.0));
+    assert!(is_worse(standings[1].verdicts[1], (8.0f64 / 3.0).powf(0.25) - 1.0));
     assert_eq!(standings[0].shortlist, [1]);
-    assert!(matches!(
-        standings[0].verdicts[1],
-        Some(ComparisonVerdict::BetterByAtLeast(_))
-    ));
+    assert!(matches!(standings[0].verdicts[1], Some(ComparisonVerdict::BetterByAtLeast(_))));
 }
 
 #[test]
@@ -139,10 +108,7 @@ fn values_that_never_vary_are_certain_in_any_clock() {
     let rows: &[&[&[f64]]] = &[&[&[100.0; 2], &[120.0; 2], &[102.0; 2], &[100.0; 2]]];
     let standing = &rows_of(&costs(rows, false))[0];
     assert!(is_worse(standing.verdicts[1], 0.2));
-    assert_eq!(
-        standing.verdicts[2],
-        Some(ComparisonVerdict::EqualWithin(MARGIN))
-    );
+    assert_eq!(standing.verdicts[2], Some(ComparisonVerdict::EqualWithin(MARGIN)));
     assert_eq!(standing.verdicts[3], Some(ComparisonVerdict::Identical));
 }
 
@@ -163,22 +129,14 @@ fn one_contender_and_no_row_are_no_fault() {
     let alone = costs(alone, false);
     assert_eq!(rows_of(&alone)[0].first, None);
     assert_eq!(uses_of(&alone, &[vec![1.0], vec![0.0]])[1].first, None);
-    let none = CampaignCosts {
-        contenders: 3,
-        rows: Vec::new(),
-        exact: false,
-    };
+    let none = CampaignCosts { contenders: 3, rows: Vec::new(), exact: false };
     assert!(rows_of(&none).is_empty());
     assert_eq!(uses_of(&none, &[Vec::new()])[0].verdicts, [None; 3]);
 }
 
 #[test]
 fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
-    let what = SimulationSpec {
-        truth: TrueEffect::Spread,
-        missing: 0.05,
-        ..DOZEN
-    };
+    let what = SimulationSpec { truth: TrueEffect::Spread, missing: 0.05, ..DOZEN };
     for seed in 0..5 {
         let known = simulate(seed, what);
         let rows = rows_of(&known.costs);
@@ -200,13 +158,7 @@ fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
 
 #[test]
 fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
-    let known = simulate(
-        7,
-        SimulationSpec {
-            truth: TrueEffect::Spread,
-            ..DOZEN
-        },
-    );
+    let known = simulate(7, SimulationSpec { truth: TrueEffect::Spread, ..DOZEN });
     let mut turned = known.costs.clone();
     for row in &mut turned.rows {
         row.logs.reverse();
@@ -224,10 +176,7 @@ fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
 fn a_selection_is_ranked_by_itself() {
     let row: &[&[f64]] = &[&[1.0, 1.0], &[2.0, 2.0], &[4.0, 4.0]];
     let estimates = PairwiseEstimates::from_costs(costs(&[row, row], true));
-    let selected = Selected {
-        contenders: vec![false, true, true],
-        rows: vec![true, false],
-    };
+    let selected = Selected { contenders: vec![false, true, true], rows: vec![true, false] };
     let [standings, gains] = estimates.rows_among(&selected, MARGIN);
     assert_eq!(standings[0].first, Some(1));
     assert_eq!(standings[0].verdicts[0], None);

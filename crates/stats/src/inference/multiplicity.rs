@@ -9,9 +9,7 @@
 pub(super) fn level(mut sorted: Vec<f64>, q: f64) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let steps = |claims: usize| q * claims as f64 / sorted.len().max(1) as f64;
-    let made = (1..=sorted.len())
-        .rev()
-        .find(|claims| sorted[claims - 1] <= steps(*claims));
+    let made = (1..=sorted.len()).rev().find(|claims| sorted[claims - 1] <= steps(*claims));
     steps(made.unwrap_or(1))
 }
 

@@ -44,9 +44,7 @@ pub(super) fn replace(rows: &mut [LogCosts], contenders: usize, tests: usize) ->
     let mut known = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         for (contender, logs) in row.logs.iter().enumerate() {
-            let values: Vec<f64> = without_rounds(logs, &of_rounds[place])
-                .map(|v| v.1)
-                .collect();
+            let values: Vec<f64> = without_rounds(logs, &of_rounds[place]).map(|v| v.1).collect();
             known.extend(from_mad(&values).map(|scale| (place, contender, scale)));
         }
     }

@@ -83,16 +83,13 @@ impl PairwiseEstimates {
         let rows = self.costs.rows.iter().enumerate();
         let results: Vec<PairedResult> = rows
             .flat_map(|(row, costs)| {
-                pairs
-                    .iter()
-                    .enumerate()
-                    .map(move |(pair, (one, other))| PairedResult {
-                        row,
-                        test: costs.test,
-                        contender: pair,
-                        before: costs.logs[*one].clone(),
-                        after: costs.logs[*other].clone(),
-                    })
+                pairs.iter().enumerate().map(move |(pair, (one, other))| PairedResult {
+                    row,
+                    test: costs.test,
+                    contender: pair,
+                    before: costs.logs[*one].clone(),
+                    after: costs.logs[*other].clone(),
+                })
             })
             .collect();
         let estimates: Vec<Option<ModeratedEstimate>> = self
@@ -105,10 +102,7 @@ impl PairwiseEstimates {
             false => BlockDesign::PairedByRound,
         };
         let judged = judged(&results, &estimates, pairing, margin);
-        judged
-            .chunks(pairs.len().max(1))
-            .map(<[_]>::to_vec)
-            .collect()
+        judged.chunks(pairs.len().max(1)).map(<[_]>::to_vec).collect()
     }
 }
 
@@ -123,10 +117,8 @@ fn judged(
         let tested = estimates.iter().flatten().filter(|e| !e.is_nothing);
         level(tested.map(of).collect(), FDR_LIMIT)
     };
-    let levels = [
-        of_all(&|e| chance_of_difference(e, margin)),
-        of_all(&|e| e.tost_p_value(margin.log())),
-    ];
+    let levels =
+        [of_all(&|e| chance_of_difference(e, margin)), of_all(&|e| e.tost_p_value(margin.log()))];
     let both = results.iter().zip(estimates);
     both.map(|(result, estimate)| {
         let estimate = estimate.as_ref()?;
@@ -180,11 +172,7 @@ fn of_contender(
     let sums: Vec<PairedResult> = tests.iter().map(|(_, sum)| sum.clone()).collect();
     let estimates = estimates(&sums, pairing).into_iter().zip(&tests);
     let parts = estimates.map(|(estimate, (count, sum))| {
-        Some(SumTerm {
-            share: *count * share,
-            test: sum.test,
-            estimate: estimate?,
-        })
+        Some(SumTerm { share: *count * share, test: sum.test, estimate: estimate? })
     });
     let parts: Vec<SumTerm> = parts.collect::<Option<_>>()?;
     let draws = ChiSquareDraws::new(parts.len(), parts.iter().map(|part| part.estimate));
@@ -214,11 +202,7 @@ fn verdict_of_sum(
         ComparisonVerdict::Identical
     } else if way > reach {
         let worse = ComparisonVerdict::worse(sum.value.abs() - reach);
-        if sum.value > 0.0 {
-            worse
-        } else {
-            worse.reversed()
-        }
+        if sum.value > 0.0 { worse } else { worse.reversed() }
     } else if way <= 0.0 && sum.chance_above(-way) <= limit {
         ComparisonVerdict::EqualWithin(margin)
     } else {
@@ -312,9 +296,7 @@ fn certain(
     let rounds = results.iter().map(|(result, _)| result.rounds()).min()?;
     let of_round = |round: usize| -> Option<f64> {
         let parts = results.iter();
-        parts
-            .map(|(r, share)| Some(share * (r.after[round]? - r.before[round]?)))
-            .sum()
+        parts.map(|(r, share)| Some(share * (r.after[round]? - r.before[round]?))).sum()
     };
     let differences: Vec<f64> = (0..rounds).filter_map(of_round).collect();
     let verdict = exact(&differences, margin)?;
@@ -365,11 +347,7 @@ fn chance_of_difference(estimate: &ModeratedEstimate, margin: Margin) -> f64 {
 
 /// Estimates the difference in cost of each result between after and before.
 fn estimates(results: &[PairedResult], pairing: BlockDesign) -> Vec<Option<ModeratedEstimate>> {
-    let sides = if pairing == BlockDesign::Unpaired {
-        2
-    } else {
-        1
-    };
+    let sides = if pairing == BlockDesign::Unpaired { 2 } else { 1 };
     let end =
         |of: &dyn Fn(&PairedResult) -> usize| results.iter().map(of).max().map_or(0, |n| n + 1);
     let table = SeriesTable {
@@ -399,10 +377,7 @@ fn estimates(results: &[PairedResult], pairing: BlockDesign) -> Vec<Option<Moder
         [before, series(result, 1, values(&result.after))]
     });
     let sides = moderate(table, &both.collect::<Vec<_>>());
-    sides
-        .chunks(2)
-        .map(|sides| difference(sides[0]?, sides[1]?))
-        .collect()
+    sides.chunks(2).map(|sides| difference(sides[0]?, sides[1]?)).collect()
 }
 
 /// Returns after minus before, from independent rounds (B. L. Welch, Biometrika 34, 1947; F. E.

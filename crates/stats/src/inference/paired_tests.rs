@@ -32,17 +32,9 @@ fn false_shares(what: SimulationSpec, pairing: BlockDesign) -> [f64; 2] {
 #[test]
 fn of_two_campaigns_no_more_is_falsely_called_different_or_equal_than_stated() {
     for pairing in [BlockDesign::Unpaired, BlockDesign::PairedByRound] {
-        for truth in [
-            TrueEffect::Equal,
-            TrueEffect::AtTheMargin,
-            TrueEffect::Spread,
-        ] {
+        for truth in [TrueEffect::Equal, TrueEffect::AtTheMargin, TrueEffect::Spread] {
             for deviation in [NoiseLevel::Alike(0.02), NoiseLevel::Each] {
-                let what = SimulationSpec {
-                    truth,
-                    deviation,
-                    ..DOZEN
-                };
+                let what = SimulationSpec { truth, deviation, ..DOZEN };
                 // With this number of campaigns, half of a 95 % interval around 5 % is 3 %.
                 let [different, equal] = false_shares(what, pairing);
                 assert!(
@@ -56,13 +48,7 @@ fn of_two_campaigns_no_more_is_falsely_called_different_or_equal_than_stated() {
 
 fn result(row: usize, before: &[f64], after: &[f64]) -> PairedResult {
     let logs = |side: &[f64]| side.iter().map(|cost| Some(cost.ln())).collect();
-    PairedResult {
-        row,
-        test: row,
-        contender: 0,
-        before: logs(before),
-        after: logs(after),
-    }
+    PairedResult { row, test: row, contender: 0, before: logs(before), after: logs(after) }
 }
 
 #[test]
@@ -74,10 +60,8 @@ fn one_round_of_equal_seed_suffices_in_virtual_time() {
         result(3, &[120.0], &[100.0]),
     ];
     let of = |compared: &Option<ComparisonResult>| compared.map(|compared| compared.verdict);
-    let verdicts: Vec<_> = compare_pairs(&results, BlockDesign::Deterministic, MARGIN)
-        .iter()
-        .map(of)
-        .collect();
+    let verdicts: Vec<_> =
+        compare_pairs(&results, BlockDesign::Deterministic, MARGIN).iter().map(of).collect();
     assert_eq!(verdicts[0], Some(ComparisonVerdict::Identical));
     assert_eq!(verdicts[1], Some(ComparisonVerdict::EqualWithin(MARGIN)));
     assert!(

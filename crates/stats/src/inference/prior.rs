@@ -75,13 +75,9 @@ impl Prior {
         let (level, chance) = (mean(&|k| k.2.value), mean(&|k| k.2.variance));
         let (mut row, mut column) = (Effects::none(table.rows), Effects::none(table.columns));
         for _ in 0..3 {
-            let rest = known
-                .iter()
-                .map(|(r, c, k)| (*r, k.value - level - column.of[*c]));
+            let rest = known.iter().map(|(r, c, k)| (*r, k.value - level - column.of[*c]));
             row = Effects::of(table.rows, rest, chance, table.independent_columns);
-            let rest = known
-                .iter()
-                .map(|(r, c, k)| (*c, k.value - level - row.of[*r]));
+            let rest = known.iter().map(|(r, c, k)| (*c, k.value - level - row.of[*r]));
             column = Effects::of(table.columns, rest, chance, table.down);
         }
         let independent = table.independent_columns * table.down;
@@ -118,10 +114,7 @@ impl Prior {
     /// Returns the expectation of the prior for a position.
     pub fn expected(&self, row: usize, column: usize) -> PriorVariance {
         let log = self.level + self.of_row[row] + self.of_column[column];
-        PriorVariance {
-            variance: (2.0 * log).exp(),
-            freedom: self.freedom,
-        }
+        PriorVariance { variance: (2.0 * log).exp(), freedom: self.freedom }
     }
 
     /// Returns the degrees of freedom.
@@ -147,10 +140,7 @@ struct Effects {
 
 impl Effects {
     fn none(count: usize) -> Self {
-        Self {
-            of: vec![0.0; count],
-            kept: 0.0,
-        }
+        Self { of: vec![0.0; count], kept: 0.0 }
     }
 
     /// Computes the means of the values of each position, shrunk towards 0 to the extent that
@@ -171,16 +161,10 @@ impl Effects {
             sums[place].0 += value;
             sums[place].1 += 1.0;
         }
-        let means: Vec<f64> = sums
-            .iter()
-            .map(|(sum, n)| sum / f64::max(*n, 1.0))
-            .collect();
+        let means: Vec<f64> = sums.iter().map(|(sum, n)| sum / f64::max(*n, 1.0)).collect();
         let squares: f64 = means.iter().map(|m| m * m).sum();
         let found = squares / (count as f64 - 1.0);
         let kept = 1.0 - chance / found.max(chance);
-        Self {
-            of: means.into_iter().map(|mean| mean * kept).collect(),
-            kept,
-        }
+        Self { of: means.into_iter().map(|mean| mean * kept).collect(), kept }
     }
 }

@@ -69,10 +69,7 @@ pub(super) fn from_mad(values: &[f64]) -> Option<LogScaleEstimate> {
         None => (-0.3938 - 1.55 / count as f64, 1.361 / (count as f64 - 1.5)),
     };
     let deviation = median(&distances).filter(|d| *d > 0.0)?;
-    Some(LogScaleEstimate {
-        value: deviation.ln() - mean,
-        variance,
-    })
+    Some(LogScaleEstimate { value: deviation.ln() - mean, variance })
 }
 
 /// Returns the mean, and the sum of squared deviations from the mean.

@@ -33,23 +33,14 @@ pub(super) fn estimates(
     let sums: Vec<Option<Sums>> = results.iter().map(of).collect();
     let known = results.iter().zip(&sums).filter_map(|(result, sums)| {
         let sums = sums.as_ref()?;
-        Some((
-            result.row,
-            result.contender,
-            by_squares(sums.squares, sums.freedom)?,
-        ))
+        Some((result.row, result.contender, by_squares(sums.squares, sums.freedom)?))
     });
     let known: Vec<_> = known.collect();
     let prior = Prior::fit(table, &known, PriorWeighting::Cautious);
     let both = results.iter().zip(&sums);
     both.map(|(result, sums)| {
-        let expected = prior
-            .as_ref()
-            .map(|p| p.expected(result.row, result.contender));
-        Some(
-            sums.as_ref()?
-                .estimate(expected, table.independent_columns * table.down),
-        )
+        let expected = prior.as_ref().map(|p| p.expected(result.row, result.contender));
+        Some(sums.as_ref()?.estimate(expected, table.independent_columns * table.down))
     })
     .collect()
 }
@@ -124,36 +115,21 @@ mod tests {
 
     fn result(row: usize, before: &[f64], after: &[f64]) -> PairedResult {
         let some = |values: &[f64]| values.iter().map(|v| Some(*v)).collect();
-        PairedResult {
-            row,
-            test: row,
-            contender: 0,
-            before: some(before),
-            after: some(after),
-        }
+        PairedResult { row, test: row, contender: 0, before: some(before), after: some(after) }
     }
 
     /// Two sessions on each side differ by 1 %. The standard error of their difference is
     /// √(0.5·(0.01² + 0.01²)/2·(1/2 + 1/2)).
     #[test]
     fn one_result_is_a_t_test_of_its_sessions() {
-        let all = overall(
-            &[result(0, &[0.0, 0.01], &[0.5, 0.51])],
-            BlockDesign::BySession,
-            Margin(0.05),
-        );
+        let all =
+            overall(&[result(0, &[0.0, 0.01], &[0.5, 0.51])], BlockDesign::BySession, Margin(0.05));
         let compared = all[0].1.unwrap();
         assert!((compared.ratio - 0.5f64.exp()).abs() < 1e-9);
         // 4.303 is the quantile for two degrees of freedom; tails are computed from 400 draws.
         let reach = 4.303 * (0.5 * 0.0001f64).sqrt();
-        assert!(
-            (compared.high.ln() - 0.5 - reach).abs() < 0.05 * reach,
-            "{compared:?}"
-        );
-        assert!(matches!(
-            compared.verdict,
-            ComparisonVerdict::WorseByAtLeast(_)
-        ));
+        assert!((compared.high.ln() - 0.5 - reach).abs() < 0.05 * reach, "{compared:?}");
+        assert!(matches!(compared.verdict, ComparisonVerdict::WorseByAtLeast(_)));
     }
 
     /// Three hosts, and one of them takes three times as long: the standard error is that of the
@@ -162,45 +138,24 @@ mod tests {
     fn the_speed_of_a_host_cancels_in_the_difference() {
         let host = [0.0, 3.0f64.ln(), -0.4];
         let other = [0.30, 3.0f64.ln() + 0.31, -0.4 + 0.32];
-        let all = overall(
-            &[result(0, &host, &other)],
-            BlockDesign::ByHost,
-            Margin(0.05),
-        );
+        let all = overall(&[result(0, &host, &other)], BlockDesign::ByHost, Margin(0.05));
         let compared = all[0].1.unwrap();
         assert!((compared.ratio - 0.31f64.exp()).abs() < 1e-9);
         // 4.303 is the quantile for two degrees of freedom; tails are computed from 400 draws.
         let reach = 4.303 * (0.0001f64 / 3.0).sqrt();
         let found = compared.high.ln() - 0.31;
         assert!((found - reach).abs() < 0.05 * reach, "{compared:?}");
-        assert!(matches!(
-            compared.verdict,
-            ComparisonVerdict::WorseByAtLeast(_)
-        ));
-        let sides = overall(
-            &[result(0, &host, &other)],
-            BlockDesign::BySession,
-            Margin(0.05),
-        );
-        assert!(matches!(
-            sides[0].1.unwrap().verdict,
-            ComparisonVerdict::NotEnoughRounds { .. }
-        ));
+        assert!(matches!(compared.verdict, ComparisonVerdict::WorseByAtLeast(_)));
+        let sides = overall(&[result(0, &host, &other)], BlockDesign::BySession, Margin(0.05));
+        assert!(matches!(sides[0].1.unwrap().verdict, ComparisonVerdict::NotEnoughRounds { .. }));
     }
 
     #[test]
     fn one_host_is_no_evidence_about_others() {
-        let all = overall(
-            &[result(0, &[0.0], &[2.0])],
-            BlockDesign::ByHost,
-            Margin(0.05),
-        );
+        let all = overall(&[result(0, &[0.0], &[2.0])], BlockDesign::ByHost, Margin(0.05));
         let verdict = all[0].1.map(|compared| compared.verdict);
         assert!(
-            matches!(
-                verdict,
-                None | Some(ComparisonVerdict::NotEnoughRounds { .. })
-            ),
+            matches!(verdict, None | Some(ComparisonVerdict::NotEnoughRounds { .. })),
             "{verdict:?}"
         );
     }
@@ -218,9 +173,7 @@ mod tests {
         };
         let results: Vec<PairedResult> = (0..40).map(of_row).collect();
         let called_worse = |pairing| {
-            let compared = compare_pairs(&results, pairing, Margin(0.01))
-                .into_iter()
-                .flatten();
+            let compared = compare_pairs(&results, pairing, Margin(0.01)).into_iter().flatten();
             let worse =
                 |c: &ComparisonResult| matches!(c.verdict, ComparisonVerdict::WorseByAtLeast(_));
             compared.filter(worse).count()

@@ -38,12 +38,9 @@ mod tests {
     /// table 26.10.
     #[test]
     fn tails_are_those_of_the_tables() {
-        for (chance, freedom, value) in [
-            (0.025, 2.0, 4.303),
-            (0.005, 10.0, 3.169),
-            (0.05, 1.0, 6.314),
-            (0.000_5, 30.0, 3.646),
-        ] {
+        for (chance, freedom, value) in
+            [(0.025, 2.0, 4.303), (0.005, 10.0, 3.169), (0.05, 1.0, 6.314), (0.000_5, 30.0, 3.646)]
+        {
             assert!((quantile(chance, freedom) - value).abs() < 5e-4);
             assert!((survival(value, freedom) / chance - 1.0).abs() < 1e-3);
         }

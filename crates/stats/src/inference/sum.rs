@@ -40,9 +40,7 @@ impl WeightedSum {
             return if error > 0.0 { 0.0 } else { 1.0 };
         }
         let tails = self.deviations.iter();
-        let sum: f64 = tails
-            .map(|d| erfc(error / (d * std::f64::consts::SQRT_2)))
-            .sum();
+        let sum: f64 = tails.map(|d| erfc(error / (d * std::f64::consts::SQRT_2))).sum();
         sum / (2 * DRAWS) as f64
     }
 
@@ -109,17 +107,10 @@ pub(super) struct ChiSquareDraws {
 impl ChiSquareDraws {
     /// Creates the draws for sums of this number of parts of these estimates.
     pub fn new(parts: usize, estimates: impl Iterator<Item = ModeratedEstimate>) -> Self {
-        let freedoms = estimates
-            .map(|estimate| estimate.freedom)
-            .filter(|f| f.is_finite());
+        let freedoms = estimates.map(|estimate| estimate.freedom).filter(|f| f.is_finite());
         let freedoms: BTreeSet<u64> = freedoms.map(f64::to_bits).collect();
-        let of_each = freedoms
-            .into_iter()
-            .map(|f| (f, quantiles(f64::from_bits(f))));
-        Self {
-            quantiles: of_each.collect(),
-            orders: (0..parts as u64).map(order).collect(),
-        }
+        let of_each = freedoms.into_iter().map(|f| (f, quantiles(f64::from_bits(f))));
+        Self { quantiles: of_each.collect(), orders: (0..parts as u64).map(order).collect() }
     }
 
     /// Returns the sum of terms. Terms of one test must be adjacent.
@@ -133,10 +124,7 @@ impl ChiSquareDraws {
             of_tests(parts, correlation, factor).sqrt()
         };
         WeightedSum {
-            value: parts
-                .iter()
-                .map(|part| part.share * part.estimate.mean)
-                .sum(),
+            value: parts.iter().map(|part| part.share * part.estimate.mean).sum(),
             variance: variance(parts, correlation),
             is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
             deviations: (0..DRAWS).map(deviation).collect(),
@@ -180,17 +168,8 @@ mod tests {
     use crate::inference::student;
 
     fn part(test: usize, share: f64, variance: f64, freedom: f64) -> SumTerm {
-        let estimate = ModeratedEstimate {
-            mean: 1.0,
-            variance,
-            freedom,
-            is_nothing: false,
-        };
-        SumTerm {
-            share,
-            test,
-            estimate,
-        }
+        let estimate = ModeratedEstimate { mean: 1.0, variance, freedom, is_nothing: false };
+        SumTerm { share, test, estimate }
     }
 
     fn sum(parts: &[SumTerm], correlation: f64) -> WeightedSum {

@@ -55,8 +55,5 @@ impl CellCounts {
 }
 
 fn outcome_of(stored: &CellRecord) -> RoundOutcome {
-    stored
-        .result
-        .as_ref()
-        .map_or(RoundOutcome::NotRun, |result| result.status.into())
+    stored.result.as_ref().map_or(RoundOutcome::NotRun, |result| result.status.into())
 }

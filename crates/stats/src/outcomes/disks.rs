@@ -33,11 +33,8 @@ pub(crate) fn by_disk(results: &CampaignResults) -> Vec<(String, CampaignResults
 fn only(results: &CampaignResults, names: &BTreeSet<&str>) -> CampaignResults {
     let mut some = results.clone();
     some.campaign.groups.clear();
-    some.campaign
-        .contenders
-        .retain(|contender| names.contains(contender.name.as_str()));
-    some.cells
-        .retain(|stored| names.contains(stored.cell.contender.as_str()));
+    some.campaign.contenders.retain(|contender| names.contains(contender.name.as_str()));
+    some.cells.retain(|stored| names.contains(stored.cell.contender.as_str()));
     strip_disk_suffix(&some).unwrap_or(some)
 }
 
@@ -57,9 +54,7 @@ pub fn disk_of_each(results: &CampaignResults) -> Vec<(Option<String>, String)> 
 /// Returns `None` if two contenders would have the same name.
 pub fn strip_disk_suffix(results: &CampaignResults) -> Option<CampaignResults> {
     let contenders = results.campaign.contenders.iter();
-    let bare = contenders
-        .zip(disk_of_each(results))
-        .map(|(c, (_, bare))| (c.name.clone(), bare));
+    let bare = contenders.zip(disk_of_each(results)).map(|(c, (_, bare))| (c.name.clone(), bare));
     let bare: BTreeMap<String, String> = bare.collect();
     if bare.values().collect::<BTreeSet<_>>().len() < results.campaign.contenders.len() {
         return None;
@@ -97,9 +92,7 @@ mod tests {
         assert!(by_disk(&fixture::plain()).is_empty());
         let results = fixture::on_disks(fixture::plain(), &["slow", "fast", "fast"]);
         let of_disks = by_disk(&results);
-        let [(disk, fast)] = &of_disks[..] else {
-            panic!("one disk has two contenders")
-        };
+        let [(disk, fast)] = &of_disks[..] else { panic!("one disk has two contenders") };
         assert_eq!(disk, "fast");
         let names = fast.campaign.contenders.iter().map(|c| c.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["middle", "slow"]);
@@ -130,10 +123,7 @@ mod tests {
     fn removes_only_the_disk_from_a_name() {
         for (name, bare) in [
             ("ext4@ssd", "ext4"),
-            (
-                "ext4@memory=1GiB,ssd:data=journal",
-                "ext4@memory=1GiB:data=journal",
-            ),
+            ("ext4@memory=1GiB,ssd:data=journal", "ext4@memory=1GiB:data=journal"),
             ("ext4@ssd,memory=1GiB", "ext4@ssd,memory=1GiB"),
             ("ssd", "ssd"),
         ] {

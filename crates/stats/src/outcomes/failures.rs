@@ -94,10 +94,8 @@ pub(crate) fn kernel_warnings(results: &CampaignResults) -> Vec<KernelWarning> {
         .filter(|(_, result)| is_ok(result))
         .filter_map(|(cell, result)| {
             let events = result.kernel_log.iter();
-            let events: Vec<KernelEvent> = events
-                .filter(|event| event.is_complaint())
-                .cloned()
-                .collect();
+            let events: Vec<KernelEvent> =
+                events.filter(|event| event.is_complaint()).cloned().collect();
             (!events.is_empty()).then(|| KernelWarning {
                 cell: cell.id,
                 contender: cell.contender.clone(),
@@ -111,10 +109,7 @@ pub(crate) fn kernel_warnings(results: &CampaignResults) -> Vec<KernelWarning> {
 }
 
 fn each_result(results: &CampaignResults) -> impl Iterator<Item = (&Cell, &CellResult)> {
-    results
-        .cells
-        .iter()
-        .filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)))
+    results.cells.iter().filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)))
 }
 
 fn is_ok(result: &CellResult) -> bool {
@@ -123,10 +118,7 @@ fn is_ok(result: &CellResult) -> bool {
 
 fn cell_failure(cell: &Cell, result: &CellResult) -> CellFailure {
     let culprit = culprit(result);
-    let failure = result
-        .failure
-        .as_ref()
-        .or_else(|| culprit.and_then(|p| p.failure.as_ref()));
+    let failure = result.failure.as_ref().or_else(|| culprit.and_then(|p| p.failure.as_ref()));
     let step = failure
         .map(|f| f.step.clone())
         .filter(|step| !step.is_empty())

@@ -51,12 +51,7 @@ pub struct ContenderFeatures {
 
 /// Returns the features of all contenders, in the campaign's order.
 pub(crate) fn features(results: &CampaignResults) -> Vec<ContenderFeatures> {
-    results
-        .campaign
-        .contenders
-        .iter()
-        .map(|contender| of_contender(results, contender))
-        .collect()
+    results.campaign.contenders.iter().map(|contender| of_contender(results, contender)).collect()
 }
 
 fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFeatures {
@@ -66,10 +61,8 @@ fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFe
         .filter(|stored| stored.cell.contender == contender.name)
         .filter_map(|stored| Some(&stored.result.as_ref()?.features))
         .collect();
-    let features = Feature::ALL.map(|feature| FeatureState {
-        feature,
-        found: merge(feature, &probed),
-    });
+    let features =
+        Feature::ALL.map(|feature| FeatureState { feature, found: merge(feature, &probed) });
     ContenderFeatures {
         contender: contender.name.clone(),
         driver: contender.filesystem.driver,
@@ -110,12 +103,7 @@ fn merged(states: &[FeatureState]) -> Features {
         }
         FeatureSupport::NotProbed => None,
     };
-    Features(
-        states
-            .iter()
-            .filter_map(|state| Some((state.feature, support(state)?)))
-            .collect(),
-    )
+    Features(states.iter().filter_map(|state| Some((state.feature, support(state)?))).collect())
 }
 
 #[cfg(test)]
@@ -135,15 +123,9 @@ mod tests {
         assert_eq!(found(&[&none]), FeatureSupport::NotProbed);
         assert_eq!(found(&[&none, &yes]), FeatureSupport::Yes);
         assert_eq!(found(&[&no, &none]), FeatureSupport::No("ENOTSUP".into()));
-        assert_eq!(
-            found(&[&yes, &no]),
-            FeatureSupport::Varies("ENOTSUP".into())
-        );
+        assert_eq!(found(&[&yes, &no]), FeatureSupport::Varies("ENOTSUP".into()));
         let [small, large] =
             [Bytes::mib(1), Bytes::mib(2)].map(|s| probe(Some(ProbeResult::UpTo(s))));
-        assert_eq!(
-            found(&[&large, &small]),
-            FeatureSupport::UpTo(Bytes::mib(1))
-        );
+        assert_eq!(found(&[&large, &small]), FeatureSupport::UpTo(Bytes::mib(1)));
     }
 }

@@ -122,10 +122,7 @@ fn taken(
         let phases = cell.phases.iter();
         phases.filter_map(|phase| part(phase.memory.as_ref())).max()
     };
-    let taken = MemoryUsage {
-        mounted: over(rounds, mounted),
-        max: over(rounds, most),
-    };
+    let taken = MemoryUsage { mounted: over(rounds, mounted), max: over(rounds, most) };
     (taken.mounted.is_some() || taken.max.is_some()).then_some(taken)
 }
 
@@ -148,10 +145,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     fn memory(kernel: u64, driver: Option<u64>) -> Option<KernelMemoryUse> {
-        Some(KernelMemoryUse {
-            kernel: Some(Bytes::mib(kernel)),
-            driver: driver.map(Bytes::mib),
-        })
+        Some(KernelMemoryUse { kernel: Some(Bytes::mib(kernel)), driver: driver.map(Bytes::mib) })
     }
 
     #[test]
@@ -165,18 +159,11 @@ mod tests {
         };
         let resources = analyse(&results).resources;
         assert_eq!(resources[0].memory, Some(Bytes::mib(512)));
-        assert_eq!(
-            (resources[0].disk.as_deref(), resources[0].disks),
-            (None, None)
-        );
+        assert_eq!((resources[0].disk.as_deref(), resources[0].disks), (None, None));
         assert_eq!(resources[1].memory, Some(Bytes::mib(32)));
         let disks = (resources[1].disk.as_deref(), resources[1].disks);
         assert_eq!(disks, (Some("ideal"), Some(4)));
-        assert!(
-            resources
-                .iter()
-                .all(|r| r.kernel.is_none() && r.driver.is_none())
-        );
+        assert!(resources.iter().all(|r| r.kernel.is_none() && r.driver.is_none()));
     }
 
     #[test]

@@ -40,21 +40,14 @@ impl RankedCosts {
             let next = tests.len();
             let test = *tests.entry((&row.suite, &row.test)).or_insert(next);
             numbers.insert(number, costs.len());
-            costs.push(LogCosts {
-                test,
-                logs: row.results.iter().map(|r| logs(row, r)).collect(),
-            });
+            costs.push(LogCosts { test, logs: row.results.iter().map(|r| logs(row, r)).collect() });
         }
         let costs = CampaignCosts {
             contenders: rows.first().map_or(0, |row| row.results.len()),
             rows: costs,
             exact: clock == Clock::Virtual,
         };
-        Self {
-            costs,
-            numbers,
-            estimates: OnceCell::new(),
-        }
+        Self { costs, numbers, estimates: OnceCell::new() }
     }
 
     /// Returns the estimates of every pair of contenders in every row.
@@ -96,11 +89,7 @@ impl RankedCosts {
     pub fn rank_among(&self, all: &mut [ResultRow], selection: &Selection, margin: Margin) {
         let selected = Selected {
             contenders: selection.contenders.clone(),
-            rows: self
-                .numbers
-                .keys()
-                .map(|row| selection.rows[*row])
-                .collect(),
+            rows: self.numbers.keys().map(|row| selection.rows[*row]).collect(),
         };
         let [standings, gains] = self.estimates().rows_among(&selected, margin);
         for (row, number) in &self.numbers {
@@ -161,10 +150,7 @@ pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> 
 fn give(row: &mut ResultRow, standing: &BestComparison, gains: &BestComparison) {
     let mut places = places(standing);
     if let [worst] = gains.shortlist[..] {
-        places[worst] = places[worst].map(|place| Rank {
-            worst: !place.shortlisted,
-            ..place
-        });
+        places[worst] = places[worst].map(|place| Rank { worst: !place.shortlisted, ..place });
     }
     for (result, place) in row.results.iter_mut().zip(places) {
         result.place = place;
@@ -182,9 +168,7 @@ fn is_ranked(row: &ResultRow) -> bool {
 fn logs(row: &ResultRow, result: &crate::MetricResult) -> Vec<Option<f64>> {
     let comparable = result.is_comparable();
     let rounds = result.rounds.iter().map(|round| round.value);
-    rounds
-        .map(|value| Some(log_cost(value.filter(|_| comparable)?, row.direction)))
-        .collect()
+    rounds.map(|value| Some(log_cost(value.filter(|_| comparable)?, row.direction))).collect()
 }
 
 /// Returns the logarithm of a cost: lower is better.

@@ -51,10 +51,7 @@ impl<'a> PhaseIndex<'a> {
                 let fact = phase_fact(round, self.cells.get(&key).copied(), phase);
                 let planned = self.planned.as_ref();
                 match planned.is_some_and(|planned| !planned.contains(&key)) {
-                    true => PhaseRecord {
-                        outcome: RoundOutcome::NotNeeded,
-                        ..fact
-                    },
+                    true => PhaseRecord { outcome: RoundOutcome::NotNeeded, ..fact },
                     false => fact,
                 }
             })

@@ -56,29 +56,14 @@ impl InterferenceValues {
 
 /// Returns every role that ran both alone and in a mix, in the order of the tests.
 pub(crate) fn interference(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Interference> {
-    let key = |row: &ResultRow| {
-        (
-            row.suite.clone(),
-            row.test.clone(),
-            row.phase.clone(),
-            row.metric,
-        )
-    };
+    let key =
+        |row: &ResultRow| (row.suite.clone(), row.test.clone(), row.phase.clone(), row.metric);
     let rows: BTreeMap<_, &ResultRow> = rows.iter().map(|row| (key(row), row)).collect();
     let row = |test: &Test, phase: &Phase, metric| {
-        let key = (
-            test.suite.clone(),
-            test.name.clone(),
-            phase.name.clone(),
-            metric,
-        );
+        let key = (test.suite.clone(), test.name.clone(), phase.name.clone(), metric);
         rows.get(&key).copied()
     };
-    let tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let mut all = Vec::new();
     for test in tests {
         for phase in &test.phases {
@@ -141,15 +126,9 @@ mod tests {
         let [deliver, backup] = &analysis.interference[..] else {
             panic!("{:?}", analysis.interference)
         };
-        assert_eq!(
-            (deliver.role.as_str(), deliver.metric),
-            ("deliver", Metric::SyncP99)
-        );
+        assert_eq!((deliver.role.as_str(), deliver.metric), ("deliver", Metric::SyncP99));
         assert_eq!(deliver.others, ["backup"]);
-        assert_eq!(
-            (backup.role.as_str(), backup.metric),
-            ("backup", Metric::Throughput)
-        );
+        assert_eq!((backup.role.as_str(), backup.metric), ("backup", Metric::Throughput));
         let worse = |one: &super::Interference, contender: usize| {
             let direction = one.metric.direction();
             let times = one.contenders[contender].times_worse(direction)?;
@@ -164,15 +143,9 @@ mod tests {
 
     #[test]
     fn a_missing_or_zero_value_has_no_comparison() {
-        let of = |alone, beside| super::InterferenceValues {
-            alone,
-            mixed: beside,
-        };
+        let of = |alone, beside| super::InterferenceValues { alone, mixed: beside };
         assert_eq!(of(Some(0.0), Some(1.0)).times_worse(Direction::Lower), None);
         assert_eq!(of(None, Some(1.0)).times_worse(Direction::Lower), None);
-        assert_eq!(
-            of(Some(4.0), Some(2.0)).times_worse(Direction::Higher),
-            Some(2.0)
-        );
+        assert_eq!(of(Some(4.0), Some(2.0)).times_worse(Direction::Higher), Some(2.0));
     }
 }

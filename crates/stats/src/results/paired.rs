@@ -34,18 +34,13 @@ pub(crate) fn is_sound(row: &ResultRow, result: &MetricResult) -> bool {
     result.estimate.is_some()
         && !result.has_failed_rounds()
         && !result.is_lower_bound(row.metric)
-        && result
-            .rounds
-            .iter()
-            .all(|r| r.value.is_none_or(|v| v > 0.0))
+        && result.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0))
 }
 
 /// Returns the log cost of each round.
 pub(crate) fn logs(row: &ResultRow, result: &MetricResult) -> Vec<Option<f64>> {
     let values = result.rounds.iter().map(|round| round.value);
-    values
-        .map(|value| Some(log_cost(value?, row.direction)))
-        .collect()
+    values.map(|value| Some(log_cost(value?, row.direction))).collect()
 }
 
 /// Returns the costs of a result before and after if both were measured in the same way, without

@@ -58,10 +58,8 @@ impl RawDeviceBounds<'_> {
             (metric_of_device == metric && value > 0.0).then_some(value)
         };
         let (least, most) = (of(|s| s.min)?, of(|s| s.max)?);
-        (most > least * (1.0 + STEADY_BELOW / 100.0)).then_some(RawDeviceRange {
-            min: least,
-            max: most,
-        })
+        (most > least * (1.0 + STEADY_BELOW / 100.0))
+            .then_some(RawDeviceRange { min: least, max: most })
     }
 
     /// Returns a value as a share of the raw device, in percent, if the phase used the device.
@@ -97,11 +95,7 @@ impl RawDeviceBounds<'_> {
 /// Returns the processor time of fsarena itself in a phase, in nanoseconds.
 fn overhead_time(cost: &HarnessOverhead, result: &PhaseResult) -> f64 {
     let seconds_for = |bytes: u64, rate: &RepeatedValue| {
-        if rate.median > 0.0 {
-            bytes as f64 / rate.median
-        } else {
-            0.0
-        }
+        if rate.median > 0.0 { bytes as f64 / rate.median } else { 0.0 }
     };
     cost.operation.median * result.operations as f64
         + 1e9 * seconds_for(result.bytes_written.0, &cost.marking)
@@ -114,10 +108,7 @@ fn reading(
     pick: fn(&RepeatedValue) -> f64,
 ) -> RawDevicePerformance {
     let one = |spread: Option<RepeatedValue>| {
-        spread.map(|spread| RepeatedValue {
-            median: pick(&spread),
-            ..spread
-        })
+        spread.map(|spread| RepeatedValue { median: pick(&spread), ..spread })
     };
     RawDevicePerformance {
         sequential_read: one(raw_device.sequential_read),
@@ -176,12 +167,9 @@ fn random(io: &Io, cache: CacheState, raw_device: &RawDevicePerformance) -> Opti
         io,
     );
     match io.access {
-        AccessPattern::RandomMix { read_share } => Some(one_after_the_other(
-            read_share,
-            read?,
-            1.0 - read_share,
-            write?,
-        )),
+        AccessPattern::RandomMix { read_share } => {
+            Some(one_after_the_other(read_share, read?, 1.0 - read_share, write?))
+        }
         AccessPattern::Seek { write_share } if write_share > 0.0 => {
             Some(one_after_the_other(1.0, read?, write_share, write?))
         }
@@ -198,10 +186,7 @@ fn rate(
     io: &Io,
 ) -> Option<f64> {
     let small = if queued { many.or(one) } else { one }?.median;
-    let longer = io
-        .block
-        .0
-        .saturating_sub(RawDevicePerformance::RANDOM_BLOCK.0) as f64;
+    let longer = io.block.0.saturating_sub(RawDevicePerformance::RANDOM_BLOCK.0) as f64;
     match sequential {
         Some(sequential) if longer > 0.0 => {
             Some(one_after_the_other(1.0, small, longer, sequential.median))

@@ -59,10 +59,7 @@ fn done(phase: &Phase) -> PhaseResult {
 /// second.
 fn share(phase: &Phase) -> Option<f64> {
     let calibration = calibration();
-    let bounds = RawDeviceBounds {
-        calibration: Some(&calibration),
-        processors: 2,
-    };
+    let bounds = RawDeviceBounds { calibration: Some(&calibration), processors: 2 };
     let metric = phase.op.primary_metric();
     let value = if metric == Metric::Rate { 200.0 } else { 50e6 };
     bounds
@@ -73,56 +70,25 @@ fn share(phase: &Phase) -> Option<f64> {
 #[test]
 fn reads_and_writes_front_to_back_are_shares_of_the_sequential_rates() {
     use CacheState::{Cold, Direct, FadviseDontNeed, Warm};
+    assert_eq!(share(&phase(AccessPattern::Read, Cold, SyncAtEnd::Call)), Some(12.5));
     assert_eq!(
-        share(&phase(AccessPattern::Read, Cold, SyncAtEnd::Call)),
+        share(&phase(AccessPattern::ReadBackward, FadviseDontNeed, SyncAtEnd::Call)),
         Some(12.5)
     );
-    assert_eq!(
-        share(&phase(
-            AccessPattern::ReadBackward,
-            FadviseDontNeed,
-            SyncAtEnd::Call
-        )),
-        Some(12.5)
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::Write, Warm, SyncAtEnd::Fsync)),
-        Some(50.0)
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::Append, Warm, SyncAtEnd::Syncfs)),
-        Some(50.0)
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::Overwrite, Direct, SyncAtEnd::Call)),
-        Some(50.0)
-    );
+    assert_eq!(share(&phase(AccessPattern::Write, Warm, SyncAtEnd::Fsync)), Some(50.0));
+    assert_eq!(share(&phase(AccessPattern::Append, Warm, SyncAtEnd::Syncfs)), Some(50.0));
+    assert_eq!(share(&phase(AccessPattern::Overwrite, Direct, SyncAtEnd::Call)), Some(50.0));
     // Reading and writing each byte: 1 / (1/400 + 1/100) = 80 MB/s.
-    assert_eq!(
-        share(&phase(AccessPattern::Rewrite, Cold, SyncAtEnd::Fsync)),
-        Some(62.5)
-    );
+    assert_eq!(share(&phase(AccessPattern::Rewrite, Cold, SyncAtEnd::Fsync)), Some(62.5));
 }
 
 #[test]
 fn cached_data_has_no_share_of_the_raw_device() {
     use CacheState::{Cold, Warm};
-    assert_eq!(
-        share(&phase(AccessPattern::Read, Warm, SyncAtEnd::Call)),
-        None
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::RandomRead, Warm, SyncAtEnd::Call)),
-        None
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::Write, Warm, SyncAtEnd::Call)),
-        None
-    );
-    assert_eq!(
-        share(&phase(AccessPattern::RecordRewrite, Warm, SyncAtEnd::Fsync)),
-        None
-    );
+    assert_eq!(share(&phase(AccessPattern::Read, Warm, SyncAtEnd::Call)), None);
+    assert_eq!(share(&phase(AccessPattern::RandomRead, Warm, SyncAtEnd::Call)), None);
+    assert_eq!(share(&phase(AccessPattern::Write, Warm, SyncAtEnd::Call)), None);
+    assert_eq!(share(&phase(AccessPattern::RecordRewrite, Warm, SyncAtEnd::Fsync)), None);
     assert_eq!(
         share(&phase(AccessPattern::Rewrite, Warm, SyncAtEnd::Fsync)),
         None,
@@ -147,18 +113,10 @@ fn random_requests_are_shares_of_the_random_rates() {
     let written_back = phase(AccessPattern::RandomWrite, Warm, SyncAtEnd::Fsync);
     assert_eq!(share(&written_back), Some(10.0), "the kernel queues");
     // Half of the operations at 1000/s, half at 500/s: 1 / (0.5/1000 + 0.5/500) = 666.7/s.
-    let mix = phase(
-        AccessPattern::RandomMix { read_share: 0.5 },
-        Direct,
-        SyncAtEnd::Fsync,
-    );
+    let mix = phase(AccessPattern::RandomMix { read_share: 0.5 }, Direct, SyncAtEnd::Fsync);
     assert_eq!(share(&mix), Some(30.0));
     // Each operation reads, and one in ten also writes: 1 / (1/1000 + 0.1/500) = 833.3/s.
-    let seek = phase(
-        AccessPattern::Seek { write_share: 0.1 },
-        Direct,
-        SyncAtEnd::Call,
-    );
+    let seek = phase(AccessPattern::Seek { write_share: 0.1 }, Direct, SyncAtEnd::Call);
     assert_eq!(share(&seek), Some(24.0));
 }
 
@@ -195,43 +153,23 @@ fn longer_random_requests_include_the_transfer_time() {
 fn phases_without_file_data_have_no_raw_device_speed() {
     let mut null = Io::new("f", AccessPattern::Read, Bytes(4096));
     null.engine = IoEngine::Null;
-    for op in [
-        Op::Mkfs(Mkfs),
-        Op::RemoveFile(RemoveFile { file: "f".into() }),
-        Op::Io(null),
-    ] {
-        assert_eq!(
-            raw_device_of(&op, CacheState::Cold, &device()),
-            None,
-            "{op:?}"
-        );
+    for op in [Op::Mkfs(Mkfs), Op::RemoveFile(RemoveFile { file: "f".into() }), Op::Io(null)] {
+        assert_eq!(raw_device_of(&op, CacheState::Cold, &device()), None, "{op:?}");
     }
     let read = phase(AccessPattern::Read, CacheState::Cold, SyncAtEnd::Call);
     let mut without = calibration();
     without.raw_device = None;
-    let bounds = |calibration| RawDeviceBounds {
-        calibration,
-        processors: 1,
-    };
-    assert_eq!(
-        bounds(Some(&without)).raw_device(&read, Metric::Throughput),
-        None
-    );
+    let bounds = |calibration| RawDeviceBounds { calibration, processors: 1 };
+    assert_eq!(bounds(Some(&without)).raw_device(&read, Metric::Throughput), None);
     assert_eq!(bounds(None).raw_device(&read, Metric::Throughput), None);
     let known = calibration();
-    assert_eq!(
-        bounds(Some(&known)).raw_device(&read, Metric::Elapsed),
-        None
-    );
+    assert_eq!(bounds(Some(&known)).raw_device(&read, Metric::Elapsed), None);
 }
 
 #[test]
 fn overhead_includes_operations_marks_and_comparisons() {
     let calibration = calibration();
-    let mut bounds = RawDeviceBounds {
-        calibration: Some(&calibration),
-        processors: 2,
-    };
+    let mut bounds = RawDeviceBounds { calibration: Some(&calibration), processors: 2 };
     let phase = phase(AccessPattern::Read, CacheState::Cold, SyncAtEnd::Call);
     let mut result = done(&phase);
     result.operations = 500_000;
@@ -261,10 +199,7 @@ fn threads_share_the_overhead_up_to_the_number_of_processors() {
     let mut result = done(&phase);
     result.operations = 1_000_000;
     let of = |processors| {
-        let bounds = RawDeviceBounds {
-            calibration: Some(&calibration),
-            processors,
-        };
+        let bounds = RawDeviceBounds { calibration: Some(&calibration), processors };
         bounds.overhead_share(&phase, Metric::Rate, &result)
     };
     assert_eq!((of(0), of(1), of(2)), (Some(10.0), Some(10.0), Some(5.0)));
@@ -276,26 +211,17 @@ fn a_result_has_the_median_share_of_its_rounds() {
     let results = fixture::calibrated();
     let analysis = analyse(&results);
     let measured = |phase: &str, metric| -> &[MetricResult] {
-        let row = analysis
-            .rows
-            .iter()
-            .find(|r| r.phase == phase && r.metric == metric);
+        let row = analysis.rows.iter().find(|r| r.phase == phase && r.metric == metric);
         &row.unwrap().results
     };
     let near = |share: Option<f64>, wanted: f64| {
         let share = share.unwrap();
         assert!((share - wanted).abs() < 1e-9, "{share}, not {wanted}");
     };
-    for (result, wanted) in measured("write", Metric::Throughput)
-        .iter()
-        .zip([80.0, 40.0, 20.0])
-    {
+    for (result, wanted) in measured("write", Metric::Throughput).iter().zip([80.0, 40.0, 20.0]) {
         near(result.raw_device_share, wanted);
     }
-    near(
-        measured("read", Metric::Throughput)[0].raw_device_share,
-        125.0,
-    );
+    near(measured("read", Metric::Throughput)[0].raw_device_share, 125.0);
     assert_eq!(measured("read", Metric::Rate)[0].raw_device_share, None);
     let flagged = |phase| -> Vec<bool> {
         let measured = measured(phase, Metric::Throughput).iter();
@@ -311,10 +237,7 @@ fn without_a_calibration_shares_are_absent() {
     for row in &analysis.rows {
         assert_eq!(row.raw_device, None);
         for result in &row.results {
-            assert_eq!(
-                (result.raw_device_share, result.overhead_share),
-                (None, None)
-            );
+            assert_eq!((result.raw_device_share, result.overhead_share), (None, None));
             assert!(!result.is_largely_overhead());
         }
     }

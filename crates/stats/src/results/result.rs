@@ -108,10 +108,7 @@ impl MetricResult {
 
     /// Returns the number of planned rounds, which may differ between contenders within a budget.
     pub fn planned_rounds(&self) -> u32 {
-        let planned = self
-            .rounds
-            .iter()
-            .filter(|r| r.outcome != RoundOutcome::NotNeeded);
+        let planned = self.rounds.iter().filter(|r| r.outcome != RoundOutcome::NotNeeded);
         u32::try_from(planned.count()).unwrap_or(u32::MAX)
     }
 
@@ -130,9 +127,7 @@ impl MetricResult {
 
     /// Returns true if a planned round has not run yet.
     pub fn is_incomplete(&self) -> bool {
-        self.rounds
-            .iter()
-            .any(|r| r.outcome == RoundOutcome::NotRun)
+        self.rounds.iter().any(|r| r.outcome == RoundOutcome::NotRun)
     }
 
     /// Whether fsarena's share of the time is so large that the result is misleading.
@@ -143,11 +138,7 @@ impl MetricResult {
     /// Returns true if the number is only a lower bound: the total of a phase that its time limit
     /// ended early.
     pub fn is_lower_bound(&self, metric: Metric) -> bool {
-        is_cumulative(metric)
-            && self
-                .rounds
-                .iter()
-                .any(|r| r.value.is_some() && r.time_limited)
+        is_cumulative(metric) && self.rounds.iter().any(|r| r.value.is_some() && r.time_limited)
     }
 }
 
@@ -216,11 +207,7 @@ mod tests {
                 round(4, RoundOutcome::NotRun, None),
             ],
         );
-        let words = [
-            (RoundOutcome::Hung, 2),
-            (RoundOutcome::Failed, 1),
-            (RoundOutcome::NotRun, 1),
-        ];
+        let words = [(RoundOutcome::Hung, 2), (RoundOutcome::Failed, 1), (RoundOutcome::NotRun, 1)];
         assert_eq!(result.outcome_counts(), words);
         assert!(result.is_incomplete() && result.estimate.is_none());
     }

@@ -213,9 +213,8 @@ fn round_value(
         value,
         cache: fact.phase.map(|p| p.cache),
         time_limited: fact.phase.is_some_and(|p| p.time_limited),
-        passes: measured.map_or(0, |(_, result)| {
-            u32::try_from(result.passes.len().max(1)).unwrap_or(u32::MAX)
-        }),
+        passes: measured
+            .map_or(0, |(_, result)| u32::try_from(result.passes.len().max(1)).unwrap_or(u32::MAX)),
         raw_device_share: measured
             .and_then(|(value, result)| bounds.raw_device_share(phase, metric, value, result)),
         overhead_share: measured
@@ -250,11 +249,7 @@ fn caches_of<'a>(results: impl IntoIterator<Item = &'a MetricResult>) -> Vec<Cac
 fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]) {
     let baselines = || contenders.iter().map(|c| c.is_baseline);
     let others = results.iter().zip(baselines());
-    let common = caches_of(
-        others
-            .filter(|(_, baseline)| !baseline)
-            .map(|(result, _)| result),
-    );
+    let common = caches_of(others.filter(|(_, baseline)| !baseline).map(|(result, _)| result));
     if common.is_empty() {
         return;
     }

@@ -72,14 +72,8 @@ impl Sweep {
         let varies: Vec<SweepAxis> = varies.map(|(axis, _)| *axis).collect();
         let first = self.axes.keys().next().copied();
         // A sweep of one point also has one slice.
-        let axes = if varies.is_empty() {
-            first.into_iter().collect()
-        } else {
-            varies
-        };
-        axes.into_iter()
-            .filter_map(|axis| self.slice(phase, axis))
-            .collect()
+        let axes = if varies.is_empty() { first.into_iter().collect() } else { varies };
+        axes.into_iter().filter_map(|axis| self.slice(phase, axis)).collect()
     }
 
     /// Returns the values at which the other axes are held while one varies. They are chosen over
@@ -104,20 +98,13 @@ impl Sweep {
             let (at, value) = apart(&point.at, axis)?;
             (at == held).then_some((value, point))
         });
-        Some(SweepSlice {
-            axis,
-            points: points.collect(),
-            held,
-        })
+        Some(SweepSlice { axis, points: points.collect(), held })
     }
 
     /// Returns labels for a table line between two sizes: the limits (such as the end of a cache)
     /// between the smaller size, which may be absent, and the larger one.
     pub fn memory_boundaries(&self, before: Option<u64>, size: u64) -> Vec<(&'static str, Bytes)> {
-        let named = [
-            ("CPU cache ends", self.cpu_cache),
-            ("memory ends", self.memory),
-        ];
+        let named = [("CPU cache ends", self.cpu_cache), ("memory ends", self.memory)];
         let crossed = |border: Bytes| size > border.0 && before.is_none_or(|b| b <= border.0);
         named
             .into_iter()
@@ -148,18 +135,13 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[ResultRow]) -> Vec<Sweep
     let memory = campaign.memory.or(all).filter(|_| is_one);
     let mut shown: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.shown) {
-        shown
-            .entry((row.suite.as_str(), row.test.as_str()))
-            .or_default()
-            .push(number);
+        shown.entry((row.suite.as_str(), row.test.as_str())).or_default().push(number);
     }
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let mut sweeps: Vec<Sweep> = Vec::new();
     for test in tests {
         let Some(point) = &test.sweep else { continue };
-        let known = sweeps
-            .iter()
-            .position(|s| s.suite == test.suite && s.name == point.sweep);
+        let known = sweeps.iter().position(|s| s.suite == test.suite && s.name == point.sweep);
         let index = known.unwrap_or_else(|| {
             sweeps.push(Sweep {
                 suite: test.suite.clone(),
@@ -228,19 +210,13 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[ResultRow]) {
     let [axis @ (SweepAxis::Threads | SweepAxis::Depth)] = varies[..] else {
         return;
     };
-    let wanted = last
-        .sweep
-        .as_ref()
-        .and_then(|point| point.at.get(&axis).copied());
+    let wanted = last.sweep.as_ref().and_then(|point| point.at.get(&axis).copied());
     for phase in &mut sweep.phases {
         let planned = last.phases.iter().find(|p| p.name == phase.phase);
         if planned.is_none_or(|p| concurrency(&p.op, axis) != wanted) {
             continue;
         }
-        let contenders = phase
-            .points
-            .first()
-            .map_or(0, |p| rows[p.row].results.len());
+        let contenders = phase.points.first().map_or(0, |p| rows[p.row].results.len());
         // A curve of throughput has its knee at the same place as the one of operations.
         let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
         if !is_speed || !phase.points.iter().all(|point| rows[point.row].primary) {

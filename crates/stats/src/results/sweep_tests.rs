@@ -39,11 +39,8 @@ fn points_come_together_with_their_axes() {
 fn random_io_is_shown_as_operations_and_as_throughput() {
     let analysis = swept();
     let threads = &analysis.sweeps[1];
-    let shown: Vec<(&str, Metric)> = threads
-        .phases
-        .iter()
-        .map(|p| (p.phase.as_str(), p.metric))
-        .collect();
+    let shown: Vec<(&str, Metric)> =
+        threads.phases.iter().map(|p| (p.phase.as_str(), p.metric)).collect();
     assert_eq!(
         shown,
         [
@@ -52,14 +49,8 @@ fn random_io_is_shown_as_operations_and_as_throughput() {
             ("random-read", Metric::Throughput)
         ]
     );
-    assert_eq!(
-        threads.phases[1].points.len(),
-        threads.phases[2].points.len()
-    );
-    assert!(
-        threads.phases[2].knees.is_empty(),
-        "it knees where operations do"
-    );
+    assert_eq!(threads.phases[1].points.len(), threads.phases[2].points.len());
+    assert!(threads.phases[2].knees.is_empty(), "it knees where operations do");
     for row in &analysis.rows {
         let beside = row.shown && !row.primary;
         let is_random = row.phase == "random-read" && row.metric == Metric::Throughput;
@@ -71,19 +62,11 @@ fn random_io_is_shown_as_operations_and_as_throughput() {
 fn a_slice_is_held_at_the_values_with_the_most_points() {
     let analysis = swept();
     let slices = slices(&analysis.sweeps[0], "read");
-    let [over_size, over_block] = &slices[..] else {
-        panic!("two axes, two slices")
-    };
+    let [over_size, over_block] = &slices[..] else { panic!("two axes, two slices") };
     assert_eq!(over_size.axis, SweepAxis::Size);
-    assert_eq!(
-        over_size.held,
-        BTreeMap::from([(SweepAxis::Block, 64 << 10)])
-    );
+    assert_eq!(over_size.held, BTreeMap::from([(SweepAxis::Block, 64 << 10)]));
     assert_eq!(over_size.points.len(), 4);
-    assert_eq!(
-        over_block.held,
-        BTreeMap::from([(SweepAxis::Size, 1 << 30)])
-    );
+    assert_eq!(over_block.held, BTreeMap::from([(SweepAxis::Size, 1 << 30)]));
     let blocks: Vec<u64> = over_block.points.iter().map(|p| p.0).collect();
     assert_eq!(blocks, [8 << 10, 64 << 10, 16 << 20]);
 }
@@ -92,25 +75,15 @@ fn a_slice_is_held_at_the_values_with_the_most_points() {
 fn borders_are_between_two_sizes() {
     let analysis = swept();
     let grid = &analysis.sweeps[0];
-    assert_eq!(
-        (grid.cpu_cache, grid.memory),
-        (Some(Bytes::mib(32)), Some(Bytes::mib(512)))
-    );
+    assert_eq!((grid.cpu_cache, grid.memory), (Some(Bytes::mib(32)), Some(Bytes::mib(512))));
     let words = |before, size| {
         let borders = grid.memory_boundaries(before, size);
         borders.into_iter().map(|b| b.0).collect::<Vec<_>>()
     };
     assert_eq!(words(Some(16 << 20), 64 << 20), ["CPU cache ends"]);
     assert_eq!(words(Some(64 << 20), 1 << 30), ["memory ends"]);
-    assert_eq!(
-        words(Some(16 << 20), 32 << 20),
-        [""; 0],
-        "what just fits, fits"
-    );
-    assert_eq!(
-        words(Some(32 << 20), 1 << 30),
-        ["CPU cache ends", "memory ends"]
-    );
+    assert_eq!(words(Some(16 << 20), 32 << 20), [""; 0], "what just fits, fits");
+    assert_eq!(words(Some(32 << 20), 1 << 30), ["CPU cache ends", "memory ends"]);
     assert_eq!(words(None, 1 << 30), ["CPU cache ends", "memory ends"]);
     assert_eq!(words(Some(1 << 30), 2 << 30), [""; 0]);
 }

@@ -135,9 +135,8 @@ fn cells(results: &CampaignResults) -> Cells<'_> {
 
 fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<Total> {
     let phases = test.phases.iter();
-    let phases: Vec<&Phase> = phases
-        .filter(|phase| takes_time(&phase.op) && !phase.is_preparation())
-        .collect();
+    let phases: Vec<&Phase> =
+        phases.filter(|phase| takes_time(&phase.op) && !phase.is_preparation()).collect();
     let mut suites = results.campaign.suites.iter();
     let baseline = baseline(results, suites.find(|s| s.name == test.suite)?);
     let mut steps: Vec<String> = phases.iter().map(|p| p.step().to_owned()).collect();
@@ -156,9 +155,8 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
         let of_round = rounds.iter().map(|r| (*r, cell(name, *r)));
         let attempts = of_round.flat_map(|(round, cell)| attempts(round, cell, &phases));
         let other = reference.filter(|reference| *reference != name);
-        let pairs = rounds
-            .iter()
-            .map(|r| (cell(name, *r), other.and_then(|other| cell(other, *r))));
+        let pairs =
+            rounds.iter().map(|r| (cell(name, *r), other.and_then(|other| cell(other, *r))));
         let pairs: Vec<_> = pairs.collect();
         let times = steps.iter().map(|step| {
             let of_step = phases.iter().copied().filter(|p| p.step() == step);
@@ -168,13 +166,7 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
     };
     let mut contenders: Vec<ContenderTotal> = contenders().map(of).collect();
     add_above(&mut contenders, baseline);
-    Some(Total {
-        suite: test.suite.clone(),
-        test: test.name.clone(),
-        contenders,
-        steps,
-        baseline,
-    })
+    Some(Total { suite: test.suite.clone(), test: test.name.clone(), contenders, steps, baseline })
 }
 
 /// Returns the rounds of a contender in a test; with a budget, only planned ones.
@@ -216,13 +208,8 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         (wall > 0.0).then(|| used.sum::<f64>() / wall)
     };
     let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();
-    let above = rounds
-        .iter()
-        .filter_map(|(own, reference)| Some(time(*own)? - time(*reference)?));
-    let shares: Vec<f64> = rounds
-        .iter()
-        .filter_map(|(own, _)| processor(*own))
-        .collect();
+    let above = rounds.iter().filter_map(|(own, reference)| Some(time(*own)? - time(*reference)?));
+    let shares: Vec<f64> = rounds.iter().filter_map(|(own, _)| processor(*own)).collect();
     StepTime {
         estimate: RobustEstimate::from_values(&times),
         over_baseline: RobustEstimate::from_values(&above.collect::<Vec<_>>()),
@@ -235,9 +222,7 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
     let Some(baseline) = baseline else { return };
     let counted = |of: &ContenderTotal| -> BTreeMap<u32, f64> {
         let counted = of.attempts.iter().filter(|attempt| attempt.counts);
-        counted
-            .filter_map(|a| Some((a.round, a.seconds?)))
-            .collect()
+        counted.filter_map(|a| Some((a.round, a.seconds?))).collect()
     };
     let reference = counted(&contenders[baseline]);
     let others = contenders.iter_mut().enumerate();

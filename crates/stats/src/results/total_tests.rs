@@ -29,16 +29,12 @@ fn campaign() -> CampaignResults {
     ];
     fixture::campaign("totals", contenders.into(), tests, 2, |cell, test| {
         let dies = cell.contender == "frail" && cell.round == 1;
-        let phases = test
-            .phases
-            .iter()
-            .zip(STEPS)
-            .map(|(phase, (name, seconds))| {
-                if dies && name == "remove" {
-                    return fixture::failed(phase, Status::Crashed, None);
-                }
-                fixture::phase_result(phase, Nanos::from_secs(seconds), 1, Bytes(0))
-            });
+        let phases = test.phases.iter().zip(STEPS).map(|(phase, (name, seconds))| {
+            if dies && name == "remove" {
+                return fixture::failed(phase, Status::Crashed, None);
+            }
+            fixture::phase_result(phase, Nanos::from_secs(seconds), 1, Bytes(0))
+        });
         Some(fixture::cell_result(phases.collect()))
     })
 }
@@ -53,16 +49,10 @@ fn a_failed_step_invalidates_the_total_and_attempts_are_listed() {
     assert_eq!(sound.outcome, RoundOutcome::Ok);
     assert_eq!(sound.estimate.unwrap().median, 7.0);
     let frail = &total.contenders[1];
-    assert_eq!(
-        (frail.outcome, frail.estimate),
-        (RoundOutcome::Invalid, None)
-    );
+    assert_eq!((frail.outcome, frail.estimate), (RoundOutcome::Invalid, None));
     let seconds: Vec<Option<f64>> = frail.attempts.iter().map(|a| a.seconds).collect();
     assert_eq!(seconds, [None, Some(7.0)]);
-    let broken = FailedStep {
-        step: "remove".into(),
-        outcome: RoundOutcome::Crashed,
-    };
+    let broken = FailedStep { step: "remove".into(), outcome: RoundOutcome::Crashed };
     assert_eq!(frail.attempts[0].broken, Some(broken));
 }
 
@@ -72,15 +62,9 @@ fn an_unsupported_step_invalidates_the_total() {
     let result = results.cells[0].result.as_mut().unwrap();
     result.phases[1].status = Status::Unsupported;
     let sound = &analyse(&results).totals[0].contenders[0];
-    assert_eq!(
-        (sound.outcome, sound.estimate),
-        (RoundOutcome::Invalid, None)
-    );
+    assert_eq!((sound.outcome, sound.estimate), (RoundOutcome::Invalid, None));
     let broken = sound.attempts[0].broken.as_ref().unwrap();
-    assert_eq!(
-        (broken.step.as_str(), broken.outcome),
-        ("find", RoundOutcome::Unsupported)
-    );
+    assert_eq!((broken.step.as_str(), broken.outcome), ("find", RoundOutcome::Unsupported));
 }
 
 #[test]
@@ -91,19 +75,8 @@ fn a_cell_that_ran_again_has_both_its_attempts_and_the_second_counts() {
     first.phases[0].elapsed = Nanos::from_secs(100);
     result.first = Some(Box::new(first));
     let sound = &analyse(&results).totals[0].contenders[0];
-    let attempts: Vec<_> = sound
-        .attempts
-        .iter()
-        .map(|a| (a.round, a.counts, a.seconds))
-        .collect();
-    assert_eq!(
-        attempts,
-        [
-            (1, false, Some(106.0)),
-            (1, true, Some(7.0)),
-            (2, true, Some(7.0))
-        ]
-    );
+    let attempts: Vec<_> = sound.attempts.iter().map(|a| (a.round, a.counts, a.seconds)).collect();
+    assert_eq!(attempts, [(1, false, Some(106.0)), (1, true, Some(7.0)), (2, true, Some(7.0))]);
     assert_eq!(sound.estimate.unwrap().median, 7.0);
 }
 
@@ -115,21 +88,14 @@ fn an_unrun_cell_has_no_total_and_a_cut_one_is_a_lower_bound() {
     assert!(totals(&results).contenders[0].is_lower_bound());
     results.cells[0].result = None;
     let sound = &totals(&results).contenders[0];
-    assert_eq!(
-        (sound.outcome, sound.estimate),
-        (RoundOutcome::NotRun, None)
-    );
+    assert_eq!((sound.outcome, sound.estimate), (RoundOutcome::NotRun, None));
 }
 
 #[test]
 fn of_a_step_that_was_repeated_one_pass_counts() {
     let mut results = campaign();
     let step = &mut results.cells[0].result.as_mut().unwrap().phases[0];
-    let pass = Iteration {
-        elapsed: Nanos::from_secs(1),
-        operations: 1,
-        bytes: Bytes(0),
-    };
+    let pass = Iteration { elapsed: Nanos::from_secs(1), operations: 1, bytes: Bytes(0) };
     step.passes = vec![pass; 5];
     step.elapsed = Nanos::from_secs(5);
     let totals = analyse(&results).totals;

@@ -121,10 +121,7 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
     let aged = aged(contenders);
     let kept = kept(results);
     if aged.is_empty() {
-        return AgeingCost {
-            reused_images: kept,
-            ..AgeingCost::default()
-        };
+        return AgeingCost { reused_images: kept, ..AgeingCost::default() };
     }
     let table = AgeingTable::new(results, rows, margin);
     let own: Vec<FreshAgedPair> = aged.iter().map(|(pair, _)| *pair).collect();
@@ -135,11 +132,7 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
             |((pair, _), ..): &&(AgeingSum, u32, Option<ComparisonResult>)| *pair == (fresh, aged);
         let parts = || sums.iter().filter(of_pair);
         let group = |((_, group), results, cost): &(AgeingSum, u32, Option<ComparisonResult>)| {
-            Some(CategoryAgeingCost {
-                group: (*group)?,
-                results: *results,
-                cost: *cost,
-            })
+            Some(CategoryAgeingCost { group: (*group)?, results: *results, cost: *cost })
         };
         let all = parts().find(|((_, group), ..)| group.is_none());
         ContenderAgeingCost {
@@ -155,28 +148,17 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
             overall: all.and_then(|(.., cost)| *cost),
         }
     });
-    AgeingCost {
-        prices: prices.collect(),
-        turns: turns(&table, &aged),
-        reused_images: kept,
-    }
+    AgeingCost { prices: prices.collect(), turns: turns(&table, &aged), reused_images: kept }
 }
 
 /// Returns the number of cells that started from a kept image, and the number of images. Returns
 /// `None` if no cell did.
 fn kept(results: &CampaignResults) -> Option<ReusedImages> {
-    let records = results
-        .cells
-        .iter()
-        .filter_map(|stored| stored.result.as_ref()?.age.as_ref());
-    let hashes: Vec<&String> = records
-        .filter_map(|record| record.image_hash.as_ref())
-        .collect();
+    let records = results.cells.iter().filter_map(|stored| stored.result.as_ref()?.age.as_ref());
+    let hashes: Vec<&String> = records.filter_map(|record| record.image_hash.as_ref()).collect();
     let images: BTreeSet<_> = hashes.iter().collect();
-    (!hashes.is_empty()).then_some(ReusedImages {
-        cells: hashes.len() as u64,
-        images: images.len() as u64,
-    })
+    (!hashes.is_empty())
+        .then_some(ReusedImages { cells: hashes.len() as u64, images: images.len() as u64 })
 }
 
 /// Returns pairs of contenders that differ only in name and age, one of them fresh, with the age of
@@ -188,11 +170,7 @@ fn aged(contenders: &[Contender]) -> Vec<(FreshAgedPair, &AgeingSpec)> {
         fresh.own.age = None;
         let is_fresh = |other: &Contender| {
             let name = other.name.clone();
-            *other
-                == Contender {
-                    name,
-                    ..fresh.clone()
-                }
+            *other == Contender { name, ..fresh.clone() }
         };
         let base = contenders.iter().position(is_fresh);
         if let (Some(age), Some(base)) = (&contender.own.age, base) {
@@ -203,13 +181,8 @@ fn aged(contenders: &[Contender]) -> Vec<(FreshAgedPair, &AgeingSpec)> {
 }
 
 fn reached(results: &CampaignResults, aged: &Contender) -> Option<AchievedAge> {
-    let cells = results
-        .cells
-        .iter()
-        .filter(|s| s.cell.contender == aged.name);
-    let records: Vec<_> = cells
-        .filter_map(|stored| stored.result.as_ref()?.age.as_ref())
-        .collect();
+    let cells = results.cells.iter().filter(|s| s.cell.contender == aged.name);
+    let records: Vec<_> = cells.filter_map(|stored| stored.result.as_ref()?.age.as_ref()).collect();
     let share = |of: &dyn Fn(&model::AgeingResult) -> Option<model::PerMille>| {
         let values = records.iter().copied().filter_map(of);
         let values: Vec<f64> = values.map(|share| f64::from(share.0) / 1000.0).collect();
@@ -238,13 +211,7 @@ struct AgeingTable<'a> {
 
 impl<'a> AgeingTable<'a> {
     fn new(results: &CampaignResults, rows: &'a [ResultRow], margin: Margin) -> Self {
-        let tests = || {
-            results
-                .campaign
-                .suites
-                .iter()
-                .flat_map(|suite| &suite.tests)
-        };
+        let tests = || results.campaign.suites.iter().flat_map(|suite| &suite.tests);
         let phase = |row: &ResultRow| -> Option<&Phase> {
             let mut tests = tests();
             let test = tests.find(|t| t.name == row.test && t.suite == row.suite)?;
@@ -277,17 +244,13 @@ impl<'a> AgeingTable<'a> {
         let groups = self.groups.iter().enumerate();
         let is_in =
             move |of: &Option<WorkloadCategory>| of.is_some() && (group.is_none() || *of == group);
-        groups
-            .filter(move |(_, of)| is_in(of))
-            .map(|(number, _)| number)
+        groups.filter(move |(_, of)| is_in(of)).map(|(number, _)| number)
     }
 
     /// Returns the cost of age of each pair in each result.
     fn singles(&self, all: &[FreshAgedPair]) -> Vec<(FreshAgedPair, ResultAgeingCost)> {
         let each = all.iter().enumerate().flat_map(|(place, pair)| {
-            let besides = self
-                .numbers(None)
-                .filter_map(move |n| self.beside(*pair, n, place));
+            let besides = self.numbers(None).filter_map(move |n| self.beside(*pair, n, place));
             besides.map(|beside| (*pair, beside)).collect::<Vec<_>>()
         });
         let (of, besides): (Vec<FreshAgedPair>, Vec<PairedResult>) = each.unzip();
@@ -360,11 +323,7 @@ fn turns(table: &AgeingTable<'_>, aged: &[(FreshAgedPair, &AgeingSpec)]) -> Vec<
     let turn = |group: Option<WorkloadCategory>, (fresh, old): (FreshAgedPair, FreshAgedPair)| {
         let (first, then) = (ahead((fresh, group))?, ahead((old, group))?);
         let turned = (first[0] == fresh.0) != (then[0] == old.0);
-        turned.then_some(RankReversal {
-            group,
-            fresh: first,
-            aged: then,
-        })
+        turned.then_some(RankReversal { group, fresh: first, aged: then })
     };
     let pairs = fresh_and_aged.iter();
     let each = pairs.flat_map(|pair| groups().filter_map(move |group| turn(group, *pair)));
@@ -391,13 +350,7 @@ mod tests {
         assert!(matches!(all.verdict, ComparisonVerdict::WorseByAtLeast(share) if share > 0.5));
         let groups: Vec<(WorkloadCategory, u32)> =
             price.groups.iter().map(|g| (g.group, g.results)).collect();
-        assert_eq!(
-            groups,
-            [
-                (WorkloadCategory::StreamWrite, 1),
-                (WorkloadCategory::StreamRead, 1)
-            ]
-        );
+        assert_eq!(groups, [(WorkloadCategory::StreamWrite, 1), (WorkloadCategory::StreamRead, 1)]);
         assert_eq!(price.reached.unwrap().fill, 0.8);
         assert!((ageing.prices[1].overall.unwrap().ratio - 1.0).abs() < 0.05);
     }
@@ -405,24 +358,13 @@ mod tests {
     #[test]
     fn contenders_that_swap_places_are_named_and_others_are_not() {
         let ageing = analyse(&fixture::aged()).ageing;
-        let turn = |group| RankReversal {
-            group,
-            fresh: [0, 1],
-            aged: [3, 2],
-        };
-        assert_eq!(
-            ageing.turns,
-            [turn(None), turn(Some(WorkloadCategory::StreamWrite))]
-        );
+        let turn = |group| RankReversal { group, fresh: [0, 1], aged: [3, 2] };
+        assert_eq!(ageing.turns, [turn(None), turn(Some(WorkloadCategory::StreamWrite))]);
         let mut other = fixture::aged();
         let age = &mut other.campaign.contenders[3].own.age;
         age.as_mut().unwrap().fill = model::PerMille(500);
         let ageing = analyse(&other).ageing;
-        assert_eq!(
-            (ageing.prices.len(), ageing.turns.len()),
-            (2, 0),
-            "of another age"
-        );
+        assert_eq!((ageing.prices.len(), ageing.turns.len()), (2, 0), "of another age");
     }
 
     #[test]

@@ -78,10 +78,7 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
         let places: Vec<Option<Rank>> = scores.iter().map(|score| score.place).collect();
         let mut conclusion = conclude(&places, |contender| has_all(&scores[contender]));
         conclusion.unranked.retain(|one| competes(&scores[*one]));
-        Conclusion {
-            group,
-            ..conclusion
-        }
+        Conclusion { group, ..conclusion }
     };
     let groups = overall.groups.iter();
     let mut all: Vec<Conclusion> = groups.map(|g| of(Some(g.group), &g.scores)).collect();
@@ -93,9 +90,8 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
 
 /// Derives a conclusion from places; `has_all` returns whether a contender could be ranked.
 pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool) -> Conclusion {
-    let mut ranked: Vec<(usize, Rank)> = (0..places.len())
-        .filter_map(|contender| Some((contender, places[contender]?)))
-        .collect();
+    let mut ranked: Vec<(usize, Rank)> =
+        (0..places.len()).filter_map(|contender| Some((contender, places[contender]?))).collect();
     ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let (shortlist, worse): (Vec<_>, Vec<_>) =
         ranked.iter().partition(|(_, place)| place.shortlisted);
@@ -106,12 +102,7 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
         let ComparisonVerdict::WorseByAtLeast(at_least) = place.verdict else {
             return None;
         };
-        Some(Inferior {
-            contender,
-            at_least,
-            exact: place.exact,
-            ratio: place.ratio,
-        })
+        Some(Inferior { contender, at_least, exact: place.exact, ratio: place.ratio })
     });
     let alone: Vec<usize> = match ranked.is_empty() {
         true => (0..places.len()).filter(|one| has_all(*one)).collect(),
@@ -148,9 +139,7 @@ fn of_several(shortlist: &[(usize, Rank)]) -> ShortlistState {
         _ => None,
     });
     let rounds = open.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
-    ShortlistState::NotEnoughRounds {
-        rounds: rounds.flatten(),
-    }
+    ShortlistState::NotEnoughRounds { rounds: rounds.flatten() }
 }
 
 #[cfg(test)]
@@ -163,10 +152,7 @@ mod tests {
         let analysis = analyse(&fixture::plain());
         let written = &analysis.conclusions[0];
         assert_eq!(written.group, Some(WorkloadCategory::StreamWrite));
-        assert_eq!(
-            (written.answer, &written.shortlist[..]),
-            (ShortlistState::Best, &[0][..])
-        );
+        assert_eq!((written.answer, &written.shortlist[..]), (ShortlistState::Best, &[0][..]));
         let worse: Vec<usize> = written.worse.iter().map(|w| w.contender).collect();
         assert_eq!(worse, [1, 2], "by cost");
         for (worse, times) in written.worse.iter().zip([2.0, 4.0]) {
@@ -188,16 +174,9 @@ mod tests {
         };
         for open in [write, all] {
             assert_eq!((open.shortlist.len(), open.worse.len()), (3, 0));
-            assert!(matches!(
-                open.answer,
-                ShortlistState::NotEnoughRounds { .. }
-            ));
+            assert!(matches!(open.answer, ShortlistState::NotEnoughRounds { .. }));
         }
-        assert_eq!(
-            read.answer,
-            ShortlistState::Equal,
-            "its values are the same"
-        );
+        assert_eq!(read.answer, ShortlistState::Equal, "its values are the same");
     }
 
     #[test]

@@ -59,10 +59,10 @@ pub(crate) fn groups(results: &CampaignResults, overall: &Overall) -> Vec<Conten
             .filter(|(_, contender)| group.members.contains(&contender.name))
             .map(|(place, _)| place)
             .collect();
-        let of_tests = overall.groups.iter().map(|tests| TestGroupMean {
-            group: tests.group,
-            mean: mean(&tests.scores, &members),
-        });
+        let of_tests = overall
+            .groups
+            .iter()
+            .map(|tests| TestGroupMean { group: tests.group, mean: mean(&tests.scores, &members) });
         ContenderGroupMeans {
             name: group.name.clone(),
             groups: of_tests.collect(),
@@ -81,9 +81,7 @@ fn mean(scores: &[CategoryScore], members: &[usize]) -> GroupMean {
         .collect();
     let planned = whole.iter().map(|s| s.rounds.len()).max().unwrap_or(0);
     let of_round = |round: usize| -> Option<f64> {
-        let logs = whole
-            .iter()
-            .map(|score| Some((*score.rounds.get(round)?)?.ln()));
+        let logs = whole.iter().map(|score| Some((*score.rounds.get(round)?)?.ln()));
         let sum: f64 = logs.sum::<Option<f64>>()?;
         Some((sum / whole.len() as f64).exp())
     };
@@ -114,10 +112,8 @@ mod tests {
     #[test]
     fn a_group_has_the_geometric_mean_of_its_members() {
         let mut results = fixture::plain();
-        results.campaign.groups = vec![
-            group("others", &["slow", "middle"]),
-            group("all", &["fast", "middle", "slow"]),
-        ];
+        results.campaign.groups =
+            vec![group("others", &["slow", "middle"]), group("all", &["fast", "middle", "slow"])];
         let groups = analyse(&results).contender_groups;
         assert_eq!(groups[0].members, [1, 2], "in the campaign's order");
         // Write takes 1, 2 and 4 times as long; read takes equally long.

@@ -108,11 +108,7 @@ impl Overall {
             .into_iter()
             .map(|(group, shares)| standing(group, shares, rows, contenders))
             .collect();
-        let mut overall = Self {
-            groups,
-            total: Vec::new(),
-            crossovers: Vec::new(),
-        };
+        let mut overall = Self { groups, total: Vec::new(), crossovers: Vec::new() };
         overall.total = overall.weighted(|_| 1.0);
         overall.give_places(costs, margin, takes_part);
         overall.crossovers = overall.find_crossovers();
@@ -221,21 +217,14 @@ fn shares(
         let key = (of.suite.as_str(), of.test.as_str(), of.phase.as_str());
         if let Some((Some(group), sweep)) = of_phase.get(&key) {
             let weight = 1.0 / f64::from(points[sweep]);
-            shares
-                .entry(*group)
-                .or_default()
-                .push(RowWeight { row, weight });
+            shares.entry(*group).or_default().push(RowWeight { row, weight });
         }
     }
     shares
 }
 
 fn counts(row: &ResultRow) -> bool {
-    let mut values = row
-        .results
-        .iter()
-        .flat_map(|f| &f.rounds)
-        .filter_map(|r| r.value);
+    let mut values = row.results.iter().flat_map(|f| &f.rounds).filter_map(|r| r.value);
     row.primary
         && row.metric != Metric::Supported
         && row.ranking == RankingState::Ranked
@@ -283,9 +272,7 @@ fn score(contender: usize, shares: &[RowWeight], rows: &[ResultRow]) -> Category
     let usable = |share: &&RowWeight| result(share).is_comparable();
     let apart = shares.iter().filter(|share| result(share).set_apart);
     let counted: Vec<&RowWeight> = shares.iter().filter(usable).collect();
-    let planned = shares
-        .first()
-        .map_or(0, |s| rows[s.row].results[contender].rounds.len());
+    let planned = shares.first().map_or(0, |s| rows[s.row].results[contender].rounds.len());
     let weight: f64 = counted.iter().map(|s| s.weight).sum();
     let bests: Vec<f64> = counted.iter().map(|s| best(&rows[s.row])).collect();
     let of_round = |round: usize| -> Option<f64> {
@@ -300,10 +287,7 @@ fn score(contender: usize, shares: &[RowWeight], rows: &[ResultRow]) -> Category
         true => vec![None; planned],
         false => (0..planned).map(of_round).collect(),
     };
-    from_rounds(
-        rounds,
-        [counted.len(), shares.len() - counted.len(), apart.count()],
-    )
+    from_rounds(rounds, [counted.len(), shares.len() - counted.len(), apart.count()])
 }
 
 /// Creates a score from its rounds and from the numbers of counted, missing and unranked results.
@@ -336,9 +320,7 @@ fn mean_of(parts: &[(&CategoryScore, f64)]) -> CategoryScore {
 pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) -> Vec<Option<f64>> {
     let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
     let of_round = |round: usize| {
-        let logs = parts
-            .iter()
-            .map(|(rounds, weight)| Some(weight * rounds[round]?.ln()));
+        let logs = parts.iter().map(|(rounds, weight)| Some(weight * rounds[round]?.ln()));
         Some((logs.sum::<Option<f64>>()? / whole).exp()).filter(|_| !parts.is_empty())
     };
     (0..planned).map(of_round).collect()

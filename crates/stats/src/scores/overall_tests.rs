@@ -9,33 +9,17 @@ use model::{AccessPattern, Bytes, CacheState, DriverKind, Io, Nanos, Op, Status,
 fn crossed() -> CampaignResults {
     let job = |access| Op::Io(Io::new("data", access, Bytes::kib(64)));
     let phases = vec![
-        fixture::phase(
-            "write",
-            job(AccessPattern::Write),
-            CacheState::Warm,
-            SyncAtEnd::Fsync,
-        ),
-        fixture::phase(
-            "read",
-            job(AccessPattern::Read),
-            CacheState::Cold,
-            SyncAtEnd::Call,
-        ),
+        fixture::phase("write", job(AccessPattern::Write), CacheState::Warm, SyncAtEnd::Fsync),
+        fixture::phase("read", job(AccessPattern::Read), CacheState::Cold, SyncAtEnd::Call),
     ];
     let names = ["left", "right"];
     fixture::campaign(
         "crossed",
-        names
-            .map(|name| fixture::contender(name, DriverKind::Kernel))
-            .into(),
+        names.map(|name| fixture::contender(name, DriverKind::Kernel)).into(),
         vec![fixture::test("file", "One file", phases)],
         7,
         |cell, test| {
-            let seconds = if cell.contender == "left" {
-                [1, 3]
-            } else {
-                [2, 1]
-            };
+            let seconds = if cell.contender == "left" { [1, 3] } else { [2, 1] };
             let wobble = 1_000 + u64::from(cell.round * 3 % 7);
             let phases = test.phases.iter().zip(seconds);
             let phases = phases.map(|(phase, seconds)| {
@@ -48,10 +32,7 @@ fn crossed() -> CampaignResults {
 }
 
 fn medians(scores: &[CategoryScore]) -> Vec<f64> {
-    scores
-        .iter()
-        .map(|s| s.ratio.expect("it has results").median)
-        .collect()
+    scores.iter().map(|s| s.ratio.expect("it has results").median).collect()
 }
 
 fn assert_close(found: &[f64], wanted: &[f64]) {
@@ -65,10 +46,7 @@ fn assert_close(found: &[f64], wanted: &[f64]) {
 fn scores_by_hand() {
     let overall = analyse(&fixture::plain()).overall;
     let groups: Vec<WorkloadCategory> = overall.groups.iter().map(|g| g.group).collect();
-    assert_eq!(
-        groups,
-        [WorkloadCategory::StreamWrite, WorkloadCategory::StreamRead]
-    );
+    assert_eq!(groups, [WorkloadCategory::StreamWrite, WorkloadCategory::StreamRead]);
     assert_close(&medians(&overall.groups[0].scores), &[1.0, 2.0, 4.0]);
     assert_close(&medians(&overall.groups[1].scores), &[1.0, 1.0, 1.0]);
     assert_close(&medians(&overall.total), &[1.0, 2f64.sqrt(), 2.0]);
@@ -78,11 +56,7 @@ fn scores_by_hand() {
     let best = overall.total.iter().map(|s| s.place.unwrap().best);
     assert_eq!(best.collect::<Vec<_>>(), [true, false, false]);
     assert!(overall.groups[1].scores[0].place.unwrap().is_equal());
-    assert_eq!(
-        overall.crossovers,
-        [],
-        "no contender is better than the leader in any group"
-    );
+    assert_eq!(overall.crossovers, [], "no contender is better than the leader in any group");
 }
 
 #[test]
@@ -96,42 +70,24 @@ fn the_crossover_of_two_contenders_is_reported() {
         (crossover.group, crossover.from, crossover.leader_above),
         (WorkloadCategory::StreamWrite, 1, 0)
     );
-    assert!(
-        (crossover.share - 3f64.ln() / 6f64.ln()).abs() < 1e-6,
-        "{crossover:?}"
-    );
+    assert!((crossover.share - 3f64.ln() / 6f64.ln()).abs() < 1e-6, "{crossover:?}");
     let weighed = |share: f64| {
-        let scores = overall.weighted(|g| {
-            if g == WorkloadCategory::StreamWrite {
-                share
-            } else {
-                1.0 - share
-            }
-        });
+        let scores = overall
+            .weighted(|g| if g == WorkloadCategory::StreamWrite { share } else { 1.0 - share });
         medians(&scores)
     };
-    let (before, after) = (
-        weighed(crossover.share - 0.01),
-        weighed(crossover.share + 0.01),
-    );
+    let (before, after) = (weighed(crossover.share - 0.01), weighed(crossover.share + 0.01));
     assert!(before[1] < before[0] && after[0] < after[1]);
     assert_close(&weighed(1.0), &[1.0, 2.0]);
     let none = overall.weighted(|_| 0.0);
-    assert!(
-        none.iter()
-            .all(|score| score.ratio.is_none() && score.place.is_none())
-    );
+    assert!(none.iter().all(|score| score.ratio.is_none() && score.place.is_none()));
 }
 
 #[test]
 fn a_contender_without_a_result_has_a_score_but_no_place() {
     let mut results = crossed();
     for cell in &mut results.cells {
-        if let Some(result) = cell
-            .result
-            .as_mut()
-            .filter(|_| cell.cell.contender == "left")
-        {
+        if let Some(result) = cell.result.as_mut().filter(|_| cell.cell.contender == "left") {
             result.phases[1].status = Status::Unsupported;
         }
     }

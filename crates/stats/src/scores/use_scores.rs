@@ -154,19 +154,14 @@ impl UseCaseScores {
     pub(crate) fn compute(one: &UseCase, asked: &UseScoreInput<'_>) -> Self {
         let (rows, overall) = (asked.rows, asked.overall);
         let counting = counting(one, rows, overall);
-        let mut candidates: Vec<Candidate> = asked
-            .features
-            .iter()
-            .map(|features| candidate(one, features))
-            .collect();
+        let mut candidates: Vec<Candidate> =
+            asked.features.iter().map(|features| candidate(one, features)).collect();
         for (index, candidate) in candidates.iter_mut().enumerate() {
             let failures = failures(index, &counting, asked);
             candidate.ruled_out.extend(failures);
         }
         let both = candidates.iter().zip(asked.takes_part);
-        let comes: Vec<bool> = both
-            .map(|(c, part)| *part && c.ruled_out.is_empty())
-            .collect();
+        let comes: Vec<bool> = both.map(|(c, part)| *part && c.ruled_out.is_empty()).collect();
         let mut left_out = Vec::new();
         let groups = one.weights.iter().map(|weight| WeightedCategory {
             group: weight.group,
@@ -177,9 +172,7 @@ impl UseCaseScores {
         });
         let groups: Vec<WeightedCategory> = groups.collect();
         let tested = groups.iter().filter(|group| !group.results.is_empty());
-        let weights = tested
-            .clone()
-            .flat_map(|group| row_weights(&group.results, group.weight));
+        let weights = tested.clone().flat_map(|group| row_weights(&group.results, group.weight));
         let margin = one.relevant.map_or(asked.margin, Margin);
         let weights: Vec<(usize, f64)> = weights.collect();
         let places = asked.costs.weighted(&weights, &comes, margin, asked.uses);
@@ -205,10 +198,7 @@ impl UseCaseScores {
     /// are ignored. These scores have no places, because places refer to the use's default weights.
     pub fn weighed(&self, weight: impl Fn(&WeightedCategory) -> f64) -> Vec<CategoryScore> {
         let tested = self.groups.iter().filter(|g| !g.results.is_empty());
-        let groups: Vec<_> = tested
-            .map(|g| (g, weight(g)))
-            .filter(|(_, w)| *w > 0.0)
-            .collect();
+        let groups: Vec<_> = tested.map(|g| (g, weight(g))).filter(|(_, w)| *w > 0.0).collect();
         let of_contender = |contender: usize| {
             let parts = groups.iter().map(|(g, w)| (&g.rounds[contender][..], *w));
             let planned = parts.clone().map(|(rounds, _)| rounds.len()).max();
@@ -286,11 +276,7 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
             Some(FeatureSupport::NotProbed) | None => not_probed.push(need.feature),
         }
     }
-    Candidate {
-        contender: features.contender.clone(),
-        ruled_out,
-        not_probed,
-    }
+    Candidate { contender: features.contender.clone(), ruled_out, not_probed }
 }
 
 /// Returns a reason if none of the required systems can read the filesystem. An unknown list of
@@ -299,10 +285,7 @@ fn unread(readers: &RequiredReaders, features: &ContenderFeatures) -> Option<Exc
     let read_by = features.facts.read_by.iter().map(|reader| reader.system);
     let read_by: Vec<OperatingSystem> = read_by.collect();
     let none = !read_by.is_empty() && !read_by.iter().any(|by| readers.one_of.contains(by));
-    none.then(|| ExclusionReason::MissingReader {
-        read_by,
-        why: readers.rationale.clone(),
-    })
+    none.then(|| ExclusionReason::MissingReader { read_by, why: readers.rationale.clone() })
 }
 
 /// Returns the failures of results that count, or of the tests that contain them, including failed
@@ -315,10 +298,8 @@ fn failures(
     let mut found = Vec::new();
     for row in counting {
         let result = &row.results[contender];
-        if let Some((outcome, rounds)) = result
-            .outcome_counts()
-            .into_iter()
-            .find(|(o, _)| is_against(*o))
+        if let Some((outcome, rounds)) =
+            result.outcome_counts().into_iter().find(|(o, _)| is_against(*o))
         {
             found.push(ExclusionReason::Failure {
                 test: row.test.clone(),
@@ -450,11 +431,7 @@ fn lacking(row: &ResultRow, comes: &[bool]) -> Vec<(String, String)> {
     results
         .filter(|(result, comes)| **comes && !result.is_comparable())
         .map(|(result, _)| {
-            let words: Vec<&str> = result
-                .outcome_counts()
-                .iter()
-                .map(|(o, _)| o.name())
-                .collect();
+            let words: Vec<&str> = result.outcome_counts().iter().map(|(o, _)| o.name()).collect();
             (result.contender.clone(), words.join("/"))
         })
         .collect()

@@ -13,10 +13,7 @@ use crate::{Analysis, SuitesByGroup, analyse, fixture};
 /// A use that needs hard links.
 fn one(weights: &[(WorkloadCategory, f64)]) -> UseCase {
     UseCase {
-        needs: vec![RequiredFeature {
-            feature: Feature::HardLinks,
-            rationale: "links".to_owned(),
-        }],
+        needs: vec![RequiredFeature { feature: Feature::HardLinks, rationale: "links".to_owned() }],
         ..fixture::use_of(weights)
     }
 }
@@ -27,10 +24,8 @@ fn scores(analysis: &Analysis, one: &UseCase) -> UseCaseScores {
     analysis.uses.remove(0)
 }
 
-const STREAMS: [(WorkloadCategory, f64); 2] = [
-    (WorkloadCategory::StreamWrite, 3.0),
-    (WorkloadCategory::StreamRead, 1.0),
-];
+const STREAMS: [(WorkloadCategory, f64); 2] =
+    [(WorkloadCategory::StreamWrite, 3.0), (WorkloadCategory::StreamRead, 1.0)];
 
 #[test]
 fn costs_are_the_weighted_geometric_mean_by_hand() {
@@ -41,18 +36,10 @@ fn costs_are_the_weighted_geometric_mean_by_hand() {
     let median = |index: usize| costs[index].ratio.unwrap().median;
     for (index, cost) in [(0, 1.0f64), (1, 2.0), (2, 4.0)] {
         let wanted = cost.powf(0.75);
-        assert!(
-            (median(index) - wanted).abs() < 1e-9 * wanted,
-            "{}",
-            median(index)
-        );
+        assert!((median(index) - wanted).abs() < 1e-9 * wanted, "{}", median(index));
     }
     let reads = scores.weighed(|g| f64::from(u8::from(g.group == WorkloadCategory::StreamRead)));
-    assert!(
-        reads
-            .iter()
-            .all(|s| (s.ratio.unwrap().median - 1.0).abs() < 1e-12)
-    );
+    assert!(reads.iter().all(|s| (s.ratio.unwrap().median - 1.0).abs() < 1e-12));
 }
 
 #[test]
@@ -71,9 +58,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
         }
     }
     let scores = scores(&analyse(&results), &one(&STREAMS));
-    let [fast, middle, slow] = &scores.candidates[..] else {
-        panic!("three contenders")
-    };
+    let [fast, middle, slow] = &scores.candidates[..] else { panic!("three contenders") };
     let wanted = [
         ExclusionReason::Baseline,
         ExclusionReason::MissingFeature {
@@ -99,10 +84,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
 #[test]
 fn a_contender_that_never_flushes_is_ruled_out_for_durable_writes() {
     let mut results = fixture::plain();
-    let synced = Io {
-        fsync: 1,
-        ..Io::new("f", AccessPattern::Write, Bytes::mib(1))
-    };
+    let synced = Io { fsync: 1, ..Io::new("f", AccessPattern::Write, Bytes::mib(1)) };
     results.campaign.suites[0].tests[0].phases[0].op = Op::Io(synced);
     for stored in &mut results.cells {
         let flushes = u64::from(stored.cell.contender != "fast");
@@ -122,17 +104,11 @@ fn a_contender_that_never_flushes_is_ruled_out_for_durable_writes() {
 #[test]
 fn a_portable_disk_rules_out_filesystems_no_other_system_reads() {
     let mut results = fixture::plain();
-    let read_by = |system, writes| NativeReader {
-        system,
-        writes,
-        source: "a manual".to_owned(),
-    };
+    let read_by = |system, writes| NativeReader { system, writes, source: "a manual".to_owned() };
     let contenders = &mut results.campaign.contenders;
     contenders[1].filesystem.facts.read_by = vec![read_by(OperatingSystem::Linux, true)];
-    contenders[2].filesystem.facts.read_by = vec![
-        read_by(OperatingSystem::Linux, true),
-        read_by(OperatingSystem::Os2, false),
-    ];
+    contenders[2].filesystem.facts.read_by =
+        vec![read_by(OperatingSystem::Linux, true), read_by(OperatingSystem::Os2, false)];
     let carried = UseCase {
         readers: Some(RequiredReaders {
             one_of: vec![OperatingSystem::Windows, OperatingSystem::Os2],
@@ -193,11 +169,7 @@ fn a_result_that_one_cannot_have_does_not_count_and_is_named() {
     let lacking = vec![("middle".to_owned(), "unsupported".to_owned())];
     assert_eq!(
         scores.excluded_results,
-        [ExcludedResult {
-            test: "file".to_owned(),
-            phase: "write".to_owned(),
-            lacking
-        }]
+        [ExcludedResult { test: "file".to_owned(), phase: "write".to_owned(), lacking }]
     );
     assert!(scores.groups[0].results.is_empty(), "no results remain");
     assert_eq!(scores.groups[1].results.len(), 1);

@@ -29,11 +29,7 @@ pub struct WinCounts {
 
 /// Returns the counts of all contenders, in the campaign's order.
 pub(crate) fn phase_counts(contenders: &[String], rows: &[ResultRow]) -> Vec<WinCounts> {
-    contenders
-        .iter()
-        .enumerate()
-        .map(|(index, name)| of_contender(index, name, rows))
-        .collect()
+    contenders.iter().enumerate().map(|(index, name)| of_contender(index, name, rows)).collect()
 }
 
 fn of_contender(index: usize, name: &str, rows: &[ResultRow]) -> WinCounts {

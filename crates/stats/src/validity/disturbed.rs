@@ -25,10 +25,8 @@ pub(crate) fn disturbed(results: &CampaignResults) -> Vec<DisturbedCell> {
     let cells = results.cells.iter().filter_map(|stored| {
         let result = stored.result.as_ref()?;
         let first = result.first.as_ref();
-        let (last, first) = (
-            much(result.disturbance),
-            much(first.and_then(|first| first.disturbance)),
-        );
+        let (last, first) =
+            (much(result.disturbance), much(first.and_then(|first| first.disturbance)));
         (last.is_some() || first.is_some()).then(|| DisturbedCell {
             contender: stored.cell.contender.clone(),
             test: stored.cell.test.clone(),

@@ -60,12 +60,7 @@ pub(crate) fn drifts(contenders: usize, rows: &[ResultRow]) -> Vec<Drift> {
         .collect();
     let corrected = holm(&each.iter().map(|d| d.p).collect::<Vec<_>>());
     drifts.extend(
-        each.into_iter()
-            .zip(corrected)
-            .map(|(drift, p_corrected)| Drift {
-                p_corrected,
-                ..drift
-            }),
+        each.into_iter().zip(corrected).map(|(drift, p_corrected)| Drift { p_corrected, ..drift }),
     );
     drifts
 }
@@ -96,14 +91,8 @@ fn costs_of(contender: usize, rows: &[ResultRow]) -> Vec<Option<f64>> {
     let results: Vec<_> = compared
         .filter_map(|row| {
             let result = &row.results[contender];
-            let positive = result
-                .rounds
-                .iter()
-                .filter_map(|r| r.value)
-                .all(|v| v > 0.0);
-            let median = result
-                .estimate
-                .filter(|_| positive && !result.has_failed_rounds())?;
+            let positive = result.rounds.iter().filter_map(|r| r.value).all(|v| v > 0.0);
+            let median = result.estimate.filter(|_| positive && !result.has_failed_rounds())?;
             let sign = match row.direction {
                 Direction::Higher => -1.0,
                 Direction::Lower | Direction::Neutral => 1.0,
@@ -111,9 +100,7 @@ fn costs_of(contender: usize, rows: &[ResultRow]) -> Vec<Option<f64>> {
             Some((result, sign, median.median.ln()))
         })
         .collect();
-    let planned = results
-        .first()
-        .map_or(0, |(result, _, _)| result.rounds.len());
+    let planned = results.first().map_or(0, |(result, _, _)| result.rounds.len());
     (0..planned)
         .map(|round| {
             let costs = results.iter().map(|(result, sign, median)| {
@@ -127,10 +114,7 @@ fn costs_of(contender: usize, rows: &[ResultRow]) -> Vec<Option<f64>> {
 /// Returns the mean over the contenders that have any value. A round has a mean only if each of
 /// these contenders has a value.
 fn mean_of(series: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
-    let present: Vec<_> = series
-        .iter()
-        .filter(|s| s.iter().any(Option::is_some))
-        .collect();
+    let present: Vec<_> = series.iter().filter(|s| s.iter().any(Option::is_some)).collect();
     let planned = present.first().map_or(0, |s| s.len());
     (0..planned)
         .map(|round| {
@@ -170,11 +154,7 @@ mod tests {
         // `write` takes 1 % more of its median in each of seven rounds, and `read` takes equally
         // long in all rounds. Over both, the mean cost increases by about 3 %.
         let analysis = analyse(&fixture::rising(7, 0.01));
-        assert_eq!(
-            analysis.drifts.len(),
-            4,
-            "all together, and three contenders"
-        );
+        assert_eq!(analysis.drifts.len(), 4, "all together, and three contenders");
         for drift in &analysis.drifts {
             assert!(drift.is_named(), "{drift:?}");
             assert!((drift.change - 1.03).abs() < 0.001, "{drift:?}");
@@ -187,12 +167,7 @@ mod tests {
     #[test]
     fn constant_results_and_few_rounds_have_no_trend() {
         let analysis = analyse(&fixture::rising(6, 0.0));
-        assert!(
-            analysis
-                .drifts
-                .iter()
-                .all(|d| !d.is_named() && d.change == 1.0)
-        );
+        assert!(analysis.drifts.iter().all(|d| !d.is_named() && d.change == 1.0));
         assert!(analyse(&fixture::rising(4, 0.05)).drifts.is_empty());
     }
 }

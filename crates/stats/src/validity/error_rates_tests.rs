@@ -12,13 +12,7 @@ use crate::{Analysis, analyse};
 /// Number of campaigns of each kind.
 const CAMPAIGNS: u64 = 50;
 /// Two equal contenders in two tests of five phases.
-const EQUAL: Simulated = Simulated {
-    contenders: 2,
-    tests: 2,
-    rounds: 3,
-    slower: 0.0,
-    drift: 0.05,
-};
+const EQUAL: Simulated = Simulated { contenders: 2, tests: 2, rounds: 3, slower: 0.0, drift: 0.05 };
 
 /// Whether this count is compatible with an error rate of `limit`: no more than three standard
 /// deviations of the binomial distribution above.
@@ -60,18 +54,10 @@ fn fifty_campaigns_of_a_contender_entered_twice_show_their_noise_floor() {
 #[test]
 fn drift_is_found_and_false_drift_is_rare() {
     let named = |drift: f64, contenders: u32| {
-        let what = Simulated {
-            rounds: 10,
-            tests: 4,
-            drift,
-            contenders,
-            ..EQUAL
-        };
+        let what = Simulated { rounds: 10, tests: 4, drift, contenders, ..EQUAL };
         let drifts = campaigns(what).map(|(_, analysis)| analysis.drifts);
         let named = drifts.map(|d| (d[0].is_named(), d[1..].iter().any(crate::Drift::is_named)));
-        named.fold((0, 0), |(all, any), (a, b)| {
-            (all + u32::from(a), any + u32::from(b))
-        })
+        named.fold((0, 0), |(all, any), (a, b)| (all + u32::from(a), any + u32::from(b)))
     };
     let (false_all, false_any) = named(0.0, 3);
     let (true_all, true_any) = named(0.15, 3);
@@ -87,12 +73,7 @@ fn drift_is_found_and_false_drift_is_rare() {
 /// Intervals of the median cover the median of a large number of rounds.
 #[test]
 fn intervals_cover_the_truth_at_the_stated_rate() {
-    let many = Simulated {
-        rounds: 400,
-        drift: 0.0,
-        tests: 1,
-        ..EQUAL
-    };
+    let many = Simulated { rounds: 400, drift: 0.0, tests: 1, ..EQUAL };
     let truth: Vec<f64> = analyse(&simulated(1_000, many))
         .rows
         .into_iter()
@@ -105,11 +86,7 @@ fn intervals_cover_the_truth_at_the_stated_rate() {
         for (_, analysis) in campaigns(few) {
             let rows = analysis.rows.iter().filter(|row| row.primary);
             for (row, truth) in rows.zip(&truth) {
-                for interval in row
-                    .results
-                    .iter()
-                    .filter_map(|f| Some(f.estimate?.interval))
-                {
+                for interval in row.results.iter().filter_map(|f| Some(f.estimate?.interval)) {
                     all += 1;
                     stated = interval.confidence;
                     covered += u32::from(interval.low <= *truth && *truth <= interval.high);
@@ -132,18 +109,9 @@ fn intervals_cover_the_truth_at_the_stated_rate() {
 #[test]
 fn stalled_cells_are_named_as_outliers() {
     let (mut named, mut stalled, mut both, mut all) = (0u32, 0u32, 0u32, 0u32);
-    let what = Simulated {
-        rounds: 10,
-        drift: 0.0,
-        ..EQUAL
-    };
+    let what = Simulated { rounds: 10, drift: 0.0, ..EQUAL };
     for (_, analysis) in campaigns(what) {
-        for result in analysis
-            .rows
-            .iter()
-            .filter(|r| r.primary)
-            .flat_map(|r| &r.results)
-        {
+        for result in analysis.rows.iter().filter(|r| r.primary).flat_map(|r| &r.results) {
             let outliers = result.outliers();
             let median = result.estimate.expect("there are rounds").median;
             for round in &result.rounds {

@@ -39,8 +39,7 @@ pub(crate) fn floors(
     let contenders = &results.campaign.contenders;
     let pairs = (0..contenders.len()).flat_map(|a| (a + 1..contenders.len()).map(move |b| (a, b)));
     let same = pairs.filter(|(a, b)| are_the_same(&contenders[*a], &contenders[*b]));
-    same.map(|(a, b)| floor(a, b, costs, rows, margin))
-        .collect()
+    same.map(|(a, b)| floor(a, b, costs, rows, margin)).collect()
 }
 
 fn floor(
@@ -70,10 +69,7 @@ fn floor(
 
 /// Whether two contenders differ only in their names.
 fn are_the_same(a: &Contender, b: &Contender) -> bool {
-    let named = Contender {
-        name: b.name.clone(),
-        ..a.clone()
-    };
+    let named = Contender { name: b.name.clone(), ..a.clone() };
     named == *b
 }
 

@@ -83,10 +83,7 @@ impl StopDecision {
             StopReason::IntervalsNarrow
         } else if rounds >= until.max_rounds {
             StopReason::MaxRounds
-        } else if until
-            .max_time
-            .is_some_and(|most| results.total_cell_time() >= most)
-        {
+        } else if until.max_time.is_some_and(|most| results.total_cell_time() >= most) {
             StopReason::MaxTime
         } else {
             StopReason::IntervalsWide
@@ -114,11 +111,7 @@ fn wide(rows: &[ResultRow], width: f64) -> (usize, Vec<WideInterval>) {
             counted += 1;
             let reached = relative_width(&estimate);
             if reached.is_none_or(|reached| reached > width) {
-                wide.push(WideInterval {
-                    row: number,
-                    contender,
-                    width: reached,
-                });
+                wide.push(WideInterval { row: number, contender, width: reached });
             }
         }
     }

@@ -4,12 +4,7 @@ use super::*;
 use crate::{analyse, fixture};
 
 fn until(width: f64, max_rounds: u32) -> StoppingRule {
-    StoppingRule {
-        width,
-        share: 1.0,
-        max_rounds,
-        max_time: None,
-    }
+    StoppingRule { width, share: 1.0, max_rounds, max_time: None }
 }
 
 fn stop(results: &mut CampaignResults, until: StoppingRule) -> StopDecision {
@@ -25,15 +20,9 @@ fn three_rounds_are_never_enough_for_an_interval() {
     assert_eq!(found.reason, StopReason::IntervalsWide);
     assert_eq!((found.counted, found.rounds, found.wide.len()), (6, 3, 6));
     assert!(found.wide.iter().all(|result| result.width.is_none()));
-    assert_eq!(
-        stop(&mut results, until(0.5, 3)).reason,
-        StopReason::MaxRounds
-    );
+    assert_eq!(stop(&mut results, until(0.5, 3)).reason, StopReason::MaxRounds);
     results.cells[0].result = None;
-    assert_eq!(
-        stop(&mut results, until(0.5, 10)).reason,
-        StopReason::Running
-    );
+    assert_eq!(stop(&mut results, until(0.5, 10)).reason, StopReason::Running);
 }
 
 /// Rounds 1 … 7 of `write` take 97 … 103 % of the middle round. The interval extends from the first
@@ -41,19 +30,13 @@ fn three_rounds_are_never_enough_for_an_interval() {
 #[test]
 fn narrow_is_the_farther_end_within_the_width() {
     let mut results = fixture::rising(7, 0.01);
-    assert_eq!(
-        stop(&mut results, until(0.04, 10)).reason,
-        StopReason::IntervalsNarrow
-    );
+    assert_eq!(stop(&mut results, until(0.04, 10)).reason, StopReason::IntervalsNarrow);
     let found = stop(&mut results, until(0.02, 10));
     assert_eq!(found.reason, StopReason::IntervalsWide);
     assert_eq!(found.wide.len(), 3, "the reads are all alike");
     let widest = found.wide[0].width.expect("seven rounds suffice");
     assert!((widest - 0.031).abs() < 0.001, "{widest}");
-    let half = StoppingRule {
-        share: 0.5,
-        ..until(0.02, 10)
-    };
+    let half = StoppingRule { share: 0.5, ..until(0.02, 10) };
     assert_eq!(stop(&mut results, half).reason, StopReason::IntervalsNarrow);
 }
 
@@ -66,10 +49,7 @@ fn no_round_starts_after_the_time_limit() {
     }
     let taken = model::Nanos(10 * results.cells.len() as u64);
     let mut with = |max_time| {
-        let rule = StoppingRule {
-            max_time: Some(max_time),
-            ..until(0.5, 10)
-        };
+        let rule = StoppingRule { max_time: Some(max_time), ..until(0.5, 10) };
         stop(&mut results, rule).reason
     };
     assert_eq!(with(taken), StopReason::MaxTime);

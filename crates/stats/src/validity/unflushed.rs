@@ -109,9 +109,7 @@ fn durable_phases(results: &CampaignResults) -> BTreeSet<(&str, &str)> {
     let phases = tests.flat_map(|test| test.phases.iter().map(move |phase| (test, phase)));
     let durable =
         phases.filter(|(_, phase)| phase.op.info().group() == Some(WorkloadCategory::Durable));
-    durable
-        .map(|(test, phase)| (&*test.name, &*phase.name))
-        .collect()
+    durable.map(|(test, phase)| (&*test.name, &*phase.name)).collect()
 }
 
 #[cfg(test)]
@@ -125,24 +123,14 @@ mod tests {
     fn a_contender_that_never_flushes_is_named_if_others_flush() {
         let mut results = fixture::plain();
         let test = &mut results.campaign.suites[0].tests[0];
-        let synced = Io {
-            fsync: 1,
-            ..Io::new("f", AccessPattern::Write, Bytes::mib(1))
-        };
+        let synced = Io { fsync: 1, ..Io::new("f", AccessPattern::Write, Bytes::mib(1)) };
         test.phases[0].op = Op::Io(synced);
         let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
         let first = results.campaign.contenders[0].name.clone();
         let mut set = |of_first: u64, of_others: u64| {
             for stored in results.cells.iter_mut().filter(|c| c.cell.test == test) {
-                let flushes = if stored.cell.contender == first {
-                    of_first
-                } else {
-                    of_others
-                };
-                let phases = stored
-                    .result
-                    .iter_mut()
-                    .flat_map(|result| &mut result.phases);
+                let flushes = if stored.cell.contender == first { of_first } else { of_others };
+                let phases = stored.result.iter_mut().flat_map(|result| &mut result.phases);
                 for result in phases.filter(|result| result.phase == phase) {
                     result.operations = 10;
                     result.device.get_or_insert_default().flushes = flushes;
@@ -156,10 +144,7 @@ mod tests {
         assert_eq!(set(0, 0), [], "the device needs none");
         assert_eq!(set(1, 7), []);
         set(0, 7);
-        let cacheless = model::DiskModel {
-            name: "floppy".to_owned(),
-            ..model::DiskModel::ideal()
-        };
+        let cacheless = model::DiskModel { name: "floppy".to_owned(), ..model::DiskModel::ideal() };
         let mut apart = results.clone();
         apart.campaign.contenders[0].own.disk = Some(cacheless);
         assert_eq!(unflushed(&apart), [], "no contender flushes its disk");

@@ -24,11 +24,7 @@ pub struct NotActuallyWarm {
 /// Returns every phase that should have been warm but read from the device, in the order of the
 /// plan.
 pub(crate) fn warm_reads(results: &CampaignResults) -> Vec<NotActuallyWarm> {
-    let tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let ops: BTreeMap<(&str, &str), &Op> = tests
         .flat_map(|test| {
             let phases = test.phases.iter();

@@ -21,11 +21,8 @@ pub fn probe(device: &Path) -> Option<String> {
 
 /// Describes `KEY=value` lines: `a partition table (dos)`, `ext4 (filesystem) "photos"`.
 fn describe(export: &str) -> Option<String> {
-    let value = |key: &str| {
-        export
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
-    };
+    let value =
+        |key: &str| export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let kind = match (value("TYPE"), value("PTTYPE")) {
         (Some(kind), _) => match value("USAGE") {
             Some(usage) => format!("{kind} ({usage})"),

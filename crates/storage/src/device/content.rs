@@ -112,20 +112,14 @@ pub fn scan(file: &File, size: u64) -> io::Result<DeviceContent> {
 }
 
 fn look_for(file: &File, size: u64, time: Duration) -> io::Result<DeviceContent> {
-    let found = |data: Data| DeviceContent::Data {
-        offset: data.offset,
-        format: data.format,
-    };
+    let found = |data: Data| DeviceContent::Data { offset: data.offset, format: data.format };
     let written = parts(file, size)?.unwrap_or_else(|| vec![(0, size)]);
     let search = ContentSearch { file, size };
     if length(&written) <= SMALL {
         let data = search.ranges(&written)?;
         return Ok(data.map_or(DeviceContent::Blank(ScanCoverage::Full), found));
     }
-    let ends = [
-        (0, HEAD.min(size)),
-        (size.saturating_sub(TAIL), TAIL.min(size)),
-    ];
+    let ends = [(0, HEAD.min(size)), (size.saturating_sub(TAIL), TAIL.min(size))];
     if let Some(data) = search.ranges(&ends)? {
         return Ok(found(data));
     }
@@ -246,9 +240,7 @@ impl ContentSearch<'_> {
             }
             read();
         });
-        outcome
-            .into_inner()
-            .map_err(|_| io::Error::other("a reader panicked"))?
+        outcome.into_inner().map_err(|_| io::Error::other("a reader panicked"))?
     }
 
     /// Reads random blocks of the written ranges until the bound or the time limit is reached.
@@ -260,9 +252,8 @@ impl ContentSearch<'_> {
         let mut chance = SeededRng::substream(clock::realtime().0, "samples of a device");
         let mut samples = 0;
         loop {
-            let mut round: Vec<u64> = (0..ROUND)
-                .map(|_| nth(written, chance.below(length(written))) / BLOCK)
-                .collect();
+            let mut round: Vec<u64> =
+                (0..ROUND).map(|_| nth(written, chance.below(length(written))) / BLOCK).collect();
             round.sort_unstable();
             // A round is always completed: its blocks are sorted, so the omitted ones would all be
             // near the end of the device.
@@ -284,10 +275,7 @@ impl ContentSearch<'_> {
         let Some(position) = buffer.iter().position(|byte| *byte != 0) else {
             return Ok(None);
         };
-        Ok(Some(Data {
-            offset: offset + position as u64,
-            format: format_at(buffer, position),
-        }))
+        Ok(Some(Data { offset: offset + position as u64, format: format_at(buffer, position) }))
     }
 }
 
@@ -317,10 +305,7 @@ fn format_at(bytes: &[u8], position: usize) -> Option<&'static str> {
     let first = position / SECTOR * SECTOR;
     let around = (first.saturating_sub(4096)..=first).step_by(SECTOR);
     let next = (first..bytes.len().min(first + 128 * 1024)).step_by(SECTOR);
-    around
-        .chain(next)
-        .filter_map(|start| bytes.get(start..))
-        .find_map(signatures::name)
+    around.chain(next).filter_map(|start| bytes.get(start..)).find_map(signatures::name)
 }
 
 /// Disables readahead around single blocks. Only a hint: reading takes longer if the kernel ignores
@@ -357,10 +342,7 @@ mod tests {
     fn a_small_device_is_read_to_its_last_byte() {
         let size = 8 * MIB + 5;
         let file = device(size);
-        assert_eq!(
-            scan(&file, size).unwrap(),
-            DeviceContent::Blank(ScanCoverage::Full)
-        );
+        assert_eq!(scan(&file, size).unwrap(), DeviceContent::Blank(ScanCoverage::Full));
         for place in [size - 1, 5 * MIB + 77, 0] {
             file.write_all_at(b"x", place).unwrap();
             assert_eq!(offset(scan(&file, size).unwrap()), Some(place));
@@ -372,10 +354,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let size = 1 << 40;
         file.set_len(size).unwrap();
-        assert_eq!(
-            scan(&file, size).unwrap(),
-            DeviceContent::Blank(ScanCoverage::Full)
-        );
+        assert_eq!(scan(&file, size).unwrap(), DeviceContent::Blank(ScanCoverage::Full));
         file.write_all_at(b"x", 700_000_000_123).unwrap();
         assert_eq!(offset(scan(&file, size).unwrap()), Some(700_000_000_123));
     }
@@ -389,10 +368,7 @@ mod tests {
         );
         file.write_all_at(b"_BHRfS_M", 64 * MIB + 64).unwrap();
         let format = Some("btrfs");
-        let expected = DeviceContent::Data {
-            offset: 64 * MIB + 64,
-            format,
-        };
+        let expected = DeviceContent::Data { offset: 64 * MIB + 64, format };
         assert_eq!(scan(&file, size).unwrap(), expected);
     }
 
@@ -406,18 +382,14 @@ mod tests {
         }
         let found = offset(scan(&file, size).unwrap()).unwrap();
         assert!(found >= place, "{found}");
-        assert_eq!(
-            [0, 4, 5, 8].map(|n| nth(&[(10, 5), (20, 4)], n)),
-            [10, 14, 20, 23]
-        );
+        assert_eq!([0, 4, 5, 8].map(|n| nth(&[(10, 5), (20, 4)], n)), [10, 14, 20, 23]);
     }
 
     #[test]
     fn samples_find_data_outside_known_locations() {
         let size = 512 * MIB;
         let file = device(size);
-        file.write_all_at(&vec![1; MIB as usize], 333 * MIB)
-            .unwrap();
+        file.write_all_at(&vec![1; MIB as usize], 333 * MIB).unwrap();
         let found = offset(scan(&file, size).unwrap()).unwrap();
         assert!((333 * MIB..334 * MIB).contains(&found), "{found}");
     }
@@ -425,15 +397,9 @@ mod tests {
     #[test]
     fn the_bound_depends_on_the_samples_and_is_reported() {
         assert!((ScanCoverage::Sampled(3000).bound() - 0.0023).abs() < 1e-4);
-        assert_eq!(
-            (ScanCoverage::Full.bound(), ScanCoverage::Sampled(0).bound()),
-            (0.0, 1.0)
-        );
+        assert_eq!((ScanCoverage::Full.bound(), ScanCoverage::Sampled(0).bound()), (0.0, 1.0));
         let words = ScanCoverage::Sampled(69_120).describe();
-        assert!(
-            words.contains("0.010 %") && words.contains("99.9 %"),
-            "{words}"
-        );
+        assert!(words.contains("0.010 %") && words.contains("99.9 %"), "{words}");
     }
 
     #[test]
@@ -441,10 +407,7 @@ mod tests {
         let size = 512 * MIB;
         let file = device(size);
         let look = || look_for(&file, size, Duration::ZERO).unwrap();
-        assert_eq!(
-            look(),
-            DeviceContent::Blank(ScanCoverage::Sampled(ROUND as u64))
-        );
+        assert_eq!(look(), DeviceContent::Blank(ScanCoverage::Sampled(ROUND as u64)));
         file.write_all_at(b"x", size - 1).unwrap();
         assert_eq!(offset(look()), Some(size - 1));
     }

@@ -42,10 +42,7 @@ fn unused(
 
 /// Refuses a device or file that is in use or has a partition in use.
 pub fn require_unused(path: &Path, device: DeviceId) -> Result<(), DeviceRefusal> {
-    let unknown = |source| DeviceRefusal::UnknownUse {
-        path: path.to_owned(),
-        source,
-    };
+    let unknown = |source| DeviceRefusal::UnknownUse { path: path.to_owned(), source };
     let mut parts = vec![(path.display().to_string(), device)];
     parts.extend(sysfs::partitions(device).map_err(unknown)?);
     let mounts = mounts::all().map_err(unknown)?;
@@ -66,10 +63,7 @@ pub fn require_unused(path: &Path, device: DeviceId) -> Result<(), DeviceRefusal
 /// Returns the devices below this one: the disk of a partition, and the backing file or device of a
 /// loop device with its partitions. Also returns the remaining loop devices, excluding those
 /// between the device and its backing files.
-#[expect(
-    clippy::type_complexity,
-    reason = "parts with their names, as everywhere here"
-)]
+#[expect(clippy::type_complexity, reason = "parts with their names, as everywhere here")]
 fn below(
     device: DeviceId,
     mut loops: Vec<LoopEntry>,
@@ -99,19 +93,14 @@ fn mounted(name: &str, part: DeviceId, mounts: &[mounts::Mount]) -> Result<(), D
         DeviceId::Block(major, minor) == part || stands_for(&mount.source, part)
     };
     match mounts.iter().find(is_it) {
-        Some(mount) => Err(DeviceRefusal::Mounted {
-            name: name.to_owned(),
-            on: mount.on.clone(),
-        }),
+        Some(mount) => Err(DeviceRefusal::Mounted { name: name.to_owned(), on: mount.on.clone() }),
         None => Ok(()),
     }
 }
 
 fn swap(name: &str, part: DeviceId, table: &[u8]) -> Result<(), DeviceRefusal> {
     match swap_files(table).any(|file| stands_for(&file, part)) {
-        true => Err(DeviceRefusal::Swap {
-            name: name.to_owned(),
-        }),
+        true => Err(DeviceRefusal::Swap { name: name.to_owned() }),
         false => Ok(()),
     }
 }
@@ -126,10 +115,7 @@ pub fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
 
 fn held(name: &str, holders: Vec<String>) -> Result<(), DeviceRefusal> {
     match holders.into_iter().next() {
-        Some(by) => Err(DeviceRefusal::HasHolders {
-            name: name.to_owned(),
-            by,
-        }),
+        Some(by) => Err(DeviceRefusal::HasHolders { name: name.to_owned(), by }),
         None => Ok(()),
     }
 }
@@ -137,10 +123,9 @@ fn held(name: &str, holders: Vec<String>) -> Result<(), DeviceRefusal> {
 /// Refuses a device that backs a loop device, which the kernel does not count as a holder.
 fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), DeviceRefusal> {
     match loops.iter().find(|device| device.backing == part) {
-        Some(device) => Err(DeviceRefusal::Backing {
-            name: name.to_owned(),
-            by: device.name.clone(),
-        }),
+        Some(device) => {
+            Err(DeviceRefusal::Backing { name: name.to_owned(), by: device.name.clone() })
+        }
         None => Ok(()),
     }
 }

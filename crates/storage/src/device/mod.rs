@@ -109,13 +109,7 @@ impl ExclusiveDevice {
         let handle = handle.map_err(|refusal| better_reason(&resolved, identity, refusal))?;
         let disk = sysfs::parent_disk(identity).map_err(|source| unreadable(&resolved, source))?;
         let disk = disk
-            .map(|name| {
-                lock(
-                    &Path::new("/dev").join(name),
-                    false,
-                    FlockArg::LockSharedNonblock,
-                )
-            })
+            .map(|name| lock(&Path::new("/dev").join(name), false, FlockArg::LockSharedNonblock))
             .transpose()?;
         let (claim, kind, size) = match is_block {
             true => block(&resolved, identity)?,
@@ -187,9 +181,7 @@ impl ExclusiveDevice {
         }
         let identity = self.identity_of_handle()?;
         if sysfs::is_read_only(identity) {
-            return Err(DeviceRefusal::ReadOnly {
-                path: self.path.clone(),
-            });
+            return Err(DeviceRefusal::ReadOnly { path: self.path.clone() });
         }
         match &self.kind {
             DeviceKind::Block(state) => {
@@ -201,18 +193,14 @@ impl ExclusiveDevice {
                 in_use::require_unused(&self.path, identity)?;
                 let now = FileState::of(&self.handle).map_err(|e| unreadable(&self.path, e))?;
                 if now != *state {
-                    return Err(DeviceRefusal::Changed {
-                        path: self.path.clone(),
-                    });
+                    return Err(DeviceRefusal::Changed { path: self.path.clone() });
                 }
                 // A change during a cell counts as made by that cell.
                 if now.size != self.size.0 {
                     let (was, is) = (self.size, Bytes(now.size));
                     return Err(self.other_disk(format!("its size was {was} and is {is}")));
                 }
-                self.handle
-                    .try_clone()
-                    .map_err(|e| unreadable(&self.path, e))
+                self.handle.try_clone().map_err(|e| unreadable(&self.path, e))
             }
         }
     }
@@ -247,10 +235,7 @@ impl ExclusiveDevice {
                 let _ = self.handle.sync_all();
                 let state = block_claim::write_state(&self.handle)?;
                 // The next claim detects another disk.
-                DeviceKind::Block(DiskWriteState {
-                    identity: before.identity.clone(),
-                    ..state
-                })
+                DeviceKind::Block(DiskWriteState { identity: before.identity.clone(), ..state })
             }
             DeviceKind::File(_) => DeviceKind::File(FileState::of(&self.handle)?),
         })
@@ -272,28 +257,17 @@ impl ExclusiveDevice {
         let partitions = sysfs::partitions(identity).map_err(fail)?;
         if !partitions.is_empty() {
             let names: Vec<String> = partitions.into_iter().map(|(name, _)| name).collect();
-            return Err(DeviceRefusal::Partitions {
-                path: path(),
-                names: names.join(", "),
-            });
+            return Err(DeviceRefusal::Partitions { path: path(), names: names.join(", ") });
         }
         let file = self.claim.as_ref().unwrap_or(&self.handle);
         match content::scan(file, self.size.0).map_err(fail)? {
             DeviceContent::Blank(sight) => Ok(sight),
             DeviceContent::Data { offset, format } => {
                 let copy = |name| format!("{name} (at byte {offset})");
-                Err(
-                    match blkid::probe(&self.path).or_else(|| format.map(copy)) {
-                        Some(found) => DeviceRefusal::Signature {
-                            path: path(),
-                            found,
-                        },
-                        None => DeviceRefusal::Data {
-                            path: path(),
-                            offset,
-                        },
-                    },
-                )
+                Err(match blkid::probe(&self.path).or_else(|| format.map(copy)) {
+                    Some(found) => DeviceRefusal::Signature { path: path(), found },
+                    None => DeviceRefusal::Data { path: path(), offset },
+                })
             }
         }
     }
@@ -302,17 +276,12 @@ impl ExclusiveDevice {
         match block_claim::changes_since(claim, state).map_err(|e| unreadable(&self.path, e))? {
             None => Ok(()),
             Some(DiskChange::Replaced(difference)) => Err(self.other_disk(difference)),
-            Some(DiskChange::Modified) => Err(DeviceRefusal::Changed {
-                path: self.path.clone(),
-            }),
+            Some(DiskChange::Modified) => Err(DeviceRefusal::Changed { path: self.path.clone() }),
         }
     }
 
     fn other_disk(&self, difference: String) -> DeviceRefusal {
-        DeviceRefusal::OtherDisk {
-            path: self.path.clone(),
-            difference,
-        }
+        DeviceRefusal::OtherDisk { path: self.path.clone(), difference }
     }
 
     fn identity_of_handle(&self) -> Result<DeviceId, DeviceRefusal> {
@@ -348,10 +317,7 @@ fn file(
 impl FileState {
     fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self {
-            size: metadata.len(),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
+        Ok(Self { size: metadata.len(), changed: (metadata.ctime(), metadata.ctime_nsec()) })
     }
 }
 
@@ -381,9 +347,7 @@ fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, Devic
         }
         thread::sleep(LOCK_PAUSE);
     }
-    Err(DeviceRefusal::Locked {
-        path: path.to_owned(),
-    })
+    Err(DeviceRefusal::Locked { path: path.to_owned() })
 }
 
 /// Returns the path without links. For a block device, returns its usual node, because all programs
@@ -406,15 +370,11 @@ fn resolve(path: &Path) -> Result<PathBuf, DeviceRefusal> {
 
 /// Returns true for a block device and false for a regular file. Refuses anything else.
 fn is_block(path: &Path) -> Result<bool, DeviceRefusal> {
-    let kind = fs::metadata(path)
-        .map_err(|source| unreadable(path, source))?
-        .file_type();
+    let kind = fs::metadata(path).map_err(|source| unreadable(path, source))?.file_type();
     if kind.is_block_device() || kind.is_file() {
         Ok(kind.is_block_device())
     } else {
-        Err(DeviceRefusal::NotADevice {
-            path: path.to_owned(),
-        })
+        Err(DeviceRefusal::NotADevice { path: path.to_owned() })
     }
 }
 
@@ -422,30 +382,20 @@ fn require_same(path: &Path, resolved: &Path, erase: &Path) -> Result<(), Device
     if resolve(erase).is_ok_and(|erase| erase == resolved) {
         return Ok(());
     }
-    Err(DeviceRefusal::EraseMismatch {
-        path: path.to_owned(),
-        erase: erase.to_owned(),
-    })
+    Err(DeviceRefusal::EraseMismatch { path: path.to_owned(), erase: erase.to_owned() })
 }
 
 fn require_size(path: &Path, size: Bytes) -> Result<Bytes, DeviceRefusal> {
     match size {
-        Bytes(0) => Err(DeviceRefusal::Empty {
-            path: path.to_owned(),
-        }),
+        Bytes(0) => Err(DeviceRefusal::Empty { path: path.to_owned() }),
         size => Ok(size),
     }
 }
 
 fn absent(path: &Path) -> DeviceRefusal {
-    DeviceRefusal::Absent {
-        path: path.to_owned(),
-    }
+    DeviceRefusal::Absent { path: path.to_owned() }
 }
 
 fn unreadable(path: &Path, source: io::Error) -> DeviceRefusal {
-    DeviceRefusal::Unreadable {
-        path: path.to_owned(),
-        source,
-    }
+    DeviceRefusal::Unreadable { path: path.to_owned(), source }
 }

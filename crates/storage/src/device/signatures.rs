@@ -137,10 +137,7 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "NILFS2",
         mark: &[0x34, 0x34],
         mark_at: 6,
-        copies: &[
-            SignatureCopies::At(KIB),
-            SignatureCopies::BeforeEnd(BLOCK, BLOCK),
-        ],
+        copies: &[SignatureCopies::At(KIB), SignatureCopies::BeforeEnd(BLOCK, BLOCK)],
     },
     // Source: include/uapi/linux/minix_fs.h of the kernel.
     SignatureFormat {
@@ -192,30 +189,21 @@ pub const FORMATS: &[SignatureFormat] = &[
         name: "HFS",
         mark: b"BD",
         mark_at: 0,
-        copies: &[
-            SignatureCopies::At(KIB),
-            SignatureCopies::BeforeEnd(KIB, SECTOR),
-        ],
+        copies: &[SignatureCopies::At(KIB), SignatureCopies::BeforeEnd(KIB, SECTOR)],
     },
     // Source: Apple Technical Note TN1150, "Volume Header".
     SignatureFormat {
         name: "HFS+",
         mark: b"H+",
         mark_at: 0,
-        copies: &[
-            SignatureCopies::At(KIB),
-            SignatureCopies::BeforeEnd(KIB, SECTOR),
-        ],
+        copies: &[SignatureCopies::At(KIB), SignatureCopies::BeforeEnd(KIB, SECTOR)],
     },
     // Source: Apple Technical Note TN1150, "HFSX".
     SignatureFormat {
         name: "HFSX",
         mark: b"HX",
         mark_at: 0,
-        copies: &[
-            SignatureCopies::At(KIB),
-            SignatureCopies::BeforeEnd(KIB, SECTOR),
-        ],
+        copies: &[SignatureCopies::At(KIB), SignatureCopies::BeforeEnd(KIB, SECTOR)],
     },
     // Source: fs/hpfs/hpfs.h of the kernel.
     SignatureFormat {
@@ -326,12 +314,7 @@ pub const FORMATS: &[SignatureFormat] = &[
         ],
     },
     // Source: LUKS2 On-Disk Format Specification, "Binary Header".
-    SignatureFormat {
-        name: "LUKS",
-        mark: b"LUKS",
-        mark_at: 0,
-        copies: &[SignatureCopies::At(0)],
-    },
+    SignatureFormat { name: "LUKS", mark: b"LUKS", mark_at: 0, copies: &[SignatureCopies::At(0)] },
     // Source: LUKS2 On-Disk Format Specification, "Secondary Binary Header".
     SignatureFormat {
         name: "LUKS (its second header)",
@@ -397,12 +380,7 @@ pub const FORMATS: &[SignatureFormat] = &[
         copies: &[SignatureCopies::At(0), SignatureCopies::At(32 * MIB)],
     },
     // Source: Apple File System Reference, "nx_superblock_t".
-    SignatureFormat {
-        name: "APFS",
-        mark: b"NXSB",
-        mark_at: 32,
-        copies: &[SignatureCopies::At(0)],
-    },
+    SignatureFormat { name: "APFS", mark: b"NXSB", mark_at: 32, copies: &[SignatureCopies::At(0)] },
     // Source: libblkid/src/superblocks/vmfs.c of util-linux.
     SignatureFormat {
         name: "VMFS",
@@ -417,14 +395,13 @@ impl SignatureCopies {
     pub fn places(self, size: u64) -> Vec<u64> {
         let places = match self {
             Self::At(place) => vec![place],
-            Self::BeforeEnd(distance, unit) => (size / unit * unit)
-                .checked_sub(distance)
-                .into_iter()
-                .collect(),
+            Self::BeforeEnd(distance, unit) => {
+                (size / unit * unit).checked_sub(distance).into_iter().collect()
+            }
             Self::Middle(unit) => vec![size / 2 / unit * unit],
-            Self::Every(distance, behind) => (1..=MAX_COPIES.min(size / distance))
-                .map(|n| n * distance + behind)
-                .collect(),
+            Self::Every(distance, behind) => {
+                (1..=MAX_COPIES.min(size / distance)).map(|n| n * distance + behind).collect()
+            }
             Self::ExtGroups => ext_groups(size),
             Self::XfsGroups => xfs_groups(size),
         };
@@ -445,12 +422,7 @@ fn ext_groups(size: u64) -> Vec<u64> {
             let powers = std::iter::successors(Some(base), |power| power.checked_mul(base));
             groups.extend(powers.take_while(|group| *group <= last));
         }
-        places.extend(
-            groups
-                .into_iter()
-                .filter(|g| *g > 0)
-                .map(|g| g * group + first),
-        );
+        places.extend(groups.into_iter().filter(|g| *g > 0).map(|g| g * group + first));
     }
     places
 }
@@ -467,10 +439,7 @@ fn xfs_groups(size: u64) -> Vec<u64> {
     if size / 4 > MAX_PLACES_SIZE {
         return of(blocks * BLOCK / MAX_PLACES_SIZE).collect();
     }
-    XFS_GROUPS
-        .into_iter()
-        .flat_map(|count| of(count).take(count as usize - 1))
-        .collect()
+    XFS_GROUPS.into_iter().flat_map(|count| of(count).take(count as usize - 1)).collect()
 }
 
 /// Returns the name of the format whose magic number is found in a copy that starts here.
@@ -498,15 +467,8 @@ mod tests {
         }
         let xfs = SignatureCopies::XfsGroups.places(GIB);
         assert!([1, 2, 3].iter().all(|n| xfs.contains(&(n * 256 * MIB))));
-        assert!(
-            SignatureCopies::XfsGroups
-                .places(8 << 40)
-                .contains(&(3 << 40))
-        );
-        assert_eq!(
-            SignatureCopies::BeforeEnd(KIB, SECTOR).places(10_300),
-            [9216]
-        );
+        assert!(SignatureCopies::XfsGroups.places(8 << 40).contains(&(3 << 40)));
+        assert_eq!(SignatureCopies::BeforeEnd(KIB, SECTOR).places(10_300), [9216]);
         assert_eq!(SignatureCopies::Middle(SECTOR).places(10 * MIB), [5 * MIB]);
         assert!(SignatureCopies::At(64 * MIB).places(MIB).is_empty());
     }
@@ -515,15 +477,7 @@ mod tests {
     const FORMAT_OF: &[(&str, &[&str])] = &[
         (
             "ext2, ext3 or ext4",
-            &[
-                "ext2",
-                "ext3",
-                "ext4",
-                "fuse-ext2",
-                "fuse2fs-ext2",
-                "fuse2fs-ext3",
-                "fuse2fs-ext4",
-            ],
+            &["ext2", "ext3", "ext4", "fuse-ext2", "fuse2fs-ext2", "fuse2fs-ext3", "fuse2fs-ext4"],
         ),
         ("XFS", &["xfs"]),
         ("btrfs", &["btrfs"]),
@@ -534,10 +488,7 @@ mod tests {
         ("F2FS", &["f2fs"]),
         ("NILFS2", &["nilfs2"]),
         ("MINIX", &["minix"]),
-        (
-            "FAT, or a partition table (MBR)",
-            &["fat12", "fat16", "fat32", "fusefat"],
-        ),
+        ("FAT, or a partition table (MBR)", &["fat12", "fat16", "fat32", "fusefat"]),
         ("exFAT", &["exfat", "exfat-fuse"]),
         ("NTFS", &["ntfs-3g", "ntfs3"]),
         ("HFS", &["hfs"]),

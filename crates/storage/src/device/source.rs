@@ -43,12 +43,7 @@ impl ReadOnlyDevice {
         let backing = File::open(&resolved).map_err(ProvisionError::io("open", &resolved))?;
         let device = LoopDevice::attach_read_only(&backing, &resolved)?;
         device.set_readahead(readahead)?;
-        Ok(Self {
-            path: resolved,
-            device,
-            _lock: lock,
-            _claim: claim,
-        })
+        Ok(Self { path: resolved, device, _lock: lock, _claim: claim })
     }
 
     /// Returns the path of the device or file, without links.

@@ -73,11 +73,7 @@ fn on_loop(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
     needs.extend(packages(filesystem, machine));
     needs.extend(unpackaged(filesystem, machine));
     needs.extend(root(filesystem, machine));
-    if needs.is_empty() {
-        Availability::Available
-    } else {
-        Availability::Missing { needs }
-    }
+    if needs.is_empty() { Availability::Available } else { Availability::Missing { needs } }
 }
 
 /// Checks a filesystem in a guest. It needs QEMU, and its modules and programs in the guest, but no
@@ -99,24 +95,14 @@ fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
             }
         }
     }
-    if needs.is_empty() {
-        Availability::Available
-    } else {
-        Availability::Missing { needs }
-    }
+    if needs.is_empty() { Availability::Available } else { Availability::Missing { needs } }
 }
 
 /// Returns the programs that the commands of a suite need and that are missing on this machine.
 pub fn missing_programs(suite: &Suite, machine: &HostInfo) -> Option<MissingRequirement> {
-    let ProgramRequirements {
-        packages, programs, ..
-    } = &suite.requires;
+    let ProgramRequirements { packages, programs, .. } = &suite.requires;
     let lacking = |program: &&String| !machine.programs.have(program);
-    let missing: Vec<&str> = programs
-        .iter()
-        .filter(lacking)
-        .map(String::as_str)
-        .collect();
+    let missing: Vec<&str> = programs.iter().filter(lacking).map(String::as_str).collect();
     (!missing.is_empty()).then(|| MissingRequirement {
         description: missing.join(", "),
         command: as_root(machine, format!("apt-get install {}", packages.join(" "))),
@@ -170,10 +156,7 @@ fn loop_driver(
     }
     match module_need("loop", machine) {
         Some(need) => Ok(Some(need)),
-        None => Err(format!(
-            "this kernel ({}) has no loop devices",
-            machine.kernel
-        )),
+        None => Err(format!("this kernel ({}) has no loop devices", machine.kernel)),
     }
 }
 
@@ -247,11 +230,7 @@ fn root(filesystem: &Filesystem, machine: &HostInfo) -> Option<MissingRequiremen
 }
 
 fn as_root(machine: &HostInfo, command: String) -> String {
-    if machine.root {
-        command
-    } else {
-        format!("sudo {command}")
-    }
+    if machine.root { command } else { format!("sudo {command}") }
 }
 
 #[cfg(test)]
@@ -323,10 +302,7 @@ mod tests {
     #[test]
     fn runs_if_all_requirements_are_met() {
         let it = filesystem("ext4", DriverKind::Kernel, "there");
-        assert_eq!(
-            check_availability(&it, BackendKind::Loop, &machine()),
-            Availability::Available
-        );
+        assert_eq!(check_availability(&it, BackendKind::Loop, &machine()), Availability::Available);
     }
 
     #[test]
@@ -351,32 +327,19 @@ mod tests {
 
     #[test]
     fn without_root_every_command_starts_with_sudo() {
-        let user = HostInfo {
-            root: false,
-            ..machine()
-        };
+        let user = HostInfo { root: false, ..machine() };
         let it = filesystem("jfs", DriverKind::Kernel, "mkfs.it");
         assert_eq!(
             commands(check_availability(&it, BackendKind::Loop, &user)),
-            [
-                "sudo modprobe jfs",
-                "sudo apt-get install itprogs",
-                "sudo fsarena run -c it"
-            ]
+            ["sudo modprobe jfs", "sudo apt-get install itprogs", "sudo fsarena run -c it"]
         );
     }
 
     #[test]
     fn a_module_is_not_required_if_the_kernel_loads_it_itself() {
-        let loading = HostInfo {
-            loads_modules: true,
-            ..machine()
-        };
+        let loading = HostInfo { loads_modules: true, ..machine() };
         let it = filesystem("jfs", DriverKind::Kernel, "there");
-        assert_eq!(
-            check_availability(&it, BackendKind::Loop, &loading),
-            Availability::Available
-        );
+        assert_eq!(check_availability(&it, BackendKind::Loop, &loading), Availability::Available);
         assert_eq!(
             commands(check_availability(&it, BackendKind::Loop, &machine())),
             ["modprobe jfs"]
@@ -387,28 +350,16 @@ mod tests {
     fn without_driver_or_module_the_filesystem_is_impossible() {
         let it = filesystem("hpfs", DriverKind::Kernel, "there");
         let reason = why(check_availability(&it, BackendKind::Loop, &machine()));
-        assert!(
-            reason.contains("6.1.0") && reason.contains("hpfs"),
-            "{reason}"
-        );
+        assert!(reason.contains("6.1.0") && reason.contains("hpfs"), "{reason}");
     }
 
     #[test]
     fn no_driver_for_linux_leaves_only_a_directory() {
         let mut it = filesystem("ext4", DriverKind::Kernel, "there");
         it.unavailable = Some("OS/2 only".into());
-        assert_eq!(
-            why(check_availability(&it, BackendKind::Loop, &machine())),
-            "OS/2 only"
-        );
-        assert_eq!(
-            check_availability(&it, BackendKind::Dir, &machine()),
-            Availability::Available
-        );
-        assert_eq!(
-            why(check_availability(&it, BackendKind::Vm, &machine())),
-            "OS/2 only"
-        );
+        assert_eq!(why(check_availability(&it, BackendKind::Loop, &machine())), "OS/2 only");
+        assert_eq!(check_availability(&it, BackendKind::Dir, &machine()), Availability::Available);
+        assert_eq!(why(check_availability(&it, BackendKind::Vm, &machine())), "OS/2 only");
     }
 
     /// The kernel and programs of this machine are irrelevant, and root is not needed.
@@ -426,24 +377,15 @@ mod tests {
         };
         let mut it = filesystem("hpfs", DriverKind::Kernel, "mkfs.it");
         it.only_in_guest = Some("its driver is built specially".into());
-        assert_eq!(
-            check_availability(&it, BackendKind::Vm, &machine),
-            Availability::Available
-        );
+        assert_eq!(check_availability(&it, BackendKind::Vm, &machine), Availability::Available);
         it.name = "other".into();
-        assert_eq!(
-            why(check_availability(&it, BackendKind::Vm, &machine)),
-            lacks
-        );
+        assert_eq!(why(check_availability(&it, BackendKind::Vm, &machine)), lacks);
     }
 
     #[test]
     fn a_missing_guest_or_emulator_is_reported_with_its_command() {
         let it = filesystem("ext4", DriverKind::Kernel, "there");
-        let bare = HostInfo {
-            programs: ProgramLookup::These(BTreeSet::new()),
-            ..machine()
-        };
+        let bare = HostInfo { programs: ProgramLookup::These(BTreeSet::new()), ..machine() };
         assert_eq!(
             commands(check_availability(&it, BackendKind::Vm, &bare)),
             ["apt-get install qemu-system-x86", "fsarena guest build"]

@@ -36,10 +36,8 @@ pub fn collect<'a>(
     setting: EnvironmentContext,
     filesystems: impl IntoIterator<Item = &'a Filesystem>,
 ) -> Environment {
-    let mut commands: Vec<&[String]> = filesystems
-        .into_iter()
-        .map(|filesystem| filesystem.commands.version.as_slice())
-        .collect();
+    let mut commands: Vec<&[String]> =
+        filesystems.into_iter().map(|filesystem| filesystem.commands.version.as_slice()).collect();
     commands.sort_unstable();
     commands.dedup();
     let mut conditions = setting.conditions;
@@ -98,16 +96,8 @@ fn hardware(device: DeviceId) -> String {
     });
     let cache = sysfs::attribute(device, "queue/write_cache").map(|mode| format!("cache {mode}"));
     let facts = [sysfs::attribute(device, "device/model"), size, kind, cache];
-    let facts: Vec<String> = facts
-        .into_iter()
-        .flatten()
-        .filter(|f| !f.is_empty())
-        .collect();
-    if facts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", facts.join(", "))
-    }
+    let facts: Vec<String> = facts.into_iter().flatten().filter(|f| !f.is_empty()).collect();
+    if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) }
 }
 
 /// Formats a size for display.
@@ -124,20 +114,13 @@ fn kernel() -> String {
     let Ok(name) = uname() else {
         return String::new();
     };
-    let parts = [
-        name.sysname(),
-        name.release(),
-        name.version(),
-        name.machine(),
-    ];
+    let parts = [name.sysname(), name.release(), name.version(), name.machine()];
     parts.map(|part| part.to_string_lossy()).join(" ")
 }
 
 /// Returns the display name of the distribution, from the text of `/etc/os-release`.
 pub fn distribution(os_release: &str) -> String {
-    let line = os_release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let line = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     line.unwrap_or_default().trim_matches('"').to_owned()
 }
 
@@ -147,15 +130,10 @@ pub fn cpu_model(cpuinfo: &str) -> String {
     let value = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
-            key.trim()
-                .eq_ignore_ascii_case(wanted)
-                .then(|| value.trim().to_owned())
+            key.trim().eq_ignore_ascii_case(wanted).then(|| value.trim().to_owned())
         })
     };
-    ["model name", "cpu model", "model", "hardware"]
-        .into_iter()
-        .find_map(value)
-        .unwrap_or_default()
+    ["model name", "cpu model", "model", "hardware"].into_iter().find_map(value).unwrap_or_default()
 }
 
 /// Returns the total memory, from the text of `/proc/meminfo`; 0 if it is missing.
@@ -212,17 +190,11 @@ mod tests {
             distribution("NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
             "Debian GNU/Linux 12 (bookworm)"
         );
-        assert_eq!(
-            cpu_model("processor\t: 0\nmodel\t\t: 85\nmodel name\t: A Chip\n"),
-            "A Chip"
-        );
+        assert_eq!(cpu_model("processor\t: 0\nmodel\t\t: 85\nmodel name\t: A Chip\n"), "A Chip");
         assert_eq!(cpu_model("Model\t: Raspberry Pi\n"), "Raspberry Pi");
         assert_eq!(memory("MemTotal:  1024 kB\nMemFree: 1 kB\n"), Bytes::mib(1));
         assert_eq!(memory("MemTotal:  18446744073709551615 kB\n"), Bytes(0));
-        assert_eq!(
-            (distribution(""), memory("junk")),
-            (String::new(), Bytes(0))
-        );
+        assert_eq!((distribution(""), memory("junk")), (String::new(), Bytes(0)));
     }
 
     #[test]
@@ -241,14 +213,8 @@ mod tests {
         }
         fs::write(place.path().join("uevent"), "").unwrap();
         let found = caches(place.path());
-        let found: Vec<_> = found
-            .iter()
-            .map(|c| (c.level, c.kind.as_str(), c.size))
-            .collect();
-        assert_eq!(
-            found,
-            [(1, "data", Bytes::kib(48)), (3, "unified", Bytes::mib(32))]
-        );
+        let found: Vec<_> = found.iter().map(|c| (c.level, c.kind.as_str(), c.size)).collect();
+        assert_eq!(found, [(1, "data", Bytes::kib(48)), (3, "unified", Bytes::mib(32))]);
         assert_eq!(caches(Path::new("/no/such")), []);
     }
 
@@ -263,10 +229,7 @@ mod tests {
             facts: FilesystemFacts::default(),
             source: "a test".into(),
             requires: Requirements::default(),
-            commands: Commands {
-                version,
-                ..Commands::default()
-            },
+            commands: Commands { version, ..Commands::default() },
             quirks: Vec::new(),
             unavailable: None,
             only_in_guest: None,
@@ -275,20 +238,13 @@ mod tests {
         let environment = collect(EnvironmentContext::default(), [&filesystem, &filesystem]);
         assert!(environment.kernel.starts_with("Linux "));
         assert!(environment.cpus > 0 && environment.memory > Bytes::mib(16));
-        let tools: Vec<_> = environment
-            .tools
-            .iter()
-            .map(|t| t.version.as_str())
-            .collect();
+        let tools: Vec<_> = environment.tools.iter().map(|t| t.version.as_str()).collect();
         assert_eq!(tools, ["1.0"]);
     }
 
     #[test]
     fn describes_a_path_with_its_filesystem() {
-        assert_eq!(
-            describe_storage(Path::new("/proc/self")),
-            "/proc/self on proc"
-        );
+        assert_eq!(describe_storage(Path::new("/proc/self")), "/proc/self on proc");
         assert_eq!(describe_storage(Path::new("/no/such/x")), "/no/such/x");
     }
 }

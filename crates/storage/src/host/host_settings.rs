@@ -49,16 +49,10 @@ pub fn machine_settings(root: &Path) -> Vec<HostSetting> {
             read("sys/kernel/mm/transparent_hugepage/enabled").map(|words| chosen(&words)),
         ),
         ("frequency governor", governors(root)),
-        (
-            "cgroup",
-            read("proc/self/cgroup").map(|table| cgroup(&table)),
-        ),
+        ("cgroup", read("proc/self/cgroup").map(|table| cgroup(&table))),
         ("virtual machine", hypervisor(&read)),
     ];
-    found
-        .into_iter()
-        .filter_map(|(what, value)| Some(HostSetting::new(what, value?)))
-        .collect()
+    found.into_iter().filter_map(|(what, value)| Some(HostSetting::new(what, value?))).collect()
 }
 
 /// Returns the bracketed choice of a list such as `always [madvise] never`.
@@ -145,37 +139,19 @@ mod tests {
             ("proc/sys/vm/dirty_ratio", "0\n"),
             ("proc/sys/vm/dirty_bytes", "1048576\n"),
             ("proc/sys/vm/dirty_expire_centisecs", "3000\n"),
-            (
-                "sys/kernel/mm/transparent_hugepage/enabled",
-                "always [madvise] never\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                "powersave\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
-                "powersave\n",
-            ),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
             ("proc/self/cgroup", "4:memory:/limited\n1:cpu:/\n0::/\n"),
-            (
-                "proc/cpuinfo",
-                "processor : 0\nflags\t: fpu hypervisor lahf_lm\n",
-            ),
+            ("proc/cpuinfo", "processor : 0\nflags\t: fpu hypervisor lahf_lm\n"),
             ("sys/class/dmi/id/sys_vendor", "QEMU\n"),
         ]);
         let found = machine_settings(root.path());
-        let found: Vec<_> = found
-            .iter()
-            .map(|c| (c.name.as_str(), c.value.as_str()))
-            .collect();
+        let found: Vec<_> = found.iter().map(|c| (c.name.as_str(), c.value.as_str())).collect();
         assert_eq!(
             found,
             [
-                (
-                    "dirty memory",
-                    "dirty_bytes 1048576, dirty_expire_centisecs 3000"
-                ),
+                ("dirty memory", "dirty_bytes 1048576, dirty_expire_centisecs 3000"),
                 ("transparent huge pages", "madvise"),
                 ("frequency governor", "powersave"),
                 ("cgroup", "/limited (memory)"),
@@ -187,15 +163,9 @@ mod tests {
     #[test]
     fn omits_unknown_conditions() {
         assert_eq!(machine_settings(Path::new("/no/such")), []);
-        let root = machine(&[
-            ("proc/self/cgroup", "0::/\n"),
-            ("proc/cpuinfo", "flags : fpu\n"),
-        ]);
+        let root = machine(&[("proc/self/cgroup", "0::/\n"), ("proc/cpuinfo", "flags : fpu\n")]);
         let found = machine_settings(root.path());
-        let found: Vec<_> = found
-            .iter()
-            .map(|c| (c.name.as_str(), c.value.as_str()))
-            .collect();
+        let found: Vec<_> = found.iter().map(|c| (c.name.as_str(), c.value.as_str())).collect();
         assert_eq!(found, [("cgroup", "/"), ("virtual machine", "no")]);
     }
 }

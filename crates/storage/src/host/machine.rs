@@ -94,24 +94,14 @@ fn read(path: &str) -> String {
 
 /// Returns the last word of each line, which may start with `nodev`.
 fn filesystems(text: &str) -> BTreeSet<String> {
-    text.lines()
-        .filter_map(|line| line.split_whitespace().last())
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect()
 }
 
 /// Extracts module names: `kernel/fs/jfs/jfs.ko.xz: kernel/…` contains `jfs`.
 fn modules(dependencies: &str) -> BTreeSet<String> {
     dependencies
         .lines()
-        .filter_map(|line| {
-            line.split(':')
-                .next()?
-                .rsplit('/')
-                .next()?
-                .split(".ko")
-                .next()
-        })
+        .filter_map(|line| line.split(':').next()?.rsplit('/').next()?.split(".ko").next())
         .map(|name| name.replace('-', "_"))
         .collect()
 }
@@ -131,12 +121,7 @@ mod tests {
     #[test]
     fn reads_the_kernels_lists() {
         let names = filesystems("nodev\tsysfs\n\text4\nnodev\tfuse\n\tfuseblk\n");
-        assert_eq!(
-            names,
-            ["ext4", "fuse", "fuseblk", "sysfs"]
-                .map(String::from)
-                .into()
-        );
+        assert_eq!(names, ["ext4", "fuse", "fuseblk", "sysfs"].map(String::from).into());
         let found = modules(
             "kernel/fs/jfs/jfs.ko: kernel/x.ko\nkernel/fs/nls/nls-cp437.ko.xz:\nkernel/fs/xfs/xfs.ko.zst: a\n",
         );

@@ -30,9 +30,7 @@ pub enum DeviceId {
 impl DeviceId {
     /// Returns the identity of an existing path, following links.
     pub fn from_path(path: &Path) -> Option<Self> {
-        fs::metadata(path)
-            .ok()
-            .map(|metadata| Self::from(&metadata))
+        fs::metadata(path).ok().map(|metadata| Self::from(&metadata))
     }
 
     /// Returns the sysfs directory of a block device, or `None` for a file.
@@ -97,10 +95,7 @@ fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
     let text = fs::read_to_string(attribute)?;
     match numbered(&text) {
         Some(DeviceId::Block(major, minor)) => Ok((major, minor)),
-        _ => Err(io::Error::other(format!(
-            "it has the number `{}`",
-            text.trim()
-        ))),
+        _ => Err(io::Error::other(format!("it has the number `{}`", text.trim()))),
     }
 }
 
@@ -120,9 +115,7 @@ pub fn make_node(path: &Path, directory: &Path) -> io::Result<bool> {
 /// belongs to another device.
 pub fn node(device: DeviceId) -> Option<PathBuf> {
     let event = fs::read_to_string(device.directory().ok()??.join("uevent")).ok()?;
-    let name = event
-        .lines()
-        .find_map(|line| line.strip_prefix("DEVNAME="))?;
+    let name = event.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
     let node = Path::new("/dev").join(name);
     (DeviceId::from_path(&node) == Some(device)).then_some(node)
 }
@@ -131,9 +124,7 @@ pub fn node(device: DeviceId) -> Option<PathBuf> {
 pub fn parent_disk(device: DeviceId) -> io::Result<Option<String>> {
     let directory = device.directory()?.filter(|d| d.join("partition").exists());
     let disk = directory.as_deref().and_then(Path::parent);
-    Ok(disk
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy().into_owned()))
+    Ok(disk.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()))
 }
 
 /// Returns the names of devices on top of this one (device mapper, RAID).
@@ -199,12 +190,7 @@ fn loop_device(name: &str) -> io::Result<LoopEntry> {
             ))
         })?,
     };
-    Ok(LoopEntry {
-        device: disk(name)?,
-        name: name.to_owned(),
-        file,
-        backing,
-    })
+    Ok(LoopEntry { device: disk(name)?, name: name.to_owned(), file, backing })
 }
 
 /// Returns the disk with this name.
@@ -224,9 +210,7 @@ fn require_numbered(name: &str, numbers: &str) -> io::Result<DeviceId> {
 /// messages.
 pub fn attribute(device: DeviceId, name: &str) -> Option<String> {
     let directory = device.directory().ok()??;
-    let mut places = [Some(directory.as_path()), directory.parent()]
-        .into_iter()
-        .flatten();
+    let mut places = [Some(directory.as_path()), directory.parent()].into_iter().flatten();
     let text = places.find_map(|place| fs::read_to_string(place.join(name)).ok())?;
     Some(text.trim().to_owned())
 }
@@ -257,10 +241,7 @@ mod tests {
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert_eq!(DeviceId::from_path(&file), DeviceId::from_path(&link));
-        assert_ne!(
-            DeviceId::from_path(&file),
-            DeviceId::from_path(directory.path())
-        );
+        assert_ne!(DeviceId::from_path(&file), DeviceId::from_path(directory.path()));
         assert_eq!(DeviceId::from_path(&directory.path().join("none")), None);
     }
 

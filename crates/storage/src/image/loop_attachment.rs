@@ -28,9 +28,7 @@ pub fn is_loop_attached(file: &Path, timeout: Duration) -> bool {
 /// Returns true if a loop device holds the file, or if that is unknown.
 fn holds(file: DeviceId) -> bool {
     let devices = sysfs::loop_devices();
-    devices.map_or(true, |devices| {
-        devices.iter().any(|device| device.backing == file)
-    })
+    devices.map_or(true, |devices| devices.iter().any(|device| device.backing == file))
 }
 
 #[cfg(test)]

@@ -50,11 +50,7 @@ impl LoopDevice {
         LoopNode::remove_stale();
         let (file, number) =
             take_new(backing, image).map_err(ProvisionError::io("attach", image))?;
-        let mut device = Self {
-            file,
-            number,
-            direct: false,
-        };
+        let mut device = Self { file, number, direct: false };
         device.settle()?;
         Ok(device)
     }
@@ -68,10 +64,7 @@ impl LoopDevice {
         let device = Self::attach_file(backing, image)?;
         let attribute = device.number.attribute("ro");
         let read_only = fs::read_to_string(&attribute);
-        match read_only
-            .map_err(ProvisionError::io("read", &attribute))?
-            .trim()
-        {
+        match read_only.map_err(ProvisionError::io("read", &attribute))?.trim() {
             "1" => Ok(device),
             _ => Err(ProvisionError::io("attach", image)(io::Error::other(
                 "the loop device takes writes",
@@ -122,10 +115,8 @@ impl LoopDevice {
         let discards = self.number.attribute("queue/discard_max_bytes");
         fs::write(&discards, "0").map_err(ProvisionError::io("switch off", &discards))?;
         let direct = self.number.attribute("loop/dio");
-        self.direct = fs::read_to_string(&direct)
-            .map_err(ProvisionError::io("read", &direct))?
-            .trim()
-            == "1";
+        self.direct =
+            fs::read_to_string(&direct).map_err(ProvisionError::io("read", &direct))?.trim() == "1";
         Ok(())
     }
 }
@@ -141,10 +132,7 @@ impl Drop for LoopDevice {
 fn take_new(backing: &File, image: &Path) -> io::Result<(File, LoopNode)> {
     for _ in 0..ATTEMPTS {
         let number = LoopNode::create()?;
-        let device = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(number.path())?;
+        let device = OpenOptions::new().read(true).write(true).open(number.path())?;
         match attach_either_way(&device, backing, image) {
             Ok(()) => return Ok((device, number)),
             Err(error) if error.kind() == ErrorKind::ResourceBusy => {}

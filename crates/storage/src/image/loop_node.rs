@@ -45,18 +45,12 @@ impl LoopNode {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other(
-            "there is no number left for one more loop device",
-        ))
+        Err(io::Error::other("there is no number left for one more loop device"))
     }
 
     fn with_node(number: u32) -> io::Result<Self> {
         let path = PathBuf::from(format!("/dev/loop{number}"));
-        let mut device = Self {
-            number,
-            own_node: false,
-            path,
-        };
+        let mut device = Self { number, own_node: false, path };
         device.own_node = sysfs::make_node(&device.path, &directory(number))?;
         Ok(device)
     }

@@ -43,11 +43,7 @@ impl Raid0Array {
     pub fn assemble(members: &[PathBuf]) -> Result<Self, ProvisionError> {
         let name = make().map_err(ProvisionError::io("stripe", Path::new(BLOCK)))?;
         // From here on, an incomplete array is stopped on error.
-        let mut made = Self {
-            path: Path::new("/dev").join(&name),
-            own_node: false,
-            name,
-        };
+        let mut made = Self { path: Path::new("/dev").join(&name), own_node: false, name };
         raid0::fill(&made.name, members).map_err(ProvisionError::io("stripe", &made.path))?;
         made.own_node = sysfs::make_node(&made.path, &directory(&made.name))
             .map_err(ProvisionError::io("make", &made.path))?;
@@ -130,10 +126,7 @@ fn directory(name: &str) -> PathBuf {
 /// Returns the arrays with a name given by fsarena.
 fn names() -> Vec<String> {
     let names = sysfs::names(Path::new(BLOCK)).unwrap_or_default();
-    names
-        .into_iter()
-        .filter(|n| n.starts_with(PREFIX))
-        .collect()
+    names.into_iter().filter(|n| n.starts_with(PREFIX)).collect()
 }
 
 fn is_left(name: &str, files: &Path) -> bool {
@@ -163,9 +156,7 @@ fn lie_on(members: &[String], loops: &[LoopEntry], files: &[DeviceId]) -> bool {
 
 fn identities(directory: &Path) -> Vec<DeviceId> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| DeviceId::from_path(&entry.path()))
-        .collect()
+    entries.filter_map(|entry| DeviceId::from_path(&entry.path())).collect()
 }
 
 #[cfg(test)]
@@ -192,10 +183,7 @@ mod tests {
         let left = |members: &[String]| lie_on(members, &loops, &files);
         let [a, b] = own.each_ref().map(name);
         assert!(left(&[a.clone(), b]));
-        assert!(
-            !left(&[a, name(&other)]),
-            "one member belongs to another program"
-        );
+        assert!(!left(&[a, name(&other)]), "one member belongs to another program");
         assert!(!left(&["sda".to_owned()]), "no loop device");
     }
 

@@ -17,11 +17,7 @@ const RESERVE: u64 = 20;
 /// Returns the error of statvfs(3).
 pub fn available(path: &Path) -> io::Result<Bytes> {
     let space = statvfs(path)?;
-    Ok(Bytes(
-        space
-            .blocks_available()
-            .saturating_mul(space.fragment_size()),
-    ))
+    Ok(Bytes(space.blocks_available().saturating_mul(space.fragment_size())))
 }
 
 /// Checks that the filesystem of an existing directory has room for `needed` bytes and 5 % more.
@@ -40,12 +36,7 @@ pub fn require_free_space(
     if available >= needed {
         return Ok(());
     }
-    Err(ProvisionError::NoSpace {
-        path: directory.to_owned(),
-        needed,
-        available,
-        advice,
-    })
+    Err(ProvisionError::NoSpace { path: directory.to_owned(), needed, available, advice })
 }
 
 #[cfg(test)]
@@ -59,10 +50,7 @@ mod tests {
         let error =
             require_free_space(directory.path(), Bytes(u64::MAX / 2), "use --size").unwrap_err();
         let line = error.to_string();
-        assert!(
-            line.contains("are missing; use --size") && line.lines().count() == 1,
-            "{line}"
-        );
+        assert!(line.contains("are missing; use --size") && line.lines().count() == 1, "{line}");
     }
 
     #[test]

@@ -32,15 +32,9 @@ impl Disk {
     pub fn blank(mebibytes: u64) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("disk.img");
-        File::create(&image)
-            .unwrap()
-            .set_len(mebibytes << 20)
-            .unwrap();
+        File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
         let device = LoopDevice::attach(&image).expect("these tests need root");
-        Self {
-            device: Some(device),
-            directory,
-        }
+        Self { device: Some(device), directory }
     }
 
     pub fn path(&self) -> &Path {
@@ -82,12 +76,8 @@ pub fn on(disk: &Disk, words: &[&str]) {
 /// Runs a program with a path as its last argument.
 pub fn run(words: &[&str], path: &Path) {
     let program = storage::find_program(words[0]).expect(words[0]);
-    let output = Command::new(program)
-        .args(&words[1..])
-        .arg(path)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let output =
+        Command::new(program).args(&words[1..]).arg(path).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{words:?}: {output:?}");
 }
 

@@ -154,11 +154,7 @@ impl CampaignEvidence {
         };
         let pairs = self.pairs.get(figure)?;
         match a < b {
-            true => pairs
-                .get(number(a, b))
-                .copied()
-                .flatten()
-                .map(ComparisonResult::reversed),
+            true => pairs.get(number(a, b)).copied().flatten().map(ComparisonResult::reversed),
             false if b < a => pairs.get(number(b, a)).copied().flatten(),
             false => None,
         }
@@ -239,11 +235,7 @@ impl Evidence for CampaignEvidence {
         };
         let Some(compared) = compared else {
             // There are too few rounds to decide.
-            return Some(Comparison {
-                low: 0.0,
-                high: f64::INFINITY,
-                order: Ranking::Undecided,
-            });
+            return Some(Comparison { low: 0.0, high: f64::INFINITY, order: Ranking::Undecided });
         };
         // The comparison is of costs; for a rate, the cost is the inverse.
         let is_rate = one.figures.len() != 1 || self.figures[figure].higher;
@@ -269,16 +261,11 @@ impl Evidence for CampaignEvidence {
     }
 
     fn is_other_machine(&self, place: FigureRef<'_>) -> bool {
-        let figures = place
-            .figures
-            .iter()
-            .filter_map(|path| self.figure_place(path));
+        let figures = place.figures.iter().filter_map(|path| self.figure_place(path));
         // The mean of several figures consists of shares of the best, which do not depend on the
         // machine.
         place.figures.len() == 1
-            && figures
-                .into_iter()
-                .any(|place| self.figures[place].is_of_machine)
+            && figures.into_iter().any(|place| self.figures[place].is_of_machine)
     }
 
     fn out_of_scale(&self, figure: &str) -> Option<String> {
@@ -323,10 +310,7 @@ fn is_of_machine(metric: Metric) -> bool {
             | Metric::CpuMachine
             | Metric::MinorFaults
             | Metric::MajorFaults
-    ) || matches!(
-        metric.unit(),
-        Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond
-    )
+    ) || matches!(metric.unit(), Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
 }
 
 impl Measurements {
@@ -400,11 +384,7 @@ fn counterpart_rows<'a>(
 /// Returns the phases of a part: one phase at each point of a sweep, or with `*` all phases except
 /// preparations.
 fn phases<'a>(part: &MappedPhase, results: &'a CampaignResults) -> Vec<Vec<(&'a str, &'a str)>> {
-    let tests = results
-        .campaign
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.tests);
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let named = |test: &&Test| test.sweep_name() == part.test || test.name == part.test;
     let tests: Vec<&Test> = tests.filter(named).collect();
     let tests = at_points(&tests, part);
@@ -497,38 +477,22 @@ fn measurements(
 }
 
 fn value(row: &ResultRow, contender: &str, round: usize) -> Option<f64> {
-    let result = row
-        .results
-        .iter()
-        .find(|result| result.contender == contender)?;
-    let found = result
-        .rounds
-        .iter()
-        .find(|value| value.round as usize == round);
+    let result = row.results.iter().find(|result| result.contender == contender)?;
+    let found = result.rounds.iter().find(|value| value.round as usize == round);
     found?.value
 }
 
 /// Returns the reason why a contender has no number in a row, or `None` if it has one.
 fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
-    let Some(result) = row
-        .results
-        .iter()
-        .find(|result| result.contender == contender)
-    else {
+    let Some(result) = row.results.iter().find(|result| result.contender == contender) else {
         return Some(ObservedValue::Unknown(NOT_IN_CAMPAIGN.to_owned()));
     };
-    let bad = result
-        .rounds
-        .iter()
-        .find(|round| round.outcome.is_failure());
+    let bad = result.rounds.iter().find(|round| round.outcome.is_failure());
     let word = |round: &RoundValue| round.outcome.name().to_owned();
     match bad {
         // A test that cannot be tried does not show the quality of a filesystem.
         Some(round)
-            if matches!(
-                round.outcome,
-                RoundOutcome::Unsupported | RoundOutcome::Skipped
-            ) =>
+            if matches!(round.outcome, RoundOutcome::Unsupported | RoundOutcome::Skipped) =>
         {
             Some(ObservedValue::Unknown(word(round)))
         }

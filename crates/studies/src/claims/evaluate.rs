@@ -30,10 +30,7 @@ pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdi
     if let Some(why) = out_of_scale(statements, evidence) {
         return ClaimVerdict::undecidable(&why);
     }
-    let judge = Judge {
-        evidence,
-        figures: contenders_in(statements),
-    };
+    let judge = Judge { evidence, figures: contenders_in(statements) };
     let findings: Vec<(StatementResult, Option<HoldsInCount>)> =
         statements.iter().map(|s| judge.statement(s)).collect();
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
@@ -133,14 +130,10 @@ impl<'a> Comparand<'a> {
     /// Returns the value reference of a subject.
     fn place(self, subject: &'a String) -> FigureRef<'a> {
         match self.subjects {
-            Subject::Contenders => FigureRef {
-                contender: subject,
-                figures: self.scope,
-            },
-            Subject::Figures => FigureRef {
-                contender: &self.scope[0],
-                figures: std::slice::from_ref(subject),
-            },
+            Subject::Contenders => FigureRef { contender: subject, figures: self.scope },
+            Subject::Figures => {
+                FigureRef { contender: &self.scope[0], figures: std::slice::from_ref(subject) }
+            }
         }
     }
 }
@@ -165,11 +158,7 @@ impl Judge<'_> {
             if !label.is_empty() {
                 let named = |off: &String| format!("{off} in {label}");
                 finding.off = finding.off.iter().map(named).collect();
-                for why in finding
-                    .reasons
-                    .iter_mut()
-                    .filter(|why| why.contenders.is_empty())
-                {
+                for why in finding.reasons.iter_mut().filter(|why| why.contenders.is_empty()) {
                     why.reason += &format!(" in {label}");
                 }
             }
@@ -185,8 +174,7 @@ impl Judge<'_> {
         let depends =
             |why: &&mut UnknownReason| !why.contenders.is_empty() && why.reason != NOT_IN_CAMPAIGN;
         for why in why.iter_mut().filter(depends) {
-            why.figures
-                .extend((!label.is_empty()).then(|| label.clone()));
+            why.figures.extend((!label.is_empty()).then(|| label.clone()));
         }
     }
 
@@ -235,9 +223,7 @@ impl Judge<'_> {
         second: &[String],
         by: f64,
     ) -> StatementResult {
-        let pairs = first
-            .iter()
-            .flat_map(|a| second.iter().map(move |b| (a, b)));
+        let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
         let mut too_little: Vec<(f64, f64)> = Vec::new();
         let findings = pairs.filter(|(a, b)| a != b).map(|(a, b)| {
             let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
@@ -268,10 +254,7 @@ impl Judge<'_> {
         let mut all = combine(findings.collect());
         if !too_little.is_empty() {
             let is = range(ends(&too_little));
-            all.off.push(format!(
-                "taken as at least {} times better, is {is}",
-                digits(by)
-            ));
+            all.off.push(format!("taken as at least {} times better, is {is}", digits(by)));
         }
         all
     }
@@ -294,11 +277,7 @@ impl Judge<'_> {
     }
 
     fn set_against(&self, at: Comparand<'_>, a: &String, b: &String, how: &str) -> String {
-        format!(
-            "{} {how} {}",
-            self.with_value(at, a),
-            self.with_value(at, b)
-        )
+        format!("{} {how} {}", self.with_value(at, a), self.with_value(at, b))
     }
 
     fn with_value(&self, at: Comparand<'_>, subject: &String) -> String {
@@ -379,16 +358,9 @@ impl Judge<'_> {
             };
             let who = vec![(*one).clone()];
             let figures = Vec::new();
-            Some(UnknownReason {
-                contenders: who,
-                figures,
-                reason,
-            })
+            Some(UnknownReason { contenders: who, figures, reason })
         });
-        StatementResult {
-            reasons: why.collect(),
-            ..StatementResult::new(Truth::Unknown)
-        }
+        StatementResult { reasons: why.collect(), ..StatementResult::new(Truth::Unknown) }
     }
 
     fn open(&self, at: Comparand<'_>, a: &String, b: &String) -> StatementResult {
@@ -456,11 +428,7 @@ impl Judge<'_> {
             };
             let who = one.clone();
             if !values.numbers.iter().any(|number| number.contender == who) {
-                values.numbers.push(DisplayValue {
-                    contender: who,
-                    value,
-                    shown,
-                });
+                values.numbers.push(DisplayValue { contender: who, value, shown });
             }
         }
         values.sort();
@@ -504,12 +472,8 @@ fn in_scope(
     if findings.len() > 1 {
         shorten(&mut findings);
     }
-    let counted = (decided > SHOWN_FIGURES).then_some(HoldsInCount {
-        holds,
-        partly,
-        fails,
-        undecided: open,
-    });
+    let counted =
+        (decided > SHOWN_FIGURES).then_some(HoldsInCount { holds, partly, fails, undecided: open });
     let all = match truth {
         Some(truth) => collect(truth, findings),
         None => combine(findings),
@@ -529,9 +493,9 @@ fn shorten(findings: &mut [StatementResult]) {
 
 fn came_to(known: &ObservedValue) -> String {
     match known {
-        ObservedValue::Number(number) => format!("completes with {} {}", number.shown, number.unit)
-            .trim_end()
-            .to_owned(),
+        ObservedValue::Number(number) => {
+            format!("completes with {} {}", number.shown, number.unit).trim_end().to_owned()
+        }
         ObservedValue::Outcome(word, _) => format!("is {word}"),
         ObservedValue::Unknown(why) => why.clone(),
     }

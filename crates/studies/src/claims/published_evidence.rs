@@ -156,11 +156,7 @@ fn compare(a: &MeasuredNumber, b: &MeasuredNumber, higher_is_better: bool) -> Co
         () if a.high == b.low => not_below(!higher_is_better),
         () => Ranking::Undecided,
     };
-    Comparison {
-        low: quotient(a.low, b.high),
-        high: quotient(a.high, b.low),
-        order,
-    }
+    Comparison { low: quotient(a.low, b.high), high: quotient(a.high, b.low), order }
 }
 
 const fn above(is_better: bool) -> Ranking {

@@ -78,29 +78,17 @@ fn join(all: &mut Vec<String>, more: Vec<String>) {
 
 impl StatementResult {
     pub const fn new(truth: Truth) -> Self {
-        Self {
-            truth,
-            off: Vec::new(),
-            reasons: Vec::new(),
-            values: Vec::new(),
-        }
+        Self { truth, off: Vec::new(), reasons: Vec::new(), values: Vec::new() }
     }
 
     pub fn deviating(truth: Truth, off: String) -> Self {
-        Self {
-            off: vec![off],
-            ..Self::new(truth)
-        }
+        Self { off: vec![off], ..Self::new(truth) }
     }
 
     pub fn unknown(who: &str, reason: &str) -> Self {
         let (who, reason) = (vec![who.to_owned()], reason.to_owned());
         Self {
-            reasons: vec![UnknownReason {
-                contenders: who,
-                figures: Vec::new(),
-                reason,
-            }],
+            reasons: vec![UnknownReason { contenders: who, figures: Vec::new(), reason }],
             ..Self::new(Truth::Unknown)
         }
     }
@@ -108,11 +96,7 @@ impl StatementResult {
     pub fn open(reason: String) -> Self {
         let who = Vec::new();
         Self {
-            reasons: vec![UnknownReason {
-                contenders: who,
-                figures: Vec::new(),
-                reason,
-            }],
+            reasons: vec![UnknownReason { contenders: who, figures: Vec::new(), reason }],
             ..Self::new(Truth::Open)
         }
     }

@@ -178,11 +178,9 @@ impl HoldsInCount {
 impl fmt::Display for HoldsInCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "holds in {}", self.holds)?;
-        for (word, count) in [
-            ("in part in", self.partly),
-            ("not in", self.fails),
-            ("undecided in", self.undecided),
-        ] {
+        for (word, count) in
+            [("in part in", self.partly), ("not in", self.fails), ("undecided in", self.undecided)]
+        {
             if count > 0 {
                 write!(f, ", {word} {count}")?;
             }
@@ -226,11 +224,7 @@ impl ClaimVerdict {
     /// Returns the deciding numbers, one line for each figure, without the common parts of the
     /// names.
     pub fn lines(&self) -> Vec<String> {
-        let all: Vec<String> = self
-            .values
-            .iter()
-            .map(|values| values.figure.clone())
-            .collect();
+        let all: Vec<String> = self.values.iter().map(|values| values.figure.clone()).collect();
         let line = |values: &DecidingValues| match label(&values.figure, &all) {
             label if label.is_empty() => values.to_string(),
             label => format!("{label}: {values}"),
@@ -252,13 +246,10 @@ pub(crate) fn label(one: &str, all: &[String]) -> String {
     }
     let differs = |number: usize| {
         let of = |path: &String| path.split('/').nth(number).map(str::to_owned);
-        all.iter()
-            .any(|path| of(path).as_deref() != Some(parts[number]))
+        all.iter().any(|path| of(path).as_deref() != Some(parts[number]))
     };
     let kept = (0..3).filter(|number| differs(*number));
-    kept.map(|number| parts[number])
-        .collect::<Vec<_>>()
-        .join("/")
+    kept.map(|number| parts[number]).collect::<Vec<_>>().join("/")
 }
 
 /// Lists the first few deviations and the number of the others.

@@ -41,11 +41,9 @@ impl Check {
         let sum = match &check.sum {
             SumRuleSource::Total { total, parts } => SumRule::Total(one(total)?, all(parts)?),
             SumRuleSource::Product(factors) => SumRule::Product(all(factors)?),
-            SumRuleSource::Time {
-                total,
-                bytes,
-                rates,
-            } => SumRule::Time(one(total)?, *bytes as f64, all(rates)?),
+            SumRuleSource::Time { total, bytes, rates } => {
+                SumRule::Time(one(total)?, *bytes as f64, all(rates)?)
+            }
         };
         let said = check.within.text.as_str();
         let (number, is_share) = match said.strip_suffix('%') {

@@ -77,10 +77,7 @@ mod tests {
         let fields = |all: &[&str]| all.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>();
         assert_eq!(
             records(text).unwrap(),
-            [
-                (1, fields(&["a", "b, \"c\"\r\nd", ""])),
-                (4, fields(&["e"]))
-            ]
+            [(1, fields(&["a", "b, \"c\"\r\nd", ""])), (4, fields(&["e"]))]
         );
     }
 

@@ -31,13 +31,11 @@ impl Study {
         let here = self.names_here(&names);
         let named = phases.into_iter().flat_map(|(name, figures)| {
             let (test, phase) = here.get(&name).copied().unwrap_or(name);
-            figures
-                .into_iter()
-                .map(move |figure| model::ImportedResult {
-                    test: test.to_owned(),
-                    phase: phase.to_owned(),
-                    ..figure
-                })
+            figures.into_iter().map(move |figure| model::ImportedResult {
+                test: test.to_owned(),
+                phase: phase.to_owned(),
+                ..figure
+            })
         });
         let figures: Vec<model::ImportedResult> = named.collect();
         if figures.iter().all(|figure| figure.values.is_empty()) {
@@ -124,10 +122,7 @@ impl Study {
             };
             let values = cells.iter().filter_map(|(metric, figure, cell)| {
                 let value = cell.exact()? * figure.scale()?;
-                Some(ReportedValue {
-                    metric: *metric,
-                    value,
-                })
+                Some(ReportedValue { metric: *metric, value })
             });
             all.push(model::ImportedResult {
                 contender: contender.name.clone(),

@@ -28,16 +28,9 @@ pub fn parse(
         Predicate::Order { .. } | Predicate::Rank { .. } | Predicate::Ratio { .. }
     );
     if scope.quantifier == Quantifier::Mean && !is_ranking {
-        return Err(format!(
-            "`{text}`: a mean has an order and ratios, and no more"
-        ));
+        return Err(format!("`{text}`: a mean has an order and ratios, and no more"));
     }
-    Ok(Statement {
-        text: text.to_owned(),
-        subjects,
-        predicate: what.0,
-        scope,
-    })
+    Ok(Statement { text: text.to_owned(), subjects, predicate: what.0, scope })
 }
 
 /// The assertion, with the unit of its number if one is written.
@@ -54,16 +47,9 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
         let words = tokens(text);
-        let before = words
-            .iter()
-            .take_while(|word| !matches!(**word, "in" | "for"));
+        let before = words.iter().take_while(|word| !matches!(**word, "in" | "for"));
         let named = before.flat_map(|word| vocabulary.contenders(word).unwrap_or_default());
-        Self {
-            named: named.collect(),
-            words,
-            at: 0,
-            vocabulary,
-        }
+        Self { named: named.collect(), words, at: 0, vocabulary }
     }
 
     /// Parses the rest as figures.
@@ -214,12 +200,7 @@ impl<'a> Parser<'a> {
     fn rank(&mut self) -> Result<RankClaim, String> {
         let among = self.takes("among");
         self.takes("the");
-        let mut rank = RankClaim {
-            from_worst: false,
-            first: 1,
-            last: 1,
-            among: Vec::new(),
-        };
+        let mut rank = RankClaim { from_worst: false, first: 1, last: 1, among: Vec::new() };
         match self.next() {
             Some("best") => {}
             Some("worst") => rank.from_worst = true,
@@ -302,17 +283,11 @@ impl<'a> Parser<'a> {
             return Err(self.expected("the lower number first, before it"));
         }
         let ends = ends.unwrap_or(self.at);
-        Ok(NumberRange {
-            text: self.words[begins..ends].join(" "),
-            low,
-            high,
-        })
+        Ok(NumberRange { text: self.words[begins..ends].join(" "), low, high })
     }
 
     fn number(&mut self) -> Result<f64, String> {
-        let number = self
-            .peek()
-            .and_then(|word| word.replace('_', "").parse().ok());
+        let number = self.peek().and_then(|word| word.replace('_', "").parse().ok());
         let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
         let number = number.ok_or_else(|| self.expected("a number"))?;
         self.at += 1;
@@ -334,10 +309,7 @@ impl<'a> Parser<'a> {
             members.extend(self.item(subjects)?);
         }
         self.leave_out(subjects, &mut members)?;
-        Ok(RankPosition {
-            members,
-            tolerance: alike.then_some(DEFAULT_TOLERANCE),
-        })
+        Ok(RankPosition { members, tolerance: alike.then_some(DEFAULT_TOLERANCE) })
     }
 
     fn list(&mut self, subjects: Subject) -> Result<Vec<String>, String> {
@@ -376,10 +348,7 @@ impl<'a> Parser<'a> {
             Subject::Contenders => "a filesystem or a group",
             Subject::Figures => "a figure as TEST/PHASE/METRIC",
         };
-        let Some(word) = self
-            .peek()
-            .filter(|word| !matches!(*word, "<" | "=" | "," | "%"))
-        else {
+        let Some(word) = self.peek().filter(|word| !matches!(*word, "<" | "=" | "," | "%")) else {
             return Err(self.expected(what));
         };
         let means = match (word, subjects) {
@@ -406,19 +375,13 @@ impl<'a> Parser<'a> {
                 Quantifier::Mean => {
                     Err(self.expected("contenders one by one, and no mean of them"))
                 }
-                how => Ok(Scope {
-                    names: of,
-                    quantifier: how,
-                }),
+                how => Ok(Scope { names: of, quantifier: how }),
             };
         }
         if self.takes("in") {
             let how = self.how()?;
             let of = self.list(Subject::Figures)?;
-            return Ok(Scope {
-                names: of,
-                quantifier: how,
-            });
+            return Ok(Scope { names: of, quantifier: how });
         }
         if self.peek().is_some() {
             return Err(self.expected("the end of the statement or `in`"));
@@ -429,10 +392,7 @@ impl<'a> Parser<'a> {
         let mut own = Parser::new(figures, self.vocabulary);
         let how = own.how()?;
         let of = own.rest_as_figures()?;
-        Ok(Scope {
-            names: of,
-            quantifier: how,
-        })
+        Ok(Scope { names: of, quantifier: how })
     }
 
     fn how(&mut self) -> Result<Quantifier, String> {
@@ -492,9 +452,7 @@ fn check_unit(
     for path in scope.names.iter().chain(who) {
         let known = vocabulary.unit(path);
         if !known.is_empty() && known != *unit {
-            return Err(format!(
-                "`{unit}` is not the unit of {path}, which is {known}"
-            ));
+            return Err(format!("`{unit}` is not the unit of {path}, which is {known}"));
         }
     }
     Ok(())

@@ -5,11 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn vocabulary() -> Vocabulary {
-    let words = |all: &[&str]| {
-        all.iter()
-            .map(|word| (*word).to_owned())
-            .collect::<Vec<_>>()
-    };
+    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     Vocabulary {
         contenders: words(&["ext2", "ext3", "jfs", "reiserfs-3.6", "xfs"]),
         groups: vec![("journaling".to_owned(), words(&["ext3", "jfs", "xfs"]))],
@@ -35,14 +31,10 @@ fn refused(text: &str) -> String {
 #[test]
 fn places_are_parted_by_less_than_and_alike_by_equals() {
     let statement = read("ext2 < ext3 = jfs < xfs, reiserfs-3.6 within 10% by at least 2 times");
-    let Predicate::Order { places, by } = statement.predicate else {
-        panic!("{statement:?}")
-    };
+    let Predicate::Order { places, by } = statement.predicate else { panic!("{statement:?}") };
     assert_eq!(by, 2.0);
-    let places: Vec<(usize, Option<f64>)> = places
-        .iter()
-        .map(|place| (place.members.len(), place.tolerance))
-        .collect();
+    let places: Vec<(usize, Option<f64>)> =
+        places.iter().map(|place| (place.members.len(), place.tolerance)).collect();
     assert_eq!(places, [(1, None), (2, Some(0.1)), (2, None)]);
     assert_eq!(statement.scope.names, ["file/read/throughput"]);
 }
@@ -66,14 +58,8 @@ fn numbers_are_ranges() {
         Predicate::Bound { amount, .. } => (amount.low, amount.high, amount.text),
         what => panic!("{what:?}"),
     };
-    assert_eq!(
-        amount("xfs is 5 to 8 times jfs"),
-        (5.0, 8.0, "5 to 8".into())
-    );
-    assert_eq!(
-        amount("xfs is about 2 within 50% times jfs"),
-        (1.0, 3.0, "about 2".into())
-    );
+    assert_eq!(amount("xfs is 5 to 8 times jfs"), (5.0, 8.0, "5 to 8".into()));
+    assert_eq!(amount("xfs is about 2 within 50% times jfs"), (1.0, 3.0, "about 2".into()));
     let (low, high, _) = amount("xfs is about 100 MB/s");
     assert!((low - 95.0).abs() < 1e-9 && (high - 105.0).abs() < 1e-9);
     assert_eq!(amount("xfs is at least 2").1, f64::INFINITY);
@@ -92,29 +78,17 @@ fn ranks_count_from_either_end_and_among_some() {
     };
     assert_eq!(rank("xfs is best"), (false, 1, 1, 5));
     assert_eq!(rank("xfs, jfs are the worst 2"), (true, 1, 2, 5));
-    assert_eq!(
-        rank("xfs is among the best 3 of journaling"),
-        (false, 1, 3, 3)
-    );
+    assert_eq!(rank("xfs is among the best 3 of journaling"), (false, 1, 3, 3));
     assert_eq!(rank("xfs is 2nd"), (false, 2, 2, 5));
-    assert_eq!(
-        rank("nobody is worst in every file/*/throughput"),
-        (true, 1, 1, 5)
-    );
+    assert_eq!(rank("nobody is worst in every file/*/throughput"), (true, 1, 1, 5));
 }
 
 #[test]
 fn scope_is_every_figure_or_some_figures() {
     let how = |text: &str| read(text).scope.quantifier;
     assert_eq!(how("xfs is best in file/*/throughput"), Quantifier::Every);
-    assert_eq!(
-        how("xfs is best in most of */*/elapsed, file/*/*"),
-        Quantifier::Most
-    );
-    assert_eq!(
-        how("xfs is best in at least 2 of file/*/*"),
-        Quantifier::AtLeast(2)
-    );
+    assert_eq!(how("xfs is best in most of */*/elapsed, file/*/*"), Quantifier::Most);
+    assert_eq!(how("xfs is best in at least 2 of file/*/*"), Quantifier::AtLeast(2));
     assert_eq!(how("xfs is best in the mean of file/*/*"), Quantifier::Mean);
     let all_but = read("xfs is best in every file/*/* but file/read/throughput");
     assert_eq!(all_but.scope.names, ["file/write/throughput"]);
@@ -183,13 +157,7 @@ fn soup() -> impl Strategy<Value = String> {
 
 /// Generates valid statements.
 fn statement() -> impl Strategy<Value = String> {
-    let who = prop::sample::select(vec![
-        "ext2",
-        "xfs",
-        "jfs, ext3",
-        "journaling",
-        "all but jfs",
-    ]);
+    let who = prop::sample::select(vec!["ext2", "xfs", "jfs, ext3", "journaling", "all but jfs"]);
     let what = prop::sample::select(vec![
         "< reiserfs-3.6",
         "< reiserfs-3.6 by at least 20%",

@@ -35,11 +35,7 @@ nix::ioctl_read!(
 /// Returns `EBUSY` if it is mounted, is swap space, belongs to another device, or is claimed by
 /// another process.
 pub fn claim(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_EXCL)
-        .open(path)
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path)
 }
 
 /// Claims a block device for reading only.
@@ -47,10 +43,7 @@ pub fn claim(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Returns the errors of [`claim`].
 pub fn claim_to_read(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_EXCL)
-        .open(path)
+    OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path)
 }
 
 /// Returns the identity of the disk of an open block device.
@@ -71,9 +64,7 @@ pub fn identity(device: &File) -> io::Result<DiskIdentity> {
         size: size(device)?,
         sequence: sequence(device)?,
         serial: attribute(&disk.join("serial")).or_else(|| nearest_serial(&disk.join("device"))),
-        wwid: ["wwid", "device/wwid"]
-            .into_iter()
-            .find_map(|name| attribute(&disk.join(name))),
+        wwid: ["wwid", "device/wwid"].into_iter().find_map(|name| attribute(&disk.join(name))),
     })
 }
 

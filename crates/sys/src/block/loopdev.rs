@@ -129,20 +129,10 @@ pub fn backing(device: &File) -> io::Result<Backing> {
     let mut info = MaybeUninit::<LoopInfo>::zeroed();
     // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is valid for the whole call and has
     // the kernel's layout (repr(C), size asserted above); the descriptor is open for as long as `device` is borrowed.
-    checked(unsafe {
-        libc::ioctl(
-            device.as_raw_fd(),
-            LOOP_GET_STATUS64 as _,
-            info.as_mut_ptr(),
-        )
-    })?;
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, info.as_mut_ptr()) })?;
     // SAFETY: every bit pattern is a value of this struct of numbers, and it was zero before.
     let info = unsafe { info.assume_init() };
-    Ok(Backing {
-        device: info.device,
-        inode: info.inode,
-        own_device: info.rdevice,
-    })
+    Ok(Backing { device: info.device, inode: info.inode, own_device: info.rdevice })
 }
 
 /// Detaches a loop device from its file. If other processes still have it open, this takes effect
@@ -165,11 +155,7 @@ fn file_name(name: &str) -> [u8; LO_NAME_SIZE] {
 }
 
 fn checked(answer: c_int) -> io::Result<()> {
-    if answer < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -185,10 +171,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_loop_device_gives_an_error() {
         let null = File::open("/dev/null").expect("every Linux has it");
-        assert_eq!(
-            detach(&null).unwrap_err().raw_os_error(),
-            Some(libc::ENOTTY)
-        );
+        assert_eq!(detach(&null).unwrap_err().raw_os_error(), Some(libc::ENOTTY));
         assert!(add(&null, 0).is_err() && remove(&null, 0).is_err());
         assert!(attach(&null, &null, "x", true).is_err());
     }

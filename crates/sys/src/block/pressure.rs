@@ -8,20 +8,14 @@ use model::{Nanos, Pressure};
 /// it.
 pub fn read() -> Option<Pressure> {
     let total = |of: &str| some_total(&fs::read_to_string(format!("/proc/pressure/{of}")).ok()?);
-    Some(Pressure {
-        cpu: total("cpu")?,
-        io: total("io")?,
-        memory: total("memory")?,
-    })
+    Some(Pressure { cpu: total("cpu")?, io: total("io")?, memory: total("memory")? })
 }
 
 /// Parses the total, in microseconds, of a line such as `some avg10=0.00 avg60=0.00 avg300=0.00
 /// total=1234`. Source: Documentation/accounting/psi.rst of the kernel.
 fn some_total(text: &str) -> Option<Nanos> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
-    let total = line
-        .split_whitespace()
-        .find_map(|w| w.strip_prefix("total="))?;
+    let total = line.split_whitespace().find_map(|w| w.strip_prefix("total="))?;
     Some(Nanos(total.parse::<u64>().ok()?.saturating_mul(1000)))
 }
 

@@ -88,11 +88,7 @@ impl Member {
         let sectors = fs::read_to_string(directory.join("size"))?;
         let sectors: u64 = sectors.trim_end().parse().map_err(io::Error::other)?;
         Ok(Self {
-            name: directory
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            name: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             number,
             size: sectors * 512 / PIECE * PIECE,
         })

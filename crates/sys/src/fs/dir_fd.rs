@@ -104,10 +104,7 @@ mod tests {
         let made = open(&top, path, new, Mode::S_IRUSR).unwrap();
         close(made).unwrap();
         stat(&top, path).unwrap();
-        assert_eq!(
-            open(&top, path, new, Mode::S_IRUSR).err(),
-            Some(Errno::EEXIST)
-        );
+        assert_eq!(open(&top, path, new, Mode::S_IRUSR).err(), Some(Errno::EEXIST));
         assert_eq!(remove(&top, path, true), Err(Errno::ENOTDIR));
         remove(&top, path, false).unwrap();
         fs::create_dir(place.path().join("name")).unwrap();

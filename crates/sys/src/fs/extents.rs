@@ -123,11 +123,7 @@ fn by_blocks(file: &File) -> io::Result<Vec<Extent>> {
             {
                 last.length += block;
             }
-            _ => found.push(Extent {
-                logical,
-                physical: Some(physical),
-                length: block,
-            }),
+            _ => found.push(Extent { logical, physical: Some(physical), length: block }),
         }
     }
     Ok(found)

@@ -67,15 +67,9 @@ impl Mapping {
         let mapped = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, file, 0) };
         let start = mapped.inspect_err(|_| GUARDS[guard].start.store(FREE, Ordering::SeqCst))?;
         let address = start.as_ptr() as usize;
-        GUARDS[guard]
-            .end
-            .store(address + length.get(), Ordering::SeqCst);
+        GUARDS[guard].end.store(address + length.get(), Ordering::SeqCst);
         GUARDS[guard].start.store(address, Ordering::SeqCst);
-        Ok(Self {
-            start,
-            length,
-            guard,
-        })
+        Ok(Self { start, length, guard })
     }
 
     /// Copies bytes out of the mapping.
@@ -128,10 +122,7 @@ impl Mapping {
             end.is_some_and(|end| end <= self.length.get() as u64),
             "the bytes are within the mapping"
         );
-        self.start
-            .as_ptr()
-            .cast::<u8>()
-            .wrapping_add(offset as usize)
+        self.start.as_ptr().cast::<u8>().wrapping_add(offset as usize)
     }
 
     /// Returns an error if a page had to be replaced. Such a mapping fails from then on, because
@@ -160,10 +151,7 @@ fn take_guard() -> io::Result<usize> {
     HANDLER.call_once(install_handler);
     let free = |guard: &MappingRange| {
         let order = Ordering::SeqCst;
-        guard
-            .start
-            .compare_exchange(FREE, TAKEN, order, order)
-            .is_ok()
+        guard.start.compare_exchange(FREE, TAKEN, order, order).is_ok()
     };
     let found = GUARDS.iter().position(free);
     found.ok_or_else(|| io::Error::from_raw_os_error(libc::EMFILE))
@@ -221,9 +209,7 @@ fn replace_page(address: usize) -> bool {
 /// Returns an error if the file cannot be mapped shared and writable, or cannot be written back.
 pub fn write_via_mmap(file: &File, bytes: &[u8]) -> io::Result<()> {
     if file.metadata()?.len() < bytes.len() as u64 {
-        return Err(io::Error::other(
-            "the file is shorter than the bytes to write",
-        ));
+        return Err(io::Error::other("the file is shorter than the bytes to write"));
     }
     let mapping = Mapping::new(file, bytes.len() as u64, true)?;
     mapping.write(0, bytes)?;

@@ -12,19 +12,9 @@ pub fn set(path: &CStr, name: &CStr, value: &[u8]) -> io::Result<()> {
     // SAFETY: both strings end with a zero and outlive the call, as does the value; the kernel
     // reads `value.len()` bytes of the value and writes none.
     let returned = unsafe {
-        libc::setxattr(
-            path.as_ptr(),
-            name.as_ptr(),
-            value.as_ptr().cast(),
-            value.len(),
-            0,
-        )
+        libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0)
     };
-    if returned == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if returned == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

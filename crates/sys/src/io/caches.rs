@@ -34,12 +34,7 @@ pub fn drop_file_cache(file: &Path) -> io::Result<()> {
 /// # Errors
 /// Returns an error if this kind of file has no cached pages.
 pub fn drop_clean_pages(file: &fs::File) -> io::Result<()> {
-    Ok(posix_fadvise(
-        file.as_fd(),
-        0,
-        0,
-        PosixFadviseAdvice::POSIX_FADV_DONTNEED,
-    )?)
+    Ok(posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
 /// Writes the cached data of a device to it, and waits for completion. Does not flush the device's

@@ -37,11 +37,8 @@ pub fn wait_until(at: Nanos) -> Nanos {
             TimeSpec::nanoseconds((at.0 - SPIN_BEFORE_DEADLINE.0).min(i64::MAX as u64) as i64);
         // A signal ends the sleep early; the loop below then spins longer, and the result is still
         // correct.
-        let _ = clock_nanosleep(
-            ClockId::CLOCK_MONOTONIC,
-            ClockNanosleepFlags::TIMER_ABSTIME,
-            &wake,
-        );
+        let _ =
+            clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &wake);
         reading = now();
     }
     while reading < at {
@@ -60,10 +57,7 @@ pub fn set_timer_slack() {
 
 /// Nanoseconds since 1970.
 pub fn realtime() -> Nanos {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .into()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
 }
 
 #[cfg(test)]

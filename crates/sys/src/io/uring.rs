@@ -53,20 +53,11 @@ impl Ring {
         let mut memory = AlignedBuffer::new(stride * slots, ALIGN);
         let vectors: Vec<libc::iovec> = memory
             .chunks_mut(stride)
-            .map(|part| libc::iovec {
-                iov_base: part.as_mut_ptr().cast(),
-                iov_len: stride,
-            })
+            .map(|part| libc::iovec { iov_base: part.as_mut_ptr().cast(), iov_len: stride })
             .collect();
         // SAFETY: the buffers are not moved until `drop`, which unregisters them first.
         unsafe { ring.submitter().register_buffers(&vectors) }?;
-        Ok(Self {
-            ring,
-            memory: Some(memory),
-            stride,
-            in_flight: vec![false; slots],
-            count: 0,
-        })
+        Ok(Self { ring, memory: Some(memory), stride, in_flight: vec![false; slots], count: 0 })
     }
 
     /// Registers the file for all requests.
@@ -146,9 +137,8 @@ impl Ring {
         let outcome = match at_most {
             None => self.ring.submit_and_wait(wait_for),
             Some(Nanos(span)) => {
-                let span = Timespec::new()
-                    .sec(span / 1_000_000_000)
-                    .nsec((span % 1_000_000_000) as u32);
+                let span =
+                    Timespec::new().sec(span / 1_000_000_000).nsec((span % 1_000_000_000) as u32);
                 let args = SubmitArgs::new().timespec(&span);
                 self.ring.submitter().submit_with_args(wait_for, &args)
             }
@@ -190,10 +180,7 @@ impl Ring {
 /// processed on its request (`SINGLE_ISSUER`, `DEFER_TASKRUN`, Linux 6.1). On older kernels,
 /// creates a plain ring.
 fn build(depth: u32) -> io::Result<IoUring> {
-    let cheap = IoUring::builder()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .build(depth);
+    let cheap = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
     match cheap {
         Err(e) if e.raw_os_error() == Some(libc::EINVAL) => IoUring::new(depth),
         other => other,
@@ -242,13 +229,8 @@ mod tests {
     fn ring(purpose: &str, depth: u32, bytes: usize) -> Option<(Ring, File)> {
         let ring = allowed(depth, bytes)?;
         let path = std::env::temp_dir().join(format!("ring-{purpose}-{}", std::process::id()));
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .unwrap();
+        let file =
+            File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         ring.register(&file).unwrap();
         Some((ring, file))
@@ -272,11 +254,7 @@ mod tests {
             ring.buffer(slot)[..1000].fill(slot as u8);
             ring.write(slot, 0, slot as u64 * 1000, 1000);
         }
-        assert!(
-            all(&mut ring)
-                .iter()
-                .all(|c| *c.outcome.as_ref().unwrap() == 1000)
-        );
+        assert!(all(&mut ring).iter().all(|c| *c.outcome.as_ref().unwrap() == 1000));
         for slot in 0..8 {
             ring.buffer(slot).fill(0xff);
             ring.read(slot, 10, (7 - slot as u64) * 1000, 900);
@@ -285,12 +263,7 @@ mod tests {
         for slot in 0..8 {
             let buffer = ring.buffer(slot);
             assert!(buffer[10..910].iter().all(|&b| b == 7 - slot as u8));
-            assert!(
-                buffer[..10]
-                    .iter()
-                    .chain(&buffer[910..])
-                    .all(|&b| b == 0xff)
-            );
+            assert!(buffer[..10].iter().chain(&buffer[910..]).all(|&b| b == 0xff));
         }
     }
 
@@ -360,11 +333,7 @@ mod tests {
             let Some(mut ring) = allowed(32, 1 << 16) else {
                 return;
             };
-            let file = File::options()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path);
+            let file = File::options().write(true).create(true).truncate(false).open(&path);
             let file = file.unwrap();
             ring.register(&file).unwrap();
             drop(file);

@@ -135,12 +135,7 @@ fn program(devices: &[(u64, u64)]) -> io::Result<Vec<Instruction>> {
 }
 
 const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> Instruction {
-    Instruction {
-        code,
-        registers,
-        offset,
-        immediate,
-    }
+    Instruction { code, registers, offset, immediate }
 }
 
 /// Returns the instruction `destination = *(u32 *)(source + offset)`.

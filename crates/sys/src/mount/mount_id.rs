@@ -19,10 +19,7 @@ const STATX_MNT_ID_UNIQUE: u32 = 0x4000;
 /// # Errors
 /// Returns an error if the path is not a directory, or if it cannot be read.
 pub fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_DIRECTORY)
-        .open(path)
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)
 }
 
 /// Returns the location of an open directory.

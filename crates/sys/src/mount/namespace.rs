@@ -33,13 +33,7 @@ pub fn mount_proc_and_run() -> io::Result<()> {
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(
-        Some("tmpfs"),
-        "/run",
-        Some("tmpfs"),
-        safe,
-        Some("mode=755,size=64m"),
-    )?;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), safe, Some("mode=755,size=64m"))?;
     std::fs::create_dir_all("/run/lock")
 }
 

@@ -9,23 +9,15 @@ use nix::mount::{MsFlags, mount};
 /// The mount flags as options of mount(8).
 pub const OPTIONS: &str = "ro,nosuid,nodev,noexec";
 
-const FLAGS: MsFlags = MsFlags::MS_RDONLY
-    .union(MsFlags::MS_NOSUID)
-    .union(MsFlags::MS_NODEV)
-    .union(MsFlags::MS_NOEXEC);
+const FLAGS: MsFlags =
+    MsFlags::MS_RDONLY.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NODEV).union(MsFlags::MS_NOEXEC);
 
 /// Binds a directory to another one, without the mounts below it.
 ///
 /// # Errors
 /// Returns the error of the kernel.
 pub fn bind(directory: &Path, at: &Path) -> io::Result<()> {
-    mount(
-        Some(directory),
-        at,
-        None::<&str>,
-        MsFlags::MS_BIND,
-        None::<&str>,
-    )?;
+    mount(Some(directory), at, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     let again = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | FLAGS;
     Ok(mount(None::<&str>, at, None::<&str>, again, None::<&str>)?)
 }

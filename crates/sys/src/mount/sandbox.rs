@@ -10,17 +10,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 
 /// Nodes that filesystem programs expect, if this machine has them.
-const NODES: [&str; 9] = [
-    "null",
-    "zero",
-    "full",
-    "random",
-    "urandom",
-    "tty",
-    "fuse",
-    "btrfs-control",
-    "zfs",
-];
+const NODES: [&str; 9] =
+    ["null", "zero", "full", "random", "urandom", "tty", "fuse", "btrfs-control", "zfs"];
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "fd"),
     ("/proc/self/fd/0", "stdin"),
@@ -48,12 +39,8 @@ const DROPPED_CAPABILITIES: [u32; 8] = [
 /// # Errors
 /// Returns `ENOSYS` before Linux 5.12.
 pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
-    let mut attributes = libc::mount_attr {
-        attr_set: 0,
-        attr_clr: 0,
-        propagation: 0,
-        userns_fd: 0,
-    };
+    let mut attributes =
+        libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
     match read_only {
         true => attributes.attr_set = libc::MOUNT_ATTR_RDONLY,
         false => attributes.attr_clr = libc::MOUNT_ATTR_RDONLY,
@@ -82,25 +69,11 @@ pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
 /// # Errors
 /// Returns an error if it cannot be mounted or filled.
 pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
-    let own: Vec<_> = NODES
-        .iter()
-        .filter_map(|name| character_node(name))
-        .collect();
+    let own: Vec<_> = NODES.iter().filter_map(|name| character_node(name)).collect();
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
-    mount(
-        Some("tmpfs"),
-        "/dev",
-        Some("tmpfs"),
-        flags,
-        Some("mode=755,size=1m"),
-    )?;
+    mount(Some("tmpfs"), "/dev", Some("tmpfs"), flags, Some("mode=755,size=1m"))?;
     for (path, number) in own {
-        mknod(
-            &path,
-            SFlag::S_IFCHR,
-            Mode::from_bits_truncate(0o666),
-            number,
-        )?;
+        mknod(&path, SFlag::S_IFCHR, Mode::from_bits_truncate(0o666), number)?;
     }
     for (target, name) in LINKS {
         symlink(target, Path::new("/dev").join(name))?;
@@ -114,13 +87,7 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
     }
     // Otherwise a program that uses the path of another device would create a file of that name.
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
-    Ok(mount(
-        None::<&str>,
-        "/dev",
-        None::<&str>,
-        read_only,
-        None::<&str>,
-    )?)
+    Ok(mount(None::<&str>, "/dev", None::<&str>, read_only, None::<&str>)?)
 }
 
 /// Mounts an empty `/tmp` in memory, and also mounts it at this path.

@@ -108,10 +108,8 @@ impl Sampler {
     pub fn wait(&self, until: BorrowedFd<'_>) -> io::Result<bool> {
         // SAFETY: the descriptor is open as long as the sampler is borrowed.
         let ring = unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) };
-        let mut watched = [
-            PollFd::new(ring, PollFlags::POLLIN),
-            PollFd::new(until, PollFlags::POLLIN),
-        ];
+        let mut watched =
+            [PollFd::new(ring, PollFlags::POLLIN), PollFd::new(until, PollFlags::POLLIN)];
         match poll(&mut watched, PollTimeout::NONE) {
             Ok(_) => Ok(watched[1].revents().is_none_or(|events| events.is_empty())),
             Err(nix::errno::Errno::EINTR) => Ok(true),
@@ -137,9 +135,7 @@ fn of(raw: &Raw<'_>) -> Option<SampleRecord> {
         Raw::Sample(sample) => {
             let in_kernel = sample.ip()? >= KERNEL;
             let chain = sample.callchain().unwrap_or_default().iter();
-            let stack = chain
-                .copied()
-                .filter(|address| in_kernel && *address < CONTEXT);
+            let stack = chain.copied().filter(|address| in_kernel && *address < CONTEXT);
             let mut stack: Vec<u64> = stack.collect();
             if in_kernel && stack.is_empty() {
                 stack.extend(sample.ip());
@@ -154,10 +150,7 @@ fn of(raw: &Raw<'_>) -> Option<SampleRecord> {
             thread: comm.tid,
             name: String::from_utf8_lossy(&comm.comm).into_owned(),
         }),
-        Raw::Fork(fork) => Some(SampleRecord::Begun {
-            thread: fork.tid,
-            parent: fork.ptid,
-        }),
+        Raw::Fork(fork) => Some(SampleRecord::Begun { thread: fork.tid, parent: fork.ptid }),
         Raw::Lost(lost) => Some(SampleRecord::Lost(lost.lost)),
         _ => None,
     }

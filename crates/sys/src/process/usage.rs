@@ -27,12 +27,7 @@ pub struct UsageSample {
 
 /// Total usage of the drivers that were waited for by [`reap`].
 static ENDED: Mutex<UsageSample> = Mutex::new(UsageSample {
-    cpu: CpuTime {
-        user: Nanos(0),
-        system: Nanos(0),
-        driver: Nanos(0),
-        machine: Nanos(0),
-    },
+    cpu: CpuTime { user: Nanos(0), system: Nanos(0), driver: Nanos(0), machine: Nanos(0) },
     faults: PageFaults { minor: 0, major: 0 },
 });
 
@@ -180,11 +175,7 @@ pub fn parse_proc_stat(stat: &str) -> CpuTotals {
         let ticks = found.fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
         Nanos(ticks.saturating_mul(TICK))
     };
-    CpuTotals {
-        user: sum(&[0, 1]),
-        system: sum(&[2, 5, 6]),
-        stolen: sum(&[7]),
-    }
+    CpuTotals { user: sum(&[0, 1]), system: sum(&[2, 5, 6]), stolen: sum(&[7]) }
 }
 
 /// Returns the busy time of all processors, without idle time and waiting for I/O.
@@ -215,10 +206,7 @@ mod tests {
             return;
         }
         let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
-        #[expect(
-            clippy::zombie_processes,
-            reason = "waited for below, as the agent does"
-        )]
+        #[expect(clippy::zombie_processes, reason = "waited for below, as the agent does")]
         let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let before = sample_start();
         let programs_before = programs(&ENDED.lock().unwrap());
@@ -284,9 +272,6 @@ mod tests {
     fn ticks_beyond_all_numbers_are_no_panic() {
         let of = parse_proc_stat("cpu 1 2 3 9 9 4 5 9");
         assert_eq!((of.user, of.system), (Nanos(3 * TICK), Nanos(12 * TICK)));
-        assert_eq!(
-            parse_proc_stat("cpu 18446744073709551615 1").user,
-            Nanos(u64::MAX)
-        );
+        assert_eq!(parse_proc_stat("cpu 18446744073709551615 1").user, Nanos(u64::MAX));
     }
 }

@@ -84,18 +84,13 @@ impl<C: Columns> ColumnCoder<C> {
         operation.thread = narrow(thread)?;
         let usual = self.processes.get(&operation.thread).copied();
         let mut process = u64::from(operation.process);
-        self.near(
-            TraceColumn::Processes,
-            usual.unwrap_or(self.process),
-            &mut process,
-        )?;
+        self.near(TraceColumn::Processes, usual.unwrap_or(self.process), &mut process)?;
         self.process = process;
         self.processes.insert(operation.thread, process);
         operation.process = narrow(process)?;
         self.near(TraceColumn::Began, self.began, &mut operation.began.0)?;
         self.began = operation.began.0;
-        self.columns
-            .number(TraceColumn::Took, &mut operation.duration.0)?;
+        self.columns.number(TraceColumn::Took, &mut operation.duration.0)?;
         self.at = [None; 2];
         calls::visit_fields(&mut operation.call, self)?;
         self.outcome(&operation.call, &mut operation.outcome)
@@ -293,17 +288,15 @@ impl ColumnCoder<Writer> {
         self.columns.bytes(TraceColumn::About, &about);
         self.write_paths(&trace.paths);
         let nothing_fails = "what is written cannot be damaged";
-        for (column, entries) in [
-            (TraceColumn::Before, &trace.before),
-            (TraceColumn::After, &trace.after),
-        ] {
+        for (column, entries) in
+            [(TraceColumn::Before, &trace.before), (TraceColumn::After, &trace.after)]
+        {
             for entry in entries {
                 self.entry(column, &mut entry.clone()).expect(nothing_fails);
             }
         }
         for operation in &trace.operations {
-            self.columns
-                .bytes(TraceColumn::Kinds, &[calls::number(&operation.call)]);
+            self.columns.bytes(TraceColumn::Kinds, &[calls::number(&operation.call)]);
             self.operation(&mut operation.clone()).expect(nothing_fails);
         }
         for text in std::mem::take(&mut self.texts.all) {
@@ -316,9 +309,7 @@ impl ColumnCoder<Writer> {
             let parent = paths.parent(id).unwrap_or_default();
             // The distance is small: most parents precede the path by only a few paths.
             let mut back = u64::from(id.0 - 1 - parent.0);
-            self.columns
-                .number(TraceColumn::Parents, &mut back)
-                .expect("it is written");
+            self.columns.number(TraceColumn::Parents, &mut back).expect("it is written");
             self.counted(
                 TraceColumn::NameLengths,
                 TraceColumn::Names,
@@ -329,9 +320,7 @@ impl ColumnCoder<Writer> {
 
     fn counted(&mut self, lengths: TraceColumn, bytes: TraceColumn, text: &[u8]) {
         let mut length = text.len() as u64;
-        self.columns
-            .number(lengths, &mut length)
-            .expect("it is written");
+        self.columns.number(lengths, &mut length).expect("it is written");
         self.columns.bytes(bytes, text);
     }
 }
@@ -347,13 +336,7 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
         let before = self.read_entries(TraceColumn::Before)?;
         let after = self.read_entries(TraceColumn::After)?;
         let operations = self.read_operations()?;
-        Ok(Trace {
-            header: about,
-            paths,
-            before,
-            operations,
-            after,
-        })
+        Ok(Trace { header: about, paths, before, operations, after })
     }
 
     fn read_paths(&mut self) -> Result<PathInterner, DecodeError> {
@@ -363,9 +346,8 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
             let mut back = 0;
             self.columns.number(TraceColumn::Parents, &mut back)?;
             let parent = (next - 1).checked_sub(back);
-            let parent = PathId(narrow(
-                parent.ok_or(DecodeError::Damaged("a path has no parent"))?,
-            )?);
+            let parent =
+                PathId(narrow(parent.ok_or(DecodeError::Damaged("a path has no parent"))?)?);
             let name = self.read_counted(TraceColumn::NameLengths, TraceColumn::Names, MAX_NAME)?;
             let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
             let id = paths.intern_child(parent, name);
@@ -402,11 +384,7 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
     fn read_entries(&mut self, column: TraceColumn) -> Result<Vec<TreeEntry>, DecodeError> {
         let mut entries = Vec::new();
         while !self.columns.is_at_end(column) {
-            let mut entry = TreeEntry {
-                path: PathId::TOP,
-                kind: TracedKind::Directory,
-                mode: 0,
-            };
+            let mut entry = TreeEntry { path: PathId::TOP, kind: TracedKind::Directory, mode: 0 };
             self.entry(column, &mut entry)?;
             entries.push(entry);
         }

@@ -46,17 +46,8 @@ fn entry() -> impl Strategy<Value = TreeEntry> {
 
 /// Generates calls of every number in the file, with random parts.
 fn call() -> impl Strategy<Value = Syscall> {
-    let numbers: Vec<u8> = (0..=u8::MAX)
-        .filter(|n| calls::default_for(*n).is_some())
-        .collect();
-    let parts = (
-        path(),
-        path(),
-        any::<[u32; 2]>(),
-        any::<[u64; 3]>(),
-        text(),
-        any::<bool>(),
-    );
+    let numbers: Vec<u8> = (0..=u8::MAX).filter(|n| calls::default_for(*n).is_some()).collect();
+    let parts = (path(), path(), any::<[u32; 2]>(), any::<[u64; 3]>(), text(), any::<bool>());
     (prop::sample::select(numbers), parts).prop_map(|(number, parts)| {
         let (one, another, [small, opened], [offset, length, size], name, flag) = parts;
         let handle = HandleId(small);
@@ -68,25 +59,14 @@ fn call() -> impl Strategy<Value = Syscall> {
                 mode,
                 handle: flag.then_some(HandleId(opened)),
             },
-            Syscall::Write { .. } => Syscall::Write {
-                handle,
-                offset,
-                length,
-            },
-            Syscall::Rename { .. } => Syscall::Rename {
-                from: one,
-                to: another,
-                flags: small as u8,
-            },
-            Syscall::Symlink { .. } => Syscall::Symlink {
-                text: name,
-                path: one,
-            },
-            Syscall::SetAttribute { .. } => Syscall::SetAttribute {
-                path: one,
-                name,
-                length: small,
-            },
+            Syscall::Write { .. } => Syscall::Write { handle, offset, length },
+            Syscall::Rename { .. } => {
+                Syscall::Rename { from: one, to: another, flags: small as u8 }
+            }
+            Syscall::Symlink { .. } => Syscall::Symlink { text: name, path: one },
+            Syscall::SetAttribute { .. } => {
+                Syscall::SetAttribute { path: one, name, length: small }
+            }
             Syscall::CopyRange { .. } => Syscall::CopyRange {
                 from: handle,
                 to: HandleId(opened),
@@ -97,10 +77,7 @@ fn call() -> impl Strategy<Value = Syscall> {
             },
             Syscall::TruncateHandle { .. } => Syscall::TruncateHandle { handle, size },
             Syscall::MakeDirectory { .. } => Syscall::MakeDirectory { path: one, mode },
-            Syscall::Stat { .. } => Syscall::Stat {
-                path: one,
-                follow: flag,
-            },
+            Syscall::Stat { .. } => Syscall::Stat { path: one, follow: flag },
             Syscall::Order(_) => Syscall::Order(SyncEvent::Send { message: small }),
             default_for => default_for,
         }
@@ -196,23 +173,12 @@ fn typical(files: u32) -> Trace {
     let mut trace = Trace::default();
     let mut clock = 0;
     for file in 0..files {
-        let path = trace
-            .paths
-            .intern(format!("src/part{}/file{file}.c", file % 50).as_bytes());
+        let path = trace.paths.intern(format!("src/part{}/file{file}.c", file % 50).as_bytes());
         let handle = HandleId(file);
         let length = 4096 + u64::from(file % 97);
         let flags = OpenFlags(OpenFlags::CREATE | 1);
-        let open = Syscall::Open {
-            path,
-            flags,
-            mode: 0o644,
-            handle: Some(handle),
-        };
-        let write = |offset| Syscall::Write {
-            handle,
-            offset,
-            length,
-        };
+        let open = Syscall::Open { path, flags, mode: 0o644, handle: Some(handle) };
+        let write = |offset| Syscall::Write { handle, offset, length };
         let calls = [
             Syscall::Stat { path, follow: true },
             open,

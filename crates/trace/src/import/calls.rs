@@ -75,8 +75,7 @@ impl ArgPositions<'_, '_> {
             "wait4" | "waitid" | "waitpid" => {
                 if let Some(child) = waited_for(said) {
                     let made = self.made;
-                    self.importer
-                        .process_reaped(made.task, made.at + made.duration, child);
+                    self.importer.process_reaped(made.task, made.at + made.duration, child);
                 }
             }
             "execve" | "execveat" if said.error.is_none() => {
@@ -93,11 +92,9 @@ impl ArgPositions<'_, '_> {
             }
             "dup" | "dup2" | "dup3" | "fcntl" | "fcntl64" => self.duplicate(name),
             "close" => self.close(),
-            "close_range" => drop(
-                self.importer
-                    .unseen
-                    .insert("descriptors that close_range closed"),
-            ),
+            "close_range" => {
+                drop(self.importer.unseen.insert("descriptors that close_range closed"))
+            }
             "open" | "openat" | "creat" | "openat2" => self.open(name),
             "stat" | "lstat" | "stat64" | "lstat64" => self.stat(None, 0, name.starts_with('s'), 1),
             "newfstatat" | "fstatat64" => {
@@ -113,10 +110,7 @@ impl ArgPositions<'_, '_> {
             "faccessat" | "faccessat2" => self.access(Some(0), 1),
             "readlink" => self.read_link(None, 0),
             "readlinkat" => self.read_link(Some(0), 1),
-            "statfs" => drop(
-                self.path(None, 0)
-                    .map(|_| self.plain(Syscall::StatFilesystem)),
-            ),
+            "statfs" => drop(self.path(None, 0).map(|_| self.plain(Syscall::StatFilesystem))),
             "fstatfs" => drop(self.handle(0).map(|_| self.plain(Syscall::StatFilesystem))),
             "mkdir" => self.make_directory(None, 0),
             "mkdirat" => self.make_directory(Some(0), 1),
@@ -136,17 +130,15 @@ impl ArgPositions<'_, '_> {
             "chmod" => self.chmod(None, 0),
             "fchmodat" => self.chmod(Some(0), 1),
             "fchmod" => self.fchmod(),
-            "chown" | "lchown" => self.on_path(None, 0, |path| Syscall::ChangeOwner {
-                path,
-                follow: name == "chown",
-            }),
-            "fchownat" => self.on_path(Some(0), 1, |path| Syscall::ChangeOwner {
-                path,
-                follow: true,
-            }),
-            "fchown" => self.on_handle(|handle| Syscall::ChangeOwnerHandle {
-                handle: handle.handle,
-            }),
+            "chown" | "lchown" => {
+                self.on_path(None, 0, |path| Syscall::ChangeOwner { path, follow: name == "chown" })
+            }
+            "fchownat" => {
+                self.on_path(Some(0), 1, |path| Syscall::ChangeOwner { path, follow: true })
+            }
+            "fchown" => {
+                self.on_handle(|handle| Syscall::ChangeOwnerHandle { handle: handle.handle })
+            }
             "utime" | "utimes" => {
                 self.on_path(None, 0, |path| Syscall::SetTimes { path, follow: true });
             }
@@ -160,23 +152,13 @@ impl ArgPositions<'_, '_> {
             "copy_file_range" => self.copy_range(),
             "ioctl" => self.clone_file(),
             "lseek" | "_llseek" => self.seek(),
-            "fsync" => self.on_handle(|o| Syscall::Sync {
-                handle: o.handle,
-                data_only: false,
-            }),
-            "fdatasync" => self.on_handle(|o| Syscall::Sync {
-                handle: o.handle,
-                data_only: true,
-            }),
+            "fsync" => self.on_handle(|o| Syscall::Sync { handle: o.handle, data_only: false }),
+            "fdatasync" => self.on_handle(|o| Syscall::Sync { handle: o.handle, data_only: true }),
             "sync" => drop(self.plain(Syscall::SyncAll)),
             "syncfs" => drop(self.handle(0).map(|_| self.plain(Syscall::SyncAll))),
             "sync_file_range" => {
                 let [offset, length] = [1, 2].map(|at| self.made.call.number(at).unwrap_or(0));
-                self.on_handle(|o| Syscall::SyncRange {
-                    handle: o.handle,
-                    offset,
-                    length,
-                });
+                self.on_handle(|o| Syscall::SyncRange { handle: o.handle, offset, length });
             }
             "fallocate" => self.allocate(),
             "fadvise64" | "posix_fadvise" => self.advise(),
@@ -195,10 +177,7 @@ impl ArgPositions<'_, '_> {
 
     /// Returns the error of this call if a filesystem would fail again in the same way.
     fn errno(&self) -> Result<(), Option<Errno>> {
-        self.made
-            .call
-            .error
-            .map_or(Ok(()), |name| Err(errno::errno_from_name(name)))
+        self.made.call.error.map_or(Ok(()), |name| Err(errno::errno_from_name(name)))
     }
 
     fn returned(&self) -> u64 {
@@ -208,10 +187,7 @@ impl ArgPositions<'_, '_> {
     fn directory_of(&mut self, descriptor_at: Option<usize>) -> Option<Vec<u8>> {
         let current = Rc::clone(&self.importer.task(self.made.task).directory);
         let Some(at) = descriptor_at else {
-            return current
-                .borrow()
-                .clone()
-                .or_else(|| self.importer.below.clone());
+            return current.borrow().clone().or_else(|| self.importer.below.clone());
         };
         let (number, path) = descriptor(self.made.call.argument(at))?;
         if number == -100
@@ -225,9 +201,7 @@ impl ArgPositions<'_, '_> {
 
     /// Returns the path in an argument if it is below the directory.
     fn path(&mut self, descriptor_at: Option<usize>, at: usize) -> Option<PathId> {
-        let directory = self
-            .directory_of(descriptor_at)
-            .unwrap_or_else(|| b"/".to_vec());
+        let directory = self.directory_of(descriptor_at).unwrap_or_else(|| b"/".to_vec());
         let path = string(self.made.call.argument(at))?;
         let path = normalize_path(&directory, &path);
         let inside = self.inside(&path);
@@ -255,22 +229,13 @@ impl ArgPositions<'_, '_> {
         }
         let path = self.inside(&normalize_path(b"/", &path?))?;
         let importer = &mut *self.importer;
-        let node = importer
-            .world
-            .exists(&mut importer.paths, path, InodeType::File)?;
-        importer
-            .unseen
-            .insert("how files were opened that were open before");
+        let node = importer.world.exists(&mut importer.paths, path, InodeType::File)?;
+        importer.unseen.insert("how files were opened that were open before");
         let open = importer.opening(path, node, false);
         let handle = Some(open.borrow().handle);
         let directory = *importer.world.kind(node) == InodeType::Directory;
         let flags = OpenFlags(if directory { 0 } else { 2 });
-        let call = Syscall::Open {
-            path,
-            flags,
-            mode: 0,
-            handle,
-        };
+        let call = Syscall::Open { path, flags, mode: 0, handle };
         importer.push(self.made.task, self.made.at, 0, call, SyscallResult::Ok(0));
         importer.install(self.made.task, number, Rc::clone(&open), false);
         Some(open)
@@ -294,10 +259,7 @@ impl ArgPositions<'_, '_> {
     /// Returns the node at a path that a call has found. Returns `None`, so that the call is
     /// omitted, if it cannot exist.
     fn found(&mut self, path: PathId, kind: InodeType) -> Option<Inode> {
-        let node = self
-            .importer
-            .world
-            .exists(&mut self.importer.paths, path, kind);
+        let node = self.importer.world.exists(&mut self.importer.paths, path, kind);
         if node.is_none() {
             self.importer.unseen.insert("who made some of the files");
         }
@@ -343,11 +305,7 @@ impl ArgPositions<'_, '_> {
     fn started(&mut self) {
         let made = self.made;
         let flags = made.call.arguments.join(&b' ');
-        if let Some(child) = made
-            .call
-            .returned
-            .and_then(|number| u32::try_from(number).ok())
-        {
+        if let Some(child) = made.call.returned.and_then(|number| u32::try_from(number).ok()) {
             self.importer.start(made.task, child, made.at, &flags);
         }
     }
@@ -406,17 +364,13 @@ impl ArgPositions<'_, '_> {
     fn close(&mut self) {
         let made = self.made;
         if let Some((number, _)) = descriptor(made.call.argument(0)) {
-            self.importer
-                .close(made.task, made.at, made.duration, number);
+            self.importer.close(made.task, made.at, made.duration, number);
         }
     }
 }
 
 fn octal(text: &[u8]) -> u16 {
-    let digits = text
-        .split(|byte| !byte.is_ascii_digit())
-        .next()
-        .unwrap_or_default();
+    let digits = text.split(|byte| !byte.is_ascii_digit()).next().unwrap_or_default();
     let text = std::str::from_utf8(digits).unwrap_or_default();
     u16::from_str_radix(text, 8).unwrap_or(0)
 }

@@ -43,8 +43,5 @@ const NAMES: [(&str, u16); 34] = [
 /// Returns the number of an error. Returns `None` for errors that concern the program rather than
 /// the filesystem, such as `EBADF`.
 pub fn errno_from_name(name: &str) -> Option<Errno> {
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, number)| Errno(*number))
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| Errno(*number))
 }

@@ -119,11 +119,7 @@ impl FsModel {
             return None;
         }
         let origin = self.origin_of(paths, path)?;
-        let mode = if kind == InodeType::Directory {
-            0o755
-        } else {
-            0o644
-        };
+        let mode = if kind == InodeType::Directory { 0o755 } else { 0o644 };
         let node = self.add(kind, mode, Some(origin));
         self.place(paths, path, PathState::Present(node));
         Some(node)
@@ -304,10 +300,7 @@ impl FsModel {
 
     /// Returns the entries before the first operation.
     pub fn before(&self) -> Vec<TreeEntry> {
-        let nodes = self
-            .nodes
-            .iter()
-            .filter_map(|node| Some((node.origin?, node)));
+        let nodes = self.nodes.iter().filter_map(|node| Some((node.origin?, node)));
         let nodes = nodes.filter(|(origin, _)| *origin != PathId::TOP);
         let mut entries: Vec<TreeEntry> = nodes
             .map(|(path, node)| TreeEntry {

@@ -36,10 +36,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
         Some((_, b"fio version 2 iolog")) => false,
         Some((_, b"fio version 3 iolog")) => true,
         _ => {
-            return Err(wrong(
-                1,
-                "`fio version 2 iolog` or `fio version 3 iolog` is missing",
-            ));
+            return Err(wrong(1, "`fio version 2 iolog` or `fio version 3 iolog` is missing"));
         }
     };
     let mut log = IologReader {
@@ -51,10 +48,8 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
         now: 0,
     };
     for (at, line) in lines {
-        let words: Vec<&[u8]> = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|w| !w.is_empty())
-            .collect();
+        let words: Vec<&[u8]> =
+            line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).collect();
         let words = match (timed, words.split_first()) {
             (true, Some((time, words))) => {
                 let milliseconds: u64 = number(time).ok_or_else(|| wrong(at, "no milliseconds"))?;
@@ -85,10 +80,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
 }
 
 fn wrong(line: usize, what: &str) -> TraceImportError {
-    TraceImportError {
-        line,
-        message: what.to_owned(),
-    }
+    TraceImportError { line, message: what.to_owned() }
 }
 
 impl IologReader {
@@ -124,9 +116,7 @@ impl IologReader {
     }
 
     fn add(&mut self, name: &[u8], below: Option<&[u8]>) -> Result<(), &'static str> {
-        let inside = below
-            .and_then(|below| name.strip_prefix(below))
-            .unwrap_or(name);
+        let inside = below.and_then(|below| name.strip_prefix(below)).unwrap_or(name);
         if inside.split(|byte| *byte == b'/').any(|part| part == b"..") {
             return Err("a path with `..`");
         }
@@ -136,18 +126,12 @@ impl IologReader {
         if path == PathId::TOP {
             return Err("a file without a name: is it --below itself?");
         }
-        self.files.entry(name.to_vec()).or_insert(File {
-            path,
-            node,
-            handle: None,
-        });
+        self.files.entry(name.to_vec()).or_insert(File { path, node, handle: None });
         Ok(())
     }
 
     fn file(&mut self, name: &[u8]) -> Result<&mut File, &'static str> {
-        self.files
-            .get_mut(name)
-            .ok_or("a file that was not added before")
+        self.files.get_mut(name).ok_or("a file that was not added before")
     }
 
     fn open(&mut self, name: &[u8]) -> Result<(), &'static str> {
@@ -159,32 +143,18 @@ impl IologReader {
         }
         self.handles += 1;
         let flags = OpenFlags(2);
-        self.push(
-            Syscall::Open {
-                path,
-                flags,
-                mode: 0,
-                handle: Some(handle),
-            },
-            0,
-        );
+        self.push(Syscall::Open { path, flags, mode: 0, handle: Some(handle) }, 0);
         Ok(())
     }
 
     fn close(&mut self, name: &[u8]) -> Result<(), &'static str> {
-        let handle = self
-            .file(name)?
-            .handle
-            .take()
-            .ok_or("a file is closed that is not open")?;
+        let handle = self.file(name)?.handle.take().ok_or("a file is closed that is not open")?;
         self.push(Syscall::Close { handle }, 0);
         Ok(())
     }
 
     fn opened(&mut self, name: &[u8]) -> Result<HandleId, &'static str> {
-        self.file(name)?
-            .handle
-            .ok_or("a file is used that is not open")
+        self.file(name)?.handle.ok_or("a file is used that is not open")
     }
 
     fn access(
@@ -196,44 +166,20 @@ impl IologReader {
     ) -> Result<(), &'static str> {
         let handle = self.opened(name)?;
         let node = self.file(name)?.node;
-        let end = offset
-            .checked_add(length)
-            .ok_or("an offset beyond all files")?;
+        let end = offset.checked_add(length).ok_or("an offset beyond all files")?;
         match action {
             b"read" => {
                 self.world.observe_size(node, end);
-                self.push(
-                    Syscall::Read {
-                        handle,
-                        offset,
-                        length,
-                    },
-                    length,
-                );
+                self.push(Syscall::Read { handle, offset, length }, length);
             }
             b"write" => {
                 // fio creates its files at full size before it writes to them.
                 self.world.observe_size(node, end);
-                self.push(
-                    Syscall::Write {
-                        handle,
-                        offset,
-                        length,
-                    },
-                    length,
-                );
+                self.push(Syscall::Write { handle, offset, length }, length);
             }
             b"trim" => {
                 self.world.observe_size(node, end);
-                self.push(
-                    Syscall::Allocate {
-                        handle,
-                        mode: 3,
-                        offset,
-                        length,
-                    },
-                    0,
-                );
+                self.push(Syscall::Allocate { handle, mode: 3, offset, length }, 0);
             }
             _ => {
                 return Err(

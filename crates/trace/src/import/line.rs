@@ -17,10 +17,7 @@ impl<'a> Line<'a> {
         let mut rest = line;
         let mut task = 0;
         if let Some(behind) = line.strip_prefix(b"[pid") {
-            let end = behind
-                .iter()
-                .position(|byte| *byte == b']')
-                .ok_or("`[pid` without `]`")?;
+            let end = behind.iter().position(|byte| *byte == b']').ok_or("`[pid` without `]`")?;
             task = number(behind[..end].trim_ascii()).ok_or("`[pid` without a number")?;
             rest = behind[end + 1..].trim_ascii();
         }
@@ -30,20 +27,13 @@ impl<'a> Line<'a> {
             (word, behind) = self::word(behind);
         }
         let at = nanoseconds(word).ok_or("no time in seconds")?;
-        Ok(Self {
-            task,
-            at,
-            rest: behind,
-        })
+        Ok(Self { task, at, rest: behind })
     }
 }
 
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
-    let end = text
-        .iter()
-        .position(u8::is_ascii_whitespace)
-        .unwrap_or(text.len());
+    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
     (&text[..end], text[end..].trim_ascii_start())
 }
 
@@ -58,11 +48,7 @@ fn nanoseconds(text: &[u8]) -> Option<u64> {
     let digits = part.get(..part.len().min(9))?;
     let scale = 10_u64.checked_pow(u32::try_from(9 - digits.len()).ok()?)?;
     let part: u64 = digits.parse().ok()?;
-    whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(part * scale)
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part * scale)
 }
 
 /// A call with all its parts.
@@ -90,10 +76,7 @@ impl<'a> ParsedCall<'a> {
         let value = value.split(|byte| *byte == b'<').next()?;
         let (error, _) = word(rest);
         let failed = value == b"-1";
-        let seconds = rest
-            .iter()
-            .rposition(|byte| *byte == b'<')
-            .map(|at| &rest[at + 1..]);
+        let seconds = rest.iter().rposition(|byte| *byte == b'<').map(|at| &rest[at + 1..]);
         let seconds = seconds.or_else(|| behind.rsplit(|byte| *byte == b'<').next());
         Some(Self {
             name: &text[..open],
@@ -239,10 +222,7 @@ mod tests {
             (said.name, said.returned, said.duration),
             (&b"openat"[..], Some(3), Some(12_000))
         );
-        assert_eq!(
-            descriptor(said.argument(0)),
-            Some((-100, Some(b"/a, (b".to_vec())))
-        );
+        assert_eq!(descriptor(said.argument(0)), Some((-100, Some(b"/a, (b".to_vec()))));
         assert_eq!(string(said.argument(1)).unwrap(), b"x\",AA y");
         assert!(said.has_flag(2, "O_CREAT") && !said.has_flag(2, "O_CREA"));
         assert_eq!(said.arguments.len(), 4);

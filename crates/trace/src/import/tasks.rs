@@ -94,10 +94,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
         read += 1;
     }
     match (read, &importer.below) {
-        (0, _) => Err(TraceImportError {
-            line: 1,
-            message: "there is nothing in it".into(),
-        }),
+        (0, _) => Err(TraceImportError { line: 1, message: "there is nothing in it".into() }),
         (_, None) => Err(TraceImportError {
             line: 1,
             message: "the working directory of the program is unknown: give --below DIR".into(),
@@ -120,9 +117,7 @@ impl Importer {
             self.task_mut(line.task).unfinished = Some(begun);
         } else if what.starts_with(b"<... ") {
             let resumed = b"resumed>";
-            let at = what
-                .windows(resumed.len())
-                .position(|window| window == resumed);
+            let at = what.windows(resumed.len()).position(|window| window == resumed);
             let begun = self.task_mut(line.task).unfinished.take();
             if let (Some(at), Some((began, mut text))) = (at, begun) {
                 text.extend_from_slice(&what[at + resumed.len()..]);
@@ -136,15 +131,7 @@ impl Importer {
     fn call(&mut self, task: u32, at: u64, took: u64, text: &[u8]) {
         if let Some(said) = ParsedCall::read(text) {
             let took = said.duration.unwrap_or(took);
-            calls::follow(
-                self,
-                &CallContext {
-                    task,
-                    at,
-                    duration: took,
-                    call: said,
-                },
-            );
+            calls::follow(self, &CallContext { task, at, duration: took, call: said });
         }
     }
 
@@ -153,9 +140,7 @@ impl Importer {
     }
 
     fn task_mut(&mut self, task: u32) -> &mut Task {
-        self.tasks
-            .get_mut(&task)
-            .expect("each line's thread is met first")
+        self.tasks.get_mut(&task).expect("each line's thread is met first")
     }
 
     /// Handles the first line of a thread. Except for the very first thread, it was started by an
@@ -165,9 +150,7 @@ impl Importer {
             return;
         }
         let starts = |text: &[u8]| {
-            [&b"clone"[..], b"fork", b"vfork"]
-                .iter()
-                .any(|name| text.starts_with(name))
+            [&b"clone"[..], b"fork", b"vfork"].iter().any(|name| text.starts_with(name))
         };
         let mut parents: Vec<(u32, Vec<u8>)> = self
             .tasks
@@ -202,14 +185,7 @@ impl Importer {
         directory: Rc<RefCell<Option<Vec<u8>>>>,
     ) {
         let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        let task_of = Task {
-            number,
-            process,
-            table,
-            directory,
-            unfinished: None,
-            ended: false,
-        };
+        let task_of = Task { number, process, table, directory, unfinished: None, ended: false };
         self.tasks.insert(task, task_of);
     }
 
@@ -224,9 +200,7 @@ impl Importer {
             true => Rc::clone(&from.table),
             false => {
                 let table = from.table.borrow().clone();
-                table
-                    .values()
-                    .for_each(|(open, _)| open.borrow_mut().descriptors += 1);
+                table.values().for_each(|(open, _)| open.borrow_mut().descriptors += 1);
                 Rc::new(RefCell::new(table))
             }
         };
@@ -355,13 +329,7 @@ impl Importer {
         open.descriptors -= 1;
         if open.descriptors == 0 {
             let handle = open.handle;
-            self.push(
-                task,
-                at,
-                took,
-                Syscall::Close { handle },
-                SyscallResult::Ok(0),
-            );
+            self.push(task, at, took, Syscall::Close { handle }, SyscallResult::Ok(0));
         }
         true
     }
@@ -369,13 +337,8 @@ impl Importer {
     /// Handles the execution of another program, which closes all close-on-exec descriptors.
     pub fn exec(&mut self, task: u32, at: u64) {
         let closed = |(descriptor, (_, closes)): (&i32, &(_, bool))| closes.then_some(*descriptor);
-        let closed: BTreeSet<i32> = self
-            .task(task)
-            .table
-            .borrow()
-            .iter()
-            .filter_map(closed)
-            .collect();
+        let closed: BTreeSet<i32> =
+            self.task(task).table.borrow().iter().filter_map(closed).collect();
         for descriptor in closed {
             self.close(task, at, 0, descriptor);
         }
@@ -386,11 +349,7 @@ impl Importer {
         self.task_mut(task).ended = true;
         let table = Rc::clone(&self.task(task).table);
         let others = self.tasks.values().filter(|other| !other.ended);
-        if others
-            .filter(|other| Rc::ptr_eq(&other.table, &table))
-            .count()
-            > 0
-        {
+        if others.filter(|other| Rc::ptr_eq(&other.table, &table)).count() > 0 {
             return;
         }
         let descriptors: BTreeSet<i32> = table.borrow().keys().copied().collect();
@@ -411,11 +370,7 @@ impl Importer {
                 command: vec![format!("below {}", String::from_utf8_lossy(&below))],
                 recorder: "strace".into(),
                 elsewhere: self.elsewhere,
-                limitations: said
-                    .into_iter()
-                    .chain(self.unseen)
-                    .map(str::to_owned)
-                    .collect(),
+                limitations: said.into_iter().chain(self.unseen).map(str::to_owned).collect(),
                 ..TraceHeader::default()
             },
             before: self.world.before(),
@@ -435,16 +390,11 @@ pub fn waited_for(said: &ParsedCall<'_>) -> Option<u32> {
             let digits = text[at + 7..].split(|byte| !byte.is_ascii_digit()).next()?;
             number(digits)
         }
-        _ => said
-            .returned
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|n| *n > 0),
+        _ => said.returned.and_then(|number| u32::try_from(number).ok()).filter(|n| *n > 0),
     }
 }
 
 /// Returns the name of the pipe to which a descriptor refers. Returns `None` for other descriptors.
 pub fn pipe(argument: &[u8]) -> Option<Vec<u8>> {
-    descriptor(argument)?
-        .1
-        .filter(|path| path.starts_with(b"pipe:["))
+    descriptor(argument)?.1.filter(|path| path.starts_with(b"pipe:["))
 }

@@ -55,27 +55,14 @@ fn a_shell_is_understood() {
             "0 close",
         ]
     );
-    assert_eq!(
-        trace.operations[3].call,
-        Syscall::Order(SyncEvent::Spawn { thread: 1 })
-    );
-    assert_eq!(
-        trace.operations[6].call,
-        Syscall::Order(SyncEvent::Join { thread: 1 })
-    );
+    assert_eq!(trace.operations[3].call, Syscall::Order(SyncEvent::Spawn { thread: 1 }));
+    assert_eq!(trace.operations[6].call, Syscall::Order(SyncEvent::Join { thread: 1 }));
     // The child continues at the parent's position, because the descriptor is a copy.
-    let second = Syscall::Write {
-        handle: HandleId(0),
-        offset: 6,
-        length: 4,
-    };
+    let second = Syscall::Write { handle: HandleId(0), offset: 6, length: 4 };
     assert_eq!(trace.operations[5].call, second);
     let shown = |entries: &[TreeEntry]| -> Vec<(String, TracedKind, u16)> {
         let name = |entry: &TreeEntry| String::from_utf8(trace.paths.full(entry.path)).unwrap();
-        entries
-            .iter()
-            .map(|e| (name(e), e.kind.clone(), e.mode))
-            .collect()
+        entries.iter().map(|e| (name(e), e.kind.clone(), e.mode)).collect()
     };
     let old = ("old".to_owned(), TracedKind::File { size: 700 }, 0o640);
     assert_eq!(shown(&trace.before), std::slice::from_ref(&old));
@@ -94,10 +81,7 @@ fn renamed_files_existed_before_under_the_old_name() {
                 1 3.0 read(3</w/b/file>, \"\"..., 100) = 42 <0.1>\n";
     let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w/")).unwrap();
     let names = |entries: &[TreeEntry]| -> Vec<String> {
-        entries
-            .iter()
-            .map(|e| String::from_utf8(trace.paths.full(e.path)).unwrap())
-            .collect()
+        entries.iter().map(|e| String::from_utf8(trace.paths.full(e.path)).unwrap()).collect()
     };
     assert_eq!(names(&trace.before), ["a", "a/file"]);
     assert_eq!(names(&trace.after), ["b", "b/file"]);
@@ -111,13 +95,7 @@ fn an_iolog_of_either_version_is_read() {
     for (text, read_at) in [(second, 50_000), (third, 2_000_000)] {
         assert_eq!(detect_format(text.as_bytes()), ImportFormat::Iolog);
         let trace = import(text.as_bytes(), ImportFormat::Iolog, Some(b"/t")).unwrap();
-        let expected = [
-            "0 open",
-            "0 write 4096",
-            "0 read 8192",
-            "0 fsync",
-            "0 close",
-        ];
+        let expected = ["0 open", "0 write 4096", "0 read 8192", "0 fsync", "0 close"];
         assert_eq!(text_of(&trace.operations), expected);
         assert_eq!(trace.operations[2].began.0, read_at);
         assert_eq!(trace.before[0].kind, TracedKind::File { size: 8192 });
@@ -129,9 +107,7 @@ fn an_iolog_of_either_version_is_read() {
 #[test]
 fn rejects_invalid_logs_with_the_line_number() {
     let error = |text: &str| {
-        import(text.as_bytes(), detect_format(text.as_bytes()), None)
-            .unwrap_err()
-            .to_string()
+        import(text.as_bytes(), detect_format(text.as_bytes()), None).unwrap_err().to_string()
     };
     assert!(error("").starts_with("line 1: there is nothing in it"));
     assert!(error("\n\nhello world\n").starts_with("line 3: "));

@@ -41,11 +41,7 @@ impl FileTable {
             let parent = paths.parent(path).unwrap_or_default();
             children[parent.0 as usize].push(path);
         }
-        let mut files = Self {
-            named: vec![None; paths.len()],
-            data: Vec::new(),
-            children,
-        };
+        let mut files = Self { named: vec![None; paths.len()], data: Vec::new(), children };
         for entry in before {
             let file = match entry.kind {
                 TracedKind::Link(other) => files.file_or_new(other),
@@ -166,10 +162,7 @@ impl FileTable {
 
 /// Splits the piece that contains an offset.
 fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
-    let within = pieces
-        .range_mut(..at)
-        .next_back()
-        .filter(|(_, (end, _))| *end > at);
+    let within = pieces.range_mut(..at).next_back().filter(|(_, (end, _))| *end > at);
     if let Some((_, (end, resource))) = within {
         let behind = (std::mem::replace(end, at), resource.clone());
         pieces.insert(at, behind);
@@ -179,10 +172,7 @@ fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
 /// Records a change of a whole range, which becomes one piece. Later operations wait for this
 /// change and for all operations concurrent with it.
 fn replace(pieces: &mut BTreeMap<u64, (u64, Resource)>, range: Range<u64>, here: ResourceAccess) {
-    let within: Vec<u64> = pieces
-        .range(range.clone())
-        .map(|(begin, _)| *begin)
-        .collect();
+    let within: Vec<u64> = pieces.range(range.clone()).map(|(begin, _)| *begin).collect();
     let mut all = Resource::default();
     all.record_access(AccessMode::Modify, here, &mut Vec::new());
     for begin in within {

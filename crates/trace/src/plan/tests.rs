@@ -25,9 +25,7 @@ fn planned(calls: impl FnOnce(&mut PathInterner) -> Vec<(u32, Syscall)>) -> Repl
     let mut trace = Trace::default();
     let calls = calls(&mut trace.paths);
     let numbered = calls.into_iter().zip(0..);
-    trace.operations = numbered
-        .map(|((thread, call), at)| operation(thread, at, call))
-        .collect();
+    trace.operations = numbered.map(|((thread, call), at)| operation(thread, at, call)).collect();
     ReplayPlan::build(&trace)
 }
 
@@ -41,17 +39,11 @@ fn waits(plan: &ReplayPlan) -> Vec<Vec<Vec<(u32, u32)>>> {
 }
 
 fn mkdir(paths: &mut PathInterner, path: &str) -> Syscall {
-    Syscall::MakeDirectory {
-        path: paths.intern(path.as_bytes()),
-        mode: 0o755,
-    }
+    Syscall::MakeDirectory { path: paths.intern(path.as_bytes()), mode: 0o755 }
 }
 
 fn stat(paths: &mut PathInterner, path: &str) -> Syscall {
-    Syscall::Stat {
-        path: paths.intern(path.as_bytes()),
-        follow: true,
-    }
+    Syscall::Stat { path: paths.intern(path.as_bytes()), follow: true }
 }
 
 #[test]
@@ -69,10 +61,7 @@ fn name_waits_only_for_its_parent_directory() {
     // `a/d` does not wait for `a` itself, because `a/c` has waited one step earlier.
     assert_eq!(
         waits(&plan),
-        [
-            vec![vec![], vec![], vec![(1, 3)]],
-            vec![vec![], vec![(0, 1)], vec![]]
-        ]
+        [vec![vec![], vec![], vec![(1, 3)]], vec![vec![], vec![(0, 1)], vec![]]]
     );
 }
 
@@ -94,10 +83,7 @@ fn program_order_is_kept_without_extra_steps() {
     });
     assert_eq!(
         waits(&plan),
-        [
-            vec![vec![], vec![], vec![(1, 1)], vec![(1, 2)]],
-            vec![vec![(0, 1)], vec![]]
-        ]
+        [vec![vec![], vec![], vec![(1, 1)], vec![(1, 2)]], vec![vec![(0, 1)], vec![]]]
     );
     assert_eq!(plan.operations(), 6);
 }
@@ -119,11 +105,7 @@ fn known_waits_are_passed_on_by_starts_and_messages() {
                 (0, order(SyncEvent::Join { thread: 1 })),
             ];
             calls.extend(to_third);
-            calls.extend([
-                (2, mkdir(paths, "c")),
-                (1, stat(paths, "x")),
-                (0, stat(paths, "a")),
-            ]);
+            calls.extend([(2, mkdir(paths, "c")), (1, stat(paths, "x")), (0, stat(paths, "a"))]);
             calls
         });
         // The first thread has no step in between, so the third waits for the second itself.
@@ -136,9 +118,7 @@ fn known_waits_are_passed_on_by_starts_and_messages() {
 fn processes_one_after_the_other_share_a_lane() {
     let plan = planned(|paths| {
         let stat = |paths: &mut PathInterner| stat(paths, "a");
-        [0, 1, 1, 0, 2, 2, 3, 0]
-            .map(|thread| (thread, stat(paths)))
-            .to_vec()
+        [0, 1, 1, 0, 2, 2, 3, 0].map(|thread| (thread, stat(paths))).to_vec()
     });
     let steps: Vec<usize> = plan.lanes.iter().map(|lane| lane.steps.len()).collect();
     assert_eq!(steps, [3, 5]);
@@ -150,25 +130,12 @@ fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32
     let path = trace.paths.intern(b"f");
     let handle = HandleId(0);
     let flags = OpenFlags(OpenFlags::CREATE | 2);
-    let open = Syscall::Open {
-        path,
-        flags,
-        mode: 0o644,
-        handle: Some(handle),
-    };
+    let open = Syscall::Open { path, flags, mode: 0o644, handle: Some(handle) };
     trace.operations.push(operation(0, 0, open));
     for ((thread, writes, offset, length), at) in accesses.into_iter().zip(1..) {
         let call = match writes {
-            true => Syscall::Write {
-                handle,
-                offset,
-                length,
-            },
-            false => Syscall::Read {
-                handle,
-                offset,
-                length,
-            },
+            true => Syscall::Write { handle, offset, length },
+            false => Syscall::Read { handle, offset, length },
         };
         let mut access = operation(thread, at, call);
         access.duration = Nanos(took);
@@ -179,52 +146,24 @@ fn accesses(accesses: [(u32, bool, u64, u64); 4], took: u64) -> Vec<Vec<Vec<(u32
 
 #[test]
 fn only_accesses_to_the_same_bytes_wait() {
-    let apart = [
-        (0, true, 0, 10),
-        (1, true, 10, 10),
-        (1, false, 20, 5),
-        (0, false, 0, 10),
-    ];
-    assert_eq!(
-        accesses(apart, 5),
-        [vec![vec![], vec![], vec![]], vec![vec![(0, 1)], vec![]]]
-    );
-    let same = [
-        (0, true, 0, 10),
-        (1, true, 9, 10),
-        (1, false, 0, 5),
-        (0, false, 15, 1),
-    ];
-    assert_eq!(
-        accesses(same, 5),
-        [
-            vec![vec![], vec![], vec![(1, 1)]],
-            vec![vec![(0, 2)], vec![]]
-        ]
-    );
+    let apart = [(0, true, 0, 10), (1, true, 10, 10), (1, false, 20, 5), (0, false, 0, 10)];
+    assert_eq!(accesses(apart, 5), [vec![vec![], vec![], vec![]], vec![vec![(0, 1)], vec![]]]);
+    let same = [(0, true, 0, 10), (1, true, 9, 10), (1, false, 0, 5), (0, false, 15, 1)];
+    assert_eq!(accesses(same, 5), [vec![vec![], vec![], vec![(1, 1)]], vec![vec![(0, 2)], vec![]]]);
     // Concurrent accesses have no order.
-    assert_eq!(
-        accesses(same, 1000),
-        [vec![vec![], vec![], vec![]], vec![vec![(0, 1)], vec![]]]
-    );
+    assert_eq!(accesses(same, 1000), [vec![vec![], vec![], vec![]], vec![vec![(0, 1)], vec![]]]);
 }
 
 /// A filesystem of names in memory: whether each path is a directory.
 type Names = BTreeMap<Vec<u8>, bool>;
 
 fn parent(path: &[u8]) -> &[u8] {
-    path.iter()
-        .rposition(|letter| *letter == b'/')
-        .map_or(b"", |at| &path[..at])
+    path.iter().rposition(|letter| *letter == b'/').map_or(b"", |at| &path[..at])
 }
 
 fn below(names: &Names, path: &[u8]) -> Vec<Vec<u8>> {
     let prefix = [path, b"/"].concat();
-    names
-        .keys()
-        .filter(|name| name.starts_with(&prefix))
-        .cloned()
-        .collect()
+    names.keys().filter(|name| name.starts_with(&prefix)).cloned().collect()
 }
 
 /// Applies a call to a simple model of a filesystem. Errors are represented by an arbitrary number.
@@ -288,9 +227,7 @@ fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
             name.join("/")
         };
         let (one, another) = (path(), path());
-        let (one, another) = [one, another]
-            .map(|path| trace.paths.intern(path.as_bytes()))
-            .into();
+        let (one, another) = [one, another].map(|path| trace.paths.intern(path.as_bytes())).into();
         let call = match rng.below(6) {
             0 => Syscall::Open {
                 path: one,
@@ -300,27 +237,14 @@ fn drawn(threads: u32, operations: u64, seed: u64) -> (Trace, Names) {
             },
             1 => Syscall::Unlink { path: one },
             2 => Syscall::RemoveDirectory { path: one },
-            3 => Syscall::Rename {
-                from: one,
-                to: another,
-                flags: 0,
-            },
-            4 => Syscall::Stat {
-                path: one,
-                follow: true,
-            },
-            _ => Syscall::MakeDirectory {
-                path: one,
-                mode: 0o755,
-            },
+            3 => Syscall::Rename { from: one, to: another, flags: 0 },
+            4 => Syscall::Stat { path: one, follow: true },
+            _ => Syscall::MakeDirectory { path: one, mode: 0o755 },
         };
         let thread = u32::try_from(rng.below(threads.into())).unwrap();
         let outcome = act(&mut names, &trace.paths, &call);
         let operation = operation(thread, at, call);
-        trace.operations.push(TraceRecord {
-            outcome,
-            ..operation
-        });
+        trace.operations.push(TraceRecord { outcome, ..operation });
     }
     (trace, names)
 }

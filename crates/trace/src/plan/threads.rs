@@ -12,10 +12,8 @@ pub fn of(operations: &[TraceRecord]) -> (BTreeMap<u32, usize>, usize) {
     for (number, operation) in operations.iter().enumerate() {
         lives.entry(operation.thread).or_insert((number, number)).1 = number;
     }
-    let mut by_birth: Vec<(usize, usize, u32)> = lives
-        .iter()
-        .map(|(thread, (first, last))| (*first, *last, *thread))
-        .collect();
+    let mut by_birth: Vec<(usize, usize, u32)> =
+        lives.iter().map(|(thread, (first, last))| (*first, *last, *thread)).collect();
     by_birth.sort_unstable();
     let mut ends: Vec<usize> = Vec::new();
     let mut lanes = BTreeMap::new();

@@ -39,10 +39,7 @@ struct Level {
 impl Level {
     fn of(space: SpaceUsage) -> Self {
         let used = space.total.0.saturating_sub(space.free.0);
-        Self {
-            used,
-            usable: (used + space.available.0).max(1),
-        }
+        Self { used, usable: (used + space.available.0).max(1) }
     }
 }
 
@@ -162,11 +159,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
                 return Ok(());
             }
             self.settle()?;
-            in_vain = if self.level.used == before {
-                in_vain + 1
-            } else {
-                0
-            };
+            in_vain = if self.level.used == before { in_vain + 1 } else { 0 };
             if in_vain > MAX_FAILED_ATTEMPTS {
                 return Ok(());
             }
@@ -180,11 +173,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
         while left > 0 {
             let size = self.draw.size(&mut self.rng);
             // The last file is not larger than the remaining space.
-            let size = if self.charge(size) > left {
-                size.min(left)
-            } else {
-                size
-            };
+            let size = if self.charge(size) > left { size.min(left) } else { size };
             if !self.make(size)? {
                 return Ok(false);
             }
@@ -262,11 +251,7 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
     fn make(&mut self, size: u64) -> Result<bool, OpError> {
         let directory = self.draw.directory(&mut self.rng);
         let name = self.files.next();
-        let file = AgedFile {
-            name,
-            directory,
-            size,
-        };
+        let file = AgedFile { name, directory, size };
         let made = self.ground.create(file);
         if !self.has_room(made, size)? {
             return Ok(self.in_vain <= MAX_FAILED_ATTEMPTS);
@@ -363,7 +348,5 @@ impl<'a, G: AgeingTarget> Ager<'a, G> {
 
 /// Returns true if an operation failed because of a lack of space.
 fn is_full(error: &OpError) -> bool {
-    error
-        .errno()
-        .is_some_and(|errno| [ENOSPC, EDQUOT].contains(&errno))
+    error.errno().is_some_and(|errno| [ENOSPC, EDQUOT].contains(&errno))
 }

@@ -33,11 +33,7 @@ impl OpenDirectory {
     pub fn new(root: &Path, seed: u64) -> Self {
         let mut rng = SeededRng::substream(seed, "content of aged files");
         let words = (0..CONTENT / 8).flat_map(|_| rng.next_u64().to_le_bytes());
-        Self {
-            root: root.to_owned(),
-            paths: Vec::new(),
-            content: words.collect(),
-        }
+        Self { root: root.to_owned(), paths: Vec::new(), content: words.collect() }
     }
 
     fn path(&self, file: AgedFile) -> PathBuf {
@@ -48,9 +44,7 @@ impl OpenDirectory {
     fn write(&self, path: &Path, file: AgedFile) -> Result<(), OpError> {
         let mut options = OpenOptions::new();
         let handle = options.write(true).create_new(true).open(path);
-        let written = self
-            .fill(handle.with_call("open", path)?, file)
-            .with_call("write", path);
+        let written = self.fill(handle.with_call("open", path)?, file).with_call("write", path);
         if written.is_err() {
             // If the removal fails too, the next call reports the error.
             let _ = fs::remove_file(path);
@@ -92,12 +86,10 @@ impl AgeingTarget for OpenDirectory {
         let path = self.path(file);
         let anew = path.with_file_name(TEMP_NAME);
         self.write(&anew, file)?;
-        fs::rename(&anew, &path)
-            .with_call("rename", &path)
-            .inspect_err(|_| {
-                // If the removal fails too, the next call reports the error.
-                let _ = fs::remove_file(&anew);
-            })
+        fs::rename(&anew, &path).with_call("rename", &path).inspect_err(|_| {
+            // If the removal fails too, the next call reports the error.
+            let _ = fs::remove_file(&anew);
+        })
     }
 
     fn remove(&mut self, file: AgedFile) -> Result<(), OpError> {
@@ -108,9 +100,7 @@ impl AgeingTarget for OpenDirectory {
     fn sync(&mut self) -> Result<SpaceUsage, OpError> {
         caches::sync_filesystem(&self.root).with_call("syncfs", &self.root)?;
         let unknown = std::io::Error::from_raw_os_error(nix::libc::ENOSYS);
-        statfs(&self.root)
-            .ok_or(unknown)
-            .with_call("statfs", &self.root)
+        statfs(&self.root).ok_or(unknown).with_call("statfs", &self.root)
     }
 
     fn block(&mut self) -> Result<u64, OpError> {
@@ -139,11 +129,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut directory = OpenDirectory::new(place.path(), 1);
         directory.make_directories(&[0, 0, 1]).unwrap();
-        let file = AgedFile {
-            name: 7,
-            directory: 2,
-            size: 3 << 20,
-        };
+        let file = AgedFile { name: 7, directory: 2, size: 3 << 20 };
         directory.create(file).unwrap();
         let path = place.path().join("aged.dir/d1/d2/f7");
         assert_eq!(fs::metadata(&path).unwrap().len(), 3 << 20);

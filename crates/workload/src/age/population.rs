@@ -104,9 +104,7 @@ impl Population {
         };
         let ends = self.ages.iter().enumerate().rev();
         ends.map(move |(number, bin)| {
-            let younger = number
-                .checked_sub(1)
-                .map_or(0, |before| self.ages[before].up_to);
+            let younger = number.checked_sub(1).map_or(0, |before| self.ages[before].up_to);
             (born(bin.up_to)..born(younger), bin.weight)
         })
     }
@@ -129,11 +127,7 @@ mod tests {
     use model::Churn;
 
     fn file(name: u32) -> AgedFile {
-        AgedFile {
-            name,
-            directory: 0,
-            size: 10,
-        }
+        AgedFile { name, directory: 0, size: 10 }
     }
 
     #[test]
@@ -152,11 +146,7 @@ mod tests {
         }
         assert_eq!((files.len(), files.bytes()), (500, 5000));
         assert!(at_first > PerMille(400), "{at_first}");
-        assert!(
-            files.distance_to_target() < PerMille(30),
-            "{}",
-            files.distance_to_target()
-        );
+        assert!(files.distance_to_target() < PerMille(30), "{}", files.distance_to_target());
     }
 
     #[test]

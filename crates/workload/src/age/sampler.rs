@@ -20,9 +20,7 @@ impl Weights {
             sum += u64::from(weight);
             sum
         });
-        Self {
-            sums: sums.collect(),
-        }
+        Self { sums: sums.collect() }
     }
 
     fn draw(&self, rng: &mut SeededRng) -> usize {
@@ -133,19 +131,13 @@ mod tests {
             let size = Bytes(draw.size(&mut rng));
             sizes[profile.sizes.partition_point(|bin| bin.up_to < size)] += 1;
             let directory = draw.directory(&mut rng);
-            depths[draw
-                .directories
-                .partition_point(|(first, _)| *first <= directory)
-                - 1] += 1;
+            depths[draw.directories.partition_point(|(first, _)| *first <= directory) - 1] += 1;
         }
         let of_sizes: Vec<u32> = profile.sizes.iter().map(|bin| bin.weight).collect();
         let of_depths: Vec<u32> = profile.depths.iter().map(|bin| bin.weight).collect();
         for (seen, weights) in [(&sizes, &of_sizes), (&depths, &of_depths)] {
             let found = chi_squared(seen, weights);
-            assert!(
-                found < limit(weights.len() - 1),
-                "{found}: {seen:?} {weights:?}"
-            );
+            assert!(found < limit(weights.len() - 1), "{found}: {seen:?} {weights:?}");
         }
         // The test also rejects a wrong distribution.
         assert!(chi_squared(&sizes, &vec![1; sizes.len()]) > limit(sizes.len() - 1));
@@ -169,10 +161,8 @@ mod tests {
         let parents = draw.parents(&mut SeededRng::new(1));
         let count: u32 = profile.depths.iter().map(|bin| bin.directories).sum();
         assert_eq!(parents.len(), count as usize);
-        let depth = |directory: u32| {
-            draw.directories
-                .partition_point(|(first, _)| *first <= directory)
-        };
+        let depth =
+            |directory: u32| draw.directories.partition_point(|(first, _)| *first <= directory);
         for (directory, parent) in (0..).zip(&parents).skip(1) {
             assert_eq!(depth(*parent) + 1, depth(directory));
         }

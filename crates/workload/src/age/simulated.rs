@@ -17,16 +17,9 @@ use crate::measure::thread_stats::Progress;
 
 /// Returns a profile with sizes from 0 to 1 MiB and more young files than old ones.
 pub fn profile(churn: Churn) -> AgeProfile {
-    let size = |(up_to, weight)| SizeBin {
-        up_to: Bytes(up_to),
-        weight,
-    };
+    let size = |(up_to, weight)| SizeBin { up_to: Bytes(up_to), weight };
     let age = |(up_to, weight)| AgeBin { up_to, weight };
-    let depth = |(depth, directories, weight)| DepthBin {
-        depth,
-        directories,
-        weight,
-    };
+    let depth = |(depth, directories, weight)| DepthBin { depth, directories, weight };
     AgeProfile {
         name: "of-tests".into(),
         title: "Of tests".into(),
@@ -34,15 +27,7 @@ pub fn profile(churn: Churn) -> AgeProfile {
         churn,
         turnover: 2,
         batch: 16,
-        sizes: [
-            (0, 5),
-            (4096, 20),
-            (20_000, 40),
-            (100_000, 30),
-            (1 << 20, 5),
-        ]
-        .map(size)
-        .into(),
+        sizes: [(0, 5), (4096, 20), (20_000, 40), (100_000, 30), (1 << 20, 5)].map(size).into(),
         ages: [(1, 30), (4, 40), (16, 25), (64, 5)].map(age).into(),
         depths: [(1, 1, 0), (2, 3, 2), (3, 9, 5)].map(depth).into(),
     }
@@ -72,12 +57,7 @@ impl SimulatedTarget {
     }
 
     fn used(&self) -> u64 {
-        self.lost
-            + self
-                .files
-                .values()
-                .map(|size| self.taken(*size))
-                .sum::<u64>()
+        self.lost + self.files.values().map(|size| self.taken(*size)).sum::<u64>()
     }
 
     fn error(call: &'static str, errno: i32) -> OpError {
@@ -168,21 +148,11 @@ impl AgeingTarget for SimulatedTarget {
 }
 
 fn disk(capacity: u64) -> SimulatedTarget {
-    SimulatedTarget {
-        capacity,
-        block: 4096,
-        each: 256,
-        ..SimulatedTarget::default()
-    }
+    SimulatedTarget { capacity, block: 4096, each: 256, ..SimulatedTarget::default() }
 }
 
 fn age_of(churn: Churn, fill: u32) -> AgeingSpec {
-    AgeingSpec {
-        profile: profile(churn),
-        fill: PerMille(fill),
-        operations: None,
-        layout: None,
-    }
+    AgeingSpec { profile: profile(churn), fill: PerMille(fill), operations: None, layout: None }
 }
 
 fn aged(
@@ -214,10 +184,7 @@ fn ageing_ends_after_operations_or_at_a_layout_score() {
     let all = aged(&mut ground, &age, 1).unwrap();
     assert_eq!(all.stopped, AgeingStopReason::OperationLimit);
     let replaced = 2 * u64::from(age.profile.turnover) * all.files;
-    assert!(
-        all.operations.abs_diff(replaced + all.files) < replaced / 5,
-        "{all:?}"
-    );
+    assert!(all.operations.abs_diff(replaced + all.files) < replaced / 5, "{all:?}");
     age.operations = Some(0);
     let filled = aged(&mut disk(64 << 20), &age, 1).unwrap();
     assert!(filled.operations < all.operations / 3, "{filled:?}");
@@ -242,10 +209,7 @@ fn each_part_is_announced() {
 
 #[test]
 fn stops_and_reports_when_removal_frees_no_space() {
-    let mut ground = SimulatedTarget {
-        keeps: true,
-        ..disk(64 << 20)
-    };
+    let mut ground = SimulatedTarget { keeps: true, ..disk(64 << 20) };
     let age = age_of(Churn::DeleteAndCreate, 800);
     let record = aged(&mut ground, &age, 1).unwrap();
     assert!(record.fill > PerMille(810), "{record:?}");
@@ -254,10 +218,7 @@ fn stops_and_reports_when_removal_frees_no_space() {
 
 #[test]
 fn an_error_of_the_disk_is_one_of_ageing() {
-    let mut ground = SimulatedTarget {
-        breaks_after: Some(1000),
-        ..disk(64 << 20)
-    };
+    let mut ground = SimulatedTarget { breaks_after: Some(1000), ..disk(64 << 20) };
     let age = age_of(Churn::DeleteAndCreate, 800);
     let error = aged(&mut ground, &age, 1).unwrap_err();
     assert_eq!(error.errno(), Some(EIO));

@@ -18,17 +18,13 @@ pub(crate) fn classify(
         return CorruptionKind::Zeroed;
     }
     let flipped = flip(part, found, expected);
-    let stamp = (part.within.start == 0)
-        .then(|| BlockHeader::read(found))
-        .flatten();
+    let stamp = (part.within.start == 0).then(|| BlockHeader::read(found)).flatten();
     let Some(stamp) = stamp else {
         // Without a readable stamp, the number of wrong bytes decides.
         return flipped.unwrap_or(CorruptionKind::Foreign);
     };
     if found.len() < BLOCK {
-        return foreign(origin, part.block, &stamp)
-            .or(flipped)
-            .unwrap_or(CorruptionKind::Torn);
+        return foreign(origin, part.block, &stamp).or(flipped).unwrap_or(CorruptionKind::Torn);
     }
     if stamp.is_intact(found) {
         return foreign(origin, part.block, &stamp).unwrap_or(CorruptionKind::Foreign);
@@ -54,9 +50,7 @@ fn flip(part: &BlockPart, found: &[u8], expected: &[u8]) -> Option<CorruptionKin
 /// Classifies an intact block that belongs elsewhere.
 fn foreign(origin: BlockIdentity, offset: u64, stamp: &BlockHeader) -> Option<CorruptionKind> {
     if stamp.origin.file != origin.file {
-        return Some(CorruptionKind::OtherFile {
-            file: stamp.origin.file,
-        });
+        return Some(CorruptionKind::OtherFile { file: stamp.origin.file });
     }
     if stamp.offset != offset {
         let belongs = stamp.offset;
@@ -72,10 +66,7 @@ fn foreign(origin: BlockIdentity, offset: u64, stamp: &BlockHeader) -> Option<Co
 fn is_sealed_by_another(stamp: &BlockHeader, block: &[u8]) -> bool {
     let seal = &block[BODY.end..];
     let generation = u32::from_le_bytes(seal[..4].try_into().expect("four bytes"));
-    let origin = BlockIdentity {
-        generation,
-        ..stamp.origin
-    };
+    let origin = BlockIdentity { generation, ..stamp.origin };
     let another = BlockHeader::new(origin, stamp.offset, stamp.sum);
     generation != stamp.origin.generation && *seal == another.seal()
 }
@@ -144,10 +135,7 @@ impl fmt::Display for Corruption {
                 write!(f, "holds data that was never written at offset {at}")
             }
             CorruptionKind::OtherFile { file } => {
-                write!(
-                    f,
-                    "holds a block of another file ({file:016x}) at offset {at}"
-                )
+                write!(f, "holds a block of another file ({file:016x}) at offset {at}")
             }
             CorruptionKind::Misplaced { belongs } => {
                 write!(f, "holds the block of offset {belongs} at offset {at}")
@@ -160,15 +148,8 @@ impl fmt::Display for Corruption {
                 f,
                 "holds generation {found} instead of {expected} in the block at offset {at}"
             ),
-            CorruptionKind::BitFlip {
-                at,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "holds byte {found:#04x} instead of {expected:#04x} at offset {at}"
-                )
+            CorruptionKind::BitFlip { at, expected, found } => {
+                write!(f, "holds byte {found:#04x} instead of {expected:#04x} at offset {at}")
             }
             CorruptionKind::Short { expected } => {
                 write!(f, "ends at offset {at} instead of {expected}")

@@ -58,11 +58,7 @@ pub enum GenerationPolicy {
 impl ExpectedFile {
     /// A file that was just written completely under this name.
     pub fn new(name: &str, size: u64) -> Self {
-        Self {
-            base: 1,
-            highest: 1,
-            ..Self::hole(name, size)
-        }
+        Self { base: 1, highest: 1, ..Self::hole(name, size) }
     }
 
     /// Creates the state of a file without any written data.
@@ -81,10 +77,7 @@ impl ExpectedFile {
 
     /// A file that was just copied from elsewhere, with the checksums of its blocks ([`block_checksum`]).
     pub fn copied(name: &str, size: u64, sums: Arc<[u64]>) -> Self {
-        Self {
-            copied: Some(sums),
-            ..Self::hole(name, size)
-        }
+        Self { copied: Some(sums), ..Self::hole(name, size) }
     }
 
     /// Whether it was copied from elsewhere.
@@ -107,10 +100,7 @@ impl ExpectedFile {
     }
 
     const fn origin(&self, generation: u32) -> BlockIdentity {
-        BlockIdentity {
-            file: self.file,
-            generation,
-        }
+        BlockIdentity { file: self.file, generation }
     }
 
     fn generation_at(&self, block: u64) -> u32 {
@@ -183,10 +173,7 @@ impl ExpectedFile {
             None => {
                 let mut set = RoaringTreemap::new();
                 set.insert_range(blocks);
-                self.layers.push(Layer {
-                    generation,
-                    blocks: set,
-                });
+                self.layers.push(Layer { generation, blocks: set });
                 self.layers.sort_by_key(|l| l.generation);
             }
         }
@@ -216,9 +203,7 @@ impl ExpectedFile {
         }
         if self.is_copied() {
             // A checksum is of a whole block.
-            let cut = [self.size, size]
-                .into_iter()
-                .filter(|end| end % BLOCK as u64 != 0);
+            let cut = [self.size, size].into_iter().filter(|end| end % BLOCK as u64 != 0);
             self.ragged.extend(cut.map(|end| end / BLOCK as u64));
         }
         self.size = size;
@@ -243,9 +228,7 @@ impl ExpectedFile {
     /// Removes a range of bytes and moves up the bytes that follow it.
     pub fn collapse_range(&mut self, bytes: &Range<u64>, pattern: &Pattern) {
         let block = BLOCK as u64;
-        let whole = [bytes.start, bytes.end]
-            .iter()
-            .all(|at| at.is_multiple_of(block));
+        let whole = [bytes.start, bytes.end].iter().all(|at| at.is_multiple_of(block));
         let sum = |state: &Self, number: u64| {
             let moved =
                 (number >= bytes.start / block).then_some((bytes.end - bytes.start) / block);
@@ -266,11 +249,7 @@ impl ExpectedFile {
         if self.ragged.contains(number) {
             return None;
         }
-        if let Some(sums) = self
-            .copied
-            .as_ref()
-            .filter(|_| self.generation_at(number) == 0)
-        {
+        if let Some(sums) = self.copied.as_ref().filter(|_| self.generation_at(number) == 0) {
             return sums.get(usize::try_from(number).ok()?).copied();
         }
         let block = self.block(number);
@@ -519,11 +498,7 @@ mod tests {
             let at = rng.below(blocks) * BLOCK as u64;
             state.written(at..at + BLOCK as u64, next);
         }
-        let bytes: usize = state
-            .layers
-            .iter()
-            .map(|l| l.blocks.serialized_size())
-            .sum();
+        let bytes: usize = state.layers.iter().map(|l| l.blocks.serialized_size()).sum();
         assert!(bytes < 5 << 20, "{bytes}");
     }
 }

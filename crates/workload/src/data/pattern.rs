@@ -63,11 +63,7 @@ impl Clone for Pattern {
     fn clone(&self) -> Self {
         let mut pool = AlignedBuffer::new(self.pool.len(), BLOCK);
         pool.copy_from_slice(&self.pool);
-        Self {
-            pool,
-            sums: self.sums.clone(),
-            reach: self.reach,
-        }
+        Self { pool, sums: self.sums.clone(), reach: self.reach }
     }
 }
 
@@ -86,10 +82,7 @@ impl Pattern {
         for start in (POOL..length).step_by(POOL) {
             pool.copy_within(..(length - start).min(POOL), start);
         }
-        let sums = pool[..POOL]
-            .chunks(BLOCK)
-            .map(|b| crc32c(&b[BODY]))
-            .collect();
+        let sums = pool[..POOL].chunks(BLOCK).map(|b| crc32c(&b[BODY])).collect();
         Self { pool, sums, reach }
     }
 
@@ -196,10 +189,7 @@ impl Pattern {
         let mut expected = [0; BLOCK];
         self.render_block(origin, part.block, &mut expected);
         let kind = classify(origin, part, found, &expected[part.within.clone()]);
-        Err(Corruption {
-            offset: part.block,
-            kind,
-        })
+        Err(Corruption { offset: part.block, kind })
     }
 
     fn is_right(&self, origin: BlockIdentity, part: &BlockPart, found: &[u8]) -> bool {
@@ -291,12 +281,7 @@ pub(crate) struct BlockHeader {
 impl BlockHeader {
     #[inline]
     pub fn new(origin: BlockIdentity, offset: u64, sum: u32) -> Self {
-        Self {
-            origin,
-            offset,
-            sum,
-            digest: digest(origin, offset, sum),
-        }
+        Self { origin, offset, sum, digest: digest(origin, offset, sum) }
     }
 
     #[inline]
@@ -324,10 +309,7 @@ impl BlockHeader {
     pub fn read(block: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
-        let origin = BlockIdentity {
-            file: word(8)?,
-            generation: half(24)?,
-        };
+        let origin = BlockIdentity { file: word(8)?, generation: half(24)? };
         let stamp = Self::new(origin, word(16)?, half(4)?);
         (half(0)? == MAGIC && half(28)? == stamp.digest).then_some(stamp)
     }
@@ -367,9 +349,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
         }
         table
     };
-    !bytes.iter().fold(!0, |crc, &byte| {
-        (crc >> 8) ^ TABLE[(crc as u8 ^ byte) as usize]
-    })
+    !bytes.iter().fold(!0, |crc, &byte| (crc >> 8) ^ TABLE[(crc as u8 ^ byte) as usize])
 }
 
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
@@ -382,14 +362,8 @@ mod tests {
     use crate::data::corruption::CorruptionKind;
     use proptest::prelude::*;
 
-    const MINE: BlockIdentity = BlockIdentity {
-        file: 7,
-        generation: 2,
-    };
-    const OLD: BlockIdentity = BlockIdentity {
-        generation: 1,
-        ..MINE
-    };
+    const MINE: BlockIdentity = BlockIdentity { file: 7, generation: 2 };
+    const OLD: BlockIdentity = BlockIdentity { generation: 1, ..MINE };
 
     fn written(origin: BlockIdentity, offset: u64, length: usize) -> (Pattern, Vec<u8>) {
         let mut pattern = Pattern::new(1, length);
@@ -407,10 +381,7 @@ mod tests {
         assert_eq!(pattern.check(MINE, 8192, &good), Ok(()));
 
         let old = pattern.fill(OLD, 8192, 8192).to_vec();
-        let stale = CorruptionKind::Stale {
-            expected: 2,
-            found: 1,
-        };
+        let stale = CorruptionKind::Stale { expected: 2, found: 1 };
         assert_eq!(found(&pattern, 8192, &old), stale);
 
         for torn in [
@@ -424,10 +395,7 @@ mod tests {
 
         let other = BlockIdentity { file: 8, ..MINE };
         let other = pattern.fill(other, 8192, 4096).to_vec();
-        assert_eq!(
-            found(&pattern, 8192, &other),
-            CorruptionKind::OtherFile { file: 8 }
-        );
+        assert_eq!(found(&pattern, 8192, &other), CorruptionKind::OtherFile { file: 8 });
 
         for belongs in [8192 + POOL as u64, 12288] {
             let elsewhere = pattern.fill(MINE, belongs, 4096).to_vec();
@@ -442,20 +410,11 @@ mod tests {
     #[test]
     fn unwritten_blocks_are_zero() {
         let (pattern, data) = written(MINE, 0, 4096);
-        let hole = BlockIdentity {
-            generation: 0,
-            ..MINE
-        };
+        let hole = BlockIdentity { generation: 0, ..MINE };
         assert_eq!(pattern.check(hole, 4096, &[0; 5000]), Ok(()));
-        let stale = CorruptionKind::Stale {
-            expected: 0,
-            found: 2,
-        };
+        let stale = CorruptionKind::Stale { expected: 0, found: 2 };
         assert_eq!(pattern.check(hole, 0, &data).unwrap_err().kind, stale);
-        assert_eq!(
-            pattern.check(hole, 0, &[1; 4096]).unwrap_err().kind,
-            CorruptionKind::Foreign
-        );
+        assert_eq!(pattern.check(hole, 0, &[1; 4096]).unwrap_err().kind, CorruptionKind::Foreign);
     }
 
     #[test]

@@ -43,10 +43,7 @@ impl TreeLayout {
             .map(|(i, size)| {
                 let parent = rng.below(directories.len() as u64 + 1) as usize;
                 let parent = directories.get(parent).cloned().unwrap_or_default();
-                TreeFile {
-                    path: parent.join(tree_name('f', i, &mut rng)),
-                    size: Bytes(size),
-                }
+                TreeFile { path: parent.join(tree_name('f', i, &mut rng)), size: Bytes(size) }
             })
             .collect();
         Self { directories, files }
@@ -100,11 +97,7 @@ fn quantile(p: f64, a: f64, low: f64, high: f64) -> f64 {
 /// Mean of the bounded Pareto distribution in closed form. The two removable singularities are
 /// avoided by a small offset.
 fn mean_of(a: f64, low: f64, high: f64) -> f64 {
-    let a = if a.abs() < 1e-6 || (a - 1.0).abs() < 1e-6 {
-        a + 2e-6
-    } else {
-        a
-    };
+    let a = if a.abs() < 1e-6 || (a - 1.0).abs() < 1e-6 { a + 2e-6 } else { a };
     let norm = (low.powf(-a) - high.powf(-a)) / a;
     (low.powf(1.0 - a) - high.powf(1.0 - a)) / ((a - 1.0) * norm)
 }
@@ -165,11 +158,7 @@ mod tests {
         sizes.sort_unstable();
         assert!(sizes[0] >= 10_000 && sizes[7_499] <= 5_000_000);
         assert!(sizes[7_400] > 1_000_000, "some are large: {}", sizes[7_400]);
-        assert!(
-            sizes[3_750] < 253_000,
-            "most are smaller than the mean: {}",
-            sizes[3_750]
-        );
+        assert!(sizes[3_750] < 253_000, "most are smaller than the mean: {}", sizes[3_750]);
     }
 
     proptest! {

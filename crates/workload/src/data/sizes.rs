@@ -95,22 +95,14 @@ mod tests {
 
     #[test]
     fn sizes_have_the_requested_mean_and_distribution() {
-        assert!(
-            drawn(SizeDistribution::Fixed)
-                .iter()
-                .all(|size| *size == MEAN)
-        );
+        assert!(drawn(SizeDistribution::Fixed).iter().all(|size| *size == MEAN));
         // The share of files below the mean: of a gamma of shape 1.5, P(1.5, 1.5) = 0.608; of a log-normal, Φ(1/2).
-        for (spread, below) in [
-            (SizeDistribution::Gamma, 0.608),
-            (SizeDistribution::LogNormal, 0.691),
-        ] {
+        for (spread, below) in
+            [(SizeDistribution::Gamma, 0.608), (SizeDistribution::LogNormal, 0.691)]
+        {
             let sizes = drawn(spread);
             let mean = sizes.iter().sum::<u64>() as f64 / sizes.len() as f64;
-            assert!(
-                (mean / MEAN as f64 - 1.0).abs() < 0.02,
-                "{spread:?}: {mean}"
-            );
+            assert!((mean / MEAN as f64 - 1.0).abs() < 0.02, "{spread:?}: {mean}");
             let share = sizes.iter().filter(|size| **size < MEAN).count() as f64;
             let share = share / sizes.len() as f64;
             assert!((share - below).abs() < 0.015, "{spread:?}: {share}");

@@ -42,16 +42,9 @@ pub struct ThreadFiles {
 impl DynamicFileSet {
     /// Creates the set in the state that earlier phases left.
     pub fn from_file_set(set: &FileSet) -> Self {
-        let there = (0..set.len()).map(|position| FileSlot {
-            entry: set.entry(position),
-            generation: 1,
-        });
-        Self {
-            there: there.collect(),
-            gone: Vec::new(),
-            next: set.indices(),
-            set: set.clone(),
-        }
+        let there =
+            (0..set.len()).map(|position| FileSlot { entry: set.entry(position), generation: 1 });
+        Self { there: there.collect(), gone: Vec::new(), next: set.indices(), set: set.clone() }
     }
 
     /// Its files.
@@ -97,10 +90,7 @@ impl DynamicFileSet {
 
     /// Returns the origin of the blocks of a file.
     pub fn origin(set: &FileSet, slot: &FileSlot) -> BlockIdentity {
-        BlockIdentity {
-            generation: slot.generation,
-            ..set.origin(slot.entry.index)
-        }
+        BlockIdentity { generation: slot.generation, ..set.origin(slot.entry.index) }
     }
 }
 
@@ -127,23 +117,14 @@ impl ThreadFiles {
     /// Returns an empty slot for a new file: that of the last removed file, or a different one.
     pub fn room(&mut self, set: &FileSet) -> FileSlot {
         let slot = match self.gone.pop() {
-            Some(gone) => FileSlot {
-                generation: gone.generation + 1,
-                ..gone
-            },
+            Some(gone) => FileSlot { generation: gone.generation + 1, ..gone },
             None => {
                 let entry = set.planned(self.next);
                 self.next += self.step;
-                FileSlot {
-                    entry,
-                    generation: 1,
-                }
+                FileSlot { entry, generation: 1 }
             }
         };
-        let entry = SetEntry {
-            size: 0,
-            ..slot.entry
-        };
+        let entry = SetEntry { size: 0, ..slot.entry };
         FileSlot { entry, ..slot }
     }
 }

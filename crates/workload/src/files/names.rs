@@ -154,11 +154,7 @@ mod tests {
         assert_eq!(&front[..7], b"0000042");
         let behind = name(&NameGenerator::new(1, "set", 100, true), 42, 0);
         assert!(behind.ends_with(b"0000042"));
-        let long = name(
-            &NameGenerator::new(1, "set", 1 << 32, false),
-            (1 << 32) - 1,
-            0,
-        );
+        let long = name(&NameGenerator::new(1, "set", 1 << 32, false), (1 << 32) - 1, 0);
         assert_eq!(&long[..10], b"4294967295");
     }
 

@@ -225,12 +225,7 @@ impl FileSet {
 
     /// Returns an entry in its state after creation.
     pub fn planned(&self, index: u64) -> SetEntry {
-        SetEntry {
-            index,
-            renamed: 0,
-            moved: 0,
-            size: self.entry_size(index, 1),
-        }
+        SetEntry { index, renamed: 0, moved: 0, size: self.entry_size(index, 1) }
     }
 
     /// Returns the size of an entry in this generation, which counts how often the entry was
@@ -246,10 +241,7 @@ impl FileSet {
 
     /// Returns the origin of an entry's blocks, which is independent of its name and location.
     pub fn origin(&self, index: u64) -> BlockIdentity {
-        BlockIdentity {
-            file: file_id(&self.name) ^ index,
-            generation: 1,
-        }
+        BlockIdentity { file: file_id(&self.name) ^ index, generation: 1 }
     }
 
     /// Returns an upper limit of the size of the largest entry.
@@ -268,11 +260,7 @@ impl FileSet {
 
     /// Records that entries were renamed or moved to the next directory.
     pub fn was_renamed(&mut self, across: bool, part: VisitProgress) {
-        let what = if across {
-            SetChangeKind::Moved
-        } else {
-            SetChangeKind::Renamed
-        };
+        let what = if across { SetChangeKind::Moved } else { SetChangeKind::Renamed };
         self.changed(what, part);
     }
 
@@ -434,34 +422,24 @@ mod tests {
     fn create() -> impl Strategy<Value = Create> {
         let counts = (1u64..300, 1u64..6, 1u32..5, 1u32..9);
         let kinds = (any::<bool>(), any::<bool>());
-        (counts, kinds).prop_map(
-            |((entries, directories, depth, threads), (random, own))| Create {
-                set: "set".into(),
-                kind: EntryKind::File,
-                entries,
-                directories,
-                depth,
-                size: Bytes(10),
-                spread: model::op::SizeDistribution::Fixed,
-                order: order(random),
-                fsync: false,
-                fsync_directory: false,
-                threads,
-                sharing: if own {
-                    FileSharing::Own
-                } else {
-                    FileSharing::Shared
-                },
-            },
-        )
+        (counts, kinds).prop_map(|((entries, directories, depth, threads), (random, own))| Create {
+            set: "set".into(),
+            kind: EntryKind::File,
+            entries,
+            directories,
+            depth,
+            size: Bytes(10),
+            spread: model::op::SizeDistribution::Fixed,
+            order: order(random),
+            fsync: false,
+            fsync_directory: false,
+            threads,
+            sharing: if own { FileSharing::Own } else { FileSharing::Shared },
+        })
     }
 
     const fn order(random: bool) -> TraversalOrder {
-        if random {
-            TraversalOrder::Random
-        } else {
-            TraversalOrder::Sequential
-        }
+        if random { TraversalOrder::Random } else { TraversalOrder::Sequential }
     }
 
     fn plan(create: &Create) -> FileSet {
@@ -606,15 +584,9 @@ mod tests {
         };
         let first = |create: &Create| path(&plan(create), &plan(create).entry(0));
         assert!(first(&plain).starts_with("0000000"));
-        let two = Create {
-            directories: 2,
-            ..plain.clone()
-        };
+        let two = Create { directories: 2, ..plain.clone() };
         assert!(first(&two).starts_with("d00000/0000000"));
-        let deep = Create {
-            depth: 4,
-            ..plain.clone()
-        };
+        let deep = Create { depth: 4, ..plain.clone() };
         assert!(first(&deep).starts_with("d00000/n02/n03/0000000"));
         let mut set = plan(&plain);
         assert!(set.add_second_directory() && !set.add_second_directory());

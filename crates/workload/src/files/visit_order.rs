@@ -18,19 +18,12 @@ pub struct VisitOrder {
 impl VisitOrder {
     /// Creates the sequential order of a range.
     pub const fn sequential(range: &Range<u64>) -> Self {
-        Self {
-            start: range.start,
-            length: range.end - range.start,
-            shuffled: None,
-        }
+        Self { start: range.start, length: range.end - range.start, shuffled: None }
     }
 
     /// Shuffles the positions; the seed and the purpose determine the order.
     pub fn shuffled(self, seed: u64, purpose: &str) -> Self {
-        Self {
-            shuffled: Some(Permutation::new(seed, purpose, self.length)),
-            ..self
-        }
+        Self { shuffled: Some(Permutation::new(seed, purpose, self.length)), ..self }
     }
 
     /// Positions visited.
@@ -78,10 +71,7 @@ impl VisitProgress {
 
     /// Returns true if all visits were completed.
     pub fn is_whole(&self) -> bool {
-        self.orders
-            .iter()
-            .zip(&self.done)
-            .all(|(t, &d)| t.len() == d)
+        self.orders.iter().zip(&self.done).all(|(t, &d)| t.len() == d)
     }
 
     /// Returns true if a position was visited.

@@ -52,19 +52,11 @@ fn try_requests(target: &IoFile, writes: bool) -> Result<u64, OpError> {
     for length in FALLBACK_ALIGNMENTS {
         let mut buffer = AlignedBuffer::new(length, FALLBACK_ALIGNMENTS[1]);
         let written = if writes {
-            target
-                .file
-                .write_all_at(&buffer, 0)
-                .at("pwrite", &target.path, 0)
+            target.file.write_all_at(&buffer, 0).at("pwrite", &target.path, 0)
         } else {
             Ok(())
         };
-        let mut read = || {
-            target
-                .file
-                .read_at(&mut buffer, 0)
-                .at("pread", &target.path, 0)
-        };
+        let mut read = || target.file.read_at(&mut buffer, 0).at("pread", &target.path, 0);
         match written.and_then(|()| read()) {
             Ok(_) => return Ok(length as u64),
             Err(error) => refused = Some(error),
@@ -87,9 +79,7 @@ fn refusal(path: &Path, error: OpError) -> OpError {
 fn unsupported(path: &Path, what: &str) -> OpError {
     let place = path.parent().unwrap_or(path);
     let kind = mounts::fs_type_of(place).unwrap_or_else(|| "the filesystem".into());
-    OpError::Unsupported {
-        reason: format!("{kind}: O_DIRECT {what}"),
-    }
+    OpError::Unsupported { reason: format!("{kind}: O_DIRECT {what}") }
 }
 
 #[cfg(test)]

@@ -87,8 +87,7 @@ impl ExpectedData<'_> {
             VerifyMode::Before => self.state.check(pattern, offset, data),
             VerifyMode::BeforeOrAfter { at_once } => {
                 let stamping = self.stamping;
-                self.state
-                    .check_while_written(pattern, offset, data, stamping, at_once)
+                self.state.check_while_written(pattern, offset, data, stamping, at_once)
             }
         }
     }
@@ -276,11 +275,8 @@ mod tests {
             target: &target,
         };
         let pattern = Pattern::new(1, 512);
-        let mut memory = IoBuffers {
-            pattern: &pattern,
-            own: None,
-            buffer: AlignedBuffer::new(512, 512),
-        };
+        let mut memory =
+            IoBuffers { pattern: &pattern, own: None, buffer: AlignedBuffer::new(512, 512) };
         let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
         tally.set_op_start(Nanos(begun));
         run(&mut way, &mut clock.clone(), work, &mut memory, &mut tally).unwrap();

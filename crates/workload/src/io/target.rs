@@ -41,11 +41,7 @@ impl IoFile {
     /// Returns an error if it cannot be opened in this mode.
     pub fn open(path: &Path, size: u64, how: OpenMode, direct: bool) -> Result<Self, OpError> {
         let file = options(how, direct).open(path).with_call("open", path)?;
-        Ok(Self {
-            file,
-            path: path.to_owned(),
-            size,
-        })
+        Ok(Self { file, path: path.to_owned(), size })
     }
 
     /// Writes cached data to the device (`fsync`).
@@ -62,29 +58,19 @@ impl IoFile {
             path: self.path.clone(),
             corruption: Corruption {
                 offset: self.file.metadata().map_or(offset, |m| m.len()),
-                kind: CorruptionKind::Short {
-                    expected: self.size,
-                },
+                kind: CorruptionKind::Short { expected: self.size },
             },
         }
     }
 
     /// Returns the error for a wrong byte.
     pub fn corrupt(&self, corruption: Corruption) -> OpError {
-        OpError::Corrupt {
-            path: self.path.clone(),
-            corruption,
-        }
+        OpError::Corrupt { path: self.path.clone(), corruption }
     }
 
     /// Returns the error of a system call.
     pub fn failed(&self, call: &'static str, offset: Option<u64>, error: io::Error) -> OpError {
-        OpError::System {
-            call,
-            path: self.path.clone(),
-            offset,
-            error,
-        }
+        OpError::System { call, path: self.path.clone(), offset, error }
     }
 }
 

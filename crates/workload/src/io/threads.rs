@@ -48,14 +48,7 @@ where
     if threads == 1 {
         return alone(operations, tally, part);
     }
-    let ThreadWork {
-        prepare,
-        open,
-        work,
-        end,
-        close,
-        ..
-    } = part;
+    let ThreadWork { prepare, open, work, end, close, .. } = part;
     let opened: OnceLock<(O, Nanos)> = OnceLock::new();
     let barrier = Barrier::new(threads as usize + 1);
     let worker = |i: u32| {
@@ -100,9 +93,7 @@ where
         tally.merge(&worker);
         of_workers = of_workers.and(outcome);
     }
-    let closed = opened
-        .into_inner()
-        .map_or(Ok(()), |(opened, _)| close(opened, tally));
+    let closed = opened.into_inner().map_or(Ok(()), |(opened, _)| close(opened, tally));
     // Errors of threads occurred first.
     of_workers.and(outcome).and(closed).map(|()| done)
 }

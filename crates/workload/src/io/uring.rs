@@ -72,8 +72,7 @@ pub fn run(
     tally: &mut ThreadStats,
 ) -> Result<(), OpError> {
     let target = work.target;
-    ring.register(&target.file)
-        .map_err(|error| target.failed("io_uring_register", None, error))?;
+    ring.register(&target.file).map_err(|error| target.failed("io_uring_register", None, error))?;
     let depth = ring.depth();
     let mut queue = Queue {
         ring,
@@ -168,9 +167,7 @@ impl Queue<'_> {
 
     fn write(&mut self, slot: usize, request: &IoRequest) {
         let buffer = &mut self.ring.buffer(slot)[..request.length];
-        self.work
-            .content
-            .render(self.pattern, request.offset, buffer);
+        self.work.content.render(self.pattern, request.offset, buffer);
         self.ring.write(slot, 0, request.offset, request.length);
     }
 
@@ -198,11 +195,7 @@ impl Queue<'_> {
     ) -> Result<(), OpError> {
         let Completion { slot, outcome } = completion;
         let mut busy = self.busy[slot].take().expect("it was in flight");
-        let IoRequest {
-            offset,
-            length,
-            turn,
-        } = busy.request;
+        let IoRequest { offset, length, turn } = busy.request;
         let moved = outcome.map_err(|error| self.failed(&busy, error))?;
         busy.moved += moved;
         if busy.moved < length {

@@ -27,10 +27,7 @@ const REQUEST: usize = RawDevicePerformance::SEQUENTIAL_BLOCK.0 as usize;
 /// Size of a file that does not exist, with more requests than the time limit allows.
 const SIZE: Bytes = Bytes(1 << 40);
 /// An arbitrary version of an arbitrary file.
-const ORIGIN: BlockIdentity = BlockIdentity {
-    file: 1,
-    generation: 1,
-};
+const ORIGIN: BlockIdentity = BlockIdentity { file: 1, generation: 1 };
 
 /// Measures the overhead of fsarena on this machine. Each result is measured `repetitions` times
 /// for at least `each`; the results alternate, so that other load affects all of them equally.
@@ -60,13 +57,7 @@ pub fn overhead(repetitions: u32, each: Nanos) -> Result<HarnessOverhead, OpErro
         RepeatedValue::from_values(&values).expect("each is taken at least once")
     };
     let [operation, clock, histogram, marking, verification] = values.map(spread);
-    Ok(HarnessOverhead {
-        operation,
-        clock,
-        histogram,
-        marking,
-        verification,
-    })
+    Ok(HarnessOverhead { operation, clock, histogram, marking, verification })
 }
 
 /// Nanoseconds per operation of a random-read phase with the null I/O engine, which runs the same
@@ -75,19 +66,11 @@ fn operation(at_least: Nanos) -> Result<f64, OpError> {
     let job = Io {
         size: Some(SIZE),
         engine: IoEngine::Null,
-        ..Io::new(
-            "nothing",
-            AccessPattern::RandomRead,
-            RawDevicePerformance::RANDOM_BLOCK,
-        )
+        ..Io::new("nothing", AccessPattern::RandomRead, RawDevicePerformance::RANDOM_BLOCK)
     };
     // No file can exist below this path.
     let mut workspace = CellWorkspace::new(Path::new("/dev/null"), 1);
-    let mut tally = ThreadStats::new(
-        Some(at_least),
-        Arc::default(),
-        PhaseMeter::start(None, None),
-    );
+    let mut tally = ThreadStats::new(Some(at_least), Arc::default(), PhaseMeter::start(None, None));
     perform(&Op::Io(job), SyncAtEnd::Call, &mut workspace, &mut tally)?;
     tally.pause_timed();
     Ok(tally.elapsed().0 as f64 / tally.operations as f64)
@@ -165,13 +148,8 @@ mod tests {
     #[test]
     fn each_result_has_the_requested_repetitions() {
         let cost = overhead(3, Nanos(100_000)).unwrap();
-        for result in [
-            cost.operation,
-            cost.clock,
-            cost.histogram,
-            cost.marking,
-            cost.verification,
-        ] {
+        for result in [cost.operation, cost.clock, cost.histogram, cost.marking, cost.verification]
+        {
             assert_eq!(result.repetitions, 3);
             assert!(result.min > 0.0, "{result:?}");
         }

@@ -36,9 +36,8 @@ pub fn fragmentation(root: &Path) -> Option<FragmentationStats> {
 /// Finds all files below a directory in name order, so that every run measures the same files.
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries
-        .filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
-        .collect();
+    let mut paths: Vec<_> =
+        entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
     paths.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, kind) in paths {
         if files.len() >= MAX_LAYOUT_SIZE {
@@ -102,19 +101,13 @@ mod tests {
         assert_eq!(score(&[extent(0, 5, 4)]), (3, 3));
         assert_eq!(score(&[extent(0, 5, 4), extent(4, 9, 1)]), (4, 4));
         assert_eq!(score(&[extent(0, 5, 4), extent(4, 8, 2)]), (4, 5));
-        let placeless = Extent {
-            physical: None,
-            ..extent(0, 0, 4)
-        };
+        let placeless = Extent { physical: None, ..extent(0, 0, 4) };
         assert_eq!(score(&[extent(0, 5, 4), placeless]), (0, 0));
     }
 
     #[test]
     fn pieces_that_touch_are_one_and_a_file_without_a_place_does_not_count() {
-        assert_eq!(
-            pieces(&[extent(0, 10, 1), extent(1, 11, 1), extent(2, 20, 1)]),
-            2
-        );
+        assert_eq!(pieces(&[extent(0, 10, 1), extent(1, 11, 1), extent(2, 20, 1)]), 2);
         let mut lost = extent(0, 10, 1);
         lost.physical = None;
         assert!(!is_placed(&[lost]) && !is_placed(&[]));

@@ -20,9 +20,7 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        Self {
-            counts: vec![0; (POWERS + 2) << FINE],
-        }
+        Self { counts: vec![0; (POWERS + 2) << FINE] }
     }
 }
 
@@ -46,9 +44,7 @@ impl Latency {
     /// Returns the filled buckets in ascending order, each with its longest latency.
     pub fn buckets(&self) -> Vec<LatencyBucket> {
         let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        filled
-            .map(|(i, n)| LatencyBucket(Nanos(longest_in(i)), *n))
-            .collect()
+        filled.map(|(i, n)| LatencyBucket(Nanos(longest_in(i)), *n)).collect()
     }
 }
 

@@ -339,10 +339,7 @@ mod tests {
         second.finish_write(5);
         second.finish_op();
         first.merge(&second);
-        assert_eq!(
-            (first.operations, first.bytes, first.bytes_written),
-            (3, 15, 5)
-        );
+        assert_eq!((first.operations, first.bytes, first.bytes_written), (3, 15, 5));
         let counted: u64 = first.latency.buckets().iter().map(|b| b.1).sum();
         assert_eq!(counted, 3);
         first.pause_timed();

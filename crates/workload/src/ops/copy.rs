@@ -98,8 +98,7 @@ fn copy_contents(
     while offset < size {
         let length = (size - offset).min(buffer.len() as u64) as usize;
         data::read_exact(&from, source, &mut buffer[..length], offset, size)?;
-        to.write_all_at(&buffer[..length], offset)
-            .at("pwrite", target, offset)?;
+        to.write_all_at(&buffer[..length], offset).at("pwrite", target, offset)?;
         tally.finish_write(length);
         offset += length as u64;
     }

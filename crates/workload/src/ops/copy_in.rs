@@ -61,22 +61,12 @@ fn copy_tree(
         let path = target.join(&file.path);
         let to = named(File::create_new(&path), &file.path)?.with_call("open", &path)?;
         let from = top.join(&file.path);
-        let copy = Copy {
-            source,
-            from: &from,
-            to: &to,
-            target: &path,
-            size: file.size.0,
-        };
+        let copy = Copy { source, from: &from, to: &to, target: &path, size: file.size.0 };
         let mut hash = XxHash64::with_seed(0);
         copy.run(&mut buffer, tally, |data| hash.write(data))?;
         sums.push(hash.finish());
     }
-    let tree = PlantedTree {
-        shape,
-        planted_as: name.to_owned(),
-        copied: Some(sums.into()),
-    };
+    let tree = PlantedTree { shape, planted_as: name.to_owned(), copied: Some(sums.into()) };
     ws.trees.insert(name.to_owned(), tree);
     Ok(())
 }
@@ -89,9 +79,10 @@ pub fn file(
     block: Bytes,
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
-    let source = ws.source.clone().ok_or_else(|| OpError::Source {
-        reason: "no source to copy from".into(),
-    })?;
+    let source = ws
+        .source
+        .clone()
+        .ok_or_else(|| OpError::Source { reason: "no source to copy from".into() })?;
     let largest = source.largest(name)?;
     let target = ws.path(name);
     let mut buffer = vec![0; block.as_usize()];
@@ -194,8 +185,7 @@ impl BlockSums {
             self.begun.clear();
         }
         let (whole, rest) = data.as_chunks::<BLOCK>();
-        self.sums
-            .extend(whole.iter().map(|block| block_checksum(block)));
+        self.sums.extend(whole.iter().map(|block| block_checksum(block)));
         self.begun.extend_from_slice(rest);
     }
 
@@ -239,19 +229,13 @@ mod tests {
         fs::create_dir_all(source.join("d/e")).unwrap();
         fs::create_dir(&target).unwrap();
         let bytes = |seed: usize, size: usize| -> Vec<u8> {
-            (0..size)
-                .map(|i| (i * 31 + i / 4096 + seed) as u8)
-                .collect()
+            (0..size).map(|i| (i * 31 + i / 4096 + seed) as u8).collect()
         };
         fs::write(source.join("d/e/small"), bytes(1, 100)).unwrap();
         fs::write(source.join("d/empty"), "").unwrap();
         fs::write(source.join("large"), bytes(2, 70_001)).unwrap();
         let open = ScannedSource::open(&source, None, &mut nobody()).unwrap();
-        Places {
-            ws: CellWorkspace::new(&target, 3).with_source(open),
-            source,
-            _both: both,
-        }
+        Places { ws: CellWorkspace::new(&target, 3).with_source(open), source, _both: both }
     }
 
     fn run(ws: &mut CellWorkspace, op: &Op) -> Result<ThreadStats, OpError> {
@@ -274,18 +258,11 @@ mod tests {
     }
 
     fn file_in() -> Op {
-        Op::CopyFileIn(CopyFileIn {
-            file: "file".into(),
-            size: Bytes(20_000),
-            block: BLOCKS,
-        })
+        Op::CopyFileIn(CopyFileIn { file: "file".into(), size: Bytes(20_000), block: BLOCKS })
     }
 
     fn verify_file(ws: &mut CellWorkspace, name: &str) -> Result<ThreadStats, OpError> {
-        let read = Io {
-            verify: true,
-            ..Io::new(name, AccessPattern::Read, Bytes::kib(64))
-        };
+        let read = Io { verify: true, ..Io::new(name, AccessPattern::Read, Bytes::kib(64)) };
         run(ws, &Op::Io(read))
     }
 
@@ -303,19 +280,11 @@ mod tests {
 
     #[test]
     fn a_copied_tree_and_its_copy_equal_the_source() {
-        let Places {
-            source,
-            mut ws,
-            _both,
-        } = places();
+        let Places { source, mut ws, _both } = places();
         let before = fs::metadata(source.join("large")).unwrap();
         let tally = run(&mut ws, &tree_in()).unwrap();
         assert_eq!(tally.bytes_written, 70_101);
-        let copy = Op::CopyTree(CopyTree {
-            from: "tree".into(),
-            to: "copy".into(),
-            block: BLOCKS,
-        });
+        let copy = Op::CopyTree(CopyTree { from: "tree".into(), to: "copy".into(), block: BLOCKS });
         run(&mut ws, &copy).unwrap();
         for tree in ["tree", "copy"] {
             assert_eq!(verify_tree(&mut ws, tree).unwrap().bytes, 70_101);
@@ -341,18 +310,12 @@ mod tests {
         let open = ScannedSource::open(&source, None, &mut nobody()).unwrap();
         let mut ws = CellWorkspace::new(ws.root(), 3).with_source(open);
         run(&mut ws, &tree_in()).unwrap();
-        let find = Op::FindInTree(FindInTree {
-            tree: "tree".into(),
-        });
+        let find = Op::FindInTree(FindInTree { tree: "tree".into() });
         run(&mut ws, &find).unwrap();
         fs::remove_file(ws.path("tree").join("d/zz")).unwrap();
         assert!(matches!(
             run(&mut ws, &find),
-            Err(OpError::WrongEntries {
-                expected: 3,
-                found: 2,
-                ..
-            })
+            Err(OpError::WrongEntries { expected: 3, found: 2, .. })
         ));
     }
 
@@ -366,29 +329,15 @@ mod tests {
             bytes[60_000] ^= 4;
             fs::write(&path, bytes).unwrap();
         }
-        assert_eq!(
-            kind(verify_tree(&mut ws, "tree")),
-            CorruptionKind::DiffersFromSource
-        );
-        assert_eq!(
-            kind(verify_file(&mut ws, "file")),
-            CorruptionKind::DiffersFromSource
-        );
+        assert_eq!(kind(verify_tree(&mut ws, "tree")), CorruptionKind::DiffersFromSource);
+        assert_eq!(kind(verify_file(&mut ws, "file")), CorruptionKind::DiffersFromSource);
     }
 
     #[test]
     fn the_largest_file_is_copied_verified_and_copied_on() {
-        let Places {
-            source,
-            mut ws,
-            _both,
-        } = places();
+        let Places { source, mut ws, _both } = places();
         assert_eq!(run(&mut ws, &file_in()).unwrap().bytes_written, 70_001);
-        let copy = Op::CopyFile(CopyFile {
-            from: "file".into(),
-            to: "copy".into(),
-            block: BLOCKS,
-        });
+        let copy = Op::CopyFile(CopyFile { from: "file".into(), to: "copy".into(), block: BLOCKS });
         run(&mut ws, &copy).unwrap();
         for name in ["file", "copy"] {
             assert_eq!(verify_file(&mut ws, name).unwrap().bytes, 70_001);
@@ -420,12 +369,8 @@ mod tests {
             run(&mut ws, &op).unwrap();
         }
         for op in [
-            Op::RemoveTree(RemoveTree {
-                tree: "tree".into(),
-            }),
-            Op::RemoveFile(RemoveFile {
-                file: "file".into(),
-            }),
+            Op::RemoveTree(RemoveTree { tree: "tree".into() }),
+            Op::RemoveFile(RemoveFile { file: "file".into() }),
         ] {
             run(&mut ws, &op).unwrap();
             undo(&op, &mut ws).unwrap();
@@ -441,31 +386,21 @@ mod tests {
         let long = source.join("x".repeat(255));
         fs::write(&long, "").unwrap();
         let deep = ws.root().to_owned();
-        let refused = named(
-            Err::<(), _>(io::Error::from_raw_os_error(libc_eexist())),
-            Path::new("d/A"),
-        );
+        let refused =
+            named(Err::<(), _>(io::Error::from_raw_os_error(libc_eexist())), Path::new("d/A"));
         let error = refused.unwrap_err().to_string();
         assert!(error.contains("cannot have the name d/A"), "{error}");
-        let other = named(
-            Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull)),
-            Path::new("d/A"),
-        );
+        let other =
+            named(Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull)), Path::new("d/A"));
         assert!(other.unwrap().is_err());
         let mut ws = CellWorkspace::new(&deep, 3);
         ws.discard_failed_tree("tree", "EEXIST");
-        let copied = Op::CopyTree(CopyTree {
-            from: "tree".into(),
-            to: "copy".into(),
-            block: BLOCKS,
-        });
+        let copied =
+            Op::CopyTree(CopyTree { from: "tree".into(), to: "copy".into(), block: BLOCKS });
         let list = |tree: &str| Op::ListTree(ListTree { tree: tree.into() });
         for needs_it in [list("tree"), copied, list("copy")] {
             let outcome = run(&mut ws, &needs_it);
-            assert!(
-                matches!(outcome, Err(OpError::Unsupported { .. })),
-                "{outcome:?}"
-            );
+            assert!(matches!(outcome, Err(OpError::Unsupported { .. })), "{outcome:?}");
         }
     }
 
@@ -475,10 +410,7 @@ mod tests {
         let Places { ws, _both, .. } = places();
         let free = crate::measure::meter::statfs(ws.root()).unwrap();
         if free.inodes > 0 {
-            assert!(matches!(
-                require_inodes(&ws, u64::MAX),
-                Err(OpError::Unsupported { .. })
-            ));
+            assert!(matches!(require_inodes(&ws, u64::MAX), Err(OpError::Unsupported { .. })));
         }
         assert!(require_inodes(&ws, 1).is_ok());
     }
@@ -489,11 +421,7 @@ mod tests {
 
     #[test]
     fn a_source_changed_during_the_copy_is_not_a_filesystem_failure() {
-        let Places {
-            source,
-            mut ws,
-            _both,
-        } = places();
+        let Places { source, mut ws, _both } = places();
         fs::write(source.join("large"), "short now").unwrap();
         let error = run(&mut ws, &file_in()).err().unwrap();
         assert!(matches!(error, OpError::Source { .. }), "{error}");

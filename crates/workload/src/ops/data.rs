@@ -15,11 +15,7 @@ use crate::workspace::CellWorkspace;
 
 /// Creates and opens a file that must not exist yet.
 pub fn create_new(path: &Path) -> Result<File, OpError> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .with_call("open", path)
+    OpenOptions::new().write(true).create_new(true).open(path).with_call("open", path)
 }
 
 /// Writes recognisable data over the whole length of a file.

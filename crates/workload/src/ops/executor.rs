@@ -29,12 +29,7 @@ impl<'a> PhaseExecutor<'a> {
         tally: &'a mut ThreadStats,
         setting: IoMode,
     ) -> Self {
-        Self {
-            ws,
-            tally,
-            setting,
-            ended: false,
-        }
+        Self { ws, tally, setting, ended: false }
     }
 
     /// Ends the phase and syncs the filesystem if requested.
@@ -53,9 +48,7 @@ impl OpExecutor for PhaseExecutor<'_> {
     type File = OpenFile;
 
     fn unsupported(&self, reason: &str) -> OpError {
-        OpError::Unsupported {
-            reason: reason.to_owned(),
-        }
+        OpError::Unsupported { reason: reason.to_owned() }
     }
 
     fn sync(&mut self) -> Result<(), OpError> {
@@ -97,10 +90,8 @@ impl OpExecutor for PhaseExecutor<'_> {
 
     fn copy_file_in(&mut self, file: &str, size: Bytes, block: Bytes) -> Result<(), OpError> {
         if self.ws.source.is_none() {
-            return self.job(&Io {
-                size: Some(size),
-                ..Io::new(file, AccessPattern::Write, block)
-            });
+            return self
+                .job(&Io { size: Some(size), ..Io::new(file, AccessPattern::Write, block) });
         }
         copy_in::file(self.ws, self.tally, file, block, self.setting.ends)
     }
@@ -114,19 +105,8 @@ impl OpExecutor for PhaseExecutor<'_> {
     }
 
     fn visit(&mut self, metadata: &Metadata) -> Result<(), OpError> {
-        let Metadata {
-            ref set,
-            ref action,
-            order,
-            threads,
-        } = *metadata;
-        sets::run_metadata_op(
-            self.ws,
-            self.tally,
-            set,
-            action,
-            VisitOptions { order, threads },
-        )
+        let Metadata { ref set, ref action, order, threads } = *metadata;
+        sets::run_metadata_op(self.ws, self.tally, set, action, VisitOptions { order, threads })
     }
 
     fn mix(&mut self, mix: &Mix) -> Result<(), OpError> {

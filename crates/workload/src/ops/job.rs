@@ -72,18 +72,11 @@ fn plan<'a>(ws: &CellWorkspace, job: &'a Io, setting: IoMode) -> Result<Planned<
     refuse_what_no_kernel_can(job, setting)?;
     let names = match job.sharing {
         FileSharing::Shared => vec![job.file.clone()],
-        FileSharing::Own => (0..job.threads)
-            .map(|t| thread_file_name(&job.file, t))
-            .collect(),
+        FileSharing::Own => (0..job.threads).map(|t| thread_file_name(&job.file, t)).collect(),
     };
     let files: Result<Vec<_>, _> = names.into_iter().map(|n| plan_file(ws, job, n)).collect();
-    let planned = Planned {
-        job,
-        setting,
-        seed: ws.seed(),
-        root: ws.root().to_owned(),
-        files: files?,
-    };
+    let planned =
+        Planned { job, setting, seed: ws.seed(), root: ws.root().to_owned(), files: files? };
     if setting.direct && job.engine != IoEngine::Null {
         planned.files.iter().try_for_each(|f| f.try_direct(job))?;
     }
@@ -104,9 +97,7 @@ fn refuse_what_no_kernel_can(job: &Io, setting: IoMode) -> Result<(), OpError> {
     } else {
         return Ok(());
     };
-    Err(OpError::Unsupported {
-        reason: reason.into(),
-    })
+    Err(OpError::Unsupported { reason: reason.into() })
 }
 
 fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, OpError> {
@@ -125,9 +116,7 @@ fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, 
         _ => (0, wanted.unwrap_or(state.size).min(state.size)),
     };
     if extent == 0 && job.access != AccessPattern::Write {
-        return Err(OpError::Missing {
-            what: format!("a byte to work on in the file `{name}`"),
-        });
+        return Err(OpError::Missing { what: format!("a byte to work on in the file `{name}`") });
     }
     let plan = IoPlan::new(job, start, extent);
     let stamping = stamping(job.access, &state, &plan, extent);
@@ -135,13 +124,7 @@ fn plan_file(ws: &CellWorkspace, job: &Io, name: String) -> Result<PlannedFile, 
         state.before_append = start;
         state.resize(start + extent);
     }
-    Ok(PlannedFile {
-        path: ws.path(&name),
-        name,
-        plan,
-        state,
-        stamping,
-    })
+    Ok(PlannedFile { path: ws.path(&name), name, plan, state, stamping })
 }
 
 /// Returns the effect of writes on block generations. If requests cover parts of blocks in any
@@ -195,12 +178,7 @@ impl Planned<'_> {
     /// thread.
     fn run(&self, ws: &mut CellWorkspace, tally: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
         let threads = self.job.threads.max(1);
-        let longest = self
-            .files
-            .iter()
-            .map(|f| f.plan.longest())
-            .max()
-            .unwrap_or(1);
+        let longest = self.files.iter().map(|f| f.plan.longest()).max().unwrap_or(1);
         let in_place = self.job.access.writes() && self.job.engine != IoEngine::IoUring;
         let pattern = ws.pattern(if in_place { longest } else { BLOCK });
         let operations = (0..threads).map(|t| self.requests(t).remaining()).sum();
@@ -287,10 +265,8 @@ impl Planned<'_> {
             (IoEngine::Mmap, _) => {
                 if file.state.size > 0 {
                     let writes = self.job.access.writes();
-                    let grows = matches!(
-                        self.job.access,
-                        AccessPattern::Write | AccessPattern::Append
-                    );
+                    let grows =
+                        matches!(self.job.access, AccessPattern::Write | AccessPattern::Append);
                     let mut way = MmapIo::new(target, file.state.size, writes, grows)?;
                     sync_loop::run(&mut way, &mut SystemClock, work, memory, tally)?;
                 }
@@ -317,10 +293,7 @@ impl Planned<'_> {
                 verify: self.verify(),
             },
             fsync: self.job.fsync,
-            arrivals: self
-                .job
-                .rate
-                .map(|rate| ArrivalProcess::new(rate, thread, threads, begun)),
+            arrivals: self.job.rate.map(|rate| ArrivalProcess::new(rate, thread, threads, begun)),
             target,
         }
     }
@@ -332,9 +305,7 @@ impl Planned<'_> {
             // Data that was not read cannot be verified.
             _ if !job.verify || job.engine == IoEngine::Null => VerifyMode::Off,
             AccessPattern::RandomMix { .. } | AccessPattern::Seek { .. } => {
-                VerifyMode::BeforeOrAfter {
-                    at_once: others || job.depth > 1,
-                }
+                VerifyMode::BeforeOrAfter { at_once: others || job.depth > 1 }
             }
             _ => VerifyMode::Before,
         }
@@ -383,14 +354,8 @@ impl Planned<'_> {
                     state.written(range, file.stamping);
                 });
             }
-            let whole = requests
-                .iter()
-                .zip(done)
-                .all(|(r, &made)| r.remaining() == made);
-            let grows = matches!(
-                self.job.access,
-                AccessPattern::Write | AccessPattern::Append
-            );
+            let whole = requests.iter().zip(done).all(|(r, &made)| r.remaining() == made);
+            let grows = matches!(self.job.access, AccessPattern::Write | AccessPattern::Append);
             // If the phase was cut short or limits its operations, the file ends after the last
             // request.
             if grows && (!whole || self.job.operations.is_some()) && state.size > 0 {

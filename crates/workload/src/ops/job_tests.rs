@@ -53,10 +53,7 @@ impl Scratch {
     }
 
     fn verify(&mut self, name: &str) -> Result<ThreadStats, OpError> {
-        self.io(Io {
-            verify: true,
-            ..Io::new(name, AccessPattern::Read, Bytes::kib(64))
-        })
+        self.io(Io { verify: true, ..Io::new(name, AccessPattern::Read, Bytes::kib(64)) })
     }
 
     fn write(&mut self, size: u64) {
@@ -77,10 +74,7 @@ impl Scratch {
 }
 
 fn write(name: &str, size: u64, block: u64) -> Io {
-    Io {
-        size: Some(Bytes(size)),
-        ..Io::new(name, AccessPattern::Write, Bytes(block))
-    }
+    Io { size: Some(Bytes(size)), ..Io::new(name, AccessPattern::Write, Bytes(block)) }
 }
 
 /// Returns true if the kernel allows this user to create an io_uring ring.
@@ -205,11 +199,7 @@ fn every_engine_makes_the_same_file() {
                 engine,
                 ..Io::new("f", access, Bytes(block))
             };
-            let all = Io {
-                threads,
-                engine,
-                ..write("f", 1_000_001, 65_536)
-            };
+            let all = Io { threads, engine, ..write("f", 1_000_001, 65_536) };
             place.io(all).unwrap();
             place.io(change(AccessPattern::RandomWrite, 8192)).unwrap();
             place.io(change(AccessPattern::Rewrite, 4096)).unwrap();
@@ -236,11 +226,7 @@ fn damage_to_a_file_is_found_and_named() {
 
     let flipped = blocks[5000] ^ 16;
     file.write_all_at(&[flipped], 9096).unwrap();
-    let expected = CorruptionKind::BitFlip {
-        at: 9096,
-        expected: blocks[5000],
-        found: flipped,
-    };
+    let expected = CorruptionKind::BitFlip { at: 9096, expected: blocks[5000], found: flipped };
     assert_eq!(place.damage(), expected);
     restore(&file);
 
@@ -258,20 +244,10 @@ fn damage_to_a_file_is_found_and_named() {
     assert!(matches!(place.damage(), CorruptionKind::OtherFile { .. }));
     restore(&file);
 
-    place
-        .io(Io::new("f", AccessPattern::Overwrite, Bytes(4096)))
-        .unwrap();
+    place.io(Io::new("f", AccessPattern::Overwrite, Bytes(4096))).unwrap();
     file.write_all_at(&blocks[4096..8192], 8192).unwrap();
-    assert_eq!(
-        place.damage(),
-        CorruptionKind::Stale {
-            expected: 2,
-            found: 1
-        }
-    );
-    place
-        .io(Io::new("f", AccessPattern::Overwrite, Bytes(4096)))
-        .unwrap();
+    assert_eq!(place.damage(), CorruptionKind::Stale { expected: 2, found: 1 });
+    place.io(Io::new("f", AccessPattern::Overwrite, Bytes(4096))).unwrap();
     place.verify("f").unwrap();
 
     file.set_len(4096).unwrap();
@@ -284,23 +260,14 @@ fn a_lost_random_write_is_found_by_every_engine() {
         let mut place = Scratch::new();
         place.write(1 << 20);
         let before = fs::read(place.directory.path().join("f")).unwrap();
-        let random = Io {
-            operations: Some(1),
-            ..Io::new("f", AccessPattern::RandomWrite, Bytes(4096))
-        };
+        let random =
+            Io { operations: Some(1), ..Io::new("f", AccessPattern::RandomWrite, Bytes(4096)) };
         place.io(random).unwrap();
         fs::write(place.directory.path().join("f"), before).unwrap();
         for access in [AccessPattern::Read, AccessPattern::ReadBackward] {
-            let job = Io {
-                verify: true,
-                engine,
-                ..Io::new("f", access, Bytes(16_384))
-            };
+            let job = Io { verify: true, engine, ..Io::new("f", access, Bytes(16_384)) };
             let error = place.io(job).unwrap_err();
-            assert!(
-                error.to_string().contains("generation 1 instead of 2"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("generation 1 instead of 2"), "{error}");
         }
     }
 }
@@ -311,41 +278,24 @@ fn a_file_cut_off_is_short_for_every_engine() {
         let mut place = Scratch::new();
         place.write(100_000);
         place.file().set_len(50_000).unwrap();
-        let job = Io {
-            engine,
-            ..Io::new("f", AccessPattern::Read, Bytes(8192))
-        };
+        let job = Io { engine, ..Io::new("f", AccessPattern::Read, Bytes(8192)) };
         let error = place.io(job).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("ends at offset 50000 instead of 100000"),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with("ends at offset 50000 instead of 100000"), "{error}");
     }
 }
 
 #[test]
 fn holes_read_as_zeros_until_they_are_written() {
     let mut place = Scratch::new();
-    let sparse = Op::Sparse(Sparse {
-        file: "f".into(),
-        size: Bytes::mib(8),
-    });
-    place
-        .attempt(&sparse, SyncAtEnd::Call.into(), None)
-        .unwrap();
+    let sparse = Op::Sparse(Sparse { file: "f".into(), size: Bytes::mib(8) });
+    place.attempt(&sparse, SyncAtEnd::Call.into(), None).unwrap();
     place.verify("f").unwrap();
-    let random = Io {
-        operations: Some(9),
-        ..Io::new("f", AccessPattern::RandomWrite, Bytes(4096))
-    };
+    let random =
+        Io { operations: Some(9), ..Io::new("f", AccessPattern::RandomWrite, Bytes(4096)) };
     place.io(random).unwrap();
     place.verify("f").unwrap();
-    let unaligned = Io {
-        operations: Some(9),
-        ..Io::new("f", AccessPattern::RandomWrite, Bytes(5000))
-    };
+    let unaligned =
+        Io { operations: Some(9), ..Io::new("f", AccessPattern::RandomWrite, Bytes(5000)) };
     place.io(unaligned).unwrap();
     place.verify("f").unwrap();
     place.file().write_all_at(&[1], 5 << 20).unwrap();
@@ -358,26 +308,12 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
         for threads in [1, 2] {
             let mut place = Scratch::new();
             let none_left = Some(Nanos(0));
-            let job = Io {
-                threads,
-                engine,
-                ..write("f", 100_000, 5000)
-            };
-            let tally = place
-                .attempt(&Op::Io(job), SyncAtEnd::Call.into(), none_left)
-                .unwrap();
-            assert!(
-                tally.time_limited && tally.operations == u64::from(threads),
-                "{engine}"
-            );
+            let job = Io { threads, engine, ..write("f", 100_000, 5000) };
+            let tally = place.attempt(&Op::Io(job), SyncAtEnd::Call.into(), none_left).unwrap();
+            assert!(tally.time_limited && tally.operations == u64::from(threads), "{engine}");
             place.verify("f").unwrap();
-            let over = Io {
-                engine,
-                ..Io::new("f", AccessPattern::Rewrite, Bytes(1000))
-            };
-            place
-                .attempt(&Op::Io(over), SyncAtEnd::Call.into(), none_left)
-                .unwrap();
+            let over = Io { engine, ..Io::new("f", AccessPattern::Rewrite, Bytes(1000)) };
+            place.attempt(&Op::Io(over), SyncAtEnd::Call.into(), none_left).unwrap();
             place.verify("f").unwrap();
         }
     }
@@ -394,9 +330,7 @@ fn an_append_can_be_undone() {
             ..Io::new("f", AccessPattern::Append, Bytes(3000))
         });
         for _ in 0..2 {
-            place
-                .attempt(&append, SyncAtEnd::Call.into(), None)
-                .unwrap();
+            place.attempt(&append, SyncAtEnd::Call.into(), None).unwrap();
             assert_eq!(place.verify("f").unwrap().bytes, 17_000);
             undo(&append, &mut place.ws).unwrap();
             assert_eq!(place.verify("f").unwrap().bytes, 10_000);
@@ -407,53 +341,31 @@ fn an_append_can_be_undone() {
 #[test]
 fn files_of_threads_are_removed_and_made_again_together() {
     let mut place = Scratch::new();
-    let own = |job| Io {
-        threads: 3,
-        sharing: FileSharing::Own,
-        ..job
-    };
+    let own = |job| Io { threads: 3, sharing: FileSharing::Own, ..job };
     place.io(own(write("f", 9_000, 4096))).unwrap();
     let remove = Op::RemoveFile(RemoveFile { file: "f".into() });
     for _ in 0..2 {
-        let tally = place
-            .attempt(&remove, SyncAtEnd::Call.into(), None)
-            .unwrap();
+        let tally = place.attempt(&remove, SyncAtEnd::Call.into(), None).unwrap();
         assert_eq!(tally.operations, 3);
         assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 0);
         undo(&remove, &mut place.ws).unwrap();
     }
-    let job = Io {
-        verify: true,
-        ..Io::new("f", AccessPattern::Read, Bytes(4096))
-    };
+    let job = Io { verify: true, ..Io::new("f", AccessPattern::Read, Bytes(4096)) };
     assert_eq!(place.io(own(job)).unwrap().verified, 27_000);
 }
 
 #[test]
 fn streams_of_every_unit_are_the_same_bytes() {
-    let units = [
-        StreamUnit::Char,
-        StreamUnit::Line,
-        StreamUnit::Record(Bytes(1000)),
-    ];
+    let units = [StreamUnit::Char, StreamUnit::Line, StreamUnit::Record(Bytes(1000))];
     let mut place = Scratch::new();
     for (i, unit) in units.into_iter().enumerate() {
         let file = format!("f{i}");
         let (size, name) = (Bytes(100_001), file.clone());
         let put = Op::WriteStream(WriteStream { file, size, unit });
-        assert_eq!(
-            place
-                .attempt(&put, SyncAtEnd::Fsync.into(), None)
-                .unwrap()
-                .bytes,
-            100_001
-        );
+        assert_eq!(place.attempt(&put, SyncAtEnd::Fsync.into(), None).unwrap().bytes, 100_001);
         place.verify(&name).unwrap();
         for unit in units {
-            let get = Op::ReadStream(ReadStream {
-                file: name.clone(),
-                unit,
-            });
+            let get = Op::ReadStream(ReadStream { file: name.clone(), unit });
             let tally = place.attempt(&get, SyncAtEnd::Call.into(), None).unwrap();
             assert_eq!(tally.bytes, 100_001);
         }
@@ -469,16 +381,9 @@ fn null_engine_performs_no_io_and_counts_operations() {
         verify: true,
         ..Io::new("f", access, Bytes(4096))
     };
-    for access in [
-        AccessPattern::Write,
-        AccessPattern::RandomRead,
-        AccessPattern::Rewrite,
-    ] {
+    for access in [AccessPattern::Write, AccessPattern::RandomRead, AccessPattern::Rewrite] {
         let tally = place.io(job(access)).unwrap();
-        assert_eq!(
-            (tally.operations, tally.bytes, tally.verified),
-            (256, 1 << 20, 0)
-        );
+        assert_eq!((tally.operations, tally.bytes, tally.verified), (256, 1 << 20, 0));
     }
     assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 0);
 }
@@ -487,23 +392,11 @@ fn null_engine_performs_no_io_and_counts_operations() {
 fn invalid_combinations_are_unsupported_with_a_reason() {
     let mut place = Scratch::new();
     place.write(100_000);
-    let direct = IoMode {
-        ends: SyncAtEnd::Call,
-        direct: true,
-    };
-    let mapped = Io {
-        engine: IoEngine::Mmap,
-        ..Io::new("f", AccessPattern::Read, Bytes(4096))
-    };
-    let deep = Io {
-        depth: 2,
-        ..Io::new("f", AccessPattern::Read, Bytes(4096))
-    };
-    let together = Io {
-        threads: 2,
-        size: Some(Bytes(10)),
-        ..Io::new("f", AccessPattern::Append, Bytes(1))
-    };
+    let direct = IoMode { ends: SyncAtEnd::Call, direct: true };
+    let mapped = Io { engine: IoEngine::Mmap, ..Io::new("f", AccessPattern::Read, Bytes(4096)) };
+    let deep = Io { depth: 2, ..Io::new("f", AccessPattern::Read, Bytes(4096)) };
+    let together =
+        Io { threads: 2, size: Some(Bytes(10)), ..Io::new("f", AccessPattern::Append, Bytes(1)) };
     for (job, setting, word) in [
         (mapped, direct, "page cache"),
         (deep, SyncAtEnd::Call.into(), "io_uring"),
@@ -520,16 +413,10 @@ fn invalid_combinations_are_unsupported_with_a_reason() {
 #[test]
 fn direct_requests_are_as_good_as_others_or_refused() {
     let mut place = Scratch::on_disk();
-    let direct = IoMode {
-        ends: SyncAtEnd::Call,
-        direct: true,
-    };
+    let direct = IoMode { ends: SyncAtEnd::Call, direct: true };
     for engine in engines().into_iter().filter(|e| *e != IoEngine::Mmap) {
         let name = engine.name();
-        let job = Io {
-            engine,
-            ..write(name, 1 << 20, 65_536)
-        };
+        let job = Io { engine, ..write(name, 1 << 20, 65_536) };
         match place.attempt(&Op::Io(job), direct, None) {
             Err(OpError::Unsupported { reason }) => {
                 assert!(reason.contains("O_DIRECT"), "{reason}");
@@ -544,18 +431,11 @@ fn direct_requests_are_as_good_as_others_or_refused() {
             AccessPattern::Seek { write_share: 0.5 },
             AccessPattern::Read,
         ] {
-            let job = Io {
-                engine,
-                verify: true,
-                ..Io::new(name, access, Bytes(4096))
-            };
+            let job = Io { engine, verify: true, ..Io::new(name, access, Bytes(4096)) };
             place.attempt(&Op::Io(job), direct, None).unwrap();
             place.verify(name).unwrap();
         }
-        let odd = Io {
-            engine,
-            ..Io::new(name, AccessPattern::Read, Bytes(100))
-        };
+        let odd = Io { engine, ..Io::new(name, AccessPattern::Read, Bytes(100)) };
         let error = place.attempt(&Op::Io(odd), direct, None).unwrap_err();
         assert!(error.to_string().contains("multiples of"), "{error}");
     }
@@ -576,9 +456,6 @@ fn open_loop_reports_its_offered_rate() {
             ..Io::new("f", AccessPattern::RandomRead, Bytes(512))
         };
         let tally = place.io(job).unwrap();
-        assert_eq!(
-            (tally.operations, tally.offered_rate),
-            (1000, Some(1_000_000))
-        );
+        assert_eq!((tally.operations, tally.offered_rate), (1000, Some(1_000_000)));
     }
 }

@@ -44,10 +44,7 @@ pub struct IoMode {
 impl From<SyncAtEnd> for IoMode {
     /// Creates a mode that uses the page cache.
     fn from(ends: SyncAtEnd) -> Self {
-        Self {
-            ends,
-            direct: false,
-        }
+        Self { ends, direct: false }
     }
 }
 
@@ -88,11 +85,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn run(ws: &mut CellWorkspace, op: &Op) -> Result<ThreadStats, OpError> {
-        let mut tally = ThreadStats::new(
-            None,
-            Default::default(),
-            crate::PhaseMeter::start(None, None),
-        );
+        let mut tally =
+            ThreadStats::new(None, Default::default(), crate::PhaseMeter::start(None, None));
         perform(op, SyncAtEnd::Syncfs, ws, &mut tally).map(|()| tally)
     }
 
@@ -104,10 +98,7 @@ mod tests {
     }
 
     fn verify() -> Op {
-        Op::Io(Io {
-            verify: true,
-            ..Io::new("f", AccessPattern::Read, Bytes::kib(64))
-        })
+        Op::Io(Io { verify: true, ..Io::new("f", AccessPattern::Read, Bytes::kib(64)) })
     }
 
     fn create(files: u64, directories: u64, size: u64, order: TraversalOrder, fsync: bool) -> Op {
@@ -185,14 +176,7 @@ mod tests {
             (all, 1),
             (own(AccessPattern::Write, Some(size)), 3),
             (own(AccessPattern::Read, None), 3),
-            (
-                Op::WriteStream(WriteStream {
-                    file: file(),
-                    size,
-                    unit,
-                }),
-                1,
-            ),
+            (Op::WriteStream(WriteStream { file: file(), size, unit }), 1),
             (Op::ReadStream(ReadStream { file: file(), unit }), 1),
         ] {
             let mut result = PhaseResult::not_run(&Phase {
@@ -219,10 +203,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 3);
         run(&mut ws, &write()).unwrap();
-        let file = fs::File::options()
-            .write(true)
-            .open(place.path().join("f"))
-            .unwrap();
+        let file = fs::File::options().write(true).open(place.path().join("f")).unwrap();
         file.write_all_at(&[0; 4096], 8192).unwrap();
         assert_eq!(corruption(run(&mut ws, &verify())), CorruptionKind::Zeroed);
         file.set_len(50_000).unwrap();
@@ -267,12 +248,7 @@ mod tests {
         perform(&create, SyncAtEnd::Call, &mut ws, &mut tally).unwrap();
         assert!(tally.time_limited);
         assert_eq!(tally.operations, 1);
-        assert_eq!(
-            run(&mut ws, &stat(TraversalOrder::Random))
-                .unwrap()
-                .operations,
-            1
-        );
+        assert_eq!(run(&mut ws, &stat(TraversalOrder::Random)).unwrap().operations, 1);
     }
 
     #[test]
@@ -291,53 +267,20 @@ mod tests {
             },
         });
         assert_eq!(run(&mut ws, &plant).unwrap().bytes_written, 400_000);
-        let copy = Op::CopyTree(CopyTree {
-            from: tree(),
-            to: "copy".into(),
-            block: Bytes::kib(64),
-        });
+        let copy =
+            Op::CopyTree(CopyTree { from: tree(), to: "copy".into(), block: Bytes::kib(64) });
         run(&mut ws, &copy).unwrap();
-        run(
-            &mut ws,
-            &Op::VerifyTree(VerifyTree {
-                tree: "copy".into(),
-            }),
-        )
-        .unwrap();
-        assert_eq!(
-            run(&mut ws, &Op::ListTree(ListTree { tree: tree() }))
-                .unwrap()
-                .operations,
-            50
-        );
+        run(&mut ws, &Op::VerifyTree(VerifyTree { tree: "copy".into() })).unwrap();
+        assert_eq!(run(&mut ws, &Op::ListTree(ListTree { tree: tree() })).unwrap().operations, 50);
         run(&mut ws, &Op::FindInTree(FindInTree { tree: tree() })).unwrap();
 
-        let lost = ws
-            .content_files()
-            .find(|p| p.starts_with(ws.path("tree")))
-            .unwrap();
+        let lost = ws.content_files().find(|p| p.starts_with(ws.path("tree"))).unwrap();
         fs::remove_file(lost).unwrap();
         let error = run(&mut ws, &Op::ListTree(ListTree { tree: tree() })).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                OpError::WrongEntries {
-                    expected: 50,
-                    found: 49,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, OpError::WrongEntries { expected: 50, found: 49, .. }), "{error}");
 
         run(&mut ws, &Op::RemoveTree(RemoveTree { tree: tree() })).unwrap();
-        run(
-            &mut ws,
-            &Op::RemoveTree(RemoveTree {
-                tree: "copy".into(),
-            }),
-        )
-        .unwrap();
+        run(&mut ws, &Op::RemoveTree(RemoveTree { tree: "copy".into() })).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 
@@ -346,35 +289,18 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 3);
         let unit = StreamUnit::Char;
-        let put = Op::WriteStream(WriteStream {
-            file: "f".into(),
-            size: Bytes(10_001),
-            unit,
-        });
+        let put = Op::WriteStream(WriteStream { file: "f".into(), size: Bytes(10_001), unit });
         assert_eq!(run(&mut ws, &put).unwrap().bytes, 10_001);
         assert_eq!(
-            run(
-                &mut ws,
-                &Op::ReadStream(ReadStream {
-                    file: "f".into(),
-                    unit
-                })
-            )
-            .unwrap()
-            .bytes,
+            run(&mut ws, &Op::ReadStream(ReadStream { file: "f".into(), unit })).unwrap().bytes,
             10_001
         );
         run(&mut ws, &verify()).unwrap();
-        let copy = Op::CopyFile(CopyFile {
-            from: "f".into(),
-            to: "g".into(),
-            block: Bytes::kib(4),
-        });
+        let copy =
+            Op::CopyFile(CopyFile { from: "f".into(), to: "g".into(), block: Bytes::kib(4) });
         run(&mut ws, &copy).unwrap();
-        let verify_copy = Op::Io(Io {
-            verify: true,
-            ..Io::new("g", AccessPattern::Read, Bytes::kib(4))
-        });
+        let verify_copy =
+            Op::Io(Io { verify: true, ..Io::new("g", AccessPattern::Read, Bytes::kib(4)) });
         run(&mut ws, &verify_copy).unwrap();
     }
 
@@ -382,9 +308,6 @@ mod tests {
     fn a_phase_without_its_file_reports_the_missing_file() {
         let place = tempfile::tempdir().unwrap();
         let error = run(&mut CellWorkspace::new(place.path(), 3), &verify()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the file `f` was not made by an earlier phase"
-        );
+        assert_eq!(error.to_string(), "the file `f` was not made by an earlier phase");
     }
 }

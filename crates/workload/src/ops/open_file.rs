@@ -28,13 +28,8 @@ pub struct OpenFile {
 /// Error numbers for calls that a filesystem does not implement, or not for such files:
 /// fallocate(2), ioctl_ficlone(2), copy_file_range(2). `EINVAL` and `EXDEV` mean that two files
 /// cannot share space.
-const REFUSALS: [Errno; 5] = [
-    Errno::EOPNOTSUPP,
-    Errno::ENOSYS,
-    Errno::ENOTTY,
-    Errno::EXDEV,
-    Errno::EINVAL,
-];
+const REFUSALS: [Errno; 5] =
+    [Errno::EOPNOTSUPP, Errno::ENOSYS, Errno::ENOTTY, Errno::EXDEV, Errno::EINVAL];
 
 /// Opens a file of an earlier operation.
 pub fn open(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
@@ -52,12 +47,7 @@ pub fn open(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
 /// Makes a file.
 pub fn create(ws: &CellWorkspace, name: &str) -> Result<OpenFile, OpError> {
     let path = ws.path(name);
-    Ok(OpenFile {
-        name: name.to_owned(),
-        file: data::create_new(&path)?,
-        path,
-        is_new: true,
-    })
+    Ok(OpenFile { name: name.to_owned(), file: data::create_new(&path)?, path, is_new: true })
 }
 
 impl OpenFile {
@@ -112,12 +102,7 @@ impl OpenFile {
             Bytes(length).as_usize(),
         );
         match to.judge(ws, "copy_file_range", outcome.map_err(io::Error::from))? {
-            0 => Err(data::unexpected_eof(
-                &self.file,
-                &self.path,
-                offset,
-                offset + length,
-            )),
+            0 => Err(data::unexpected_eof(&self.file, &self.path, offset, offset + length)),
             copied => Ok(copied),
         }
     }

@@ -18,11 +18,8 @@ const SIZE: u64 = 1 << 20;
 const BLOCK: Bytes = Bytes::kib(64);
 
 fn run(ws: &mut CellWorkspace, op: impl Into<Op>) -> Result<ThreadStats, OpError> {
-    let mut tally = ThreadStats::new(
-        None,
-        Default::default(),
-        crate::PhaseMeter::start(None, None),
-    );
+    let mut tally =
+        ThreadStats::new(None, Default::default(), crate::PhaseMeter::start(None, None));
     perform(&op.into(), SyncAtEnd::Fsync, ws, &mut tally).map(|()| tally)
 }
 
@@ -35,19 +32,13 @@ fn again(ws: &mut CellWorkspace, op: impl Into<Op>) -> Result<ThreadStats, OpErr
 }
 
 fn write(ws: &mut CellWorkspace, file: &str) {
-    let write = Io {
-        size: Some(Bytes(SIZE)),
-        ..Io::new(file, AccessPattern::Write, BLOCK)
-    };
+    let write = Io { size: Some(Bytes(SIZE)), ..Io::new(file, AccessPattern::Write, BLOCK) };
     run(ws, write).unwrap();
 }
 
 /// Verifies the whole content of a file.
 fn verify(ws: &mut CellWorkspace, file: &str) -> u64 {
-    let read = Io {
-        verify: true,
-        ..Io::new(file, AccessPattern::Read, BLOCK)
-    };
+    let read = Io { verify: true, ..Io::new(file, AccessPattern::Read, BLOCK) };
     run(ws, read).unwrap().bytes
 }
 
@@ -57,27 +48,15 @@ fn space(path: &Path) -> u64 {
 }
 
 fn reflink() -> Reflink {
-    Reflink {
-        from: "f".into(),
-        to: "clone".into(),
-    }
+    Reflink { from: "f".into(), to: "clone".into() }
 }
 
 fn copy() -> CopyFileRange {
-    CopyFileRange {
-        from: "f".into(),
-        to: "copy".into(),
-        block: Bytes::kib(256),
-    }
+    CopyFileRange { from: "f".into(), to: "copy".into(), block: Bytes::kib(256) }
 }
 
 fn change(mode: FallocateMode, size: u64) -> Fallocate {
-    Fallocate {
-        file: "f".into(),
-        mode,
-        size: Some(Bytes(size)),
-        block: Some(BLOCK),
-    }
+    Fallocate { file: "f".into(), mode, size: Some(Bytes(size)), block: Some(BLOCK) }
 }
 
 /// A filesystem on an in-memory image; unmounted on drop.
@@ -96,14 +75,7 @@ impl Mounted {
         fs::create_dir(mounted.top()).unwrap();
         let made = done(Command::new(mkfs[0]).args(&mkfs[1..]).arg(&image));
         let loop_mount = ["-o", "loop"];
-        let mount = || {
-            done(
-                Command::new("mount")
-                    .args(loop_mount)
-                    .arg(&image)
-                    .arg(mounted.top()),
-            )
-        };
+        let mount = || done(Command::new("mount").args(loop_mount).arg(&image).arg(mounted.top()));
         (made && mount()).then_some(mounted)
     }
 
@@ -136,16 +108,10 @@ fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
     };
     let top = filesystem.top();
     let mut ws = CellWorkspace::new(&top, 3);
-    let kept = Fallocate {
-        file: "kept".into(),
-        ..change(FallocateMode::KeepSize, SIZE)
-    };
+    let kept = Fallocate { file: "kept".into(), ..change(FallocateMode::KeepSize, SIZE) };
     assert_eq!(again(&mut ws, kept).unwrap().operations, 16);
     let path = top.join("kept");
-    assert_eq!(
-        (fs::metadata(&path).unwrap().len(), space(&path)),
-        (0, SIZE)
-    );
+    assert_eq!((fs::metadata(&path).unwrap().len(), space(&path)), (0, SIZE));
     let new = Fallocate::preallocate("new", Bytes(SIZE));
     assert_eq!(again(&mut ws, new).unwrap().operations, 1);
     assert_eq!(verify(&mut ws, "new"), SIZE);
@@ -161,10 +127,7 @@ fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
     assert_eq!(verify(&mut ws, "f"), SIZE / 4 * 3);
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, [&bytes[4096..], &bytes[..4096]].concat()).unwrap();
-    let read = Io {
-        verify: true,
-        ..Io::new("f", AccessPattern::Read, BLOCK)
-    };
+    let read = Io { verify: true, ..Io::new("f", AccessPattern::Read, BLOCK) };
     assert!(matches!(run(&mut ws, read), Err(OpError::Corrupt { .. })));
 }
 
@@ -207,10 +170,7 @@ fn recording_the_file_state_is_not_timed() {
     write(&mut ws, "f");
     let tally = run(&mut ws, copy()).unwrap();
     let timed = tally.elapsed();
-    assert!(
-        timed.0 > 0,
-        "the timed part has ended when a file is finished"
-    );
+    assert!(timed.0 > 0, "the timed part has ended when a file is finished");
 }
 
 #[test]

@@ -48,9 +48,7 @@ pub fn probe(feature: Feature, directory: &Path) -> Result<ProbeResult, OpError>
     let cleared = clear(&place);
     match found.and_then(|found| cleared.map(|()| found)) {
         Ok(support) => Ok(support),
-        Err(error) if is_untold(&error) => Err(OpError::Unsupported {
-            reason: error.to_string(),
-        }),
+        Err(error) if is_untold(&error) => Err(OpError::Unsupported { reason: error.to_string() }),
         Err(error) if is_broken(&error) => Err(error).with_call("probe", &place),
         Err(error) => Ok(ProbeResult::No(sys::errno::describe(&error))),
     }
@@ -113,19 +111,13 @@ fn hard_links(place: &Path) -> Seen {
     let (first, second) = (place.join("first"), place.join("second"));
     fs::write(&first, "one file")?;
     fs::hard_link(&first, &second)?;
-    unless(
-        fs::metadata(&first)?.nlink() == 2,
-        "the link count did not become 2",
-    )
+    unless(fs::metadata(&first)?.nlink() == 2, "the link count did not become 2")
 }
 
 fn symlinks(place: &Path) -> Seen {
     let link = place.join("link");
     symlink("target", &link)?;
-    unless(
-        fs::read_link(&link)? == Path::new("target"),
-        "the link does not hold its target",
-    )
+    unless(fs::read_link(&link)? == Path::new("target"), "the link does not hold its target")
 }
 
 fn permissions(place: &Path) -> Seen {
@@ -146,17 +138,10 @@ fn ownership(place: &Path) -> Seen {
     let before = fs::metadata(&file)?;
     // Without root, only the current owner can be set; this still distinguishes EPERM from success.
     let root = nix::unistd::geteuid().is_root();
-    let (user, group) = if root {
-        (1234, 4321)
-    } else {
-        (before.uid(), before.gid())
-    };
+    let (user, group) = if root { (1234, 4321) } else { (before.uid(), before.gid()) };
     chown(&file, Some(user), Some(group))?;
     let after = fs::metadata(&file)?;
-    unless(
-        (after.uid(), after.gid()) == (user, group),
-        "the owner did not stay as set",
-    )
+    unless((after.uid(), after.gid()) == (user, group), "the owner did not stay as set")
 }
 
 fn special_files(place: &Path) -> Seen {
@@ -173,10 +158,7 @@ fn xattrs(place: &Path) -> Seen {
     fs::write(&file, "")?;
     xattr::set(&file, "user.fsarena", b"value")?;
     let value = xattr::get(&file, "user.fsarena")?;
-    unless(
-        value.as_deref() == Some(b"value"),
-        "the attribute did not stay as set",
-    )
+    unless(value.as_deref() == Some(b"value"), "the attribute did not stay as set")
 }
 
 fn sparse_files(place: &Path) -> Seen {
@@ -185,27 +167,19 @@ fn sparse_files(place: &Path) -> Seen {
     let file = File::create(&path)?;
     file.write_all_at(b"end", HOLE)?;
     file.sync_all()?;
-    unless(
-        file.metadata()?.blocks() * 512 < HOLE,
-        "the hole takes space",
-    )
+    unless(file.metadata()?.blocks() * 512 < HOLE, "the hole takes space")
 }
 
 fn case_sensitive(place: &Path) -> Seen {
     fs::write(place.join("name"), "small")?;
     fs::write(place.join("NAME"), "large")?;
-    unless(
-        fs::read_to_string(place.join("name"))? == "small",
-        "both names are one file",
-    )
+    unless(fs::read_to_string(place.join("name"))? == "small", "both names are one file")
 }
 
 fn long_names(place: &Path) -> Seen {
     let name = "n".repeat(255);
     fs::write(place.join(&name), "")?;
-    let found = fs::read_dir(place)?
-        .flatten()
-        .any(|e| e.file_name() == name.as_str());
+    let found = fs::read_dir(place)?.flatten().any(|e| e.file_name() == name.as_str());
     unless(found, "the name was changed")
 }
 
@@ -229,12 +203,8 @@ fn direct_io(place: &Path) -> Seen {
 
 fn shared_mmap(place: &Path) -> Seen {
     let path = place.join("file");
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&path)?;
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
     file.write_all(&[0; PAGE])?;
     sys::fs::mapping::write_via_mmap(&file, b"mapped")?;
     let mut bytes = [0; 6];
@@ -246,10 +216,7 @@ fn preallocation(place: &Path) -> Seen {
     const RESERVED: i64 = 1 << 20;
     let file = File::create(place.join("file"))?;
     fallocate(&file, FallocateFlags::empty(), 0, RESERVED)?;
-    unless(
-        file.metadata()?.len() == RESERVED as u64,
-        "the file did not grow",
-    )
+    unless(file.metadata()?.len() == RESERVED as u64, "the file did not grow")
 }
 
 /// Finds the maximum file size, which is the largest offset that the driver allows for a seek:
@@ -289,10 +256,7 @@ mod tests {
         let nowhere = Path::new("/proc/self");
         for feature in Feature::ALL {
             let error = probe(feature, nowhere).unwrap_err();
-            assert!(
-                error.to_string().starts_with("mkdir of /proc/self/"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("mkdir of /proc/self/"), "{error}");
         }
     }
 
@@ -308,10 +272,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let found = probe(Feature::LargestFile, place.path());
         if statfs(place.path()).unwrap().filesystem_type() == FUSE_SUPER_MAGIC {
-            assert!(
-                matches!(found, Err(OpError::Unsupported { .. })),
-                "{found:?}"
-            );
+            assert!(matches!(found, Err(OpError::Unsupported { .. })), "{found:?}");
             return;
         }
         let Ok(ProbeResult::UpTo(largest)) = found else {

@@ -66,9 +66,7 @@ struct UmaskGuard {
 impl UmaskGuard {
     fn new(mask: u16) -> Self {
         let mask = stat::Mode::from_bits_truncate(mask.into());
-        Self {
-            before: stat::umask(mask),
-        }
+        Self { before: stat::umask(mask) }
     }
 }
 
@@ -85,29 +83,18 @@ pub fn remove(ws: &CellWorkspace, name: &str) -> Result<(), OpError> {
 }
 
 fn trace_of(replay: &Replay) -> Result<Trace, OpError> {
-    let missing = || OpError::Missing {
-        what: format!("the trace `{}`", replay.trace),
-    };
-    let bad = |why: String| OpError::Source {
-        reason: format!("the trace `{}`: {why}", replay.trace),
-    };
+    let missing = || OpError::Missing { what: format!("the trace `{}`", replay.trace) };
+    let bad =
+        |why: String| OpError::Source { reason: format!("the trace `{}`: {why}", replay.trace) };
     let text = replay.data.as_ref().ok_or_else(missing)?;
-    let file = BASE64_STANDARD
-        .decode(text)
-        .map_err(|e| bad(e.to_string()))?;
+    let file = BASE64_STANDARD.decode(text).map_err(|e| bad(e.to_string()))?;
     let trace = Trace::decode(&file).map_err(|e| bad(e.to_string()))?;
     let known = trace.operations.len();
-    let handles = trace
-        .operations
-        .iter()
-        .flat_map(|operation| match operation.call {
-            Syscall::Open { handle, .. } => [handle, None],
-            ref call => call.handles(),
-        });
-    match handles
-        .flatten()
-        .any(|HandleId(number)| number as usize >= known)
-    {
+    let handles = trace.operations.iter().flat_map(|operation| match operation.call {
+        Syscall::Open { handle, .. } => [handle, None],
+        ref call => call.handles(),
+    });
+    match handles.flatten().any(|HandleId(number)| number as usize >= known) {
         true => Err(bad("openings are not numbered from 0".into())),
         false => Ok(trace),
     }
@@ -151,13 +138,10 @@ fn scene<'a>(
     speed: Option<f64>,
 ) -> Result<ReplayContext<'a>, OpError> {
     let directory = open_directory(top)?;
-    let openings = trace
-        .operations
-        .iter()
-        .filter_map(|operation| match operation.call {
-            Syscall::Open { handle, .. } => handle,
-            _ => None,
-        });
+    let openings = trace.operations.iter().filter_map(|operation| match operation.call {
+        Syscall::Open { handle, .. } => handle,
+        _ => None,
+    });
     let highest = openings.map(|handle| handle.0 as usize + 1).max();
     // This process opens the files of many recorded processes.
     raise_limit_of_files();
@@ -166,9 +150,7 @@ fn scene<'a>(
         plan,
         paths: PathTable::new(&trace.paths, top),
         top: directory,
-        handles: (0..highest.unwrap_or(0))
-            .map(|_| RwLock::new(None))
-            .collect(),
+        handles: (0..highest.unwrap_or(0)).map(|_| RwLock::new(None)).collect(),
         turns: ReplayProgress::new(plan.lanes.len()),
         speed,
         first: trace.operations.first().map_or(Nanos(0), |o| o.began),

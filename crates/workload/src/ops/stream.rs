@@ -47,14 +47,11 @@ pub fn write(
             break;
         }
     }
-    let file = writer
-        .into_inner()
-        .map_err(std::io::IntoInnerError::into_error);
+    let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error);
     let file = file.with_call("write", &path)?;
     data::finish(&file, &path, ends)?;
     end(ws, tally, file, &path, ends)?;
-    ws.files
-        .insert(name.to_owned(), ExpectedFile::new(name, offset));
+    ws.files.insert(name.to_owned(), ExpectedFile::new(name, offset));
     Ok(())
 }
 
@@ -79,9 +76,9 @@ fn hand_over(to: &mut impl Write, bytes: &[u8], unit: StreamUnit) -> std::io::Re
     match unit {
         StreamUnit::Record(_) => to.write_all(bytes),
         StreamUnit::Char => bytes.chunks(1).try_for_each(|byte| to.write_all(byte)),
-        StreamUnit::Line => bytes
-            .split_inclusive(|&byte| byte == b'\n')
-            .try_for_each(|line| to.write_all(line)),
+        StreamUnit::Line => {
+            bytes.split_inclusive(|&byte| byte == b'\n').try_for_each(|line| to.write_all(line))
+        }
     }
 }
 
@@ -188,10 +185,7 @@ fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
     use crate::data::corruption::{Corruption, CorruptionKind};
     OpError::Corrupt {
         path: path.to_owned(),
-        corruption: Corruption {
-            offset,
-            kind: CorruptionKind::Short { expected: size },
-        },
+        corruption: Corruption { offset, kind: CorruptionKind::Short { expected: size } },
     }
 }
 

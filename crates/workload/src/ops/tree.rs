@@ -27,11 +27,7 @@ pub fn plant(
     spec: &TreeSpec,
 ) -> Result<(), OpError> {
     let shape = TreeLayout::generate(spec, ws.seed());
-    let tree = PlantedTree {
-        shape,
-        planted_as: name.to_owned(),
-        copied: None,
-    };
+    let tree = PlantedTree { shape, planted_as: name.to_owned(), copied: None };
     write_tree(ws, tally, name, tree)
 }
 
@@ -56,15 +52,7 @@ pub fn write_tree(
         let path = top.join(&file.path);
         let handle = data::create_new(&path)?;
         let origin = origin(&tree, &file.path);
-        data::write_all(
-            &handle,
-            &path,
-            &mut pattern,
-            origin,
-            file.size.0,
-            REQUEST,
-            tally,
-        )?;
+        data::write_all(&handle, &path, &mut pattern, origin, file.size.0, REQUEST, tally)?;
     }
     ws.trees.insert(name.to_owned(), tree);
     Ok(())
@@ -98,10 +86,7 @@ pub fn find(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(
     let shape = &ws.tree(name)?.shape;
     let wanted = sought(shape).to_owned();
     // A copied tree may contain the name several times.
-    let all = shape
-        .directories
-        .iter()
-        .chain(shape.files.iter().map(|f| &f.path));
+    let all = shape.directories.iter().chain(shape.files.iter().map(|f| &f.path));
     let expected = all.filter(|path| path.file_name() == Some(&wanted)).count() as u64;
     tally.start_timed(shape.entries());
     let mut found = 0;
@@ -118,21 +103,14 @@ pub fn find(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(
 fn sought(shape: &TreeLayout) -> &OsStr {
     let mut names = shape.files.iter().rev().filter_map(|f| f.path.file_name());
     let last = names.clone().next();
-    names
-        .find(|name| name.is_ascii())
-        .or(last)
-        .unwrap_or_default()
+    names.find(|name| name.is_ascii()).or(last).unwrap_or_default()
 }
 
 fn counted(ws: &CellWorkspace, name: &str, expected: u64, found: u64) -> Result<(), OpError> {
     if found == expected {
         return Ok(());
     }
-    Err(OpError::WrongEntries {
-        path: ws.path(name),
-        expected,
-        found,
-    })
+    Err(OpError::WrongEntries { path: ws.path(name), expected, found })
 }
 
 /// Visits every entry below a directory. The entries of a directory precede those of its
@@ -190,10 +168,7 @@ pub fn verify(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Re
 }
 
 fn corrupt(path: &Path, corruption: Corruption) -> OpError {
-    OpError::Corrupt {
-        path: path.to_owned(),
-        corruption,
-    }
+    OpError::Corrupt { path: path.to_owned(), corruption }
 }
 
 /// Removes a tree, as `rm -r` does: all entries found, not only the planted ones.

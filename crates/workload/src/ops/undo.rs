@@ -47,9 +47,9 @@ fn take_back(change: &FsChange, ws: &mut CellWorkspace) -> Result<(), OpError> {
             forget_file(ws, file)?;
             write_again(ws, file)
         }
-        FsChange::Unknown => Err(OpError::Unsupported {
-            reason: "effects of a command are unknown".into(),
-        }),
+        FsChange::Unknown => {
+            Err(OpError::Unsupported { reason: "effects of a command are unknown".into() })
+        }
         FsChange::Overwritten(..) => Ok(()),
     }
 }
@@ -87,10 +87,7 @@ fn nobody() -> ThreadStats {
 /// Writes removed files again, with new content.
 fn write_again(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     let own = format!("{name}.");
-    let removed = ws
-        .removed_files
-        .iter()
-        .filter(|(n, _)| *n == name || n.starts_with(&own));
+    let removed = ws.removed_files.iter().filter(|(n, _)| *n == name || n.starts_with(&own));
     let removed: Vec<(String, ExpectedFile)> =
         removed.map(|(n, s)| (n.clone(), s.clone())).collect();
     for (name, state) in removed {
@@ -124,12 +121,9 @@ fn plant_again(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
         return Ok(());
     };
     match (&removed, ws.source.clone()) {
-        (
-            PlantedTree {
-                copied: Some(_), ..
-            },
-            Some(source),
-        ) => copy_in::tree(&source, ws, &mut nobody(), name, COPIED),
+        (PlantedTree { copied: Some(_), .. }, Some(source)) => {
+            copy_in::tree(&source, ws, &mut nobody(), name, COPIED)
+        }
         _ => tree::write_tree(ws, &mut nobody(), name, removed),
     }
 }
@@ -153,10 +147,8 @@ mod tests {
 
     fn verify(ws: &mut CellWorkspace, name: &str, size: u64) {
         let mut tally = nobody();
-        let read = Op::Io(Io {
-            verify: true,
-            ..Io::new(name, AccessPattern::Read, Bytes::kib(64))
-        });
+        let read =
+            Op::Io(Io { verify: true, ..Io::new(name, AccessPattern::Read, Bytes::kib(64)) });
         perform(&read, SyncAtEnd::Call, ws, &mut tally).unwrap();
         assert_eq!(tally.bytes, size);
     }
@@ -176,11 +168,8 @@ mod tests {
             unit: StreamUnit::Char,
         });
         again(&mut ws, &stream);
-        let copy = Op::CopyFile(CopyFile {
-            from: "f".into(),
-            to: "h".into(),
-            block: Bytes::kib(4),
-        });
+        let copy =
+            Op::CopyFile(CopyFile { from: "f".into(), to: "h".into(), block: Bytes::kib(4) });
         again(&mut ws, &copy);
         for (name, size) in [("f", 50_000), ("g", 10_000), ("h", 50_000)] {
             verify(&mut ws, name, size);
@@ -209,11 +198,7 @@ mod tests {
         again(&mut ws, &plant);
         again(
             &mut ws,
-            &Op::CopyTree(CopyTree {
-                from: tree(),
-                to: "copy".into(),
-                block: Bytes::kib(4),
-            }),
+            &Op::CopyTree(CopyTree { from: tree(), to: "copy".into(), block: Bytes::kib(4) }),
         );
         let remove = Op::RemoveTree(RemoveTree { tree: tree() });
         perform(&remove, SyncAtEnd::Call, &mut ws, &mut nobody()).unwrap();

@@ -26,12 +26,7 @@ impl ArrivalProcess {
     /// # Panics
     /// Panics if the rate is zero.
     pub const fn new(rate: u64, thread: u32, threads: u32, begun: Nanos) -> Self {
-        Self {
-            begun,
-            next: after(thread as u64, rate),
-            step: after(threads as u64, rate),
-            rate,
-        }
+        Self { begun, next: after(thread as u64, rate), step: after(threads as u64, rate), rate }
     }
 
     /// Returns the intended start of the next request.

@@ -66,11 +66,7 @@ impl IoPlan {
     /// Returns true if each request, except the last of a file, starts and ends at a multiple of
     /// `to` bytes.
     pub const fn is_aligned(&self, to: u64) -> bool {
-        let offsets = if self.access.is_random() {
-            self.align
-        } else {
-            self.block
-        };
+        let offsets = if self.access.is_random() { self.align } else { self.block };
         self.block.is_multiple_of(to) && offsets.is_multiple_of(to) && self.start.is_multiple_of(to)
     }
 
@@ -134,10 +130,7 @@ impl IoPlan {
             }
             access if access.is_random() => {
                 let room = self.extent.saturating_sub(self.block);
-                OffsetOrder::Random {
-                    draw: Draw::below(room / self.align + 1),
-                    align: self.align,
-                }
+                OffsetOrder::Random { draw: Draw::below(room / self.align + 1), align: self.align }
             }
             _ => OffsetOrder::Forward { next: part.start },
         }
@@ -209,29 +202,12 @@ pub struct RequestStream {
 
 #[derive(Clone, Debug)]
 enum OffsetOrder {
-    Forward {
-        next: u64,
-    },
-    Backward {
-        next: u64,
-    },
-    Stride {
-        next: u64,
-        step: u64,
-        lane: u64,
-        end: u64,
-    },
-    Fixed {
-        block: u64,
-    },
-    Shuffled {
-        order: Permutation,
-        next: u64,
-    },
-    Random {
-        draw: Draw,
-        align: u64,
-    },
+    Forward { next: u64 },
+    Backward { next: u64 },
+    Stride { next: u64, step: u64, lane: u64, end: u64 },
+    Fixed { block: u64 },
+    Shuffled { order: Permutation, next: u64 },
+    Random { draw: Draw, align: u64 },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -284,12 +260,7 @@ impl RequestStream {
                 *next -= 1;
                 *next * self.block
             }
-            OffsetOrder::Stride {
-                next,
-                step,
-                lane,
-                end,
-            } => {
+            OffsetOrder::Stride { next, step, lane, end } => {
                 if *next >= *end {
                     *lane += 1;
                     *next = *lane;
@@ -314,25 +285,14 @@ impl Iterator for RequestStream {
     fn next(&mut self) -> Option<IoRequest> {
         self.left = self.left.checked_sub(1)?;
         let offset = self.start + self.offset();
-        let turn = match self.turns {
-            DirectionMix::All(turn) => turn,
-            DirectionMix::Either {
-                bound,
-                below,
-                else_,
-            } => {
-                if self.rng.next_u64() >> 11 < bound {
-                    below
-                } else {
-                    else_
+        let turn =
+            match self.turns {
+                DirectionMix::All(turn) => turn,
+                DirectionMix::Either { bound, below, else_ } => {
+                    if self.rng.next_u64() >> 11 < bound { below } else { else_ }
                 }
-            }
-        };
-        Some(IoRequest {
-            offset,
-            length: self.block.min(self.end - offset) as usize,
-            turn,
-        })
+            };
+        Some(IoRequest { offset, length: self.block.min(self.end - offset) as usize, turn })
     }
 }
 
@@ -345,10 +305,7 @@ struct Draw {
 
 impl Draw {
     const fn below(bound: u64) -> Self {
-        Self {
-            bound,
-            threshold: bound.wrapping_neg() % bound,
-        }
+        Self { bound, threshold: bound.wrapping_neg() % bound }
     }
 
     #[inline]
@@ -402,9 +359,7 @@ mod tests {
     }
 
     fn all(plan: &IoPlan, job: &Io, seed: u64) -> Vec<Vec<IoRequest>> {
-        (0..job.threads)
-            .map(|t| plan.of_thread(t, seed).collect())
-            .collect()
+        (0..job.threads).map(|t| plan.of_thread(t, seed).collect()).collect()
     }
 
     proptest! {
@@ -477,11 +432,8 @@ mod tests {
 
     #[test]
     fn the_only_request_is_made_by_the_thread_that_has_the_only_block() {
-        let job = Io {
-            operations: Some(1),
-            threads: 2,
-            ..Io::new("f", AccessPattern::Read, Bytes(512))
-        };
+        let job =
+            Io { operations: Some(1), threads: 2, ..Io::new("f", AccessPattern::Read, Bytes(512)) };
         let plan = IoPlan::new(&job, 0, 1);
         let made = [0, 1].map(|thread| plan.of_thread(thread, 1).count());
         assert_eq!(made, [0, 1]);
@@ -496,14 +448,8 @@ mod tests {
         };
         let stride = Bytes(30);
         assert_eq!(offsets(AccessPattern::Read), [0, 10, 20, 30, 40, 50, 60]);
-        assert_eq!(
-            offsets(AccessPattern::ReadBackward),
-            [60, 50, 40, 30, 20, 10, 0]
-        );
-        assert_eq!(
-            offsets(AccessPattern::ReadStride { stride }),
-            [0, 30, 60, 10, 40, 20, 50]
-        );
+        assert_eq!(offsets(AccessPattern::ReadBackward), [60, 50, 40, 30, 20, 10, 0]);
+        assert_eq!(offsets(AccessPattern::ReadStride { stride }), [0, 30, 60, 10, 40, 20, 50]);
         assert_eq!(offsets(AccessPattern::RecordRewrite), [0; 7]);
         let mut shuffled = offsets(AccessPattern::RandomRead);
         assert_ne!(shuffled, offsets(AccessPattern::RandomWrite));
@@ -520,12 +466,7 @@ mod tests {
             ..Io::new("f", AccessPattern::RandomRead, Bytes(1))
         };
         let streams = all(&IoPlan::new(&job, 0, 1 << 40), &job, 1);
-        assert!(
-            streams[0]
-                .iter()
-                .zip(&streams[1])
-                .all(|(a, b)| a.offset != b.offset)
-        );
+        assert!(streams[0].iter().zip(&streams[1]).all(|(a, b)| a.offset != b.offset));
     }
 
     #[test]

@@ -68,10 +68,7 @@ impl CellSession<'_> {
                     records.clear();
                 }
                 self.records(outcome)
-                    .map_err(|failure| PhaseError::Failed {
-                        crashed: false,
-                        failure,
-                    })?;
+                    .map_err(|failure| PhaseError::Failed { crashed: false, failure })?;
                 Ok(CacheState::Cold)
             }
             // A filesystem in memory cannot have a cold cache.
@@ -133,12 +130,8 @@ impl CellSession<'_> {
     }
 
     fn perform(&mut self, phase: &Phase, tally: &mut ThreadStats) -> Result<(), OpError> {
-        let setting = IoMode {
-            ends: phase.sync_at_end,
-            direct: phase.cache == CacheState::Direct,
-        };
-        self.heartbeat
-            .watch_command(matches!(phase.op, Op::Exec(_)));
+        let setting = IoMode { ends: phase.sync_at_end, direct: phase.cache == CacheState::Direct };
+        self.heartbeat.watch_command(matches!(phase.op, Op::Exec(_)));
         let outcome = workload::perform(&phase.op, setting, &mut self.workspace, tally);
         self.heartbeat.watch_command(false);
         outcome
@@ -180,19 +173,12 @@ impl CellSession<'_> {
         if let OpError::Source { reason } = error {
             return PhaseError::Withdrawn(reason.clone());
         }
-        let crashed = self
-            .volume
-            .as_ref()
-            .is_some_and(|v| v.driver_died(error.errno()));
+        let crashed = self.volume.as_ref().is_some_and(|v| v.driver_died(error.errno()));
         let mut reason = error.to_string();
         if crashed {
             reason.push_str("; the process of the filesystem is gone");
         }
-        let failure = Failure {
-            reason,
-            error: error.system_error(),
-            ..Failure::default()
-        };
+        let failure = Failure { reason, error: error.system_error(), ..Failure::default() };
         PhaseError::Failed { crashed, failure }
     }
 
@@ -220,10 +206,7 @@ impl CellSession<'_> {
         result.operations = 1;
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
-        self.records(outcome).map_err(|failure| PhaseError::Failed {
-            crashed: false,
-            failure,
-        })
+        self.records(outcome).map_err(|failure| PhaseError::Failed { crashed: false, failure })
     }
 }
 

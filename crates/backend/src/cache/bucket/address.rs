@@ -22,10 +22,7 @@ impl BucketUrl {
             let why = format!("`{text}` names no bucket: s3://BUCKET or s3://BUCKET/PREFIX");
             return Some(Err(why));
         }
-        Some(Ok(Self {
-            bucket: bucket.to_owned(),
-            prefix: prefix.trim_matches('/').to_owned(),
-        }))
+        Some(Ok(Self { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() }))
     }
 }
 
@@ -58,9 +55,8 @@ mod tests {
     #[test]
     fn a_build_without_s3_explains_how_to_enable_it() {
         let address = BucketUrl::parse("s3://cells").unwrap().unwrap();
-        let error = crate::cache::bucket::open(&address, &Default::default())
-            .unwrap_err()
-            .to_string();
+        let error =
+            crate::cache::bucket::open(&address, &Default::default()).unwrap_err().to_string();
         assert!(error.contains("--features s3"), "{error}");
     }
 }

@@ -57,20 +57,14 @@ impl S3Store {
             bucket: address.bucket.clone(),
             why: words(error),
         };
-        let options = ClientOptions::default()
-            .with_allow_http(is_plain)
-            .with_timeout(ANSWERS);
-        let ours = environment
-            .iter()
-            .filter(|(name, _)| name.starts_with("AWS_"));
+        let options = ClientOptions::default().with_allow_http(is_plain).with_timeout(ANSWERS);
+        let ours = environment.iter().filter(|(name, _)| name.starts_with("AWS_"));
         let named = ours.filter_map(|(name, value)| {
             let key: AmazonS3ConfigKey = name.to_ascii_lowercase().parse().ok()?;
             Some((key, value))
         });
         let store = named
-            .fold(AmazonS3Builder::new(), |store, (key, value)| {
-                store.with_config(key, value)
-            })
+            .fold(AmazonS3Builder::new(), |store, (key, value)| store.with_config(key, value))
             .with_bucket_name(&address.bucket)
             .with_client_options(options)
             .with_retry(RetryConfig {
@@ -80,10 +74,7 @@ impl S3Store {
             })
             .build()
             .map_err(|error| settings(&error))?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Ok(Self {
             store,
             address: address.clone(),
@@ -198,9 +189,7 @@ fn words(error: &dyn std::error::Error) -> String {
         .map(ToString::to_string)
         .collect();
     let element = |name: &str| {
-        let whole = all
-            .iter()
-            .find(|words| words.contains(&format!("<{name}>")))?;
+        let whole = all.iter().find(|words| words.contains(&format!("<{name}>")))?;
         let (_, rest) = whole.split_once(&format!("<{name}>"))?;
         rest.split_once('<').map(|(content, _)| content.to_owned())
     };
@@ -216,18 +205,10 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_reached_in_plain_text() {
-        for endpoint in [
-            "http://localhost:9000",
-            "http://127.0.0.1",
-            "http://[::1]:80/x",
-        ] {
+        for endpoint in ["http://localhost:9000", "http://127.0.0.1", "http://[::1]:80/x"] {
             assert!(is_plain(endpoint) && is_here(endpoint), "{endpoint}");
         }
-        for endpoint in [
-            "http://10.0.0.1",
-            "http://localhost.example.com",
-            "HTTP://store:80",
-        ] {
+        for endpoint in ["http://10.0.0.1", "http://localhost.example.com", "HTTP://store:80"] {
             assert!(is_plain(endpoint) && !is_here(endpoint), "{endpoint}");
         }
         assert!(!is_plain("https://store") && !is_plain(""));
@@ -238,10 +219,7 @@ mod tests {
         let said =
             "failed: <Error>\n<Code>NoSuchBucket</Code><Message>There is none</Message></Error>";
         let error = io::Error::other(said);
-        assert_eq!(
-            words(&error),
-            "object store returned NoSuchBucket: There is none"
-        );
+        assert_eq!(words(&error), "object store returned NoSuchBucket: There is none");
         assert_eq!(words(&io::Error::other("a\nb")), "a b");
     }
 }

@@ -76,11 +76,7 @@ fn key(seed: u64) -> CellKey {
 }
 
 fn counting(runs: &Cell<u64>) -> Counting<'_> {
-    Counting {
-        runs,
-        has_key: true,
-        repeatable: true,
-    }
+    Counting { runs, has_key: true, repeatable: true }
 }
 
 fn run(executor: Counting<'_>, cache: Option<&CellCache>, job: &CellJob) -> CellResult {
@@ -94,16 +90,10 @@ fn equal_cell_runs_once_and_is_marked_as_cached() {
     let cache = cache_in(&directory.path().join("cells"));
     let runs = Cell::new(0);
     let first = run(counting(&runs), Some(&cache), &job(1));
-    let again = CellJob {
-        cell: CellId(2),
-        ..job(1)
-    };
+    let again = CellJob { cell: CellId(2), ..job(1) };
     let second = run(counting(&runs), Some(&cache), &again);
     assert_eq!((runs.get(), first.from_cache), (1, false));
-    let first = CellResult {
-        from_cache: true,
-        ..first
-    };
+    let first = CellResult { from_cache: true, ..first };
     assert_eq!(second, first);
     let other = run(counting(&runs), Some(&cache), &job(2));
     assert_eq!((runs.get(), other.from_cache), (2, false));
@@ -136,18 +126,12 @@ fn claim_in(directory: &Path, seed: u64) -> std::path::PathBuf {
 #[test]
 fn hosts_with_the_same_key_share_a_cache() {
     let directory = tempfile::tempdir().unwrap();
-    let (cells, elsewhere) = (
-        directory.path().join("cells"),
-        directory.path().join("else"),
-    );
+    let (cells, elsewhere) = (directory.path().join("cells"), directory.path().join("else"));
     let shared = || shared_in(&cells, 7).unwrap();
     let runs = Cell::new(0);
     let first = run(counting(&runs), Some(&shared()), &job(1));
     let second = run(counting(&runs), Some(&shared()), &job(1));
-    assert_eq!(
-        (first.from_cache, second.from_cache, runs.get()),
-        (false, true, 1)
-    );
+    assert_eq!((first.from_cache, second.from_cache, runs.get()), (false, true, 1));
     let refused = shared_in(&cells, 8).unwrap_err().to_string();
     let place = cells.display();
     assert_eq!(
@@ -160,18 +144,11 @@ fn hosts_with_the_same_key_share_a_cache() {
     run(counting(&runs), Some(&forger), &job(1));
     fs::copy(path(&forger, &key(1)), path(&shared(), &key(1))).unwrap();
     let again = run(counting(&runs), Some(&shared()), &job(1));
-    assert!(
-        !again.from_cache,
-        "entries written without the key are ignored"
-    );
+    assert!(!again.from_cache, "entries written without the key are ignored");
     let path = path(&shared(), &key(1));
     fs::remove_file(&path).unwrap();
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert_eq!(
-        shared().get(&key(1), &job(1).test),
-        None,
-        "reading does not block on a pipe"
-    );
+    assert_eq!(shared().get(&key(1), &job(1).test), None, "reading does not block on a pipe");
 }
 
 /// Executes a cell immediately, unless another process has claimed it.
@@ -195,10 +172,7 @@ fn claimed_cell_is_postponed_and_then_read_from_the_cache() {
     let claim = turn(&theirs);
     for _ in 0..2 {
         let elsewhere = try_once(&mine, &runs);
-        assert!(
-            matches!(elsewhere, Err(AbortReason::OtherHost(_))),
-            "{elsewhere:?}"
-        );
+        assert!(matches!(elsewhere, Err(AbortReason::OtherHost(_))), "{elsewhere:?}");
     }
     assert_eq!(runs.get(), 0);
     let result = run(counting(&runs), None, &job(1));
@@ -213,10 +187,7 @@ fn claimed_cell_is_postponed_and_then_read_from_the_cache() {
 /// A claim is held while its content changes, independent of its age.
 #[test]
 fn claim_of_a_dead_host_is_taken_over_after_it_expires() {
-    let pace = ClaimTimeouts {
-        holds: Duration::from_millis(50),
-        ..PACE
-    };
+    let pace = ClaimTimeouts { holds: Duration::from_millis(50), ..PACE };
     let directory = tempfile::tempdir().unwrap();
     let [mine, theirs] = [(); 2].map(|()| at_pace(directory.path(), 7, pace).unwrap());
     let claim = claim_in(directory.path(), 1);
@@ -256,10 +227,7 @@ fn claim_without_the_key_or_moved_or_damaged_is_ignored() {
         fs::write(claim(seed), text).unwrap();
         let cell = job(seed);
         let runs = Cell::new(0);
-        assert!(
-            !run(counting(&runs), Some(&mine), &cell).from_cache,
-            "{seed}"
-        );
+        assert!(!run(counting(&runs), Some(&mine), &cell).from_cache, "{seed}");
     }
     // A directory is not a claim and does not block the cell.
     fs::create_dir(claim(4)).unwrap();
@@ -271,10 +239,7 @@ fn wait_ends_after_the_longest_wait() {
     let directory = tempfile::tempdir().unwrap();
     let theirs = shared_in(directory.path(), 7).unwrap();
     let shelf = Arc::new(DirectoryStore::open_shared(directory.path()).unwrap());
-    let pace = ClaimTimeouts {
-        longest_wait: Duration::from_millis(100),
-        ..PACE
-    };
+    let pace = ClaimTimeouts { longest_wait: Duration::from_millis(100), ..PACE };
     let mine = CellCache::with_timeouts(shelf, [7; SECRET], pace).unwrap();
     let _held = turn(&theirs);
     let runs = Cell::new(0);
@@ -350,13 +315,8 @@ fn full_or_read_only_shared_cache_is_reported_in_one_line() {
     );
     assert_eq!(cache.take_warning(), None, "once");
     // Writes below /proc fail even for root.
-    let refused = shared_in(Path::new("/proc/self"), 7)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.starts_with("no results can be kept in /proc/"),
-        "{refused}"
-    );
+    let refused = shared_in(Path::new("/proc/self"), 7).unwrap_err().to_string();
+    assert!(refused.starts_with("no results can be kept in /proc/"), "{refused}");
     assert_eq!(refused.lines().count(), 1);
 }
 
@@ -393,16 +353,9 @@ fn unrepeated_result_is_reported_and_replaced() {
     assert_eq!((next.from_cache, next.phases[0].elapsed), (true, Nanos(8)));
     runs.set(7);
     let same = with(checked);
-    assert_eq!(
-        (same.from_cache, same.remarks.len()),
-        (false, 0),
-        "it came again"
-    );
+    assert_eq!((same.from_cache, same.remarks.len()), (false, 0), "it came again");
     // A run killed from outside does not contradict the cached result.
-    let killed = Counting {
-        repeatable: false,
-        ..counting(&runs)
-    };
+    let killed = Counting { repeatable: false, ..counting(&runs) };
     let mut executor = CachedExecutor::new(killed, Some(cache.clone()), checked);
     assert!(executor.execute(&job(1), &mut |_| {}).unwrap().from_cache);
 }
@@ -412,16 +365,10 @@ fn result_without_key_or_repeatability_or_cache_is_not_stored() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache_in(directory.path());
     let runs = Cell::new(0);
-    for (has_key, repeatable, cache) in [
-        (false, true, Some(&cache)),
-        (true, false, Some(&cache)),
-        (true, true, None),
-    ] {
-        let executor = Counting {
-            runs: &runs,
-            has_key,
-            repeatable,
-        };
+    for (has_key, repeatable, cache) in
+        [(false, true, Some(&cache)), (true, false, Some(&cache)), (true, true, None)]
+    {
+        let executor = Counting { runs: &runs, has_key, repeatable };
         assert!(!run(executor, cache, &job(1)).from_cache);
     }
     assert_eq!(runs.get(), 3);
@@ -433,10 +380,7 @@ fn result_without_key_or_repeatability_or_cache_is_not_stored() {
 fn externally_ended_cell_is_withdrawn_if_requested() {
     let runs = Cell::new(0);
     for (repeatable, is_one) in [(true, true), (false, false)] {
-        let counting = Counting {
-            repeatable,
-            ..counting(&runs)
-        };
+        let counting = Counting { repeatable, ..counting(&runs) };
         let mut executor = CachedExecutor::new(counting, None, None).ignore_host_faults(true);
         let ended = executor.execute(&job(1), &mut |_| {});
         assert_eq!(ended.is_ok(), is_one, "{ended:?}");
@@ -475,26 +419,16 @@ fn unwritable_cache_adds_a_remark_and_keeps_the_result() {
 #[test]
 fn forged_entry_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
-    let (theirs, ours) = (
-        directory.path().join("theirs"),
-        directory.path().join("ours"),
-    );
+    let (theirs, ours) = (directory.path().join("theirs"), directory.path().join("ours"));
     let runs = Cell::new(0);
     let forger = CellCache::open(&theirs, [8; SECRET]).unwrap();
     run(counting(&runs), Some(&forger), &job(1));
     let cache = cache_in(&ours);
     fs::copy(path(&forger, &key(1)), path(&cache, &key(1))).unwrap();
     assert!(!run(counting(&runs), Some(&cache), &job(1)).from_cache);
-    assert!(
-        run(counting(&runs), Some(&cache), &job(1)).from_cache,
-        "it was made again"
-    );
+    assert!(run(counting(&runs), Some(&cache), &job(1)).from_cache, "it was made again");
     std::os::unix::fs::chown(path(&cache, &key(1)), Some(65_534), None).unwrap();
-    assert_eq!(
-        cache.get(&key(1), &job(1).test),
-        None,
-        "an entry of another user is ignored too"
-    );
+    assert_eq!(cache.get(&key(1), &job(1).test), None, "an entry of another user is ignored too");
     std::os::unix::fs::chown(&ours, Some(65_534), None).unwrap();
     assert!(CellCache::open(&ours, [7; SECRET]).is_err());
 }

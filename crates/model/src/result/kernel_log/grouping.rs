@@ -61,12 +61,7 @@ struct KernelReport {
 impl KernelReport {
     fn begin(line: LogLine) -> Self {
         let text = strip_level(&line.text);
-        Self {
-            form: Form::of(text),
-            kind: kind(text),
-            last: line.at,
-            lines: vec![line.text],
-        }
+        Self { form: Form::of(text), kind: kind(text), last: line.at, lines: vec![line.text] }
     }
 
     /// Returns true if a line belongs to the event.

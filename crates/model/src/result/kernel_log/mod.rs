@@ -54,27 +54,17 @@ pub enum Attribution {
 impl KernelEvent {
     /// Creates the event of these lines, each as `<level> text`.
     fn of_lines(lines: Vec<String>) -> Self {
-        Self {
-            title: patterns::title(&lines).to_owned(),
-            lines,
-            concern: Attribution::Unknown,
-        }
+        Self { title: patterns::title(&lines).to_owned(), lines, concern: Attribution::Unknown }
     }
 
     /// Creates an event of one line, `<level> text`, that concerns the cell.
     pub fn from_line(line: impl Into<String>) -> Self {
-        Self {
-            concern: Attribution::Cell,
-            ..Self::of_lines(vec![line.into()])
-        }
+        Self { concern: Attribution::Cell, ..Self::of_lines(vec![line.into()]) }
     }
 
     /// Returns the block devices that its lines contain.
     pub fn devices(&self) -> impl Iterator<Item = &str> {
-        let words = self
-            .lines
-            .iter()
-            .flat_map(|line| patterns::split_words(line));
+        let words = self.lines.iter().flat_map(|line| patterns::split_words(line));
         words.filter(|word| patterns::is_block_device(word))
     }
 

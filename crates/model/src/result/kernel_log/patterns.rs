@@ -86,9 +86,7 @@ const PARTS: [&str; 50] = [
 const CONSEQUENCES: [&str; 3] = ["Oops: ", "Kernel panic", "Shutting down cpus"];
 
 /// Prefixes of block device names that end with a number.
-const NUMBERED: [&str; 8] = [
-    "loop", "nvme", "dm-", "nullb", "fsd", "zram", "mmcblk", "sr",
-];
+const NUMBERED: [&str; 8] = ["loop", "nvme", "dm-", "nullb", "fsd", "zram", "mmcblk", "sr"];
 /// Prefixes of block device names that continue with a letter.
 const LETTERED: [&str; 3] = ["sd", "vd", "xvd"];
 

@@ -110,10 +110,7 @@ fn log(raw: &str) -> Vec<LogLine> {
         let (level, rest) = line.split_once('[').unwrap();
         let (time, text) = rest.split_once("] ").unwrap();
         let seconds: f64 = time.trim().parse().unwrap();
-        LogLine {
-            at: Some(Nanos((seconds * 1e9) as u64)),
-            text: format!("{level} {text}"),
-        }
+        LogLine { at: Some(Nanos((seconds * 1e9) as u64)), text: format!("{level} {text}") }
     };
     raw.lines().map(line).collect()
 }
@@ -132,21 +129,13 @@ fn wanted(events: &[(usize, &str)]) -> Vec<(usize, String)> {
 #[test]
 fn a_warning_is_one_event_between_its_marks() {
     let all = wanted(&[
-        (
-            1,
-            "<6> EXT4-fs (loop0): mounted filesystem with ordered data mode. Quota mode: none.",
-        ),
-        (
-            15,
-            "<4> WARNING: CPU: 1 PID: 4711 at fs/inode.c:341 drop_nlink+0x24/0x40",
-        ),
+        (1, "<6> EXT4-fs (loop0): mounted filesystem with ordered data mode. Quota mode: none."),
+        (15, "<4> WARNING: CPU: 1 PID: 4711 at fs/inode.c:341 drop_nlink+0x24/0x40"),
         (1, "<6> EXT4-fs (loop0): unmounting filesystem."),
     ]);
     assert_eq!(told(WARNING), all);
-    let complaints: Vec<bool> = events(log(WARNING))
-        .iter()
-        .map(KernelEvent::is_complaint)
-        .collect();
+    let complaints: Vec<bool> =
+        events(log(WARNING)).iter().map(KernelEvent::is_complaint).collect();
     assert_eq!(complaints, [false, true, false]);
 }
 
@@ -170,18 +159,9 @@ fn each_blocked_task_and_stuck_processor_is_one_event() {
     assert_eq!(
         told(STUCK),
         wanted(&[
-            (
-                9,
-                "<3> INFO: task jfsCommit:81 blocked for more than 120 seconds."
-            ),
-            (
-                4,
-                "<3> INFO: task init:70 blocked for more than 120 seconds."
-            ),
-            (
-                6,
-                "<0> watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [kworker/1:2:431]"
-            ),
+            (9, "<3> INFO: task jfsCommit:81 blocked for more than 120 seconds."),
+            (4, "<3> INFO: task init:70 blocked for more than 120 seconds."),
+            (6, "<0> watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [kworker/1:2:431]"),
         ])
     );
 }
@@ -205,14 +185,8 @@ fn device_messages_at_one_moment_are_one_event_until_repeated() {
             3,
             "<2> BTRFS: error (device nvme0n1p2: state A) in btrfs_finish_ordered_io:3326: errno=-5 IO failure",
         ),
-        (
-            1,
-            "<4> BTRFS warning (device nvme0n1p2): csum failed root 5 ino 260 off 0",
-        ),
-        (
-            1,
-            "<4> BTRFS warning (device sda1): csum failed root 5 ino 260 off 0",
-        ),
+        (1, "<4> BTRFS warning (device nvme0n1p2): csum failed root 5 ino 260 off 0"),
+        (1, "<4> BTRFS warning (device sda1): csum failed root 5 ino 260 off 0"),
     ];
     assert_eq!(told(REPORTS), wanted(&all));
 }
@@ -260,11 +234,7 @@ fn lines_of_an_older_database_are_read_as_events() {
     let lines: Vec<String> = log(WARNING).into_iter().map(|line| line.text).collect();
     let stored = serde_json::json!({ "kernel_log": lines });
     let read: Stored = serde_json::from_value(stored).unwrap();
-    let events: Vec<_> = read
-        .kernel_log
-        .iter()
-        .map(|e| (e.lines.len(), e.concern))
-        .collect();
+    let events: Vec<_> = read.kernel_log.iter().map(|e| (e.lines.len(), e.concern)).collect();
     let (cell, unknown) = (Attribution::Cell, Attribution::Unknown);
     assert_eq!(events, [(1, cell), (15, unknown), (1, cell)]);
     let again = serde_json::json!({ "kernel_log": read.kernel_log });

@@ -87,12 +87,7 @@ impl Judge<'_> {
         };
         let is = match first == last {
             true => format!("{one} is {} of {}", ordinal(first), field.len()),
-            false => format!(
-                "{one} is {} to {} of {}",
-                ordinal(first),
-                ordinal(last),
-                field.len()
-            ),
+            false => format!("{one} is {} to {} of {}", ordinal(first), ordinal(last), field.len()),
         };
         if most < rank.first || least > rank.last {
             let behind = match (&before[..], rank.from_worst) {
@@ -120,10 +115,7 @@ impl Judge<'_> {
             findings.push(match everywhere.truth {
                 Truth::Holds if lacks_one => {
                     may_be = true;
-                    StatementResult {
-                        truth: Truth::Unknown,
-                        ..everywhere
-                    }
+                    StatementResult { truth: Truth::Unknown, ..everywhere }
                 }
                 Truth::Holds => {
                     StatementResult::deviating(Truth::Fails, format!("{one} is, in every figure"))

@@ -33,11 +33,7 @@ impl Judge<'_> {
         let mut all = combine(findings);
         let (least, most) = ends(&sizes);
         if matches!(all.truth, Truth::Partly | Truth::Fails) {
-            all.off = vec![format!(
-                "said {} times, is {}",
-                times.text,
-                range((least, most))
-            )];
+            all.off = vec![format!("said {} times, is {}", times.text, range((least, most)))];
         }
         let mut shown: Vec<&String> = self.ends(at, who);
         shown.extend(self.ends(at, than));
@@ -100,10 +96,7 @@ fn size(found: Comparison, said: &NumberRange) -> Truth {
 
 /// Returns the minimum and the maximum of sizes that are ranges.
 pub(super) fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
-    let least = sizes
-        .iter()
-        .map(|size| size.0)
-        .fold(f64::INFINITY, f64::min);
+    let least = sizes.iter().map(|size| size.0).fold(f64::INFINITY, f64::min);
     let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
     (least, most)
 }

@@ -158,8 +158,7 @@ impl SafeDir {
     /// Returns an error if the name exists, or if the file cannot be created.
     pub fn create(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
         let name = name.as_ref();
-        self.create_at(name)
-            .map_err(|error| self.io("create", name, error))
+        self.create_at(name).map_err(|error| self.io("create", name, error))
     }
 
     /// Opens a file for reading and writing, without following links. Returns `None` if it does not
@@ -307,9 +306,7 @@ impl SafeDir {
     pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
         let name = name.as_ref();
         tree::remove(&self.file, name).map_err(|error| match error.kind() {
-            io::ErrorKind::CrossesDevices => UntrustedPath::Mounted {
-                path: self.path.join(name),
-            },
+            io::ErrorKind::CrossesDevices => UntrustedPath::Mounted { path: self.path.join(name) },
             _ => self.io("remove", name, error),
         })
     }
@@ -373,11 +370,7 @@ impl SafeDir {
             Errno::ENOTDIR | Errno::ELOOP => self.other(name, "no directory"),
             error => self.io("open", name, error),
         })?;
-        let child = Self {
-            file,
-            path: self.path.join(name),
-            shared: self.shared,
-        };
+        let child = Self { file, path: self.path.join(name), shared: self.shared };
         if !child.shared {
             child.require_trusted()?;
         }
@@ -424,16 +417,11 @@ impl SafeDir {
     }
 
     fn require_trusted(&self) -> Result<(), UntrustedPath> {
-        let found = self
-            .file
-            .metadata()
-            .map_err(|error| self.io("examine", OsStr::new(""), error))?;
+        let found =
+            self.file.metadata().map_err(|error| self.io("examine", OsStr::new(""), error))?;
         let path = || self.path.clone();
         if !is_trusted(found.uid()) {
-            return Err(UntrustedPath::NotOwned {
-                path: path(),
-                owner: found.uid(),
-            });
+            return Err(UntrustedPath::NotOwned { path: path(), owner: found.uid() });
         }
         let mode = found.mode() & 0o7777;
         let open = mode & STICKY == 0
@@ -451,10 +439,7 @@ impl SafeDir {
             return Err(self.other(name, "no plain file"));
         }
         if !is_trusted(found.st_uid) {
-            return Err(UntrustedPath::NotOwned {
-                path: path(),
-                owner: found.st_uid,
-            });
+            return Err(UntrustedPath::NotOwned { path: path(), owner: found.st_uid });
         }
         let mode = found.st_mode;
         if is_writable_by_others(mode, found.st_uid, found.st_gid) || self.has_writers(name, mode) {
@@ -474,10 +459,7 @@ impl SafeDir {
     }
 
     fn other(&self, name: &OsStr, what: &'static str) -> UntrustedPath {
-        UntrustedPath::Other {
-            path: self.path.join(name),
-            what,
-        }
+        UntrustedPath::Other { path: self.path.join(name), what }
     }
 
     fn io(&self, doing: &'static str, name: &OsStr, source: impl Into<io::Error>) -> UntrustedPath {
@@ -485,10 +467,6 @@ impl SafeDir {
             true => self.path.clone(),
             false => self.path.join(name),
         };
-        UntrustedPath::Io {
-            doing,
-            path,
-            source: source.into(),
-        }
+        UntrustedPath::Io { doing, path, source: source.into() }
     }
 }

@@ -19,10 +19,7 @@ const OTHERS_WRITE: u32 = 0o002;
 pub fn check_owner(path: &Path) -> Result<(), UntrustedPath> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_char_device() && !is_trusted(found.uid()) => {
-            Err(UntrustedPath::NotOwned {
-                path: path.to_owned(),
-                owner: found.uid(),
-            })
+            Err(UntrustedPath::NotOwned { path: path.to_owned(), owner: found.uid() })
         }
         _ => Ok(()),
     }

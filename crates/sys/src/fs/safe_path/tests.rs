@@ -11,10 +11,7 @@ use super::*;
 const NOBODY: u32 = 65_534;
 
 fn place() -> tempfile::TempDir {
-    assert!(
-        geteuid().is_root(),
-        "these tests give files to another user"
-    );
+    assert!(geteuid().is_root(), "these tests give files to another user");
     tempfile::tempdir().unwrap()
 }
 
@@ -34,10 +31,7 @@ fn a_list_of_access_rights_that_lets_others_write_is_seen() {
     SafeDir::open(place.path()).unwrap();
     list("user:65534:rwx");
     let refused = SafeDir::open(place.path()).unwrap_err();
-    assert!(
-        matches!(refused, UntrustedPath::WritableByOthers { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, UntrustedPath::WritableByOthers { .. }), "{refused}");
 }
 
 #[test]
@@ -62,17 +56,10 @@ fn a_directory_of_another_user_is_refused_anywhere_in_the_path() {
     let theirs = place.path().join("theirs");
     fs::create_dir_all(theirs.join("mine")).unwrap();
     chown(&theirs, Some(NOBODY), None).unwrap();
-    for path in [
-        theirs.clone(),
-        theirs.join("mine"),
-        theirs.join("mine/../new"),
-    ] {
+    for path in [theirs.clone(), theirs.join("mine"), theirs.join("mine/../new")] {
         let refused = SafeDir::make(&path).unwrap_err();
         let told = refused.to_string();
-        assert!(
-            told.contains("uid 65534") && told.contains("theirs"),
-            "{told}"
-        );
+        assert!(told.contains("uid 65534") && told.contains("theirs"), "{told}");
     }
     assert!(!theirs.join("new").exists());
 }
@@ -101,15 +88,9 @@ fn links_of_root_are_followed_but_not_links_of_other_users() {
     fs::create_dir(&target).unwrap();
     let link = place.path().join("link");
     symlink("target", &link).unwrap();
-    assert_eq!(
-        SafeDir::make(&link.join("x")).unwrap().path(),
-        target.join("x")
-    );
+    assert_eq!(SafeDir::make(&link.join("x")).unwrap().path(), target.join("x"));
     std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
-    assert!(matches!(
-        SafeDir::make(&link),
-        Err(UntrustedPath::NotOwned { .. })
-    ));
+    assert!(matches!(SafeDir::make(&link), Err(UntrustedPath::NotOwned { .. })));
     let circle = place.path().join("circle");
     symlink("circle", &circle).unwrap();
     assert!(SafeDir::open(&circle).is_err());
@@ -135,15 +116,8 @@ fn no_file_is_written_through_a_link_or_under_a_second_name() {
     directory.replace("second", 0o644, b"ours").unwrap();
     assert_eq!(fs::read_to_string(&precious).unwrap(), "theirs");
     assert_eq!(fs::read_to_string(path.join("link")).unwrap(), "ours");
-    assert_eq!(
-        (mode(&path.join("link")), mode(&path.join("second"))),
-        (0o600, 0o644)
-    );
-    assert_eq!(
-        fs::read_dir(&path).unwrap().count(),
-        3,
-        "no partial file is left"
-    );
+    assert_eq!((mode(&path.join("link")), mode(&path.join("second"))), (0o600, 0o644));
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 3, "no partial file is left");
 }
 
 #[test]
@@ -165,15 +139,9 @@ fn a_report_in_another_users_directory_replaces_a_link() {
 fn the_nearest_directory_is_the_last_existing_one() {
     let place = place();
     let path = place.path().join("a/b/c");
-    assert_eq!(
-        SafeDir::open_nearest_existing(&path).unwrap().path(),
-        place.path()
-    );
+    assert_eq!(SafeDir::open_nearest_existing(&path).unwrap().path(), place.path());
     SafeDir::make(path.parent().unwrap()).unwrap();
-    assert_eq!(
-        SafeDir::open_nearest_existing(&path).unwrap().path(),
-        path.parent().unwrap()
-    );
+    assert_eq!(SafeDir::open_nearest_existing(&path).unwrap().path(), path.parent().unwrap());
 }
 
 #[test]
@@ -182,18 +150,10 @@ fn a_file_of_another_user_or_one_that_others_may_write_is_refused() {
     let directory = SafeDir::make(&place.path().join("d")).unwrap();
     directory.create("theirs").unwrap();
     chown(directory.path().join("theirs"), Some(NOBODY), None).unwrap();
-    assert!(matches!(
-        directory.file("theirs"),
-        Err(UntrustedPath::NotOwned { .. })
-    ));
+    assert!(matches!(directory.file("theirs"), Err(UntrustedPath::NotOwned { .. })));
     let shared = directory.create("shared").unwrap();
-    shared
-        .set_permissions(Permissions::from_mode(0o666))
-        .unwrap();
-    assert!(matches!(
-        directory.file("shared"),
-        Err(UntrustedPath::WritableByOthers { .. })
-    ));
+    shared.set_permissions(Permissions::from_mode(0o666)).unwrap();
+    assert!(matches!(directory.file("shared"), Err(UntrustedPath::WritableByOthers { .. })));
 }
 
 #[test]
@@ -227,14 +187,7 @@ fn a_directory_with_a_mount_point_is_not_removed() {
     top.subdirectory("sub").unwrap();
     let run = |words: &[&str], on: &Path| {
         let mut command = std::process::Command::new(words[0]);
-        assert!(
-            command
-                .args(&words[1..])
-                .arg(on)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(command.args(&words[1..]).arg(on).status().unwrap().success());
     };
     let (file, source) = (precious.join("file"), precious.to_str().unwrap());
     for (mount, on) in [
@@ -247,10 +200,7 @@ fn a_directory_with_a_mount_point_is_not_removed() {
         let refused = directory.remove_tree("tree");
         run(&["umount"], &on);
         let refused = refused.unwrap_err().to_string();
-        assert!(
-            refused.contains("a filesystem is mounted in it"),
-            "{refused}"
-        );
+        assert!(refused.contains("a filesystem is mounted in it"), "{refused}");
         assert!(top.has("ours") && file.exists(), "{mount:?}");
     }
     directory.remove_tree("tree").unwrap();

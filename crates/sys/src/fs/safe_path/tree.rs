@@ -65,9 +65,7 @@ fn remove_all(at: &File, name: &OsStr) -> io::Result<()> {
 /// Opens an entry of a directory on the same mount. Returns `EXDEV` if it is a mount point.
 fn on_this_mount(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let how = OpenHow::new()
-        .flags(flags)
-        .resolve(ResolveFlag::RESOLVE_NO_XDEV);
+    let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_XDEV);
     match openat2(at, name, how) {
         Err(Errno::ENOSYS) => on_this_filesystem(at, name, flags),
         opened => opened.map(File::from),

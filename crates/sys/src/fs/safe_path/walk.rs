@@ -27,11 +27,7 @@ pub enum MissingPolicy {
 /// Walks from the root to a directory, one component at a time. Follows only links of root and this
 /// user.
 pub fn walk(path: &Path, missing: MissingPolicy, shared: bool) -> Result<SafeDir, UntrustedPath> {
-    let io = |source| UntrustedPath::Io {
-        doing: "open",
-        path: path.to_owned(),
-        source,
-    };
+    let io = |source| UntrustedPath::Io { doing: "open", path: path.to_owned(), source };
     let absolute = std::path::absolute(path).map_err(io)?;
     let mut ahead: VecDeque<OsString> = names(&absolute);
     let mut way = vec![root(shared)?];
@@ -63,9 +59,7 @@ pub fn walk(path: &Path, missing: MissingPolicy, shared: bool) -> Result<SafeDir
         let next = here.child(&name)?;
         way.push(next);
     }
-    way.pop()
-        .ok_or_else(|| io(Errno::ENOENT.into()))?
-        .readable()
+    way.pop().ok_or_else(|| io(Errno::ENOENT.into()))?.readable()
 }
 
 fn root(shared: bool) -> Result<SafeDir, UntrustedPath> {
@@ -75,11 +69,7 @@ fn root(shared: bool) -> Result<SafeDir, UntrustedPath> {
         path: path.clone(),
         source,
     })?;
-    let root = SafeDir {
-        file: root,
-        path,
-        shared,
-    };
+    let root = SafeDir { file: root, path, shared };
     if !shared {
         root.require_trusted()?;
     }
@@ -118,10 +108,7 @@ impl SafeDir {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let file = openat(&self.file, ".", flags, Mode::empty())
             .map_err(|error| self.io("open", OsStr::new(""), error))?;
-        Ok(Self {
-            file: file.into(),
-            ..self
-        })
+        Ok(Self { file: file.into(), ..self })
     }
 }
 

@@ -18,9 +18,7 @@ impl ArgPositions<'_, '_> {
         if let Some(pipe) = pipe(made.call.argument(0)) {
             match writes {
                 true => self.importer.sent(made.task, made.at, pipe),
-                false => self
-                    .importer
-                    .received(made.task, made.at + made.duration, &pipe),
+                false => self.importer.received(made.task, made.at + made.duration, &pipe),
             }
             return;
         }
@@ -51,24 +49,15 @@ impl ArgPositions<'_, '_> {
             None => position,
         };
         let call = match writes {
-            true => Syscall::Write {
-                handle,
-                offset,
-                length,
-            },
-            false => Syscall::Read {
-                handle,
-                offset,
-                length,
-            },
+            true => Syscall::Write { handle, offset, length },
+            false => Syscall::Read { handle, offset, length },
         };
         match self.errno() {
             Err(Some(errno)) => return self.importer.failed(self.made, call, errno),
             Err(None) => return,
             Ok(()) => {}
         }
-        self.importer
-            .done(self.made, call, SyscallResult::Ok(count));
+        self.importer.done(self.made, call, SyscallResult::Ok(count));
         let end = offset.saturating_add(count);
         match writes {
             true => self.importer.world.grow(node, end),
@@ -86,10 +75,7 @@ impl ArgPositions<'_, '_> {
         }
         let (count, to, from) = (self.returned(), self.handle(0), self.handle(1));
         let place = self.made.call.argument(2).strip_prefix(b"[").map(|text| {
-            text.split(|byte| !byte.is_ascii_digit())
-                .next()
-                .and_then(number)
-                .unwrap_or(0)
+            text.split(|byte| !byte.is_ascii_digit()).next().and_then(number).unwrap_or(0)
         });
         if let Some(from) = from {
             self.transfer(&from, false, place, count, count);
@@ -126,16 +112,10 @@ impl ArgPositions<'_, '_> {
         match self.errno() {
             Err(Some(errno)) => return self.importer.failed(self.made, call, errno),
             Err(None) => return,
-            Ok(()) => drop(
-                self.importer
-                    .done(self.made, call, SyscallResult::Ok(count)),
-            ),
+            Ok(()) => drop(self.importer.done(self.made, call, SyscallResult::Ok(count))),
         }
         let world = &mut self.importer.world;
-        world.observe_size(
-            from.borrow().node,
-            if count > 0 { from_offset + count } else { 0 },
-        );
+        world.observe_size(from.borrow().node, if count > 0 { from_offset + count } else { 0 });
         world.grow(to.borrow().node, to_offset + count);
         if from_moves {
             from.borrow_mut().position = from_offset + count;
@@ -197,21 +177,14 @@ impl ArgPositions<'_, '_> {
             ("FALLOC_FL_INSERT_RANGE", 32),
             ("FALLOC_FL_UNSHARE_RANGE", 64),
         ];
-        let mode = words
-            .iter()
-            .filter(|(word, _)| said.has_flag(1, word))
-            .fold(0, |all, w| all | w.1);
+        let mode =
+            words.iter().filter(|(word, _)| said.has_flag(1, word)).fold(0, |all, w| all | w.1);
         let [offset, length] = [2, 3].map(|at| said.number(at).unwrap_or(0));
         let Some(open) = self.handle(0) else {
             return;
         };
         let (handle, node) = (open.borrow().handle, open.borrow().node);
-        if !self.plain(Syscall::Allocate {
-            handle,
-            mode,
-            offset,
-            length,
-        }) {
+        if !self.plain(Syscall::Allocate { handle, mode, offset, length }) {
             return;
         }
         let world = &mut self.importer.world;
@@ -226,25 +199,11 @@ impl ArgPositions<'_, '_> {
 
     pub(super) fn advise(&mut self) {
         let said = &self.made.call;
-        let words = [
-            "NORMAL",
-            "RANDOM",
-            "SEQUENTIAL",
-            "WILLNEED",
-            "DONTNEED",
-            "NOREUSE",
-        ];
-        let found = words
-            .iter()
-            .position(|word| said.has_flag(3, &format!("POSIX_FADV_{word}")));
+        let words = ["NORMAL", "RANDOM", "SEQUENTIAL", "WILLNEED", "DONTNEED", "NOREUSE"];
+        let found = words.iter().position(|word| said.has_flag(3, &format!("POSIX_FADV_{word}")));
         let advice = found.and_then(|at| u8::try_from(at).ok()).unwrap_or(0);
         let [offset, length] = [1, 2].map(|at| said.number(at).unwrap_or(0));
-        self.on_handle(|o| Syscall::Advise {
-            handle: o.handle,
-            offset,
-            length,
-            advice,
-        });
+        self.on_handle(|o| Syscall::Advise { handle: o.handle, offset, length, advice });
     }
 
     /// Imports a listing. Several calls can list one directory.
@@ -278,9 +237,7 @@ impl ArgPositions<'_, '_> {
 /// Returns the number of entries that a call has listed: `/* 5 entries */`.
 fn entries(said: &ParsedCall<'_>) -> u64 {
     let text = said.argument(1);
-    let digits = text
-        .split(|byte| !byte.is_ascii_digit())
-        .find(|digits| !digits.is_empty());
+    let digits = text.split(|byte| !byte.is_ascii_digit()).find(|digits| !digits.is_empty());
     digits.filter(|_| text.starts_with(b"0x")).map_or(0, |_| {
         let words = text.split(u8::is_ascii_whitespace);
         let mut words = words.skip_while(|word| *word != b"/*").skip(1);

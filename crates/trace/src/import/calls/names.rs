@@ -8,32 +8,21 @@ use crate::trace::{OpenFlags, Syscall, SyscallResult};
 
 impl ArgPositions<'_, '_> {
     pub(super) fn open(&mut self, name: &str) {
-        let (from, at) = if name.starts_with("openat") {
-            (Some(0), 1)
-        } else {
-            (None, 0)
-        };
+        let (from, at) = if name.starts_with("openat") { (Some(0), 1) } else { (None, 0) };
         let Some(path) = self.path(from, at) else {
             return;
         };
         let said = &self.made.call;
         let words = said.argument(at + 1);
-        let mut flags = FLAGS
-            .iter()
-            .filter(|(word, _)| has(words, word))
-            .fold(0, |all, f| all | f.1);
+        let mut flags =
+            FLAGS.iter().filter(|(word, _)| has(words, word)).fold(0, |all, f| all | f.1);
         let mut mode = octal(said.argument(at + 2));
         if name == "creat" {
             flags = 1 | OpenFlags::CREATE | OpenFlags::TRUNCATE;
             mode = octal(said.argument(1));
         }
         let flags = OpenFlags(flags & OpenFlags::KEPT);
-        let call = |handle| Syscall::Open {
-            path,
-            flags,
-            mode,
-            handle,
-        };
+        let call = |handle| Syscall::Open { path, flags, mode, handle };
         if said.error.is_some() {
             self.learn_from_failure(path);
             self.plain(call(None));
@@ -101,9 +90,7 @@ impl ArgPositions<'_, '_> {
         let text = self.made.call.argument(shown);
         let value = |name: &[u8]| {
             let at = text.windows(name.len()).position(|window| window == name)?;
-            text[at + name.len()..]
-                .split(|byte| matches!(byte, b',' | b'}'))
-                .next()
+            text[at + name.len()..].split(|byte| matches!(byte, b',' | b'}')).next()
         };
         let Some(mode) = value(b"st_mode=").or_else(|| value(b"stx_mode=")) else {
             return;
@@ -114,20 +101,14 @@ impl ArgPositions<'_, '_> {
             ("S_IFIFO", InodeType::Pipe),
             ("S_IFSOCK", InodeType::Pipe),
         ];
-        let kind = kind
-            .into_iter()
-            .find(|(word, _)| has(mode, word))
-            .map_or(InodeType::File, |k| k.1);
+        let kind =
+            kind.into_iter().find(|(word, _)| has(mode, word)).map_or(InodeType::File, |k| k.1);
         let is_file = kind == InodeType::File;
         let bits = mode.rsplit(|byte| *byte == b'|').next().unwrap_or_default();
         if self.made.call.error.is_none() {
-            self.importer
-                .world
-                .observe_type(node, kind, octal(bits) & 0o7777);
+            self.importer.world.observe_type(node, kind, octal(bits) & 0o7777);
         }
-        let size = value(b"st_size=")
-            .or_else(|| value(b"stx_size="))
-            .and_then(number);
+        let size = value(b"st_size=").or_else(|| value(b"stx_size=")).and_then(number);
         if let Some(size) = size.filter(|_| is_file) {
             self.importer.world.observe_size(node, size);
         }
@@ -166,11 +147,7 @@ impl ArgPositions<'_, '_> {
             self.learn_from_failure(path);
         } else {
             let importer = &mut *self.importer;
-            if importer
-                .world
-                .make(&mut importer.paths, path, kind, mode)
-                .is_none()
-            {
+            if importer.world.make(&mut importer.paths, path, kind, mode).is_none() {
                 importer.unseen.insert("who removed some of the files");
                 return;
             }
@@ -181,12 +158,7 @@ impl ArgPositions<'_, '_> {
     pub(super) fn make_directory(&mut self, from: Option<usize>, at: usize) {
         let mode = octal(self.made.call.argument(at + 1));
         if let Some(path) = self.path(from, at) {
-            self.make(
-                path,
-                InodeType::Directory,
-                mode,
-                Syscall::MakeDirectory { path, mode },
-            );
+            self.make(path, InodeType::Directory, mode, Syscall::MakeDirectory { path, mode });
         }
     }
 
@@ -195,22 +167,14 @@ impl ArgPositions<'_, '_> {
         let bits = text.rsplit(|byte| *byte == b'|').next().unwrap_or_default();
         let mode = octal(bits);
         if let Some(path) = self.path(from, at) {
-            self.make(
-                path,
-                InodeType::Pipe,
-                mode,
-                Syscall::MakePipe { path, mode },
-            );
+            self.make(path, InodeType::Pipe, mode, Syscall::MakePipe { path, mode });
         }
     }
 
     pub(super) fn symlink(&mut self, text: usize, from: Option<usize>, at: usize) {
         let text = string(self.made.call.argument(text)).unwrap_or_default();
         if let Some(path) = self.path(from, at) {
-            let call = Syscall::Symlink {
-                text: text.clone(),
-                path,
-            };
+            let call = Syscall::Symlink { text: text.clone(), path };
             self.make(path, InodeType::Symlink(text), 0o777, call);
         }
     }
@@ -226,11 +190,7 @@ impl ArgPositions<'_, '_> {
         if self.made.call.error.is_some() {
             self.learn_from_failure(path);
         } else {
-            let kind = if directory {
-                InodeType::Directory
-            } else {
-                InodeType::File
-            };
+            let kind = if directory { InodeType::Directory } else { InodeType::File };
             if self.found(path, kind).is_none() {
                 return;
             }
@@ -258,9 +218,7 @@ impl ArgPositions<'_, '_> {
             if self.found(from, InodeType::File).is_none() {
                 return;
             }
-            self.importer
-                .world
-                .rename(&mut self.importer.paths, from, to, exchanges);
+            self.importer.world.rename(&mut self.importer.paths, from, to, exchanges);
         }
         self.plain(Syscall::Rename { from, to, flags });
     }
@@ -349,9 +307,7 @@ impl ArgPositions<'_, '_> {
 
     pub(super) fn set_times(&mut self) {
         if self.made.call.argument(1) == b"NULL" {
-            return self.on_handle(|open| Syscall::SetTimesHandle {
-                handle: open.handle,
-            });
+            return self.on_handle(|open| Syscall::SetTimesHandle { handle: open.handle });
         }
         let follow = !self.made.call.has_flag(3, "AT_SYMLINK_NOFOLLOW");
         self.on_path(Some(0), 1, |path| Syscall::SetTimes { path, follow });
@@ -360,25 +316,12 @@ impl ArgPositions<'_, '_> {
     pub(super) fn attribute(&mut self, name: &str) {
         let said = &self.made.call;
         let attribute = string(said.argument(1)).unwrap_or_default();
-        let length = said
-            .number(3)
-            .and_then(|n| u32::try_from(n).ok())
-            .unwrap_or(0);
+        let length = said.number(3).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
         let name = name.trim_start_matches('l');
         self.on_path(None, 0, |path| match name {
-            "setxattr" => Syscall::SetAttribute {
-                path,
-                name: attribute,
-                length,
-            },
-            "removexattr" => Syscall::RemoveAttribute {
-                path,
-                name: attribute,
-            },
-            "getxattr" => Syscall::GetAttribute {
-                path,
-                name: attribute,
-            },
+            "setxattr" => Syscall::SetAttribute { path, name: attribute, length },
+            "removexattr" => Syscall::RemoveAttribute { path, name: attribute },
+            "getxattr" => Syscall::GetAttribute { path, name: attribute },
             _ => Syscall::ListAttributes { path },
         });
     }

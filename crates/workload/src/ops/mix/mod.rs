@@ -109,19 +109,15 @@ fn seats(mix: &Mix) -> Vec<RoleThread<'_>> {
     let mut seats = Vec::new();
     for (role_number, role) in mix.roles.iter().enumerate() {
         let cycles = split_evenly(role.cycles, role.threads);
-        seats.extend(
-            (0..role.threads)
-                .zip(cycles)
-                .map(|(number, cycles)| RoleThread {
-                    role,
-                    role_number,
-                    number,
-                    cycles: match mix.runs_until_others_end(role) {
-                        true => u64::MAX,
-                        false => cycles.end - cycles.start,
-                    },
-                }),
-        );
+        seats.extend((0..role.threads).zip(cycles).map(|(number, cycles)| RoleThread {
+            role,
+            role_number,
+            number,
+            cycles: match mix.runs_until_others_end(role) {
+                true => u64::MAX,
+                false => cycles.end - cycles.start,
+            },
+        }));
     }
     seats
 }
@@ -167,14 +163,7 @@ impl Running<'_> {
         let part = threads::ThreadWork {
             prepare: |thread: u32| {
                 let (thread, pattern) = (thread as usize, pattern.clone());
-                MixWorker::new(
-                    self.seats,
-                    thread,
-                    self.things,
-                    pattern,
-                    seed,
-                    self.mix.verify,
-                )
+                MixWorker::new(self.seats, thread, self.things, pattern, seed, self.mix.verify)
             },
             open: |_: &mut ThreadStats| self.things.open(),
             work: |thread,

@@ -151,10 +151,7 @@ impl MixTargets {
         let open_log = |log: &TargetLog| {
             let file = OpenOptions::new().append(true).create(true).open(&log.path);
             let file = file.with_call("open", &log.path)?;
-            Ok(AppendLog {
-                file,
-                path: log.path.clone(),
-            })
+            Ok(AppendLog { file, path: log.path.clone() })
         };
         Ok(OpenTargets {
             files: self.files.iter().map(open).collect::<Result<_, _>>()?,
@@ -183,9 +180,8 @@ impl MixTargets {
         for mut file in self.files.into_iter().filter(|file| file.writes) {
             let of_file = seats.iter().zip(&mut left);
             let of_file = of_file.filter(|(seat, _)| seat.role.file.as_ref() == Some(&file.name));
-            let mut written: Vec<(u64, u64)> = of_file
-                .flat_map(|(_, left)| std::mem::take(&mut left.written))
-                .collect();
+            let mut written: Vec<(u64, u64)> =
+                of_file.flat_map(|(_, left)| std::mem::take(&mut left.written)).collect();
             written.sort_unstable();
             written.dedup();
             for (start, end) in written {
@@ -224,9 +220,7 @@ impl TargetSet {
                 DynamicFileSet::from_file_set(set)
             }
         };
-        let threads = seats
-            .iter()
-            .filter(|seat| seat.role.set.as_deref() == Some(name));
+        let threads = seats.iter().filter(|seat| seat.role.set.as_deref() == Some(name));
         let threads = threads.count() as u64;
         let parts = |mixed: &DynamicFileSet| -> Vec<_> {
             let shares = mixed.split(threads).into_iter();
@@ -254,10 +248,7 @@ impl TargetFile {
         let steps = roles.filter(|role| role.file.as_deref() == Some(name));
         let steps: Vec<&MixStep> = steps.flat_map(|role| &role.steps).collect();
         let requests = steps.iter().filter(|step| {
-            matches!(
-                step,
-                MixStep::RandomRead(_) | MixStep::RandomWrite(_) | MixStep::Stream(_)
-            )
+            matches!(step, MixStep::RandomRead(_) | MixStep::RandomWrite(_) | MixStep::Stream(_))
         });
         let largest = requests.filter_map(|step| step.size()).max();
         if largest.is_some_and(|largest| largest.0 > state.size) {
@@ -300,10 +291,7 @@ impl TargetLog {
             true => Ok(()),
             false => Err(OpError::Corrupt {
                 path: self.path.clone(),
-                corruption: Corruption {
-                    offset: found,
-                    kind: CorruptionKind::Short { expected },
-                },
+                corruption: Corruption { offset: found, kind: CorruptionKind::Short { expected } },
             }),
         }
     }

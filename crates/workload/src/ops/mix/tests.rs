@@ -33,26 +33,13 @@ fn role(name: &str, threads: u32, cycles: u64, steps: &[&str]) -> Role {
 }
 
 fn deliver(threads: u32, cycles: u64) -> Role {
-    let steps = [
-        "delete",
-        "create",
-        "write",
-        "append 5000",
-        "fsync",
-        "close",
-        "open",
-        "read",
-        "close",
-    ];
+    let steps =
+        ["delete", "create", "write", "append 5000", "fsync", "close", "open", "read", "close"];
     role("deliver", threads, cycles, &steps)
 }
 
 fn mix(roles: &[Role]) -> Mix {
-    Mix {
-        roles: roles.to_vec(),
-        until: None,
-        verify: true,
-    }
+    Mix { roles: roles.to_vec(), until: None, verify: true }
 }
 
 fn nobody() -> ThreadStats {
@@ -94,11 +81,7 @@ fn run(ws: &mut CellWorkspace, mix: &Mix) -> Result<ThreadStats, OpError> {
 }
 
 fn of_role(ws: &CellWorkspace, mix: &Mix, role: &str) -> PhaseResult {
-    let part = RoleResult {
-        mix_phase: "mix".into(),
-        role: role.into(),
-        mix: mix.clone(),
-    };
+    let part = RoleResult { mix_phase: "mix".into(), role: role.into(), mix: mix.clone() };
     let mut result = PhaseResult::not_run(&Phase {
         name: "mix.role".into(),
         cache: CacheState::Warm,
@@ -140,12 +123,7 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     let look = role("look", 3, 50, &["stat", "open", "read", "close"]);
-    let pages = role(
-        "pages",
-        2,
-        30,
-        &["random-read 4 KiB", "random-write 8 KiB", "fdatasync"],
-    );
+    let pages = role("pages", 2, 30, &["random-read 4 KiB", "random-write 8 KiB", "fdatasync"]);
     let mix = mix(&[deliver(2, 25), look, pages]);
     let tally = run(&mut ws, &mix).unwrap();
     assert_eq!(tally.operations, 25 + 50 + 30);
@@ -153,11 +131,7 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
     let (deliver, look, pages) = (of("deliver"), of("look"), of("pages"));
     for (result, cycles, syncs) in [(&deliver, 25, 25), (&look, 50, 0), (&pages, 30, 30)] {
         assert_eq!(
-            (
-                result.operations,
-                counted(&result.latency),
-                counted(&result.sync)
-            ),
+            (result.operations, counted(&result.latency), counted(&result.sync)),
             (cycles, cycles, syncs)
         );
         assert!(result.elapsed > Nanos(0) && result.elapsed <= tally.elapsed());
@@ -172,15 +146,8 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
     let known = &ws.mixed["spool"];
     let there = held(&place.path().join("spool"));
     assert_eq!(there.len() as u64, FILES);
-    let sizes = known
-        .files()
-        .iter()
-        .map(|slot| slot.entry.size)
-        .sum::<u64>();
-    assert_eq!(
-        there.values().map(|held| held.len() as u64).sum::<u64>(),
-        sizes
-    );
+    let sizes = known.files().iter().map(|slot| slot.entry.size).sum::<u64>();
+    assert_eq!(there.values().map(|held| held.len() as u64).sum::<u64>(), sizes);
 }
 
 #[test]
@@ -212,10 +179,7 @@ fn all_end_with_the_role_that_is_waited_for() {
     // It would run for a century; the mix does not wait for it.
     slow.rate = Some(1);
     let backup = role("backup", 2, 3, &["stream 64 KiB"]);
-    let mix = Mix {
-        until: Some("deliver".into()),
-        ..mix(&[deliver(2, 40), backup, slow])
-    };
+    let mix = Mix { until: Some("deliver".into()), ..mix(&[deliver(2, 40), backup, slow]) };
     run(&mut ws, &mix).unwrap();
     let of = |role| of_role(&ws, &mix, role);
     assert_eq!(of("deliver").operations, 40);
@@ -266,16 +230,9 @@ fn damage_to_a_file_a_block_or_a_log_is_found() {
     let size = mix(&[role("look", 1, 200, &["stat"])]);
     corrupt(&size, &|place| {
         let set = place.join("spool");
-        held(&set)
-            .keys()
-            .for_each(|name| fs::write(set.join(name), "").unwrap());
+        held(&set).keys().for_each(|name| fs::write(set.join(name), "").unwrap());
     });
-    let pages = mix(&[role(
-        "pages",
-        2,
-        50,
-        &["random-write 4 KiB", "random-read 4 KiB"],
-    )]);
+    let pages = mix(&[role("pages", 2, 50, &["random-write 4 KiB", "random-read 4 KiB"])]);
     assert!(corrupt(&pages, &|place| zeroed(&place.join("table"))).ends_with("table"));
     let log = mix(&[role("access", 2, 10, &["log 3 KiB", "fdatasync"])]);
     let found = corrupt(&log, &|place| {
@@ -293,21 +250,13 @@ fn an_error_in_one_thread_ends_all_threads() {
     let mix = mix(&[role("look", 1, 500, &["stat"]), endless]);
     let error = run(&mut ws, &mix).unwrap_err();
     assert!(error.to_string().starts_with("stat of "), "{error}");
-    let part = RoleResult {
-        mix_phase: "mix".into(),
-        role: "look".into(),
-        mix,
-    };
+    let part = RoleResult { mix_phase: "mix".into(), role: "look".into(), mix };
     let op = Op::RoleResult(part.clone());
     let refused = perform_op(&op, SyncAtEnd::Call, &mut ws, &mut nobody()).unwrap_err();
     assert!(matches!(refused, OpError::Unsupported { .. }), "{refused}");
     let mut blank = of_nothing(&op);
     let unsupported = role_result(&ws, &part, &mut blank).unwrap_err();
-    assert!(
-        unsupported
-            .to_string()
-            .contains("phase `mix` did not complete")
-    );
+    assert!(unsupported.to_string().contains("phase `mix` did not complete"));
 }
 
 fn of_nothing(op: &Op) -> PhaseResult {

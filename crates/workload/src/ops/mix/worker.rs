@@ -103,9 +103,7 @@ impl<'a> MixWorker<'a> {
             clock::set_timer_slack();
         }
         let set = role.set.as_deref().and_then(|set| things.set(set));
-        let before = seats[..thread]
-            .iter()
-            .filter(|seat| seat.role.set == role.set);
+        let before = seats[..thread].iter().filter(|seat| seat.role.set == role.set);
         let files = set.map(|set| {
             Ok(MixFiles {
                 hand: EntryCursor::new(&set.mixed.set)?,
@@ -135,10 +133,8 @@ impl<'a> MixWorker<'a> {
     /// Takes the final state of the thread.
     pub fn take_outcome(&mut self) -> ThreadOutcome {
         let mut left = std::mem::take(&mut self.left);
-        if let Some(MixFiles {
-            from: FileChoice::Own(share),
-            ..
-        }) = self.files.take().map(MixFiles::closed)
+        if let Some(MixFiles { from: FileChoice::Own(share), .. }) =
+            self.files.take().map(MixFiles::closed)
         {
             left.share = Some(share);
         }
@@ -355,8 +351,7 @@ impl MixFiles<'_> {
         let path = self.hand.path.path();
         for (offset, length) in requests(slot.entry.size, size) {
             let bytes = pattern.fill(origin, offset, length);
-            file.write_all_at(bytes, offset)
-                .at("pwrite", path, offset)?;
+            file.write_all_at(bytes, offset).at("pwrite", path, offset)?;
         }
         slot.entry.size += size;
         count_written(tally, size);
@@ -372,18 +367,12 @@ impl MixFiles<'_> {
         let (file, slot) = self.open()?;
         let path = self.hand.path.path();
         let size = slot.entry.size;
-        let corrupt = |corruption| OpError::Corrupt {
-            path: path.to_owned(),
-            corruption,
-        };
+        let corrupt = |corruption| OpError::Corrupt { path: path.to_owned(), corruption };
         for (offset, length) in requests(0, size) {
             let into = &mut buffer[..length];
             match file.read_exact_at(into, offset) {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(corrupt(short(
-                        file.metadata().map_or(offset, |m| m.len()),
-                        size,
-                    )));
+                    return Err(corrupt(short(file.metadata().map_or(offset, |m| m.len()), size)));
                 }
                 read => read.at("pread", path, offset)?,
             }
@@ -445,10 +434,7 @@ impl<'a> Blocks<'a> {
         let parts = split_evenly(file.state.size, seat.role.threads);
         // Aligned, so that requests of different threads never share a block.
         let part = &parts[seat.number as usize];
-        let aligned = |at: u64| {
-            at.next_multiple_of(BUFFER_ALIGN as u64)
-                .min(file.state.size)
-        };
+        let aligned = |at: u64| at.next_multiple_of(BUFFER_ALIGN as u64).min(file.state.size);
         let part = match seat.number + 1 == seat.role.threads {
             true => aligned(part.start)..file.state.size,
             false => aligned(part.start)..aligned(part.end),
@@ -457,12 +443,7 @@ impl<'a> Blocks<'a> {
             true => 0..file.state.size,
             false => part,
         };
-        Self {
-            place,
-            file,
-            at: part.start,
-            part,
-        }
+        Self { place, file, at: part.start, part }
     }
 
     /// Returns the offset and length of the next request of a stream.
@@ -498,17 +479,11 @@ fn count_written(tally: &mut ThreadStats, bytes: u64) {
 }
 
 const fn short(found: u64, expected: u64) -> Corruption {
-    Corruption {
-        offset: found,
-        kind: CorruptionKind::Short { expected },
-    }
+    Corruption { offset: found, kind: CorruptionKind::Short { expected } }
 }
 
 fn log_origin(role: &str) -> BlockIdentity {
-    BlockIdentity {
-        file: file_id(role),
-        generation: 1,
-    }
+    BlockIdentity { file: file_id(role), generation: 1 }
 }
 
 fn nothing(what: &str) -> OpError {

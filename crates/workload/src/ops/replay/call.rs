@@ -25,14 +25,9 @@ const MAX_CALL_SIZE: u64 = 8 << 20;
 /// Size of the buffer for names of a directory, as in the C library.
 const NAMES: usize = 32 << 10;
 /// Time used for every recorded time change: 2001-09-09, which every filesystem can represent.
-const REPLAY_TIMESTAMP: Timespec = Timespec {
-    tv_sec: 1_000_000_000,
-    tv_nsec: 0,
-};
-const TIMES: Timestamps = Timestamps {
-    last_access: REPLAY_TIMESTAMP,
-    last_modification: REPLAY_TIMESTAMP,
-};
+const REPLAY_TIMESTAMP: Timespec = Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
+const TIMES: Timestamps =
+    Timestamps { last_access: REPLAY_TIMESTAMP, last_modification: REPLAY_TIMESTAMP };
 
 /// Buffers of one lane.
 pub struct Buffers {
@@ -45,14 +40,11 @@ pub struct Buffers {
 impl Buffers {
     /// Allocates buffers for the requests of a trace.
     pub fn new(trace: &Trace, seed: u64) -> Self {
-        let lengths = trace
-            .operations
-            .iter()
-            .map(|operation| match operation.call {
-                Syscall::Write { length, .. } | Syscall::MappedWrite { length, .. } => (0, length),
-                Syscall::Read { length, .. } | Syscall::MappedRead { length, .. } => (length, 0),
-                _ => (0, 0),
-            });
+        let lengths = trace.operations.iter().map(|operation| match operation.call {
+            Syscall::Write { length, .. } | Syscall::MappedWrite { length, .. } => (0, length),
+            Syscall::Read { length, .. } | Syscall::MappedRead { length, .. } => (length, 0),
+            _ => (0, 0),
+        });
         let longest = lengths.fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
         let size = |length: u64| length.min(MAX_CALL_SIZE) as usize;
         Self {
@@ -69,19 +61,12 @@ impl ReplayContext<'_> {
     pub fn perform(&self, call: &Syscall, buffers: &mut Buffers) -> Result<u64> {
         let (top, at) = (&self.top, |path| self.paths.relative(path));
         let done = match *call {
-            Syscall::Open {
-                path,
-                flags,
-                mode,
-                handle,
-            } => {
+            Syscall::Open { path, flags, mode, handle } => {
                 let mode = Mode::from_raw_mode(mode.into());
                 let file = fs::openat(top, at(path), open_flags(flags), mode)?;
                 if let Some(handle) = handle {
-                    *self
-                        .slot(handle)?
-                        .write()
-                        .unwrap_or_else(PoisonError::into_inner) = Some(file);
+                    *self.slot(handle)?.write().unwrap_or_else(PoisonError::into_inner) =
+                        Some(file);
                 }
                 return Ok(0);
             }
@@ -97,29 +82,20 @@ impl ReplayContext<'_> {
             Syscall::MakeDirectory { path, mode } => {
                 fs::mkdirat(top, at(path), Mode::from_raw_mode(mode.into()))
             }
-            Syscall::MakePipe { path, mode } => fs::mknodat(
-                top,
-                at(path),
-                FileType::Fifo,
-                Mode::from_raw_mode(mode.into()),
-                0,
-            ),
+            Syscall::MakePipe { path, mode } => {
+                fs::mknodat(top, at(path), FileType::Fifo, Mode::from_raw_mode(mode.into()), 0)
+            }
             Syscall::RemoveDirectory { path } => fs::unlinkat(top, at(path), AtFlags::REMOVEDIR),
             Syscall::Unlink { path } => fs::unlinkat(top, at(path), AtFlags::empty()),
             Syscall::Rename { from, to, flags: 0 } => fs::renameat(top, at(from), top, at(to)),
             Syscall::Rename { from, to, flags } => rename(top, at(from), at(to), flags.into()),
             Syscall::Link { from, to } => fs::linkat(top, at(from), top, at(to), AtFlags::empty()),
-            Syscall::Symlink { ref text, path } => fs::symlinkat(
-                confine_link_target(text, path, &self.trace.paths),
-                top,
-                at(path),
-            ),
-            Syscall::ChangeMode { path, mode } => fs::chmodat(
-                top,
-                at(path),
-                Mode::from_raw_mode(mode.into()),
-                AtFlags::empty(),
-            ),
+            Syscall::Symlink { ref text, path } => {
+                fs::symlinkat(confine_link_target(text, path, &self.trace.paths), top, at(path))
+            }
+            Syscall::ChangeMode { path, mode } => {
+                fs::chmodat(top, at(path), Mode::from_raw_mode(mode.into()), AtFlags::empty())
+            }
             Syscall::ChangeOwner { path, follow } => {
                 let (user, group) = (owner(), group());
                 fs::chownat(top, at(path), user, group, follows(follow))
@@ -148,28 +124,16 @@ impl ReplayContext<'_> {
     fn on_handle(&self, call: &Syscall, buffers: &mut Buffers) -> Result<u64> {
         let handle = call.handles()[0].ok_or(Errno::BADF)?;
         if let Syscall::Close { .. } = call {
-            let file = self
-                .slot(handle)?
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
+            let file = self.slot(handle)?.write().unwrap_or_else(PoisonError::into_inner).take();
             let closed = nix::unistd::close(file.ok_or(Errno::BADF)?);
-            return closed
-                .map(|()| 0)
-                .map_err(|error| Errno::from_raw_os_error(error as i32));
+            return closed.map(|()| 0).map_err(|error| Errno::from_raw_os_error(error as i32));
         }
-        let slot = self
-            .slot(handle)?
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let slot = self.slot(handle)?.read().unwrap_or_else(PoisonError::into_inner);
         let file = slot.as_ref().ok_or(Errno::BADF)?.as_fd();
         let done = match *call {
             Syscall::Read { offset, length, .. } => return read(file, offset, length, buffers),
             Syscall::Write { offset, length, .. } => {
-                let origin = BlockIdentity {
-                    file: handle.0.into(),
-                    generation: 1,
-                };
+                let origin = BlockIdentity { file: handle.0.into(), generation: 1 };
                 return write(file, origin, offset, length, &mut buffers.pattern);
             }
             Syscall::MappedRead { offset, length, .. } => {
@@ -182,9 +146,7 @@ impl ReplayContext<'_> {
                 .and_then(|mapping| {
                     mapping.map_or(Ok(()), |mapping| mapping.flush().map_err(errno))
                 }),
-            Syscall::Sync {
-                data_only: true, ..
-            } => fs::fdatasync(file),
+            Syscall::Sync { data_only: true, .. } => fs::fdatasync(file),
             Syscall::Sync { .. } => fs::fsync(file),
             Syscall::SyncRange { offset, length, .. } => {
                 caches::sync_range(file, offset, length).map_err(errno)
@@ -198,27 +160,12 @@ impl ReplayContext<'_> {
                 fs::linkat(fs::CWD, from, top, to, AtFlags::SYMLINK_FOLLOW)
             }
             Syscall::TruncateHandle { size, .. } => fs::ftruncate(file, size),
-            Syscall::Allocate {
-                mode,
-                offset,
-                length,
-                ..
-            } => {
+            Syscall::Allocate { mode, offset, length, .. } => {
                 let mode = FallocateFlags::from_bits_retain(mode.into());
                 fs::fallocate(file, mode, offset, length)
             }
-            Syscall::CopyRange {
-                to,
-                from_offset,
-                to_offset,
-                length,
-                clone,
-                ..
-            } => {
-                let slot = self
-                    .slot(to)?
-                    .read()
-                    .unwrap_or_else(PoisonError::into_inner);
+            Syscall::CopyRange { to, from_offset, to_offset, length, clone, .. } => {
+                let slot = self.slot(to)?.read().unwrap_or_else(PoisonError::into_inner);
                 let to = slot.as_ref().ok_or(Errno::BADF)?.as_fd();
                 if clone {
                     return fs::ioctl_ficlone(to, file).map(|()| 0);
@@ -230,12 +177,7 @@ impl ReplayContext<'_> {
             }
             Syscall::ChangeOwnerHandle { .. } => fs::fchown(file, owner(), group()),
             Syscall::SetTimesHandle { .. } => fs::futimens(file, &TIMES),
-            Syscall::Advise {
-                offset,
-                length,
-                advice,
-                ..
-            } => {
+            Syscall::Advise { offset, length, advice, .. } => {
                 let length = std::num::NonZeroU64::new(length);
                 fs::fadvise(file, offset, length, advice_of(advice))
             }
@@ -351,10 +293,7 @@ fn write(
 ) -> Result<u64> {
     let mut done = 0;
     loop {
-        let (part, at) = (
-            (length - done).min(MAX_CALL_SIZE) as usize,
-            offset.saturating_add(done),
-        );
+        let (part, at) = ((length - done).min(MAX_CALL_SIZE) as usize, offset.saturating_add(done));
         let count = pwrite(file, pattern.fill(origin, at, part), at)?;
         done += count as u64;
         if done == length || count == 0 {
@@ -371,13 +310,8 @@ fn copy(
     length: u64,
 ) -> Result<u64> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let copied = fs::copy_file_range(
-        from,
-        Some(&mut from_offset),
-        to,
-        Some(&mut to_offset),
-        length,
-    );
+    let copied =
+        fs::copy_file_range(from, Some(&mut from_offset), to, Some(&mut to_offset), length);
     copied.map(|count| count as u64)
 }
 
@@ -421,10 +355,7 @@ fn mapped(
         let part = (end - at).min(MAX_CALL_SIZE) as usize;
         let touched = match writes {
             true => {
-                let origin = BlockIdentity {
-                    file: 0,
-                    generation: 1,
-                };
+                let origin = BlockIdentity { file: 0, generation: 1 };
                 mapping.write(at, buffers.pattern.fill(origin, at, part))
             }
             false => mapping.read(at, &mut buffers.read[..part]),

@@ -60,9 +60,7 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
             }
             _ => return Err(differs("is of another kind".into())),
         }
-        let unforeseen = made
-            .get(&entry.path)
-            .is_some_and(|asked| asked & !mask != entry.mode);
+        let unforeseen = made.get(&entry.path).is_some_and(|asked| asked & !mask != entry.mode);
         let has_mode = !matches!(entry.kind, TracedKind::Symlink(_) | TracedKind::Link(_));
         if modes_are_kept && has_mode && !unforeseen && mode != entry.mode {
             return Err(differs(format!(
@@ -80,10 +78,7 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
 fn differs(path: &Path, what: &str) -> OpError {
     OpError::Differs {
         call: "the tree",
-        reason: format!(
-            "the tree is another one after the replay: {} {what}",
-            path.display()
-        ),
+        reason: format!("the tree is another one after the replay: {} {what}", path.display()),
         error: None,
     }
 }
@@ -106,10 +101,7 @@ fn walk(
         } else if kind.is_fifo() || kind.is_socket() {
             FoundTree::Pipe
         } else {
-            FoundTree::File {
-                size: metadata.len(),
-                inode: metadata.ino(),
-            }
+            FoundTree::File { size: metadata.len(), inode: metadata.ino() }
         };
         let relative = path.strip_prefix(top).unwrap_or(&path).to_owned();
         found.insert(relative, (what, (metadata.mode() & 0o7777) as u16));
@@ -127,9 +119,9 @@ fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
             continue;
         }
         match operation.call {
-            Syscall::Open {
-                path, mode, flags, ..
-            } if flags.has(trace::OpenFlags::CREATE) && !before.contains_key(&path) => {
+            Syscall::Open { path, mode, flags, .. }
+                if flags.has(trace::OpenFlags::CREATE) && !before.contains_key(&path) =>
+            {
                 asked.entry(path).or_insert(mode);
             }
             Syscall::MakeDirectory { path, mode } | Syscall::MakePipe { path, mode } => {
@@ -154,15 +146,11 @@ fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
 pub fn mask(trace: &Trace) -> u16 {
     let made = made(trace);
     let mut masks: BTreeMap<u16, u64> = BTreeMap::new();
-    let of_entry = |entry: &TreeEntry| {
-        made.get(&entry.path)
-            .map(|asked| asked & !entry.mode & 0o777)
-    };
+    let of_entry =
+        |entry: &TreeEntry| made.get(&entry.path).map(|asked| asked & !entry.mode & 0o777);
     for mask in trace.after.iter().filter_map(of_entry) {
         *masks.entry(mask).or_default() += 1;
     }
-    let most = masks
-        .into_iter()
-        .max_by_key(|(mask, count)| (*count, *mask));
+    let most = masks.into_iter().max_by_key(|(mask, count)| (*count, *mask));
     most.map_or(DEFAULT_MASK, |(mask, _)| mask)
 }

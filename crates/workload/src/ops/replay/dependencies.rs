@@ -78,10 +78,7 @@ impl ReplayProgress {
             if self.is_stopped() {
                 break false;
             }
-            guard = lane
-                .went_on
-                .wait(guard)
-                .unwrap_or_else(PoisonError::into_inner);
+            guard = lane.went_on.wait(guard).unwrap_or_else(PoisonError::into_inner);
         };
         lane.waiting.fetch_sub(1, Ordering::SeqCst);
         came
@@ -116,10 +113,7 @@ mod tests {
         let counted = AtomicU32::new(0);
         let lane = |me: u32, other: u32| {
             for step in 0..STEPS {
-                assert!(turns.wait(Dependency {
-                    lane: other,
-                    steps: step + me
-                }));
+                assert!(turns.wait(Dependency { lane: other, steps: step + me }));
                 assert_eq!(counted.fetch_add(1, Ordering::SeqCst), 2 * step + me);
                 turns.done(me as usize, step + 1);
             }

@@ -86,8 +86,7 @@ impl ReplayContext<'_> {
                 }
                 _ => tally.finish_op(),
             }
-            self.turns
-                .done(number, u32::try_from(place + 1).unwrap_or(u32::MAX));
+            self.turns.done(number, u32::try_from(place + 1).unwrap_or(u32::MAX));
         }
         Ok(())
     }

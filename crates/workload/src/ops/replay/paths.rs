@@ -20,11 +20,7 @@ impl PathTable {
     /// Builds the paths below this directory.
     pub fn new(paths: &PathInterner, top: &Path) -> Self {
         let top = top.as_os_str().as_bytes();
-        let mut table = Self {
-            bytes: Vec::new(),
-            begins: vec![0],
-            base: top.len() + 1,
-        };
+        let mut table = Self { bytes: Vec::new(), begins: vec![0], base: top.len() + 1 };
         let all = [PathId::TOP].into_iter().chain(paths.ids());
         for id in all {
             let relative = match id {
@@ -96,12 +92,7 @@ mod tests {
         for text in kept {
             assert_eq!(confine_link_target(text, link, &paths), text);
         }
-        for text in [
-            &b"/etc/passwd"[..],
-            b"../../../x",
-            b"c/../../../../x",
-            b"./../../.././x",
-        ] {
+        for text in [&b"/etc/passwd"[..], b"../../../x", b"c/../../../../x", b"./../../.././x"] {
             let made = confine_link_target(text, link, &paths);
             assert_eq!(made.len(), text.len());
             assert!(!made.contains(&b'/'), "{made:?}");

@@ -33,10 +33,7 @@ pub fn make(trace: &Trace, top: &Path, seed: u64) -> Result<bool, OpError> {
         let path = &top.join(paths.display(entry.path));
         let made = match &entry.kind {
             TracedKind::File { size } => {
-                let origin = BlockIdentity {
-                    file: entry.path.0.into(),
-                    generation: 1,
-                };
+                let origin = BlockIdentity { file: entry.path.0.into(), generation: 1 };
                 file(path, *size, origin, &mut pattern)
             }
             TracedKind::Directory => fs::create_dir(path).with_call("mkdir", path),

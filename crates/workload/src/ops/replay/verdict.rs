@@ -11,13 +11,7 @@ use crate::error::OpError;
 /// Errors for features that a filesystem does not have.
 const REFUSALS: [Errno; 3] = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS];
 /// Additional errors of calls that a filesystem may support partially.
-const PARTIAL: [Errno; 5] = [
-    Errno::INVAL,
-    Errno::NOTTY,
-    Errno::XDEV,
-    Errno::NODEV,
-    Errno::ISDIR,
-];
+const PARTIAL: [Errno; 5] = [Errno::INVAL, Errno::NOTTY, Errno::XDEV, Errno::NODEV, Errno::ISDIR];
 
 /// Compares the result of an operation with the recorded one.
 ///
@@ -64,11 +58,7 @@ fn differs(
         (None, Err(now)) if is_refusal(call, now) => {
             let error = io::Error::from(now);
             return Err(OpError::Unsupported {
-                reason: format!(
-                    "{}: {} ({error})",
-                    call.name(),
-                    sys::errno::describe(&error)
-                ),
+                reason: format!("{}: {} ({error})", call.name(), sys::errno::describe(&error)),
             });
         }
         _ => {}

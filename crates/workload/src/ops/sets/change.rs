@@ -35,8 +35,7 @@ fn visit_all<W: Send>(
         tally.finish_op();
         Ok(())
     });
-    done.map(|done| VisitProgress::new(orders, done))
-        .map_err(classify_error)
+    done.map(|done| VisitProgress::new(orders, done)).map_err(classify_error)
 }
 
 /// Gives each entry a new name, or moves it to another directory under the same name.
@@ -131,9 +130,7 @@ fn permissions_stay(set: &FileSet, wanted: u32, other: u32) -> Result<(), OpErro
         .st_mode
         & 0o777;
     if found != wanted {
-        return Err(OpError::Unsupported {
-            reason: format!("chmod to {wanted:o} left {found:o}"),
-        });
+        return Err(OpError::Unsupported { reason: format!("chmod to {wanted:o} left {found:o}") });
     }
     chmod(&hand, other)
 }

@@ -24,11 +24,7 @@ pub fn make(
     how: VisitOptions,
 ) -> Result<(), OpError> {
     let set = ws.set(name)?;
-    let links = LinkTargets {
-        target_set: name.to_owned(),
-        order: how.order,
-        symbolic,
-    };
+    let links = LinkTargets { target_set: name.to_owned(), order: how.order, symbolic };
     let orders = set.visit_orders(how.order, how.threads);
     let mut linked = set.plan_links(ws.root(), to, links, &orders);
     directories::make(&linked)?;

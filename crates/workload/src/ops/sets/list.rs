@@ -55,11 +55,7 @@ fn list(hand: &EntryCursor<'_>, expected: u64, tally: &mut ThreadStats) -> Resul
         }
     }
     if found != expected {
-        return Err(OpError::WrongEntries {
-            path: path.to_owned(),
-            expected,
-            found,
-        });
+        return Err(OpError::WrongEntries { path: path.to_owned(), expected, found });
     }
     Ok(())
 }

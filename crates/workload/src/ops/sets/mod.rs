@@ -86,12 +86,7 @@ impl<'a> EntryCursor<'a> {
     pub fn new(set: &'a FileSet) -> Result<Self, OpError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let top = openat(AT_FDCWD, &set.top, flags, Mode::empty()).with_call("open", &set.top)?;
-        Ok(Self {
-            set,
-            top,
-            path: PathBuffer::new(&set.top),
-            synced: None,
-        })
+        Ok(Self { set, top, path: PathBuffer::new(&set.top), synced: None })
     }
 
     /// Moves the cursor to the entry at a position.

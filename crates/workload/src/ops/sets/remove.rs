@@ -53,8 +53,7 @@ pub fn remove(
         directories::remove(set)?;
     }
     if let Some(set) = ws.sets.remove(name) {
-        ws.removed_sets
-            .insert(name.to_owned(), RemovedSet { set, part });
+        ws.removed_sets.insert(name.to_owned(), RemovedSet { set, part });
     }
     Ok(())
 }

@@ -110,13 +110,7 @@ fn layouts() -> Vec<Create> {
     let mut layouts = Vec::new();
     for sharing in [FileSharing::Shared, FileSharing::Own] {
         for (directories, depth) in [(1, 1), (4, 1), (1, 5), (2, 3)] {
-            layouts.push(Create {
-                directories,
-                depth,
-                sharing,
-                size: Bytes(100),
-                ..files(50)
-            });
+            layouts.push(Create { directories, depth, sharing, size: Bytes(100), ..files(50) });
         }
     }
     layouts
@@ -159,23 +153,14 @@ fn every_layout_is_made_looked_at_and_removed() {
         let read = place.act(MetadataAction::Stat { read: true });
         assert_eq!((read.operations, read.bytes), (50, 5_000));
         assert_eq!(place.act(MetadataAction::Readdir).operations, 50);
-        assert_eq!(
-            place
-                .act(MetadataAction::Remove { fsync: false })
-                .operations,
-            50
-        );
+        assert_eq!(place.act(MetadataAction::Remove { fsync: false }).operations, 50);
         assert!(place.is_empty(), "{create:?}");
     }
 }
 
 #[test]
 fn directories_are_made_looked_at_renamed_and_removed() {
-    let create = Create {
-        kind: EntryKind::Directory,
-        depth: 3,
-        ..files(20)
-    };
+    let create = Create { kind: EntryKind::Directory, depth: 3, ..files(20) };
     let mut place = Scratch::with(&create);
     let inside = place.top("set").join("d00000/n02");
     let listed = || fs::read_dir(&inside).unwrap().map(|e| e.unwrap());
@@ -198,11 +183,7 @@ fn directories_are_made_looked_at_renamed_and_removed() {
 
 #[test]
 fn content_is_recognisable_and_longer_than_one_request() {
-    let mut place = Scratch::with(&Create {
-        size: Bytes(150_000),
-        fsync: true,
-        ..files(2)
-    });
+    let mut place = Scratch::with(&Create { size: Bytes(150_000), fsync: true, ..files(2) });
     let pattern = place.ws.pattern(150_000);
     let set = place.ws.set("set").unwrap();
     let mut path = PathBuffer::new(&set.top);
@@ -219,10 +200,7 @@ fn content_is_recognisable_and_longer_than_one_request() {
 
 #[test]
 fn a_file_that_lost_its_end_is_corrupt() {
-    let mut place = Scratch::with(&Create {
-        size: Bytes(100),
-        ..files(5)
-    });
+    let mut place = Scratch::with(&Create { size: Bytes(100), ..files(5) });
     let one = place.entries("set").pop_first().unwrap();
     let file = fs::File::options().write(true).open(one).unwrap();
     file.set_len(99).unwrap();
@@ -292,17 +270,10 @@ fn hard_links_are_a_set_of_second_names() {
         assert_eq!(place.act(link.clone()).operations, 50);
         assert!(place.attributes("set").iter().all(|m| m.nlink() == 2));
         let inodes = |set: &str| -> BTreeSet<u64> {
-            place
-                .attributes(set)
-                .iter()
-                .map(fs::Metadata::ino)
-                .collect()
+            place.attributes(set).iter().map(fs::Metadata::ino).collect()
         };
         assert_eq!(inodes("set"), inodes("links"));
-        assert_eq!(
-            parents(&place.entries("links")).len(),
-            parents(&place.entries("set")).len()
-        );
+        assert_eq!(parents(&place.entries("links")).len(), parents(&place.entries("set")).len());
         let read = on("links", MetadataAction::Stat { read: true });
         assert_eq!(place.run(&read).unwrap().bytes, 5_000);
         let remove = on("links", MetadataAction::Remove { fsync: false });
@@ -327,16 +298,12 @@ fn symbolic_links_lead_to_each_entry() {
         let entries = place.entries("set");
         let below = |p: &PathBuf| top.join(p.strip_prefix(place.directory.path()).unwrap());
         assert_eq!(resolved, entries.iter().map(below).collect());
-        for action in [
-            MetadataAction::Stat { read: true },
-            MetadataAction::Open,
-            MetadataAction::Readdir,
-        ] {
+        for action in
+            [MetadataAction::Stat { read: true }, MetadataAction::Open, MetadataAction::Readdir]
+        {
             assert_eq!(place.run(&on("links", action)).unwrap().operations, 50);
         }
-        place
-            .run(&on("links", MetadataAction::Remove { fsync: false }))
-            .unwrap();
+        place.run(&on("links", MetadataAction::Remove { fsync: false })).unwrap();
         assert_eq!(place.entries("set").len(), 50, "the files still exist");
     }
 }
@@ -346,10 +313,7 @@ fn permissions_change_each_time() {
     let mut place = Scratch::with(&files(20));
     let mode = |place: &Scratch| -> BTreeSet<u32> {
         let attributes = place.attributes("set");
-        attributes
-            .iter()
-            .map(|m| m.permissions().mode() & 0o777)
-            .collect()
+        attributes.iter().map(|m| m.permissions().mode() & 0o777).collect()
     };
     assert_eq!(mode(&place), [0o600].into());
     for expected in [0o640, 0o600, 0o640] {
@@ -385,10 +349,7 @@ fn attributes_change_each_time_or_are_unsupported() {
 
 #[test]
 fn truncated_content_is_restored() {
-    let mut place = Scratch::with(&Create {
-        size: Bytes(100_000),
-        ..files(10)
-    });
+    let mut place = Scratch::with(&Create { size: Bytes(100_000), ..files(10) });
     let content = |place: &Scratch| -> Vec<Vec<u8>> {
         let entries = place.entries("set");
         entries.iter().map(|e| fs::read(e).unwrap()).collect()
@@ -408,11 +369,7 @@ fn truncated_content_is_restored() {
 #[test]
 fn operations_can_be_repeated_after_undo() {
     for kind in [EntryKind::File, EntryKind::Directory] {
-        let create = Create {
-            kind,
-            directories: 2,
-            ..files(30)
-        };
+        let create = Create { kind, directories: 2, ..files(30) };
         let mut place = Scratch::new();
         let make = Op::Create(create);
         for _ in 0..2 {
@@ -446,10 +403,7 @@ fn a_set_cut_short_is_usable_by_later_phases() {
         assert!(made.time_limited);
         let there = u64::from(THREADS);
         assert_eq!(made.operations, there, "one for each thread");
-        assert_eq!(
-            place.act(MetadataAction::Stat { read: true }).operations,
-            there
-        );
+        assert_eq!(place.act(MetadataAction::Stat { read: true }).operations, there);
         assert_eq!(place.act(MetadataAction::Readdir).operations, there);
         place.act(MetadataAction::Remove { fsync: false });
         assert!(place.is_empty(), "{create:?}");
@@ -479,13 +433,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
         let linked = place.run_within(&on("set", link), SHORT).unwrap();
         assert_eq!(linked.operations, short);
         assert_eq!(place.entries("links").len() as u64, short);
-        assert_eq!(
-            place
-                .run(&on("links", MetadataAction::Open))
-                .unwrap()
-                .operations,
-            short
-        );
+        assert_eq!(place.run(&on("links", MetadataAction::Open)).unwrap().operations, short);
         let remove = on("set", MetadataAction::Remove { fsync: false });
         let now = place.entries("set");
         place.run_within(&remove, SHORT).unwrap();
@@ -498,34 +446,19 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
 #[test]
 fn a_set_that_cannot_be_linked_is_unsupported_in_later_phases() {
     // No filesystem makes hard links to directories.
-    let mut place = Scratch::with(&Create {
-        kind: EntryKind::Directory,
-        ..files(5)
-    });
+    let mut place = Scratch::with(&Create { kind: EntryKind::Directory, ..files(5) });
     let link = MetadataAction::Link { to: "links".into() };
     let refused = place.run(&on("set", link)).unwrap_err();
     assert!(matches!(refused, OpError::Unsupported { .. }), "{refused}");
     assert!(refused.to_string().contains("EPERM"), "{refused}");
-    let later = place
-        .run(&on("links", MetadataAction::Remove { fsync: false }))
-        .unwrap_err();
+    let later = place.run(&on("links", MetadataAction::Remove { fsync: false })).unwrap_err();
     assert!(matches!(later, OpError::Unsupported { .. }), "{later}");
     assert!(!place.top("links").exists());
-    assert_eq!(
-        place
-            .act(MetadataAction::Remove { fsync: false })
-            .operations,
-        5
-    );
+    assert_eq!(place.act(MetadataAction::Remove { fsync: false }).operations, 5);
 }
 
 #[test]
 fn a_set_never_created_is_missing() {
-    let error = Scratch::new()
-        .run(&on("set", MetadataAction::Open))
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the set `set` was not made by an earlier phase"
-    );
+    let error = Scratch::new().run(&on("set", MetadataAction::Open)).unwrap_err();
+    assert_eq!(error.to_string(), "the set `set` was not made by an earlier phase");
 }

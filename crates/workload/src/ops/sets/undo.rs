@@ -97,9 +97,7 @@ pub fn recreate(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
             let orders = target.visit_orders(links.order, set.makers() as u32);
             for (_, position) in part.visited() {
                 let number = set.entry(position).index;
-                linker
-                    .link(number, linked_position(&orders, number))
-                    .map_err(classify_error)?;
+                linker.link(number, linked_position(&orders, number)).map_err(classify_error)?;
             }
         }
         None => make_entries(ws, &set, part.visited().map(|(_, position)| position))?,

@@ -89,12 +89,7 @@ fn read_whole(hand: &EntryCursor<'_>, entry: &SetEntry, buffer: &mut [u8]) -> Re
     if !hand.set.sizes_unknown && offset != entry.size {
         return Err(OpError::Corrupt {
             path: path.to_owned(),
-            corruption: Corruption {
-                offset,
-                kind: CorruptionKind::Short {
-                    expected: entry.size,
-                },
-            },
+            corruption: Corruption { offset, kind: CorruptionKind::Short { expected: entry.size } },
         });
     }
     Ok(offset)

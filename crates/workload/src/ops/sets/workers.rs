@@ -72,10 +72,7 @@ fn go<W>(
     visit: &impl Fn(&mut W, VisitStep, &mut ThreadStats) -> Result<(), OpError>,
 ) -> Result<u64, OpError> {
     for step in 0..order.len() {
-        let turn = VisitStep {
-            ordinal: order.ordinal(step),
-            position: order.position(step),
-        };
+        let turn = VisitStep { ordinal: order.ordinal(step), position: order.position(step) };
         if let Err(error) = visit(worker, turn, tally) {
             failed.store(true, Ordering::Relaxed);
             return Err(error);
