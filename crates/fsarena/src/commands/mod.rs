@@ -1,39 +1,25 @@
-//! One module for each command.
+//! One module for each command and for each group of commands.
 
 pub mod advise;
 pub mod agent;
-pub mod agree;
-pub mod calibrate;
 pub mod changes;
-pub mod claims;
-pub mod collect;
+pub mod cluster;
 pub mod compare;
-pub mod completions;
+pub mod disk;
 pub mod doctor;
 pub mod explain;
-pub mod format;
 pub mod guest;
-pub mod guest_selftest;
 pub mod history;
 pub mod import;
-pub mod journal;
 pub mod list;
-pub mod man;
-pub mod plan;
 pub mod regression;
 pub mod regression_search;
-pub mod replay;
-pub mod replicate;
 pub mod report;
 pub mod resume;
 pub mod run;
 pub mod run_on_hosts;
-pub mod shell;
 pub mod show;
-pub mod site;
+pub mod study;
+pub mod tool;
 pub mod trace;
-pub mod trace_make;
-pub mod trace_record;
-pub mod validate;
 pub mod watch;
-pub mod work;

@@ -19,9 +19,10 @@ use stats::{
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::GuardArgs;
 use crate::args::run_args::RunArgs;
-use crate::commands::collect::{self, CollectEnd};
+use crate::commands::cluster::collect::{self, CollectEnd};
+use crate::commands::cluster::plan as plan_command;
 use crate::commands::run::{self, RunOutcome};
-use crate::commands::{compare, explain, guest, plan as plan_command};
+use crate::commands::{compare, explain, guest};
 use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{self, EnvironmentError, ExitReason, UsageError};

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
-use crate::commands::collect::{self as collect_command, SelectedScheduler};
+use crate::commands::cluster::collect::{self as collect_command, SelectedScheduler};
+use crate::commands::cluster::plan as plan_command;
 use crate::commands::guest as guest_command;
-use crate::commands::plan as plan_command;
 use crate::commands::report as report_command;
 use crate::commands::run_on_hosts;
 use crate::output::cost_page;

@@ -19,7 +19,7 @@ use crate::output::text::{print, print_json, print_unwrapped};
 use crate::traces;
 
 /// Shell script with one recording function per trace.
-const SCRIPT: &str = include_str!("../../../../scripts/make-traces.sh");
+const SCRIPT: &str = include_str!("../../../../../scripts/make-traces.sh");
 
 /// Records the traces, and writes them to the directory in which campaigns find them.
 pub fn run(args: &MakeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {

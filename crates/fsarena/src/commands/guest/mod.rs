@@ -1,6 +1,9 @@
 //! `fsarena guest`: builds and checks the virtual machine with the filesystems that this machine's
 //! kernel lacks.
 
+mod selftest;
+mod shell;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -24,8 +27,6 @@ use sys::fs::safe_path::SafeDir;
 use crate::args::cli::GlobalArgs;
 use crate::args::guest_args::{BuildOptions, GuestAction, GuestArgs};
 use crate::args::machine_args::SharedCache;
-use crate::commands::guest_selftest as selftest_command;
-use crate::commands::shell as shell_command;
 use crate::output::exit;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, print_note, table, wrap_with_margin};
@@ -37,8 +38,8 @@ use crate::stop;
 pub fn run(args: &GuestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         GuestAction::Build(options) => build(options, globals),
-        GuestAction::Selftest(args) => selftest_command::run(args, globals),
-        GuestAction::Shell(args) => shell_command::run(args, globals),
+        GuestAction::Selftest(args) => selftest::run(args, globals),
+        GuestAction::Shell(args) => shell::run(args, globals),
     }
 }
 

@@ -17,8 +17,8 @@ use sys::io::clock;
 
 use crate::args::batch_args::WorkArgs;
 use crate::args::cli::GlobalArgs;
+use crate::commands::cluster::plan::VERSION;
 use crate::commands::guest as guest_command;
-use crate::commands::plan::VERSION;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::progress::ProgressDisplay;

@@ -1,5 +1,8 @@
 //! `fsarena trace`: creates traces from recordings, shows them, and replays them in a campaign.
 
+mod make;
+mod record;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +21,7 @@ use crate::args::trace_args::{
     AnonymiseArgs, ReplaySpeedArg, ShowTraceArgs, TraceArgs, TraceCommand, TraceImportArgs,
     TraceReplayArgs, TraceSource,
 };
-use crate::commands::{run as run_command, trace_make, trace_record};
+use crate::commands::run as run_command;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
 use crate::output::text::{line, print, print_json, print_note};
@@ -27,8 +30,8 @@ use crate::traces;
 /// Runs a trace command.
 pub fn run(args: &TraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
-        TraceCommand::Record(args) => trace_record::run(args, globals),
-        TraceCommand::Make(args) => trace_make::run(args, globals),
+        TraceCommand::Record(args) => record::run(args, globals),
+        TraceCommand::Make(args) => make::run(args, globals),
         TraceCommand::Import(args) => import(args, globals),
         TraceCommand::Show(args) => show(args, globals),
         TraceCommand::Anonymise(args) => anonymise(args, globals),

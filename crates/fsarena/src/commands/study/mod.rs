@@ -1,0 +1,4 @@
+//! `fsarena study`: shows, judges and repeats published comparisons.
+
+pub mod claims;
+pub mod replicate;
