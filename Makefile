@@ -104,7 +104,7 @@ s3-test:
 	FSARENA_S3_PYTHON=$(CURDIR)/target/s3-server/bin/python \
 	  cargo test --workspace --locked --features backend/s3 --test s3
 
-# Checks the AFFS volumes of `fsarena format` with amitools, which pip installs.
+# Checks the AFFS volumes of `fsarena tool format` with amitools, which pip installs.
 check-affs: build
 	@scripts/install-packages.sh python3-venv
 	scripts/check-affs.sh $(FSARENA)

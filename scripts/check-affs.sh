@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Whether amitools, an implementation of AFFS that shares nothing with this one, takes the volumes that
-# `fsarena format` makes: its checker finds nothing, files go in and come out, and it still finds nothing.
+# `fsarena tool format` makes: its checker finds nothing, files go in and come out, and it still finds nothing.
 #
 #   scripts/check-affs.sh target/x86_64-unknown-linux-gnu/release/fsarena
 set -euo pipefail
@@ -48,7 +48,7 @@ for form in affs-ofs affs-ffs; do
     for size in 880KiB 10MiB 60MiB; do
       image="$form$international-$size.hdf"
       # shellcheck disable=SC2086 # no word where there is no option
-      "$fsarena" --quiet format "$form" $international --size "$size" --label Arena "$image"
+      "$fsarena" --quiet tool format "$form" $international --size "$size" --label Arena "$image"
       check "$image" Arena
       rm "$image"
       count=$((count + 1))

@@ -46,10 +46,10 @@ virtual="--backend vm --clock virtual --rounds 1 $all"
 }
 
 agree() {
-    "$fsarena" --catalog scripts/virtual-time agree --markdown "$directory/$1.db" "$directory/$2.db" | sed 's/^##/###/'
+    "$fsarena" --catalog scripts/virtual-time tool agree --markdown "$directory/$1.db" "$directory/$2.db" | sed 's/^##/###/'
 }
 {
-    sed '/^<!-- fsarena agree: begin -->$/q' "$document"
+    sed '/^<!-- fsarena tool agree: begin -->$/q' "$document"
     printf '\nMeasured on %s on %s processors (%s), Linux %s, %s rounds in real time, %s in guests.\n' "$(date '+%-d %B %Y')" "$(nproc)" \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(uname -r | cut -d. -f1,2)" "$rounds" "$guest_rounds"
     printf '\n## Without a disk: the image in memory\n\n'
@@ -63,6 +63,6 @@ agree() {
     printf '\n## Agreement of real time with itself\n\nImage in memory, measured twice.\n\n'
     agree real-memory-again real-memory
     printf '\n'
-    sed -n '/^<!-- fsarena agree: end -->$/,$p' "$document"
+    sed -n '/^<!-- fsarena tool agree: end -->$/,$p' "$document"
 } >"$directory/document"
 cat "$directory/document" >"$document"

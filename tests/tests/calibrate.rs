@@ -30,7 +30,7 @@ fn assert_whole(calibration: &Calibration) {
 fn calibration_of_an_image_leaves_no_files() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.fsarena();
-    command.args(["calibrate", "--json", "--size", "16MiB", "--work-dir"]);
+    command.args(["tool", "calibrate", "--json", "--size", "16MiB", "--work-dir"]);
     let ended = run(command.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(ended.stderr, "");
     let calibration = calibration(&ended.stdout);
@@ -42,7 +42,7 @@ fn calibration_of_an_image_leaves_no_files() {
 #[test]
 fn the_overhead_alone_is_measured_without_a_device() {
     let sandbox = Sandbox::new();
-    let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).assert_code(0);
+    let ended = run(sandbox.fsarena().args(["tool", "calibrate", "--overhead"])).assert_code(0);
     assert!(ended.stdout.contains("an operation without I/O"), "{}", ended.stdout);
     assert!(!ended.stdout.contains("sequential"), "{}", ended.stdout);
     assert!(!sandbox.path("fsarena.db").exists(), "nothing is stored");
@@ -54,7 +54,7 @@ fn a_blank_device_stays_blank_and_any_other_is_refused() {
     let device = TestLoopDevice::new(&sandbox.path("image"), 8 << 20);
     let calibrate = |more: &[&str]| {
         let mut command = sandbox.fsarena();
-        command.args(["calibrate", "--json", "--device"]);
+        command.args(["tool", "calibrate", "--json", "--device"]);
         run(command.arg(device.path()).args(more))
     };
     assert_whole(&calibration(&calibrate(&[]).assert_code(0).stdout));

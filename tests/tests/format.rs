@@ -1,4 +1,4 @@
-//! `fsarena format` overwrites existing data only if the device is named twice, and its filesystems
+//! `fsarena tool format` overwrites existing data only if the device is named twice, and its filesystems
 //! are recognised by other programs.
 
 use std::fs;
@@ -18,7 +18,7 @@ fn a_device_with_content_is_refused_unless_it_is_named_twice() {
     for filesystem in FILESYSTEMS {
         succeed(&mut Command::new("sync"));
         let before = fs::read(device.image()).unwrap();
-        let format = ["format", filesystem, node];
+        let format = ["tool", "format", filesystem, node];
         let refused = run(sandbox.fsarena().args(format)).assert_code(3);
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
         assert!(refused.stderr.contains("--erase"), "{}", refused.stderr);
@@ -35,13 +35,13 @@ fn a_blank_device_is_formatted_and_one_in_use_never() {
     let sandbox = Sandbox::new();
     let device = TestLoopDevice::new(&sandbox.path("disk"), SIZE);
     let node = device.path().to_str().unwrap();
-    let said = run(sandbox.fsarena().args(["format", "affs-ffs", node])).assert_code(0);
+    let said = run(sandbox.fsarena().args(["tool", "format", "affs-ffs", node])).assert_code(0);
     assert!(said.stdout.contains("131072 blocks of 512 B"), "{said:?}");
     succeed(Command::new("mke2fs").args(["-q", "-F", "-t", "ext4", node]));
     let mountpoint = sandbox.path("mnt");
     fs::create_dir(&mountpoint).unwrap();
     succeed(Command::new("mount").arg(node).arg(&mountpoint));
-    let words = ["format", "hpfs", node, "--erase", node];
+    let words = ["tool", "format", "hpfs", node, "--erase", node];
     let asked = run(sandbox.fsarena().args(words)).assert_code(3);
     let unasked = run(sandbox.fsarena().args(words).arg("--yes")).assert_code(3);
     succeed(Command::new("umount").arg(&mountpoint));
@@ -56,7 +56,7 @@ fn an_image_is_created_and_an_existing_one_is_not_modified() {
     let image = sandbox.path("image");
     let format = |filesystem: &str| {
         let mut command = sandbox.fsarena();
-        command.args(["--json", "format", filesystem, "--size", "880KiB"]).arg(&image);
+        command.args(["--json", "tool", "format", filesystem, "--size", "880KiB"]).arg(&image);
         command
     };
     for filesystem in FILESYSTEMS {
@@ -79,7 +79,8 @@ fn a_refused_format_leaves_no_image() {
         &["hpfs", "--size", "100KiB"],
         &["hpfs", "--international", "--size", "1MiB"],
     ] {
-        let refused = run(sandbox.fsarena().arg("format").args(words).arg(&image)).assert_code(2);
+        let refused =
+            run(sandbox.fsarena().args(["tool", "format"]).args(words).arg(&image)).assert_code(2);
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
         assert!(!image.exists(), "{words:?}");
     }
@@ -89,7 +90,7 @@ fn a_refused_format_leaves_no_image() {
 fn blkid_knows_an_hpfs_by_its_label() {
     let sandbox = Sandbox::new();
     let image = sandbox.path("image");
-    let words = ["format", "hpfs", "--label", "Warp 4", "--size", "20MiB"];
+    let words = ["tool", "format", "hpfs", "--label", "Warp 4", "--size", "20MiB"];
     run(sandbox.fsarena().args(words).arg(&image)).assert_code(0);
     let found = succeed(Command::new("blkid").args(["-p", "-o", "export"]).arg(&image));
     for word in ["TYPE=hpfs", "LABEL=WARP\\ 4"] {

@@ -36,9 +36,9 @@ const CAMPAIGN: [&str; 16] = [
 ];
 
 /// Returns an fsarena command with a subcommand.
-fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
+fn fsarena(sandbox: &Sandbox, command: &[&str]) -> Command {
     let mut fsarena = sandbox.fsarena();
-    fsarena.arg(command);
+    fsarena.args(command);
     fsarena.env("XDG_CACHE_HOME", program::cache());
     // Workers inherit this variable.
     fsarena.env("TMPDIR", sandbox.path("tmp"));
@@ -65,7 +65,7 @@ fn planned_in(
     check: &str,
 ) -> PathBuf {
     let directory = sandbox.path(name);
-    let mut plan = fsarena(sandbox, "plan");
+    let mut plan = fsarena(sandbox, &["cluster", "plan"]);
     plan.args(&CAMPAIGN[..8]).args(&CAMPAIGN[12..]);
     for contender in contenders {
         plan.args(["--contender", contender]);
@@ -77,7 +77,7 @@ fn planned_in(
 }
 
 fn collect(sandbox: &Sandbox, directory: &Path) -> CommandOutput {
-    run(fsarena(sandbox, "collect").arg(directory))
+    run(fsarena(sandbox, &["cluster", "collect"]).arg(directory))
 }
 
 /// Returns the common part of two runs of a campaign, without the times at which and for which they
@@ -127,7 +127,7 @@ fn slurm_failures_do_not_change_results() {
     let mut slurm = Slurm::start();
     let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
     let said = || fs::read_to_string(&log).unwrap_or_default();
-    let mut command = fsarena(&sandbox, "run");
+    let mut command = fsarena(&sandbox, &["run"]);
     command.args(CAMPAIGN).args(["--rounds", "4", "--work-dir"]).arg(sandbox.path("work"));
     command.args(["--on", "slurm", "--json", "--plan"]).arg(&directory);
     let mut first = Following::start(&mut command, &slurm, &log);
@@ -149,7 +149,7 @@ fn slurm_failures_do_not_change_results() {
     slurm.node("n1");
 
     let resumed = sandbox.path("resumed");
-    let mut command = fsarena(&sandbox, "collect");
+    let mut command = fsarena(&sandbox, &["cluster", "collect"]);
     command.arg(&directory).args(["--on", "slurm", "--json"]);
     slurm.wait_for("n1 is back", |slurm| slurm.answers("n1"));
     let mut second = Following::start(&mut command, &slurm, &resumed);
@@ -167,7 +167,7 @@ fn slurm_failures_do_not_change_results() {
     let hosts = hosts(&directory);
     assert_eq!(hosts.len(), 9, "eight cells and a check: {hosts:?}");
     assert!(["n1", "n2"].iter().all(|node| hosts.iter().any(|host| host == node)), "{hosts:?}");
-    let mut alone = fsarena(&sandbox, "run");
+    let mut alone = fsarena(&sandbox, &["run"]);
     alone.args(CAMPAIGN).args(["--rounds", "4", "--no-cache", "--work-dir"]);
     run(alone.arg(sandbox.path("work"))).assert_code(0);
     assert_eq!(lasting(spread), lasting(sandbox.results()));
@@ -232,7 +232,7 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", filler.display()));
     assert!(!fill.output().unwrap().status.success(), "it is full");
     let on_slurm = || {
-        let mut command = fsarena(&sandbox, "collect");
+        let mut command = fsarena(&sandbox, &["cluster", "collect"]);
         command.arg(&directory).args(["--on", "slurm", "--json"]);
         command.env("SLURM_CONF", slurm.config());
         command
@@ -299,7 +299,7 @@ fn a_list_of_versions_is_searched_on_the_nodes(sandbox: &Sandbox, slurm: &Slurm)
     let (file, plans) = (sandbox.path("versions.toml"), sandbox.path("versions"));
     fs::write(&file, VERSIONS).unwrap();
     let guard = || {
-        let mut guard = fsarena(sandbox, "guard");
+        let mut guard = fsarena(sandbox, &["guard"]);
         guard.args(["v1", "v2", "v3"]).arg(&file);
         guard.args(["--suite", "durable", "--only", "durable/create-fsync"]);
         guard.args(["--check", "0%", "--on", "slurm", "--plan"]);
@@ -333,12 +333,17 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     let nothing = collect(&sandbox, &directory).assert_code(3);
     assert!(nothing.stderr.contains("to be run: entries 0-1"), "{}", nothing.stderr);
     let mut parallel = Command::new("parallel");
-    parallel.args(["--will-cite", "--jobs", "2"]).arg(&worker).arg("work").arg(&directory);
+    parallel
+        .args(["--will-cite", "--jobs", "2"])
+        .arg(&worker)
+        .args(["cluster", "work"])
+        .arg(&directory);
     parallel
         .args(["--as", "n1", "--index", "{}", ":::", "0", "1"])
         .env("TMPDIR", sandbox.path("tmp"));
     run(&mut parallel).assert_code(0);
-    let again = run(Command::new(&worker).arg("work").arg(&directory).arg("--all")).assert_code(0);
+    let again = run(Command::new(&worker).args(["cluster", "work"]).arg(&directory).arg("--all"))
+        .assert_code(0);
     assert_eq!(
         (again.stdout.as_str(), again.stderr.as_str()),
         ("", ""),
@@ -372,7 +377,7 @@ fn of_two_workers_with_a_shared_cache_one_runs_a_cell_and_the_other_is_served() 
         ["one", "other"].map(|name| planned_in(&sandbox, name, &["minix"], "1", "0%"));
     let start = |directory: &PathBuf| {
         let mut work = Command::new(directory.join("fsarena"));
-        work.arg("work").arg(directory).args(["--all", "--cache"]);
+        work.args(["cluster", "work"]).arg(directory).args(["--all", "--cache"]);
         work.arg(&cells).arg("--cache-key").arg(&key);
         work.env("TMPDIR", sandbox.path("tmp"));
         work.stderr(Stdio::null()).spawn().unwrap()
@@ -396,7 +401,7 @@ fn each_bad_cache_has_its_line() {
     let own = key(&sandbox, "k", 0o600);
     let directory = planned(&sandbox, &["minix"], "1", "0%");
     let try_it = |cache: &str, key: &Path, code| {
-        let mut collect = fsarena(&sandbox, "collect");
+        let mut collect = fsarena(&sandbox, &["cluster", "collect"]);
         collect.arg(&directory).args(["--cache", cache]);
         run(collect.arg("--cache-key").arg(key)).assert_code(code).stderr
     };
@@ -430,7 +435,7 @@ impl OnHosts {
     fn start(sandbox: &Sandbox, check: &str) -> Self {
         let hosts = ["n1", "n2"].map(|name| RemoteHost::with_name(name, sandbox));
         let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
-        let mut command = fsarena(sandbox, "run");
+        let mut command = fsarena(sandbox, &["run"]);
         command.args(CAMPAIGN).args(["--rounds", "1", "--check", check]);
         command.args(["--on", "ssh", "--hosts", "n1,n2", "--plan"]).arg(&directory);
         command.arg("--work-dir").arg(sandbox.path("work"));
@@ -518,17 +523,19 @@ fn each_bad_input_of_hosts_has_its_line() {
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
     let work = |path: &Path, words: &[&str]| {
-        run(Command::new(&worker).arg("work").arg(path).args(words)).assert_code(2).stderr
+        run(Command::new(&worker).args(["cluster", "work"]).arg(path).args(words))
+            .assert_code(2)
+            .stderr
     };
     for (path, words, told) in [
-        (sandbox.root(), &["--all"][..], "holds no plan: `fsarena plan"),
+        (sandbox.root(), &["--all"][..], "holds no plan: `fsarena cluster plan"),
         (&directory, &["--index", "9"], "has entries 0 to 1: there is no entry 9"),
         (&directory, &[], "--index"),
     ] {
         let stderr = work(path, words);
         assert!(stderr.contains(told) && stderr.lines().count() == 1, "{stderr}");
     }
-    let mut on_none = fsarena(&sandbox, "collect");
+    let mut on_none = fsarena(&sandbox, &["cluster", "collect"]);
     on_none.arg(&directory).args(["--on", "slurm"]).env("PATH", sandbox.root());
     let told = run(&mut on_none).assert_code(3).stderr;
     assert!(told.contains("`apt-get install slurm-client`"), "{told}");
@@ -537,15 +544,16 @@ fn each_bad_input_of_hosts_has_its_line() {
         (&["--on", "slurm", "--hosts", "n1"], "Slurm takes --nodes"),
         (&["--on", "ssh", "--hosts", "n1", "--nodes", "n"], "go with --on slurm"),
     ] {
-        let stderr =
-            run(fsarena(&sandbox, "collect").arg(&directory).args(words)).assert_code(2).stderr;
+        let stderr = run(fsarena(&sandbox, &["cluster", "collect"]).arg(&directory).args(words))
+            .assert_code(2)
+            .stderr;
         assert!(stderr.contains(told), "{stderr}");
     }
-    let mut twice = fsarena(&sandbox, "plan");
+    let mut twice = fsarena(&sandbox, &["cluster", "plan"]);
     twice.args(CAMPAIGN).arg("-o").arg(&directory);
     let told = run(&mut twice).assert_code(2).stderr;
     assert!(told.contains("is not empty: give a directory"), "{told}");
-    let mut real = fsarena(&sandbox, "plan");
+    let mut real = fsarena(&sandbox, &["cluster", "plan"]);
     real.args(["-c", "ext4", "--backend", "loop", "-o"]).arg(sandbox.path("other"));
     let told = run(&mut real).assert_code(2).stderr;
     assert!(told.contains("cannot compare results of different hosts in real time"), "{told}");

@@ -9,24 +9,9 @@ const ESCAPE: char = '\u{1b}';
 #[test]
 fn every_command_has_help_with_examples() {
     let sandbox = Sandbox::new();
-    let mut commands = vec![vec!["--help"]];
-    let names = [
-        "run",
-        "resume",
-        "list",
-        "show",
-        "report",
-        "advise",
-        "compare",
-        "history",
-        "doctor",
-        "calibrate",
-        "format",
-        "completions",
-        "man",
-    ];
-    commands.extend(names.map(|name| vec![name, "--help"]));
-    for words in commands {
+    for words in
+        [&["--help"][..], &["run", "--help"], &["disk", "--help"], &["tool", "format", "-h"]]
+    {
         let help = run(sandbox.fsarena().args(&words)).assert_code(0).stdout;
         assert!(help.contains("Examples:"), "{words:?}:\n{help}");
         assert!(help.contains("fsarena "), "{words:?}:\n{help}");
@@ -38,9 +23,12 @@ fn every_command_has_help_with_examples() {
 fn exit_codes_are_documented() {
     let sandbox = Sandbox::new();
     let help = run(sandbox.fsarena().arg("--help")).assert_code(0).stdout;
+    let page = run(sandbox.fsarena().args(["tool", "man"])).assert_code(0).stdout;
+    let short = help.lines().find_map(|line| line.strip_prefix("Exit codes: ")).unwrap();
     for code in ["0", "1", "2", "3", "4", "130"] {
-        let documented = help.lines().any(|l| l.trim_start().starts_with(code));
-        assert!(documented, "exit code {code}:\n{help}");
+        let is_short = short.split(", ").any(|part| part.split(' ').next() == Some(code));
+        let is_explained = page.lines().any(|line| line.starts_with(&format!("\\&{code} ")));
+        assert!(is_short && is_explained, "exit code {code}:\n{help}");
     }
 }
 
@@ -48,7 +36,8 @@ fn exit_codes_are_documented() {
 fn completions_are_accepted_by_their_shells() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
-        let script = run(sandbox.fsarena().args(["completions", shell])).assert_code(0).stdout;
+        let script =
+            run(sandbox.fsarena().args(["tool", "completions", shell])).assert_code(0).stdout;
         assert!(script.contains("fsarena") && script.contains("resume"), "{shell}");
         assert!(!script.contains("agent"), "{shell}: the agent is hidden");
         if shell == "bash" {
@@ -62,7 +51,7 @@ fn completions_are_accepted_by_their_shells() {
 #[test]
 fn the_manual_page_is_one() {
     let sandbox = Sandbox::new();
-    let page = run(sandbox.fsarena().arg("man")).assert_code(0).stdout;
+    let page = run(sandbox.fsarena().args(["tool", "man"])).assert_code(0).stdout;
     assert!(page.contains(".TH FSARENA 1"), "{page}");
     assert!(page.contains(".SH") && page.contains("130"), "{page}");
 }

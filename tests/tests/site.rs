@@ -45,7 +45,7 @@ fn a_database_becomes_pages_that_link_to_each_other() {
     let sandbox = Sandbox::new();
     campaigns(&sandbox);
     let site = sandbox.path("pages");
-    let said = run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0).stdout;
+    let said = run(sandbox.fsarena().args(["tool", "site"]).arg(&site)).assert_code(0).stdout;
     assert!(said.contains("5 written, 0 unchanged"), "{said}");
     look(&site.join("index.html"), Viewport::DESK, |page| {
         let links =
@@ -75,11 +75,12 @@ fn a_database_becomes_pages_that_link_to_each_other() {
 
     // Without new campaigns, no page is written; with a new campaign, one is.
     let before = modified(&site);
-    let said = run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0).stdout;
+    let said = run(sandbox.fsarena().args(["tool", "site"]).arg(&site)).assert_code(0).stdout;
     assert!(said.contains("0 written, 5 unchanged"), "{said}");
     assert_eq!(modified(&site), before);
     run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).assert_code(0);
-    let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site)).assert_code(0).stdout;
+    let json =
+        run(sandbox.fsarena().args(["--json", "tool", "site"]).arg(&site)).assert_code(0).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         json["written"],
@@ -89,7 +90,7 @@ fn a_database_becomes_pages_that_link_to_each_other() {
     let foreign = sandbox.path("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("index.html"), "mine").unwrap();
-    let refused = run(sandbox.fsarena().arg("site").arg(&foreign)).assert_code(3).stderr;
+    let refused = run(sandbox.fsarena().args(["tool", "site"]).arg(&foreign)).assert_code(3).stderr;
     assert!(
         refused.lines().count() == 1 && refused.contains("name an empty directory"),
         "{refused}"
@@ -102,7 +103,7 @@ fn studies_that_were_run_again_have_a_page() {
     let sandbox = Sandbox::new();
     run(sandbox.campaign(&["tmpfs"], "names").args(["--name", "bonnie-linux-2011"])).assert_code(0);
     let site = sandbox.path("pages");
-    run(sandbox.fsarena().arg("site").arg(&site)).assert_code(0);
+    run(sandbox.fsarena().args(["tool", "site"]).arg(&site)).assert_code(0);
     look(&site.join("studies.html"), Viewport::DESK, |page| {
         let text = page.text("document.querySelector('main').innerText");
         assert!(text.contains("The ultimate Linux filesystems benchmark"), "{text}");

@@ -99,7 +99,16 @@ fn another_host_is_calibrated() {
     let sandbox = Sandbox::new();
     let far = RemoteHost::new(&sandbox);
     let mut calibrate = sandbox.fsarena();
-    calibrate.args(["--json", "calibrate", "--host", "far", "--size", "8 MiB", "--work-dir"]);
+    calibrate.args([
+        "--json",
+        "tool",
+        "calibrate",
+        "--host",
+        "far",
+        "--size",
+        "8 MiB",
+        "--work-dir",
+    ]);
     calibrate.arg(sandbox.path("work"));
     let ended = run(far.configure_ssh(&mut calibrate));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

@@ -80,7 +80,7 @@ fn excessive_writes_are_refused_until_the_limit_is_named() {
 fn claims_come_with_their_verdicts_and_their_numbers() {
     let sandbox = Sandbox::new();
     let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
-    let text = said(&["claims", "os2-shootout-2002"]);
+    let text = said(&["study", "claims", "os2-shootout-2002"]);
     assert!(
         text.starts_with("os2-shootout-2002: 19 claims: 11 supported, 3 partly, 5 undecidable\n"),
         "{text}"
@@ -92,18 +92,18 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
             && text.contains("taken as the same within 5 %\n"),
         "{text}"
     );
-    let counts = said(&["claims"]);
+    let counts = said(&["study", "claims"]);
     assert!(
         counts.contains(
             "35 of the 59 undecidable are all the claims of vanninen-wang-2003, which printed one number in its 67 figures.\n"
         ),
         "{counts}"
     );
-    let all: Value = serde_json::from_str(&said(&["claims", "all", "--json"])).unwrap();
+    let all: Value = serde_json::from_str(&said(&["study", "claims", "all", "--json"])).unwrap();
     let claims = all["studies"].as_array().into_iter().flatten();
     let claims = claims.map(|study| study["claims"].as_array().map_or(0, Vec::len));
     assert_eq!(claims.sum::<usize>(), 147);
-    let refused = run(sandbox.fsarena().args(["claims", "nothing"])).assert_code(2);
+    let refused = run(sandbox.fsarena().args(["study", "claims", "nothing"])).assert_code(2);
     assert!(
         refused
             .stderr
@@ -117,7 +117,7 @@ fn claims_come_with_their_verdicts_and_their_numbers() {
 fn figures_of_a_study_are_shown_in_every_format() {
     let sandbox = Sandbox::new();
     let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).assert_code(0).stdout;
-    let shown = said(&["show", "study", "emerging-filesystems-2007"]);
+    let shown = said(&["study", "show", "emerging-filesystems-2007"]);
     assert!(shown.contains("204531*") && shown.contains("+++++"), "{shown}");
     assert!(shown.lines().take(20).all(|line| line.chars().count() < 500));
     let report = |format| said(&["report", "--study", "bonnie-linux-2011", "--format", format]);
@@ -126,7 +126,7 @@ fn figures_of_a_study_are_shown_in_every_format() {
     }
     let table = report("table");
     assert!(
-        table.starts_with("“The ultimate Linux filesystems benchmark”. By its own figures, 22 claims: 12 supported, 5 partly, 1 contradicted, 4 undecidable (fsarena claims bonnie-linux-2011).\n"),
+        table.starts_with("“The ultimate Linux filesystems benchmark”. By its own figures, 22 claims: 12 supported, 5 partly, 1 contradicted, 4 undecidable (fsarena study claims bonnie-linux-2011).\n"),
         "{table}"
     );
     // A published study cannot be repeated with more rounds.

@@ -18,7 +18,7 @@ fn phases(sandbox: &Sandbox) -> Vec<PhaseResult> {
 
 fn replayed(sandbox: &Sandbox, words: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
-    let output = run(command.args(["--json", "replay"]).args(words)).assert_code(0).stdout;
+    let output = run(command.args(["--json", "disk", "replay"]).args(words)).assert_code(0).stdout;
     serde_json::from_str(&output).unwrap()
 }
 
@@ -41,7 +41,8 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             _ => assert!(work.slots_programmed > work.slots_written, "{work:?}"),
         }
         let csv = sandbox.path("journal.csv");
-        run(sandbox.fsarena().args(["journal", "--format", "csv", "-o"]).arg(&csv)).assert_code(0);
+        run(sandbox.fsarena().args(["disk", "requests", "--format", "csv", "-o"]).arg(&csv))
+            .assert_code(0);
         for source in [&[][..], &[csv.to_str().unwrap()]] {
             let asked = format!("{disk},ideal");
             let words = [source, &["--disk", asked.as_str()]].concat();
@@ -53,13 +54,14 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             assert!(!same(1) && disks[0]["took_ns"].as_u64() > disks[1]["took_ns"].as_u64());
         }
     }
-    let words = run(sandbox.fsarena().arg("journal")).assert_code(0).stdout;
+    let words = run(sandbox.fsarena().args(["disk", "requests"])).assert_code(0).stdout;
     let mut wrong = sandbox.fsarena();
-    let refused = run(wrong.args(["journal", "--phase", "overwrit"])).assert_code(2);
+    let refused = run(wrong.args(["disk", "requests", "--phase", "overwrit"])).assert_code(2);
     let told = "no disk requests in phase `overwrit`; phases with requests:";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(words.contains("overwrite-fsync") && words.contains("AMPLIFIED"), "{words}");
-    let replay = run(sandbox.fsarena().args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
+    let replay =
+        run(sandbox.fsarena().args(["disk", "replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
     let words = replay.assert_code(0).stdout;
     let told = "sata-ssd-steady: every request took as long as in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
@@ -93,7 +95,8 @@ fn the_page_shows_time_components_and_a_map_and_stores_journals() {
     }
     let regions = |words: &[&str]| {
         let mut command = sandbox.fsarena();
-        let command = command.args(["--json", "journal", "--cell", "0", "--format", "regions"]);
+        let command =
+            command.args(["--json", "disk", "requests", "--cell", "0", "--format", "regions"]);
         let output = run(command.args(words)).assert_code(0).stdout;
         serde_json::from_str::<Vec<Value>>(&output).unwrap()
     };

@@ -110,7 +110,7 @@ fn a_user_defined_kernel_with_headers_has_simulated_disks() {
     let seeks: u64 = seeks.map(|work| work.seeks).sum();
     assert!(flushes > 0 && seeks > 0, "{flushes} flushes, {seeks} seeks");
     let mut replay = sandbox.fsarena();
-    let words = ["--json", "replay", "--disk", "hdd-2003-7200"];
+    let words = ["--json", "disk", "replay", "--disk", "hdd-2003-7200"];
     let replayed = run(replay.args(words)).assert_code(0).stdout;
     let replayed: Value = serde_json::from_str(&replayed).unwrap();
     assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");

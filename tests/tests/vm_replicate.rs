@@ -13,7 +13,7 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
         let mut command = sandbox.fsarena();
         command
             .env("XDG_CACHE_HOME", program::cache())
-            .args(["replicate", "debian-file-server-2006"])
+            .args(["study", "replicate", "debian-file-server-2006"])
             .args(words);
         run(&mut command)
     };

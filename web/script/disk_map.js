@@ -50,7 +50,7 @@ function mapOf(phase, contender) {
 
 const mapCommand = (phase, contender) => {
   const { cell } = diskOf(phase, contender);
-  return `fsarena journal ${data.simulation.campaign} --cell ${cell} --phase ${quoted(phase.name)} --format map -o map.svg`;
+  return `fsarena disk requests ${data.simulation.campaign} --cell ${cell} --phase ${quoted(phase.name)} --format map -o map.svg`;
 };
 
 // Numbers below 16: a hexadecimal digit, and behind it, from A to Z, how many more of the same follow.

@@ -90,7 +90,7 @@ pub struct CalibrationEffort {
 }
 
 impl CalibrationEffort {
-    /// Effort of `fsarena calibrate`: a few seconds in total.
+    /// Effort of `fsarena tool calibrate`: a few seconds in total.
     pub const STANDALONE_EFFORT: Self = Self::new(5, 20, 150);
 
     /// Returns the effort for a campaign: a fraction of a second if its cells take seconds.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// The directory contains no plan.
-    #[error("{} holds no plan: `fsarena plan … -o {}` makes one", .0.display(), .0.display())]
+    #[error("{} holds no plan: `fsarena cluster plan … -o {}` makes one", .0.display(), .0.display())]
     NoPlan(PathBuf),
     /// The directory for a new plan is not empty.
     #[error("{} is not empty: give a directory that is empty or not there yet", .0.display())]

@@ -310,7 +310,7 @@ fn each_bad_directory_has_its_line() {
         error.to_string()
     };
     let none = error(Batch::open(&directory.path().join("none")));
-    assert!(none.contains("holds no plan: `fsarena plan"), "{none}");
+    assert!(none.contains("holds no plan: `fsarena cluster plan"), "{none}");
     assert!(error(Batch::open(directory.path())).contains("holds no plan"));
     let batch = plan_in(directory.path(), 1, 0);
     let index = batch.entry(2).unwrap_err().to_string();

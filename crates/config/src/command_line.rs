@@ -273,9 +273,9 @@ mod tests {
     #[test]
     fn a_filesystem_can_be_made_by_this_very_program() {
         let mut own = contender();
-        own.filesystem.commands.mkfs = words("{fsarena} format x {options} {device}");
+        own.filesystem.commands.mkfs = words("{fsarena} tool format x {options} {device}");
         let mkfs = expand_commands(&own, &PLACE).mkfs;
-        assert_eq!(mkfs, words("/opt/fsarena format x -E lazy=0 -b 1024 /dev/loop7"));
+        assert_eq!(mkfs, words("/opt/fsarena tool format x -E lazy=0 -b 1024 /dev/loop7"));
     }
 
     #[test]

@@ -27,7 +27,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use sys::memory::Allocator;
 
+use crate::args::batch_args::ClusterCommand;
 use crate::args::cli::{Cli, Command};
+use crate::args::disk_args::DiskCommand;
+use crate::args::study_args::StudyCommand;
+use crate::args::tool_args::ToolCommand;
+use crate::commands::{cluster, disk, study, tool};
 use crate::output::exit::{self, ExitReason};
 
 #[global_allocator]
@@ -49,33 +54,42 @@ fn program() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(args, globals),
         Command::Resume(args) => commands::resume::run(args, globals),
-        Command::Plan(args) => commands::cluster::plan::run(args, globals),
-        Command::Work(args) => commands::cluster::work::run(args, globals),
-        Command::Collect(args) => commands::cluster::collect::run(args, globals),
-        Command::List(args) => commands::list::run(args, globals),
-        Command::Show(args) => commands::show::run(args, globals),
-        Command::Claims(args) => commands::study::claims::run(args, globals),
-        Command::Replicate(args) => commands::study::replicate::run(args, globals),
         Command::Watch(args) => commands::watch::run(args, globals),
-        Command::Journal(args) => commands::disk::requests::run(args, globals),
-        Command::Explain(args) => commands::explain::run(args, globals),
-        Command::Replay(args) => commands::disk::replay::run(args, globals),
-        Command::Validate(args) => commands::disk::validate::run(args, globals),
         Command::Report(args) => commands::report::run(args, globals),
-        Command::Site(args) => commands::tool::site::run(args, globals),
         Command::Advise(args) => commands::advise::run(args, globals),
         Command::Compare(args) => commands::compare::run(args, globals),
-        Command::Agree(args) => commands::tool::agree::run(args, globals),
-        Command::Guard(args) => commands::regression::run(args, globals),
         Command::History(args) => commands::history::run(args, globals),
-        Command::Import(args) => commands::import::run(args, globals),
+        Command::Guard(args) => commands::regression::run(args, globals),
+        Command::Explain(args) => commands::explain::run(args, globals),
+        Command::Show(args) => commands::show::run(args, globals),
+        Command::List(args) => commands::list::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),
-        Command::Calibrate(args) => commands::tool::calibrate::run(args, globals),
-        Command::Format(args) => commands::tool::format::run(args, globals),
-        Command::Guest(args) => commands::guest::run(args, globals),
-        Command::Trace(args) => commands::trace::run(args, globals),
-        Command::Completions(args) => commands::tool::completions::run(args),
-        Command::Man => commands::tool::man::run(),
+        Command::Import(args) => commands::import::run(args, globals),
+        Command::Study(command) => match command {
+            StudyCommand::Show(args) => study::show::run(args, globals),
+            StudyCommand::Claims(args) => study::claims::run(args, globals),
+            StudyCommand::Replicate(args) => study::replicate::run(args, globals),
+        },
+        Command::Disk(command) => match command {
+            DiskCommand::Requests(args) => disk::requests::run(args, globals),
+            DiskCommand::Replay(args) => disk::replay::run(args, globals),
+            DiskCommand::Validate(args) => disk::validate::run(args, globals),
+        },
+        Command::Trace(command) => commands::trace::run(command, globals),
+        Command::Cluster(command) => match command {
+            ClusterCommand::Plan(args) => cluster::plan::run(args, globals),
+            ClusterCommand::Work(args) => cluster::work::run(args, globals),
+            ClusterCommand::Collect(args) => cluster::collect::run(args, globals),
+        },
+        Command::Guest(command) => commands::guest::run(command, globals),
+        Command::Tool(command) => match command {
+            ToolCommand::Calibrate(args) => tool::calibrate::run(args, globals),
+            ToolCommand::Format(args) => tool::format::run(args, globals),
+            ToolCommand::Agree(args) => tool::agree::run(args, globals),
+            ToolCommand::Site(args) => tool::site::run(args, globals),
+            ToolCommand::Completions(args) => tool::completions::run(args),
+            ToolCommand::Man => tool::man::run(),
+        },
         Command::Agent(args) => commands::agent::run(args),
     };
     outcome.unwrap_or_else(|error| exit::report(&error, globals.json))

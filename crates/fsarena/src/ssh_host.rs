@@ -140,7 +140,7 @@ impl WorkerHost for SshHost {
         let options: String =
             self.options.iter().map(|o| " ".to_owned() + &shell_quote(o)).collect();
         Ok(self.ssh.shell(&format!(
-            "exec {program} --quiet work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
+            "exec {program} --quiet cluster work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
         )))
     }
 

@@ -39,25 +39,18 @@ fn json(arguments: &[&str]) -> Value {
 #[test]
 fn help_of_every_command() {
     insta::assert_snapshot!("help", said(&["--help"]));
-    for command in [
-        "run",
-        "resume",
-        "list",
-        "show",
-        "watch",
-        "report",
-        "site",
-        "advise",
-        "compare",
-        "history",
-        "import",
-        "doctor",
-        "calibrate",
-        "completions",
-        "man",
-    ] {
+    let is_first_level = |name: &String| !name.contains(' ');
+    for command in every_command().iter().filter(|name| is_first_level(name)) {
         insta::assert_snapshot!(format!("help-{command}"), said(&[command, "--help"]));
     }
+}
+
+/// Help must fit on a screen.
+#[test]
+fn the_help_fits_40_lines() {
+    let help = on_a_terminal("--help");
+    assert!(help.lines().count() <= 40, "{}:\n{help}", help.lines().count());
+    assert_eq!(help, said(&["-h"]));
 }
 
 #[test]
@@ -88,7 +81,7 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["list", "everything"],
         vec!["show", "--cell", "-1"],
         vec!["report", "--format", "papyrus"],
-        vec!["completions", "basic"],
+        vec!["tool", "completions", "basic"],
         vec!["guest", "build", "--with", "ext4"],
         vec!["guest", "build", "--mirror", "debian"],
         vec!["guest", "build", "--rootfs", "/no/such/directory"],
@@ -174,36 +167,9 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
         "filesystems --long",
     ];
     let lists = lists.map(|what| format!("list {what}"));
-    let helps = [
-        "",
-        "run",
-        "resume",
-        "list",
-        "show",
-        "watch",
-        "journal",
-        "explain",
-        "replay",
-        "validate",
-        "report",
-        "site",
-        "advise",
-        "compare",
-        "agree",
-        "guard",
-        "history",
-        "import",
-        "doctor",
-        "calibrate",
-        "format",
-        "guest build",
-        "guest shell",
-        "guest selftest",
-        "trace record",
-        "completions",
-    ];
-    let helps = helps.map(|command| format!("{command} --help"));
-    let others = ["doctor".to_owned(), "validate".to_owned()];
+    let helps = every_command().into_iter().map(|command| format!("{command} --help"));
+    let helps: Vec<String> = helps.collect();
+    let others = ["doctor".to_owned(), "disk validate".to_owned()];
     for arguments in lists.iter().chain(&helps).chain(&others) {
         let told = on_a_terminal(arguments);
         assert!(!told.is_empty(), "{arguments}");
@@ -235,20 +201,25 @@ const JSON_DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/jso
 #[test]
 fn the_json_of_every_command_is_documented() {
     let document = fs::read_to_string(JSON_DOCUMENT).unwrap();
-    let commands = said(&["--help"]);
-    let commands = commands.split("Commands:\n").nth(1).unwrap();
-    let commands = commands.split("\n\n").next().unwrap();
-    let names = commands.lines().filter_map(|line| {
-        let name = line.strip_prefix("  ")?.split(' ').next()?;
-        (!name.is_empty()).then_some(name)
-    });
-    let mut count = 0;
-    for name in names.filter(|name| !["completions", "man", "help"].contains(name)) {
+    // The other groups have one section, or no output.
+    let without = ["study", "disk", "cluster", "tool", "tool completions", "tool man"];
+    let is_described = |name: &&String| {
+        let is_below = name.starts_with("trace ") || name.starts_with("guest ");
+        !is_below && !without.contains(&name.as_str())
+    };
+    let commands = every_command();
+    for name in commands.iter().filter(is_described) {
         let heading = format!("\n## fsarena {name}\n");
         assert!(document.contains(&heading), "docs/json.md does not describe {name}");
-        count += 1;
     }
-    assert!(count > 15, "{commands}");
+    assert!(commands.len() > 30, "{commands:?}");
+}
+
+/// Returns the names of all commands and groups, as the headings of the manual page.
+fn every_command() -> Vec<String> {
+    let page = said(&["tool", "man"]);
+    let headings = page.lines().filter_map(|line| line.strip_prefix(".SH \"FSARENA "));
+    headings.map(|heading| heading.trim_end_matches('"').to_lowercase()).collect()
 }
 
 /// Returns the names in code style of the document line that begins with a text.
@@ -334,10 +305,10 @@ fn packages_are_one_line_of_names() {
 #[test]
 fn completions_and_the_manual_know_every_option() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = said(&["completions", shell]);
+        let script = said(&["tool", "completions", shell]);
         assert!(script.contains("stall-timeout") && script.contains("doctor"), "{shell}");
     }
-    let page = said(&["man"]);
+    let page = said(&["tool", "man"]);
     assert!(page.contains("\\-\\-stall\\-timeout") && page.contains(".SH \"FSARENA RUN\""));
 }
 
@@ -347,8 +318,8 @@ fn closed_pipe_ends_the_program_quietly() {
     for arguments in [
         vec!["list", "--json"],
         vec!["doctor"],
-        vec!["man"],
-        vec!["completions", "bash"],
+        vec!["tool", "man"],
+        vec!["tool", "completions", "bash"],
         vec!["--help"],
     ] {
         let mut child = fsarena(home.path(), &arguments)

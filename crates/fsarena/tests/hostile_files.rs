@@ -160,16 +160,16 @@ fn non_utf8_arguments_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let strange = OsStr::from_bytes(b"/tmp/\xff");
     for (words, said) in [
-        (&["list", "--db"][..], "'--db <FILE>'"),
-        (&["list", "--catalog"], "'--catalog <DIR>'"),
-        (&["run", "--dir"], "'--dir <DIR>'"),
+        (&["list", "--db"][..], "`--db <FILE>`"),
+        (&["list", "--catalog"], "`--catalog <DIR>`"),
+        (&["run", "--dir"], "`--dir <DIR>`"),
         (&["run", "--name"], "is not UTF-8"),
         (&["run", "--contender"], "is not UTF-8"),
-        (&["run"], "'[CAMPAIGN.toml]'"),
-        (&["report", "-o"], "'--output <FILE>'"),
-        (&["--json", "report", "--charts"], "'--charts <DIR>'"),
+        (&["run"], "`[CAMPAIGN.toml]`"),
+        (&["report", "-o"], "`--output <FILE>`"),
+        (&["--json", "report", "--charts"], "`--charts <DIR>`"),
         (&["compare", "1"], "is not UTF-8"),
-        (&["--json", "format", "hpfs"], "'<DEVICE>'"),
+        (&["--json", "tool", "format", "hpfs"], "`<DEVICE>`"),
     ] {
         let mut command = fsarena(directory.path());
         let output = command.args(words).arg(strange).output().unwrap();

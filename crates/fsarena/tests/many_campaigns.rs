@@ -119,7 +119,7 @@ fn virtual_time_is_never_compared_with_real_time() {
     let refused = said(&database, &["compare", "1", "2"], 3);
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "fsarena: real time and virtual time are never compared with each other; use `fsarena agree` to compare their rankings\n"
+        "fsarena: real time and virtual time are never compared with each other; use `fsarena tool agree` to compare their rankings\n"
     );
     assert!(refused.stdout.is_empty());
     let history = json(&said(&database, &["history", "file0/write", "--json"], 0));
@@ -143,16 +143,16 @@ fn agree_compares_the_rankings_of_two_clocks() {
     model.campaign.clock = Clock::Virtual;
     store(&mut open, &model, 2);
     drop(open);
-    let agreement = json(&said(&database, &["agree", "2", "1", "--json"], 0));
+    let agreement = json(&said(&database, &["tool", "agree", "2", "1", "--json"], 0));
     assert_eq!(agreement["first"], "virtual time");
     let all = &agreement["agreement"]["all"];
     assert_eq!(all["pairs"], 5, "two contenders in five phases");
     assert!(all["both_different"].as_u64() > Some(0), "{all}");
     assert_eq!(all["same_order"], all["both_different"]);
-    let text = said(&database, &["agree", "2", "1"], 0).stdout;
+    let text = said(&database, &["tool", "agree", "2", "1"], 0).stdout;
     let text = String::from_utf8(text).expect("it is text");
     assert!(text.starts_with("Both order "), "{text}");
-    let refused = said(&database, &["agree", "2", "2"], 2);
+    let refused = said(&database, &["tool", "agree", "2", "2"], 2);
     let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(complaint.ends_with("name two campaigns\n"), "{complaint}");
 }
@@ -179,7 +179,7 @@ fn advice_for_a_use_is_given_disk_by_disk() {
 fn the_page_on_virtual_time_has_a_place_for_its_tables() {
     let page = include_str!("../../../docs/virtual-time.md");
     let script = include_str!("../../../scripts/virtual-time.sh");
-    let [begin, end] = ["begin", "end"].map(|word| format!("<!-- fsarena agree: {word} -->"));
+    let [begin, end] = ["begin", "end"].map(|word| format!("<!-- fsarena tool agree: {word} -->"));
     for line in [&begin, &end] {
         assert_eq!(page.lines().filter(|l| l == line).count(), 1, "{line}");
         assert!(script.contains(line.as_str()), "{line}");

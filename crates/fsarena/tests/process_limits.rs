@@ -51,7 +51,7 @@ fn exceeded_file_size_limit_is_reported() {
     let output = limited("-f 8", &database, &report).output().unwrap();
     assert_told(&output, 3, "page.html: File too large");
 
-    let mut command = limited("-f 8", &database, &["man"]);
+    let mut command = limited("-f 8", &database, &["tool", "man"]);
     let into = File::create(directory.path().join("man")).unwrap();
     let output = command.stdout(into).output().unwrap();
     assert_told(&output, 3, "cannot write standard output: File too large");

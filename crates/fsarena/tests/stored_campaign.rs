@@ -167,6 +167,65 @@ fn report_writes_every_format_to_a_file() {
 }
 
 #[test]
+fn a_campaign_is_chosen_by_number_by_name_or_by_file() {
+    let stored = stored();
+    let mut store = Store::open(&stored.database).unwrap();
+    let mut other = campaign();
+    for (name, seed) in [("another", 4), ("two of them", 5)] {
+        (other.name, other.seed) = (name.into(), seed);
+        let plan = campaign::plan::plan(&other);
+        let started = Nanos::from_secs(1_760_000_000 + seed);
+        let id = store.begin_campaign(&other, &plan, started).unwrap();
+        store.begin_session(id, &environment(), started).unwrap();
+        store.record(id, &plan[0], &failed(&plan[0])).unwrap();
+    }
+    drop(store);
+    let file = stored.database.with_extension("json");
+    let file = file.to_str().unwrap();
+    said(&stored.database, &["report", "2", "-o", file]);
+    for command in ["report", "show", "advise"] {
+        let by = |name: &str| {
+            let output = fsarena(&stored.database, &[command, name]);
+            assert!(output.status.success(), "{command} {name}: {output:?}");
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        assert_eq!(by("another"), by("2"), "{command}");
+        assert_eq!(by(file), by("2"), "{command}");
+        let (latest, note) = by("two of them");
+        assert_eq!(latest, by("3").0, "{command}");
+        assert_eq!(note, "campaign 3 “two of them” is the latest of 2 with this name\n");
+        let quiet = fsarena(&stored.database, &[command, "two of them", "--quiet"]);
+        assert_eq!(quiet.stderr, b"", "{command}");
+        let none = fsarena(&stored.database, &[command, "nightly"]);
+        let complaint = String::from_utf8(none.stderr).unwrap();
+        assert_eq!(none.status.code(), Some(2), "{command}: {complaint}");
+        assert!(complaint.contains("`fsarena list campaigns`"), "{command}: {complaint}");
+    }
+}
+
+#[test]
+fn the_ending_of_an_output_file_selects_its_format() {
+    let stored = stored();
+    let place = stored.database.parent().unwrap();
+    for (name, begin) in [("a.html", "<!DOCTYPE html>"), ("a.json", "{"), ("a.md", "# ")] {
+        let file = place.join(name);
+        said(&stored.database, &["report", "-o", file.to_str().unwrap()]);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with(begin), "{name}: {}", &text[..40]);
+    }
+    for name in ["a.docx", "none/a.html", "none/a.docx"] {
+        let file = place.join(name);
+        let output = fsarena(&stored.database, &["report", "-o", file.to_str().unwrap()]);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {complaint}");
+        assert!(complaint.starts_with("fsarena: cannot write /"), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert_eq!(output.stdout, b"", "{name}");
+        assert!(!file.exists() && !place.join("none").exists(), "{name}");
+    }
+}
+
+#[test]
 fn a_database_of_another_program_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("notes.txt");

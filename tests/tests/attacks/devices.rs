@@ -159,10 +159,10 @@ fn a_second_campaign_on_the_same_device() {
         let ended = run(second.args(more)).assert_code(3);
         assert!(ended.stderr.contains("locked by another fsarena"), "{}", ended.stderr);
     }
-    for command in [&["calibrate"][..], &["format", "hpfs"]] {
+    for command in [&["tool", "calibrate"][..], &["tool", "format", "hpfs"]] {
         let mut second = sandbox.fsarena();
         second.args(command);
-        match command[0] {
+        match command[1] {
             "format" => second.arg(word),
             _ => second.args(["--device", word]),
         };

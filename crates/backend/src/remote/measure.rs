@@ -1,4 +1,4 @@
-//! Measurements of `fsarena calibrate`: harness overhead, and a device under the safety rules of
+//! Measurements of `fsarena tool calibrate`: harness overhead, and a device under the safety rules of
 //! `run`.
 
 use std::ops::ControlFlow;

@@ -54,7 +54,7 @@ pub struct SubmitOptions {
     pub max_running_tasks: Option<u32>,
     /// Additional options for sbatch(1).
     pub sbatch: Vec<String>,
-    /// Additional options for `fsarena work`.
+    /// Additional options for `fsarena cluster work`.
     pub worker: Vec<String>,
 }
 
@@ -239,7 +239,7 @@ fn script(submission: &Submission<'_>) -> String {
     let path = |path: &Path| quoted(&path.to_string_lossy());
     let worker: String = submission.worker.iter().map(|word| quoted(word)).collect();
     format!(
-        "#!/bin/sh\nexec{program} work{directory} --index $(({first} + SLURM_ARRAY_TASK_ID * {each})) --count {each} \
+        "#!/bin/sh\nexec{program} cluster work{directory} --index $(({first} + SLURM_ARRAY_TASK_ID * {each})) --count {each} \
          --jobs 1 --as \"$SLURMD_NODENAME\"{worker}\n",
         program = path(&submission.program),
         directory = path(submission.directory),
@@ -296,7 +296,7 @@ mod tests {
             "--parsable --requeue --ntasks=1 --cpus-per-task=1 --array=0-2,9 --job-name=fsarena-abc-4004-4 \
              --output=/it's/log/%A_%a.txt --open-mode=append --mem=800M --exclude=n3"
         );
-        let line = "exec '/it'\\''s/fsarena' work '/it'\\''s' --index $((4004 + SLURM_ARRAY_TASK_ID * 4)) --count 4";
+        let line = "exec '/it'\\''s/fsarena' cluster work '/it'\\''s' --index $((4004 + SLURM_ARRAY_TASK_ID * 4)) --count 4";
         assert!(script.contains(line), "{script}");
         assert!(script.ends_with(" '--cache' '/c d'\n"), "{script}");
         let options = SubmitOptions {

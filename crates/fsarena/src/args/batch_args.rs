@@ -1,8 +1,8 @@
-//! Options for distributing a campaign over hosts: `plan`, `work`, `collect`, and `run --on`.
+//! Options for distributing a campaign over hosts: `cluster`, and `run --on`.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
 use crate::args::cli_values::{int_up_to, one_of, path, share, text};
 use crate::args::machine_args::SharedCache;
@@ -13,7 +13,38 @@ pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
 /// Maximum number of cells that a command can name at once.
 const MAX_BATCH_ARGS: u32 = 1_000_000;
 
-/// Options of `plan`.
+/// Commands for campaigns on several hosts.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Plan a campaign in virtual time into a directory; any number of hosts can run its cells.
+    #[command(after_help = "\
+Examples:
+  fsarena cluster plan --backend vm -c ext4 -c xfs -o /shared/it
+  fsarena cluster plan --backend vm -s tree -o it --check 0%       no cell runs on two hosts
+
+Then start `fsarena cluster work` on the hosts.")]
+    Plan(Box<PlanArgs>),
+    /// Run planned cells and write a file for each result (start it on each host).
+    #[command(after_help = "\
+Examples:
+  /shared/it/fsarena cluster work /shared/it --index 7             one entry
+  /shared/it/fsarena cluster work /shared/it --index 40 --count 8  eight entries
+  /shared/it/fsarena cluster work /shared/it --all                 all remaining entries, on this host
+
+Cells with a valid result are skipped. Exit codes: 0 if the results exist; 3 if a requirement is missing on this host.")]
+    Work(WorkArgs),
+    /// Store the results of planned cells, and show which cells still have to run.
+    #[command(after_help = "\
+Examples:
+  fsarena cluster collect /shared/it                               as often as you like
+  fsarena cluster collect /shared/it --on slurm                    have Slurm run what is left, and follow it
+  fsarena cluster collect it --on ssh --hosts n1,n2                the same with hosts that ssh reaches
+
+Files that are damaged, of another campaign or second results are named and not taken. Exit code 3 if results are missing.")]
+    Collect(CollectArgs),
+}
+
+/// Options of `cluster plan`.
 #[derive(Clone, Debug, Args)]
 // A plan runs in guests, in virtual time, with a fixed number of rounds, under any scheduler. Other
 // options are rejected.
@@ -44,10 +75,10 @@ impl CheckArgs {
     }
 }
 
-/// Options of `work`.
+/// Options of `cluster work`.
 #[derive(Clone, Debug, Args)]
 pub struct WorkArgs {
-    /// Directory created by `fsarena plan`.
+    /// Directory created by `fsarena cluster plan`.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
     /// Run this entry, counted from 0.
@@ -77,10 +108,10 @@ pub struct WorkArgs {
     pub work_dir: Option<PathBuf>,
 }
 
-/// Options of `collect`.
+/// Options of `cluster collect`.
 #[derive(Clone, Debug, Args)]
 pub struct CollectArgs {
-    /// Directory created by `fsarena plan`.
+    /// Directory created by `fsarena cluster plan`.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
     /// Exit with 1 if any cell is not ok.

@@ -2,22 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
-use clap_complete::Shell;
-use model::Bytes;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 
-use crate::args::batch_args::{CollectArgs, PlanArgs, WorkArgs};
-use crate::args::cli_values::{campaign_number, path, size};
-use crate::args::compare_args::{AgreeArgs, CompareArgs, GuardArgs, HistoryArgs};
-use crate::args::guest_args::GuestArgs;
+use crate::args::batch_args::ClusterCommand;
+use crate::args::cli_values::{campaign_number, path};
+use crate::args::compare_args::{CompareArgs, GuardArgs, HistoryArgs};
+use crate::args::disk_args::{DiskCommand, ExplainArgs};
+use crate::args::guest_args::GuestCommand;
 use crate::args::import_args::ImportArgs;
-use crate::args::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
-use crate::args::report_args::{AdviseArgs, ReportArgs, SiteArgs};
+use crate::args::report_args::{AdviseArgs, ReportArgs};
 use crate::args::run_args::{ResumeArgs, RunArgs};
 use crate::args::show_args::{ListArgs, ShowArgs};
-use crate::args::storage_args::StorageArgs;
-use crate::args::study_args::{ClaimsArgs, ReplicateArgs};
-use crate::args::trace_args::TraceArgs;
+use crate::args::study_args::StudyCommand;
+use crate::args::tool_args::ToolCommand;
+use crate::args::trace_args::TraceCommand;
 
 /// Compare filesystems with the same tests, and report the evidence.
 #[derive(Debug, Parser)]
@@ -25,25 +23,25 @@ use crate::args::trace_args::TraceArgs;
     name = "fsarena",
     version,
     propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    help_template = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+Commands:
+{subcommands}
+
+Options:
+{options}
+
+{after-help}",
     after_help = "\
 Examples:
-  sudo fsarena run                             every filesystem this machine supports
-  sudo fsarena run -c ext4 -c xfs -s bonnie    two filesystems, one suite
-  fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
-  fsarena run --backend vm                     in guests: many more filesystems, without root
-  fsarena report --format html -o report.html  the latest campaign as a page
-  fsarena advise --use file-server             the best contender for a file server
-  fsarena compare 3 4 --threshold 5%           list changes; exit with 1 on a regression
-
-Exit codes:
-  0    success; a failed contender is a result
-  1    a cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
-  2    usage error, explained in one line
-  3    refused, or a requirement is missing: root, space, a tool, a free device, enough rounds for --detect
-  4    internal error
-  130  interrupted and cleaned up; continue with `fsarena resume`"
+  sudo fsarena run -c ext4 -c xfs -s bonnie   two filesystems, one suite
+  fsarena run --backend vm                    every filesystem, in guests, without root
+  fsarena advise --use file-server            the best contender for a file server
+  fsarena compare 3 4 --threshold 5%          list changes; exit with 1 on a regression
+Exit codes: 0 success, 1 worse, 2 usage, 3 refused, 4 internal, 130 interrupted"
 )]
 pub struct Cli {
     /// Options of every command.
@@ -58,7 +56,7 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct GlobalArgs {
-    /// Use this database of campaigns [default: fsarena.db in the data directory].
+    /// Use this database [default: the user's fsarena.db].
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub db: Option<PathBuf>,
     /// Add filesystems and suites of your own to the built-in ones.
@@ -110,77 +108,7 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// Plan a campaign in virtual time into a directory; any number of hosts can run its cells.
-    #[command(after_help = "\
-Examples:
-  fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   write to a directory shared by all hosts
-  seq 0 99 | parallel -S n1,n2 /shared/it/fsarena work /shared/it --index {}
-  fsarena collect /shared/it                               store the results and list missing cells
-
-Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
-    Plan(Box<PlanArgs>),
-    /// Run planned cells and write a file for each result (start it on each host).
-    #[command(after_help = "\
-Examples:
-  /shared/it/fsarena work /shared/it --index 7             one entry
-  /shared/it/fsarena work /shared/it --index 40 --count 8  eight entries
-  /shared/it/fsarena work /shared/it --all                 all remaining entries, on this host
-
-Cells with a valid result are skipped. Exit codes: 0 if the results exist; 3 if a requirement is missing on this host.")]
-    Work(WorkArgs),
-    /// Store the results of planned cells, and show which cells still have to run.
-    #[command(after_help = "\
-Examples:
-  fsarena collect /shared/it                               as often as you like
-  fsarena collect /shared/it --on slurm                    have Slurm run what is left, and follow it
-  fsarena collect it --on ssh --hosts n1,n2                the same with hosts that ssh reaches
-
-Files that are damaged, of another campaign or second results are named and not taken. Exit code 3 if results are missing.")]
-    Collect(CollectArgs),
-    /// List filesystems, suites, profiles, studies, uses, disks, ages, aged states or campaigns.
-    #[command(after_help = "\
-Examples:
-  fsarena list                the filesystems of the catalog
-  fsarena list --long         with origin, readers and limits, and their sources
-  fsarena list suites         the suites with their tests
-  fsarena list uses           what `advise` can answer, with weights and needs
-  fsarena list aged           aged states that are kept; to remove one, remove its file
-  fsarena list campaigns      the campaigns you ran")]
-    List(ListArgs),
-    /// Show a campaign, one cell with its evidence, or a published comparison.
-    #[command(after_help = "\
-Examples:
-  fsarena show                the latest campaign, cell by cell
-  fsarena show study bonnie-linux-2011
-                              the figures of a published comparison, and their known problems
-  fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
-    Show(ShowArgs),
-    /// Check the claims of published comparisons against their own figures.
-    #[command(after_help = "\
-Examples:
-  fsarena claims                              number of claims that hold, for each study
-  fsarena claims bonnie-linux-2011            each claim, the verdict, and the numbers that decide it
-  fsarena claims debian-file-server-2006 --verdict partly
-                                              only claims that hold in part
-  fsarena claims all --json                   every claim of every study, with its statements
-
-Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure
-decides it; the reason is shown). docs/claims.md describes the claim language.")]
-    Claims(ClaimsArgs),
-    /// Repeat a published comparison, and show which of its claims hold now.
-    #[command(after_help = "\
-Examples:
-  fsarena replicate bonnie-linux-2011 --profile quick --backend vm
-                                            its filesystems and tests at small size, in guests in virtual time
-  sudo fsarena replicate debian-file-server-2006
-                                            with its original sizes, volume and memory, on this machine
-  fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
-                                            compare campaign 7 with the study, and write the `then and now` page
-
-Claims are checked against both the published and the measured results. With one round in real time, or if intervals
-overlap, the verdict is `not enough rounds`. Only orders and ratios are compared, never published times with new times.")]
-    Replicate(Box<ReplicateArgs>),
-    /// Watch a running campaign on the terminal: results, failures and the time left.
+    /// Watch a running campaign: results, failures and the time left.
     #[command(after_help = "\
 Examples:
   fsarena watch               the running campaign
@@ -193,74 +121,29 @@ leave without stopping the campaign. The display ends with the campaign, and its
 A number in the grid is the cost of a contender's phases relative to the best so far: 1.00 is the best in every phase,
 2.00 takes twice as long. Use `fsarena report` to see which differences are significant.")]
     Watch(WatchArgs),
-    /// Show the requests to a simulated disk in a cell, and the time spent in each part of them.
-    #[command(after_help = "\
-Examples:
-  fsarena journal                            the first cell of the latest campaign, phase by phase
-  fsarena journal 7 --cell 12                cell 12 of campaign 7
-  fsarena journal 7 --cell 12 --phase tree-in --format csv
-                                             every request of a phase with its time components
-  fsarena journal --format blkparse -o it.txt
-                                             every request, for programs that read blkparse output
-  fsarena journal --phase tree-in --format map -o map.svg
-                                             a picture: location on the disk over time")]
-    Journal(JournalArgs),
-    /// Explain the causes of the difference between two contenders, in virtual time.
-    #[command(after_help = "\
-Examples:
-  fsarena explain tree/tree-within xfs ext4  of the latest campaign: time, disk, functions of the kernel
-  fsarena explain 7 durable/overwrite-fsync btrfs ext4 -o pictures
-                                             of campaign 7; a flame graph and two maps go there
-  fsarena explain tree/tree-within xfs ext4 --json
-
-Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
-is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]
-    Explain(ExplainArgs),
-    /// Replay the journal of a cell on other simulated disks, in seconds and without a guest.
-    #[command(after_help = "\
-Examples:
-  fsarena replay                             the first cell of the latest campaign, on every disk
-  fsarena replay 7 --cell 12 --disk sata-ssd,sata-ssd-steady
-                                             a new disk, and one after a long series of overwrites
-  fsarena replay it.csv --disk all --open    send requests at their recorded times, even to a slow disk")]
-    Replay(ReplayArgs),
-    /// Compare simulated disks with the published values of the real disks.
-    #[command(after_help = "\
-Examples:
-  fsarena validate                 every disk of the catalog: data sheet, model, ratio
-  fsarena validate sata-ssd --json")]
-    Validate(ValidateArgs),
-    /// Report on a campaign.
+    /// Report on a campaign: table, page, charts or data.
     #[command(after_help = "\
 Examples:
   fsarena report                                  a table of the latest campaign
-  fsarena report 7 --format html -o report.html   a page
+  fsarena report nightly -o report.html           the latest campaign `nightly` as a page
   fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
   fsarena report --charts charts                  every chart as SVG and PNG
-  fsarena report --study bonnie-linux-2011 --format html -o bonnie.html
+  fsarena report --study bonnie-linux-2011 -o bonnie.html
                                                   the figures of a published comparison as a page
   fsarena report --campaigns 3,4,7 -o changes.html
                                                   what changed over several campaigns, as a page
   fsarena report --schema                         the JSON schema of --format json")]
     Report(ReportArgs),
-    /// Write all campaigns of the database as static pages.
-    #[command(after_help = "\
-Examples:
-  fsarena site pages          an index, a page for each campaign, the history of every result
-  xdg-open pages/index.html   it needs no web server, and works behind any
-
-Pages that changed are written again, the others left as they are. A directory that holds anything else is refused.")]
-    Site(SiteArgs),
     /// Recommend a contender for a use case, with the reasons.
     #[command(after_help = "\
 Examples:
   fsarena advise                             a sentence for each use, by the latest campaign
   fsarena advise --use file-server           one of them, with the reasons
-  fsarena advise --use mail-spool 7          by campaign 7
+  fsarena advise --use mail-spool nightly    by the latest campaign `nightly`
   fsarena advise --use desktop report.json   by a report in JSON
   fsarena --catalog ~/my-catalog advise --use photos --json")]
     Advise(AdviseArgs),
-    /// Compare two campaigns, or two contenders of one: changes, their size and their uncertainty.
+    /// Compare two campaigns, or two contenders of one.
     #[command(after_help = "\
 Examples:
   fsarena compare 3 4                          campaign 3 and campaign 4
@@ -271,17 +154,14 @@ Examples:
                                                two contenders of campaign 4
   fsarena compare --within shop ext4 xfs       the same over all hosts that ran `shop`")]
     Compare(CompareArgs),
-    /// Show how well two campaigns on different clocks or machines agree on which contender is
-    /// better.
+    /// Show one result over all campaigns, with its level changes.
     #[command(after_help = "\
 Examples:
-  fsarena agree 3 4                     virtual time and real time: how far is virtual time to be believed?
-  fsarena agree 3 4 --json              every phase and every pair that they order differently
-  fsarena agree 4 5                     two campaigns in real time: how far does it agree with itself?
-  make virtual-time                     runs the campaigns, and writes docs/virtual-time.md")]
-    Agree(AgreeArgs),
-    /// Check if a contender is worse than another, or than on an older kernel; in a list, find the
-    /// first worse version.
+  fsarena history bonnie-block/write               of each contender
+  fsarena history bonnie-block/write:latency-p99 -c ext4
+  fsarena history 'tree/*' -c xfs --json           every phase of a test")]
+    History(HistoryArgs),
+    /// Find out if a contender or version is worse than an earlier one.
     #[command(after_help = "\
 Examples:
   sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
@@ -299,14 +179,41 @@ run is not run again. With --on slurm --plan DIR, nodes run the cells.
 Exit codes: 1 if the last is worse by more than --threshold, or fails where the first does not; 3 if --detect cannot be
 kept.")]
     Guard(Box<GuardArgs>),
-    /// Show one result over all campaigns, and the points at which its level changed.
+    /// Explain a difference between two contenders, in virtual time.
     #[command(after_help = "\
 Examples:
-  fsarena history bonnie-block/write               of each contender
-  fsarena history bonnie-block/write:latency-p99 -c ext4
-  fsarena history 'tree/*' -c xfs --json           every phase of a test")]
-    History(HistoryArgs),
-    /// Import results of other programs or campaigns of another database.
+  fsarena explain tree/tree-within xfs ext4  of the latest campaign: time, disk, functions of the kernel
+  fsarena explain 7 durable/overwrite-fsync btrfs ext4 -o pictures
+                                             of campaign 7; a flame graph and two maps go there
+  fsarena explain tree/tree-within xfs ext4 --json
+
+Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
+is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]
+    Explain(ExplainArgs),
+    /// Show the cells of a campaign, or one cell with its evidence.
+    #[command(after_help = "\
+Examples:
+  fsarena show                the latest campaign, cell by cell
+  fsarena show nightly        the latest campaign `nightly`
+  fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
+    Show(ShowArgs),
+    /// List filesystems, suites, campaigns and other objects.
+    #[command(after_help = "\
+Examples:
+  fsarena list                the filesystems of the catalog
+  fsarena list --long         with origin, readers and limits, and their sources
+  fsarena list suites         the suites with their tests
+  fsarena list uses           what `advise` can answer, with weights and needs
+  fsarena list aged           aged states that are kept; to remove one, remove its file
+  fsarena list campaigns      the campaigns you ran")]
+    List(ListArgs),
+    /// Show which filesystems run here, and what the others require.
+    #[command(after_help = "\
+Examples:
+  fsarena doctor
+  sudo apt-get install $(fsarena doctor --packages)")]
+    Doctor(DoctorArgs),
+    /// Import results of other programs, or campaigns of another database.
     #[command(after_help = "\
 Examples:
   fsarena import bonnie.csv                   output of bonnie++: one contender per machine name in it
@@ -320,57 +227,98 @@ Supported: bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, md
 (JSON), filebench, dbench, and reports (CSV, JSON) and databases of fsarena. The format is detected from the content.
 All files except fsarena's own are combined into one campaign. Damaged files are not imported.")]
     Import(ImportArgs),
-    /// Show the filesystems that run here and the requirements of the others.
-    #[command(after_help = "\
+    /// Show published comparisons, check their claims, or repeat them.
+    #[command(
+        subcommand,
+        after_help = "\
 Examples:
-  fsarena doctor
-  sudo apt-get install $(fsarena doctor --packages)")]
-    Doctor(DoctorArgs),
-    /// Measure the harness overhead and the raw device.
-    #[command(after_help = "\
+  fsarena list studies                          the published comparisons
+  fsarena study show bonnie-linux-2011          the figures of one of them
+  fsarena study claims                          number of claims that hold, for each study"
+    )]
+    Study(StudyCommand),
+    /// Show, replay and validate the requests to simulated disks.
+    #[command(
+        subcommand,
+        after_help = "\
 Examples:
-  sudo fsarena calibrate                      an image, as `run` would create it
-  sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and remains empty
-  fsarena calibrate --overhead                only the harness overhead, without root")]
-    Calibrate(CalibrateArgs),
-    /// Create an empty AFFS or HPFS, for which Linux has no mkfs.
-    #[command(after_help = "\
-Examples:
-  fsarena format affs-ffs amiga.hdf --size 100MiB    a new image
-  sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
-  fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
-    Format(FormatArgs),
-    /// Build the guest: a small virtual machine with the filesystems that your kernel lacks.
-    #[command(after_help = "\
-Examples:
-  fsarena guest build       from Debian packages, without root; does nothing if it is up to date
-  fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
-  fsarena guest selftest    check that virtual time does not depend on this machine")]
-    Guest(GuestArgs),
+  fsarena disk requests                         where the time went in the first cell
+  fsarena disk replay --disk sata-ssd           the same requests on another disk
+  fsarena disk validate                         the models and the real disks"
+    )]
+    Disk(DiskCommand),
     /// Record, import, show and replay the file operations of a program.
-    #[command(after_help = "\
+    #[command(
+        subcommand,
+        after_help = "\
 Examples:
   fsarena trace record -o build.trace -- make          in the directory that is recorded
   fsarena trace import build.strace -o build.trace     what strace has recorded
   fsarena trace show build.trace
-  sudo fsarena trace replay build.trace -c ext4 -c xfs")]
-    Trace(TraceArgs),
-    /// Print a completion script for a shell.
-    #[command(after_help = "\
+  sudo fsarena trace replay build.trace -c ext4 -c xfs"
+    )]
+    Trace(TraceCommand),
+    /// Run a campaign in virtual time on any number of hosts.
+    #[command(
+        subcommand,
+        after_help = "\
 Examples:
-  fsarena completions bash > /etc/bash_completion.d/fsarena
-  fsarena completions zsh > ~/.zfunc/_fsarena")]
-    Completions(CompletionsArgs),
-    /// Print the manual page.
-    #[command(after_help = "\
+  fsarena cluster plan --backend vm -c ext4 -c xfs -o /shared/it   write to a directory shared by all hosts
+  seq 0 99 | parallel -S n1,n2 /shared/it/fsarena cluster work /shared/it --index {}
+  fsarena cluster collect /shared/it                               store the results and list missing cells
+
+Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.
+`fsarena run --on slurm` and `--on ssh` do all three steps."
+    )]
+    Cluster(ClusterCommand),
+    /// Build and check guests, which have filesystems that this kernel lacks.
+    #[command(
+        subcommand,
+        after_help = "\
 Examples:
-  fsarena man | man -l -
-  fsarena man > /usr/local/share/man/man1/fsarena.1")]
-    Man,
+  fsarena guest build       from Debian packages, without root; does nothing if it is up to date
+  fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
+  fsarena guest selftest    check that virtual time does not depend on this machine"
+    )]
+    Guest(GuestCommand),
+    /// Calibrate, format, compare clocks, write a site, set up the shell.
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  sudo fsarena tool calibrate                   overhead of fsarena, and the raw image
+  fsarena tool format hpfs os2.img --size 100MiB
+  fsarena tool completions bash > /etc/bash_completion.d/fsarena
+  fsarena tool man | man -l -"
+    )]
+    Tool(ToolCommand),
     /// Run one cell (started by fsarena itself).
     #[command(hide = true)]
     Agent(AgentArgs),
 }
+
+/// Returns the path of every command that is not hidden, such as `disk replay`, groups included.
+pub fn commands() -> Vec<Vec<String>> {
+    fn below(command: &clap::Command, path: &[String]) -> Vec<Vec<String>> {
+        let seen = command.get_subcommands().filter(|command| !command.is_hide_set());
+        seen.flat_map(|command| {
+            let path = [path, &[command.get_name().to_owned()]].concat();
+            [vec![path.clone()], below(command, &path)].concat()
+        })
+        .collect()
+    }
+    below(&Cli::command(), &[])
+}
+
+/// The exit codes, as the manual page explains them.
+pub const EXIT_CODES: &str = "\
+0    success; a failed contender is a result
+1    a cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
+2    usage error, explained in one line
+3    refused, or a requirement is missing: root, space, a tool, a free device, enough rounds for --detect
+4    internal error
+130  interrupted and cleaned up; continue with `fsarena resume`
+";
 
 /// Options of `watch`.
 #[derive(Clone, Debug, Args)]
@@ -389,68 +337,6 @@ pub struct DoctorArgs {
     /// Examine another machine, through ssh.
     #[arg(long, value_name = "USER@SERVER")]
     pub host: Option<String>,
-}
-
-/// Options of `calibrate`.
-#[derive(Clone, Debug, Args)]
-pub struct CalibrateArgs {
-    /// Measure only the harness overhead; does not need root.
-    #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
-    pub overhead: bool,
-    /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
-    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
-    pub size: Option<Bytes>,
-    /// Options for the device or the image.
-    #[command(flatten)]
-    pub storage: StorageArgs,
-    /// Measure another machine, through ssh.
-    #[arg(long, value_name = "USER@SERVER")]
-    pub host: Option<String>,
-}
-
-/// Options of `format`.
-#[derive(Clone, Debug, Args)]
-pub struct FormatArgs {
-    /// Filesystem to create.
-    #[arg(value_enum, value_name = "FILESYSTEM")]
-    pub filesystem: MkfsKind,
-    /// A block device or an image; refused if it holds anything.
-    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
-    pub device: PathBuf,
-    /// Confirm that the contents of this device may be erased; repeat the value of DEVICE.
-    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
-    pub erase: Option<PathBuf>,
-    /// Erase the device without asking and without checking its contents.
-    #[arg(short, long, requires = "erase")]
-    pub yes: bool,
-    /// Create an image of this size; the file must not exist.
-    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "erase")]
-    pub size: Option<Bytes>,
-    /// Set the volume label: at most 30 characters for AFFS, 11 for HPFS.
-    #[arg(long, value_name = "TEXT", default_value = "fsarena")]
-    pub label: String,
-    /// AFFS only: ignore case for letters with accents, too.
-    #[arg(long)]
-    pub international: bool,
-}
-
-/// Filesystems that `format` creates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum MkfsKind {
-    /// Fast File System of the Amiga.
-    AffsFfs,
-    /// Old File System of the Amiga.
-    AffsOfs,
-    /// High Performance File System of OS/2.
-    Hpfs,
-}
-
-/// Options of `completions`.
-#[derive(Clone, Debug, Args)]
-pub struct CompletionsArgs {
-    /// The shell.
-    #[arg(value_enum)]
-    pub shell: Shell,
 }
 
 /// Options of `agent`.
@@ -479,7 +365,6 @@ pub struct AgentArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
     use model::SizeProfile;
 
     #[test]
@@ -551,9 +436,12 @@ mod tests {
 
     #[test]
     fn every_command_that_people_use_has_an_example() {
-        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
+        for path in commands() {
+            let command = path.iter().fold(Cli::command(), |above, name| {
+                above.find_subcommand(name).expect("it is in the list").clone()
+            });
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.contains("fsarena"), "{} has none", command.get_name());
+            assert!(help.contains(&format!("fsarena {}", path[0])), "{path:?} has none");
         }
     }
 }

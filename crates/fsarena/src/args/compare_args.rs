@@ -1,4 +1,4 @@
-//! Options of the commands that compare results: `compare`, `agree`, `guard`, `history`.
+//! Options of the commands that compare results: `compare`, `guard`, `history`.
 
 use clap::Args;
 use model::ResultSelector;
@@ -13,7 +13,7 @@ pub struct CompareArgs {
     /// campaign of that name with all earlier ones of equal plan, machine and system.
     #[arg(value_name = "A")]
     pub before: String,
-    /// After.
+    /// Later side: another campaign, file or name (`fsarena list campaigns` has all).
     #[arg(value_name = "B")]
     pub after: String,
     /// Compare contenders A and B of this campaign.
@@ -38,23 +38,6 @@ pub struct CompareArgs {
     /// Exit with 3 if a result that costs this much more might have been missed.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub detect: Option<f64>,
-    /// Write Markdown.
-    #[arg(long)]
-    pub markdown: bool,
-}
-
-/// Options of `agree`.
-#[derive(Clone, Debug, Args)]
-pub struct AgreeArgs {
-    /// First campaign: its number or name, or a file (JSON report or database).
-    #[arg(value_name = "A")]
-    pub first: String,
-    /// Second campaign, compared with the first.
-    #[arg(value_name = "B")]
-    pub second: String,
-    /// Count costs that differ by less than this as equal [default: 5 %].
-    #[arg(long, alias = "threshold", value_name = "SHARE", value_parser = share)]
-    pub relevant: Option<f64>,
     /// Write Markdown.
     #[arg(long)]
     pub markdown: bool,

@@ -7,17 +7,9 @@ use model::Bytes;
 
 use crate::args::cli_values::{path, release, size};
 
-/// Options of `guest`.
-#[derive(Clone, Debug, Args)]
-pub struct GuestArgs {
-    /// Action to perform.
-    #[command(subcommand)]
-    pub action: GuestAction,
-}
-
 /// Actions on guests.
 #[derive(Clone, Debug, Subcommand)]
-pub enum GuestAction {
+pub enum GuestCommand {
     /// Build a guest from Debian packages, unless it is up to date.
     #[command(after_help = "\
 Examples:

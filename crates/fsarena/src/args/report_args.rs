@@ -1,4 +1,4 @@
-//! Options of commands that present the results of a campaign: `report`, `site`, `advise`.
+//! Options of commands that present the results of a campaign: `report`, `advise`, `show`.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,30 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
 use report::ReportFormat;
 
-use crate::args::cli_values::{campaign_number, path, share};
+use crate::args::cli_values::{path, share};
 use crate::commands::report::PARQUET;
+
+/// Campaign of a command that shows one.
+#[derive(Clone, Debug, Args)]
+pub struct CampaignArg {
+    /// Campaign by number or name, or a file: JSON report or database [default: the latest].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
+}
 
 /// Options of `report`.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// The campaign.
+    #[command(flatten)]
+    pub campaign: CampaignArg,
     /// Report on the figures of a published comparison instead (see `fsarena list studies`).
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["id", "campaigns", "schema"])]
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["campaign", "campaigns", "schema"])]
     pub study: Option<String>,
-    /// The format.
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
-    pub format: String,
+    /// Format [default: by the ending of the output file (.html, .md, .csv, .json, .txt, .parquet), or
+    /// table].
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats()))]
+    pub format: Option<String>,
     /// Write to a file instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: Option<PathBuf>,
@@ -32,19 +41,11 @@ pub struct ReportArgs {
     pub charts: Option<PathBuf>,
     /// Write a page over several campaigns instead: changes from the first to the last, and the
     /// history of every result.
-    #[arg(long, value_name = "ID,ID…", value_delimiter = ',', value_parser = campaign_number, conflicts_with_all = ["id", "charts", "schema"])]
-    pub campaigns: Vec<i64>,
+    #[arg(long, value_name = "CAMPAIGN,CAMPAIGN…", value_delimiter = ',', conflicts_with_all = ["campaign", "charts", "schema"])]
+    pub campaigns: Vec<String>,
     /// Print only the JSON schema of the format `json`.
-    #[arg(long, conflicts_with_all = ["id", "format"])]
+    #[arg(long, conflicts_with_all = ["campaign", "format"])]
     pub schema: bool,
-}
-
-/// Options of `site`.
-#[derive(Clone, Debug, Args)]
-pub struct SiteArgs {
-    /// Write the pages to this directory: new, empty, or with an earlier site.
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
-    pub directory: PathBuf,
 }
 
 /// Options of `advise`.
@@ -56,9 +57,9 @@ pub struct AdviseArgs {
     /// Count costs that differ by less than this as equal [default: 5 %].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub relevant: Option<f64>,
-    /// Campaign by number or name, or a file: JSON report or database [default: the latest].
-    #[arg(value_name = "CAMPAIGN")]
-    pub campaign: Option<String>,
+    /// The campaign.
+    #[command(flatten)]
+    pub campaign: CampaignArg,
 }
 
 /// Returns the names of all formats. Parquet is always included, so that builds without it can

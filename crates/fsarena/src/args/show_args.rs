@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use crate::args::cli_values::{campaign_number, cell_number};
+use crate::args::cli_values::cell_number;
+use crate::args::report_args::CampaignArg;
 
 /// Options of `list`.
 #[derive(Clone, Debug, Args)]
@@ -43,30 +44,10 @@ pub enum ListTarget {
 /// Options of `show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Number of the campaign [default: the latest], or the word `study` before the name of a
-    /// study.
-    #[arg(value_name = "ID", value_parser = shown)]
-    pub target: Option<ShowTarget>,
-    /// Name of the study (see `fsarena list studies`).
-    #[arg(value_name = "STUDY", conflicts_with = "cell")]
-    pub study: Option<String>,
+    /// The campaign.
+    #[command(flatten)]
+    pub campaign: CampaignArg,
     /// Number of a cell, to show all its details.
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
-}
-
-/// Objects that `show` displays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShowTarget {
-    /// The campaign with this number.
-    Campaign(i64),
-    /// A published comparison, named by the next argument.
-    Study,
-}
-
-fn shown(text: &str) -> Result<ShowTarget, String> {
-    match text {
-        "study" => Ok(ShowTarget::Study),
-        number => campaign_number(number).map(ShowTarget::Campaign),
-    }
 }

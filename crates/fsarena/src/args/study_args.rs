@@ -1,13 +1,57 @@
-//! Options of the commands for published comparisons: `claims`, `replicate`.
+//! Options of `study`: commands for published comparisons.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
 use crate::args::cli_values::{campaign_number, path};
 use crate::args::run_args::RunArgs;
 
-/// Options of `claims`.
+/// Commands for published comparisons.
+#[derive(Clone, Debug, Subcommand)]
+pub enum StudyCommand {
+    /// Show the figures of a published comparison, and their known problems.
+    #[command(after_help = "\
+Examples:
+  fsarena study show bonnie-linux-2011
+  fsarena study show os2-shootout-2002 --json    every figure, with unit and range")]
+    Show(StudyShowArgs),
+    /// Check the claims of published comparisons against their own figures.
+    #[command(after_help = "\
+Examples:
+  fsarena study claims                              number of claims that hold, for each study
+  fsarena study claims bonnie-linux-2011            each claim, the verdict, and the numbers that decide it
+  fsarena study claims debian-file-server-2006 --verdict partly
+                                                    only claims that hold in part
+  fsarena study claims all --json                   every claim of every study, with its statements
+
+Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure
+decides it; the reason is shown). docs/claims.md describes the claim language.")]
+    Claims(ClaimsArgs),
+    /// Repeat a published comparison, and show which of its claims hold now.
+    #[command(after_help = "\
+Examples:
+  fsarena study replicate bonnie-linux-2011 --profile quick --backend vm
+                                            its filesystems and tests at small size, in guests in virtual time
+  sudo fsarena study replicate debian-file-server-2006
+                                            with its original sizes, volume and memory, on this machine
+  fsarena study replicate bonnie-linux-2011 --campaign 7 -o page.html
+                                            compare campaign 7 with the study, and write the `then and now` page
+
+Claims are checked against both the published and the measured results. With one round in real time, or if intervals
+overlap, the verdict is `not enough rounds`. Only orders and ratios are compared, never published times with new times.")]
+    Replicate(Box<ReplicateArgs>),
+}
+
+/// Options of `study show`.
+#[derive(Clone, Debug, Args)]
+pub struct StudyShowArgs {
+    /// Study to show (see `fsarena list studies`).
+    #[arg(value_name = "STUDY")]
+    pub study: String,
+}
+
+/// Options of `study claims`.
 #[derive(Clone, Debug, Args)]
 pub struct ClaimsArgs {
     /// Study to show (see `fsarena list studies`) [default: counts for all].
@@ -18,7 +62,7 @@ pub struct ClaimsArgs {
     pub verdict: Option<studies::Verdict>,
 }
 
-/// Options of `replicate`.
+/// Options of `study replicate`.
 #[derive(Clone, Debug, Args)]
 // A study defines the suites, and is always one campaign on fresh filesystems.
 #[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]

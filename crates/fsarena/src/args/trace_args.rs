@@ -8,14 +8,6 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use crate::args::cli_values::path;
 use crate::args::run_args::RunArgs;
 
-/// Options of `trace`.
-#[derive(Clone, Debug, Args)]
-pub struct TraceArgs {
-    /// Action to perform.
-    #[command(subcommand)]
-    pub command: TraceCommand,
-}
-
 /// Actions on traces.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TraceCommand {

@@ -16,16 +16,20 @@ use stats::{
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
 use crate::commands::compare::refused;
+use crate::commands::report::format;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
 use crate::output::text::{print_json, print_unwrapped};
 use crate::paths;
+use crate::settings::select_campaign;
 
 /// Writes the page, or its contents as JSON.
 pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
-    let ids: BTreeSet<i64> = args.campaigns.iter().copied().collect();
-    let ids: Vec<CampaignId> = ids.into_iter().map(CampaignId).collect();
+    let named = args.campaigns.iter();
+    let ids = named.map(|named| select_campaign::campaign_id(&store, Some(named)));
+    let ids: BTreeSet<CampaignId> = ids.collect::<anyhow::Result<_>>()?;
+    let ids: Vec<CampaignId> = ids.into_iter().collect();
     if ids.len() < 2 {
         return Err(UsageError(
             "--campaigns takes two campaigns or more: --campaigns 3,4".to_owned(),
@@ -33,8 +37,9 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         .into());
     }
     let formats = [ReportFormat::Table, ReportFormat::Html].map(ReportFormat::name);
-    if !formats.contains(&args.format.as_str()) {
-        let why = format!("several campaigns are a page: --format html, and not {}", args.format);
+    let format = format(args)?;
+    if !formats.contains(&format) {
+        let why = format!("several campaigns are a page: --format html, and not {format}");
         return Err(UsageError(why).into());
     }
     let FoundCampaign { campaigns, differences, history } = found(&store, &ids, args.relevant)?;

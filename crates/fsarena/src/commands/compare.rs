@@ -158,7 +158,7 @@ pub fn refused(error: IncomparableCampaigns) -> anyhow::Error {
             format!("there is no contender `{}` to compare", line(name))
         }
         IncomparableCampaigns::Clocks(..) => {
-            format!("{error}; use `fsarena agree` to compare their rankings")
+            format!("{error}; use `fsarena tool agree` to compare their rankings")
         }
         _ => error.to_string(),
     };

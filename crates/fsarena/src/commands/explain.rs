@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use stats::{Analysis, ExplainedSide, Explanation, disk_of_each, explain};
 
 use crate::args::cli::GlobalArgs;
-use crate::args::journal_args::ExplainArgs;
+use crate::args::disk_args::ExplainArgs;
 use crate::commands::guest as guest_command;
 use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;

@@ -233,7 +233,7 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    let hint = "`fsarena run --study STUDY` runs one again, `fsarena show study STUDY` shows its figures, and `fsarena \
+    let hint = "`fsarena run --study STUDY` runs one again, `fsarena study show STUDY` shows its figures, and `fsarena \
                 claims STUDY` judges what it concludes.";
     let value = |study: &StudySource| {
         json!({

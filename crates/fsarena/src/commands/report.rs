@@ -10,7 +10,7 @@ use campaign::store::{CampaignId, Store};
 use model::CampaignResults;
 use report::{DocumentOptions, ReportFormat};
 use stats::Analysis;
-use sys::fs::safe_path;
+use sys::fs::safe_path::{self, SafeDir};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
@@ -25,7 +25,7 @@ use crate::output::{claims_text, output_file};
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
-use crate::settings::studies;
+use crate::settings::{select_campaign, studies};
 
 /// Name of the format that only some builds support.
 pub const PARQUET: &str = "parquet";
@@ -41,23 +41,18 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if !args.campaigns.is_empty() {
         return changes::run(args, globals);
     }
+    let format = format(args)?;
     let catalog = paths::catalog(globals)?;
-    let store = match args.study {
-        Some(_) => None,
-        None => Some(paths::existing_store(globals)?),
-    };
-    let study = match &args.study {
-        Some(name) => Some(studies::load_from(name, &catalog)?),
-        None => None,
-    };
-    let results = match (&study, &store) {
-        (Some(study), _) => study
-            .reported(&catalog)
-            .ok_or_else(|| no_numbers(&study.name))?
-            .into_results("published")
-            .map_err(UsageError)?,
-        (None, Some(store)) => store.load(paths::campaign_id(store, args.id)?)?,
-        (None, None) => return Err(UsageError("name a campaign or a study".to_owned()).into()),
+    let study = args.study.as_ref().map(|name| studies::load_from(name, &catalog)).transpose()?;
+    let (results, store) = match &study {
+        Some(study) => {
+            let reported = study.reported(&catalog).ok_or_else(|| no_numbers(&study.name))?;
+            (reported.into_results("published").map_err(UsageError)?, None)
+        }
+        None => {
+            let selected = select_campaign::select(args.campaign.campaign.as_deref(), globals)?;
+            (selected.results, selected.store)
+        }
     };
     // A study has separate questions, and answers few of the use cases here.
     let analysis = match study {
@@ -67,11 +62,11 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if let Some(directory) = &args.charts {
         return charts(&results, &analysis, directory, globals);
     }
-    if args.format == PARQUET {
+    if format == PARQUET {
         return parquet(&results, &analysis, args.output.as_deref());
     }
     let format: ReportFormat =
-        args.format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
+        format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
     let format =
         if globals.json && format == ReportFormat::Table { ReportFormat::Json } else { format };
     let options = options(args.output.is_none());
@@ -99,9 +94,22 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitReason::Success.into())
 }
 
+/// Returns the requested format, or the format for the ending of the output file.
+pub fn format(args: &ReportArgs) -> Result<&str, UsageError> {
+    const ENDINGS: [(&str, &str); 6] = [
+        ("txt", "table"),
+        ("html", "html"),
+        ("md", "markdown"),
+        ("csv", "csv"),
+        ("json", "json"),
+        ("parquet", PARQUET),
+    ];
+    output_file::format(args.format.as_deref(), args.output.as_deref(), &ENDINGS)
+}
+
 fn no_numbers(study: &str) -> UsageError {
     UsageError(format!(
-        "cannot report on {study}: it published no usable number; see `fsarena show study {study}` for its measurements"
+        "cannot report on {study}: it published no usable number; see `fsarena study show {study}` for its measurements"
     ))
 }
 
@@ -109,7 +117,7 @@ fn no_numbers(study: &str) -> UsageError {
 fn study_head(study: &Study) -> String {
     let claims = claims_text::summary(&study.evaluate_claims());
     let (title, name) = (line(&study.title), line(&study.name));
-    let text = format!("“{title}”. By its own figures, {claims} (fsarena claims {name}).");
+    let text = format!("“{title}”. By its own figures, {claims} (fsarena study claims {name}).");
     let left_out = report::excluded_figures(study)
         .map_or_else(String::new, |text| wrap_with_margin("", &text));
     wrap_with_margin("", &text) + &left_out
@@ -134,6 +142,7 @@ fn charts(
     directory: &Path,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
+    SafeDir::shared_or_new(directory)?;
     let charts = report::charts(results, analysis);
     let rasterizer = report::Rasterizer::new();
     for chart in &charts {

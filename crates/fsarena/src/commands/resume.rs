@@ -130,13 +130,13 @@ mod tests {
         let spread = |directory: &str| Environment {
             spread: Some(DistributedPlan {
                 directory: directory.into(),
-                command: "fsarena collect / --on slurm".into(),
+                command: "fsarena cluster collect / --on slurm".into(),
             }),
             ..Environment::default()
         };
         stored.environments = vec![spread("/")];
         let told = refuse_spread(&stored).unwrap_err().to_string();
-        assert!(told.ends_with("resume it with `fsarena collect / --on slurm`"), "{told}");
+        assert!(told.ends_with("resume it with `fsarena cluster collect / --on slurm`"), "{told}");
         stored.environments = vec![spread("/is/gone")];
         assert!(
             refuse_spread(&stored).is_ok(),

@@ -194,7 +194,7 @@ impl Host<'_> {
 
 /// Compares each contender with the first one over the hosts.
 fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
-    let campaign = select_campaign::campaign(Some(name), globals)?.campaign;
+    let campaign = select_campaign::find(Some(name), globals)?.results.campaign;
     let names = campaign.contenders.iter().map(|contender| &contender.name);
     let (first, others): (Vec<_>, Vec<_>) = names.enumerate().partition(|(place, _)| *place == 0);
     for ((_, before), (_, after)) in first.iter().cycle().zip(&others) {

@@ -1,45 +1,21 @@
-//! `fsarena show`: shows the cells of a stored campaign, one cell with all its evidence, or a
-//! published comparison.
+//! `fsarena show`: shows the cells of a campaign, or one cell with all its evidence.
 
 use std::process::ExitCode;
 
-use ::studies::Study;
 use model::{CampaignResults, CellId, CellRecord, Environment, ExternalSource, Nanos};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::cli::GlobalArgs;
-use crate::args::show_args::{ShowArgs, ShowTarget};
+use crate::args::show_args::ShowArgs;
 use crate::output::calibration_text;
 use crate::output::cell_page;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::study_page;
 use crate::output::text::{label_and_wrap, line, moment, print, print_json, table};
-use crate::paths;
-use crate::settings::studies;
+use crate::settings::select_campaign;
 
 /// Writes the requested information.
 pub fn run(args: &ShowArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    let id = match (args.target, &args.study) {
-        (Some(ShowTarget::Study), name) => return study(name.as_deref(), globals),
-        (Some(ShowTarget::Campaign(_)), Some(word)) => {
-            let word = line(word);
-            let text = match word.parse::<u32>() {
-                Ok(cell) => {
-                    format!("unexpected `{cell}` after a number; for a cell use `--cell {cell}`")
-                }
-                Err(_) => {
-                    format!(
-                        "unexpected `{word}` after a number; for a study use `show study {word}`"
-                    )
-                }
-            };
-            return Err(UsageError(text).into());
-        }
-        (Some(ShowTarget::Campaign(id)), None) => Some(id),
-        (None, _) => None,
-    };
-    let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, id)?)?;
+    let results = select_campaign::select(args.campaign.campaign.as_deref(), globals)?.results;
     match args.cell.map(CellId) {
         Some(id) => {
             let cell = find(&results, id)?;
@@ -53,39 +29,6 @@ pub fn run(args: &ShowArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         None => print(&campaign_text(&results))?,
     }
     Ok(ExitReason::Success.into())
-}
-
-/// Shows a published comparison, with its figures as printed.
-fn study(name: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    let name = name.ok_or_else(|| {
-        UsageError(
-            "name the study: fsarena show study NAME (`fsarena list studies` has all)".into(),
-        )
-    })?;
-    let study = studies::study(name, globals)?;
-    match globals.json {
-        true => print_json(&study_in_json(&study))?,
-        false => print(&study_page::text(&study))?,
-    }
-    Ok(ExitReason::Success.into())
-}
-
-fn study_in_json(study: &Study) -> Value {
-    let figures = study.figures.cells().map(|(contender, figure, cell)| {
-        json!({
-            "contender": contender.name, "test": figure.test, "phase": figure.phase, "metric": figure.metric,
-            "unit": cell.unit, "value": cell.value, "range": cell.range, "censored": cell.censored,
-            "status": cell.status, "note": cell.note,
-        })
-    });
-    let hardware = study.hardware.iter();
-    let hardware = hardware.map(|(name, fact)| json!({ "name": name, "fact": fact }));
-    json!({
-        "name": study.name, "title": study.title, "source": study.source, "year": study.figures.year,
-        "contenders": study.figures.contenders, "figures": figures.collect::<Vec<_>>(),
-        "hardware": hardware.collect::<Vec<_>>(), "doubts": study.doubts, "does_not_add_up": study.inconsistencies(),
-        "counterparts": study.counterparts,
-    })
 }
 
 fn find(results: &CampaignResults, id: CellId) -> Result<&CellRecord, UsageError> {

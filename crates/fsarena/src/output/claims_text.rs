@@ -64,7 +64,7 @@ pub fn counts(studies: &[Study]) -> String {
     );
     let heading = ["study", "claims", "supported", "partly", "contradicted", "undecidable"];
     let untold: String = studies.iter().filter_map(|study| untold(study, undecidable)).collect();
-    let hint = "`fsarena claims STUDY` gives each claim with the numbers that decide it.";
+    let hint = "`fsarena study claims STUDY` gives each claim with the numbers that decide it.";
     format!(
         "{}\n{}\n{untold}{}",
         wrap_with_margin("", &head),

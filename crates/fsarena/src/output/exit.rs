@@ -14,6 +14,7 @@ use backend::kind;
 pub use backend::{EnvironmentError, UsageError, UserInterrupt, error_chain};
 
 use crate::output::text as output;
+use crate::output::usage_error;
 
 /// Exit code of the program; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +72,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
             Ok(()) => ExitReason::Success.into(),
         };
     }
-    let text = match error.kind() {
-        ErrorKind::InvalidUtf8 => not_utf8(),
-        _ => error.render().to_string(),
-    };
-    let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
-    let reason = reason.split("\n\nFor more information").next().unwrap_or(reason);
-    let reason = reason.replace(":\n  ", ": ");
-    let reason = one_line(reason.trim_start_matches("error: "));
-    print_error(&format!("{reason} (see --help)"), json_is_asked_for());
+    print_error(&usage_error::text(error), json_is_asked_for());
     ExitReason::Usage.into()
 }
 
@@ -89,16 +82,8 @@ pub fn json_is_asked_for() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }
 
-/// Returns an error message with the first argument that is not UTF-8, which the parser does not
-/// name.
-fn not_utf8() -> String {
-    let mut arguments = std::env::args_os();
-    let wrong = arguments.find(|argument| argument.to_str().is_none());
-    let wrong = wrong.unwrap_or_default();
-    format!("the argument `{}` is not UTF-8", wrong.to_string_lossy())
-}
-
-fn one_line(text: &str) -> String {
+/// Returns the lines of a text, joined.
+pub fn one_line(text: &str) -> String {
     text.split(['\n', '\r'])
         .map(str::trim)
         .filter(|part| !part.is_empty())

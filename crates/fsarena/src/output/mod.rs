@@ -12,3 +12,4 @@ pub mod progress;
 pub mod replicate_text;
 pub mod study_page;
 pub mod text;
+pub mod usage_error;

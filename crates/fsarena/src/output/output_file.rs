@@ -1,6 +1,7 @@
 //! Output files. They are written completely or not at all, and never through a symbolic link of
 //! another user.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -11,7 +12,48 @@ use sys::fs::safe_path::{self, SafeDir};
 
 use crate::output::exit::{EnvironmentError, UsageError};
 
-/// Writes a file, replacing an existing one, and creates its parent directories. Character devices
+/// Returns the requested format, or the format for the ending of the output file. The first of
+/// `endings` is the default. Also checks that the directory of the file exists.
+///
+/// # Errors
+/// Returns an error if the ending is unknown or the directory does not exist.
+pub fn format<'a>(
+    requested: Option<&'a str>,
+    output: Option<&Path>,
+    endings: &[(&str, &'a str)],
+) -> Result<&'a str, UsageError> {
+    if let Some(path) = output {
+        require_directory(path)?;
+    }
+    let ending = output.and_then(Path::extension).map(OsStr::to_string_lossy);
+    let (Some(path), Some(ending), None) = (output, ending, requested) else {
+        return Ok(requested.unwrap_or(endings[0].1));
+    };
+    let known = endings.iter().find(|(known, _)| *known == ending);
+    known.map(|(_, format)| *format).ok_or_else(|| {
+        let known: Vec<String> = endings.iter().map(|(known, _)| format!(".{known}")).collect();
+        UsageError(format!(
+            "cannot write {}: no format has the ending .{ending}; use {}, or add --format",
+            path.display(),
+            known.join(", ")
+        ))
+    })
+}
+
+/// Returns an error if the directory of an output file does not exist.
+pub fn require_directory(path: &Path) -> Result<(), UsageError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent.filter(|parent| !parent.is_dir()) {
+        None => Ok(()),
+        Some(parent) => Err(UsageError(format!(
+            "cannot write {}: there is no directory {}; create it, or name another file",
+            path.display(),
+            parent.display()
+        ))),
+    }
+}
+
+/// Writes a file in an existing directory, replacing an existing file. Character devices
 /// (a terminal, `/dev/null`) and open files of this process (`/dev/stdout`) are written directly.
 /// Other special files are refused, because a write to a named pipe without a reader blocks
 /// forever.
@@ -19,6 +61,7 @@ use crate::output::exit::{EnvironmentError, UsageError};
 /// # Errors
 /// Returns an error if the file cannot be written; an existing file then remains unchanged.
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    require_directory(path)?;
     let cannot = || format!("cannot write {}", path.display());
     let name = path.file_name().with_context(cannot)?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
@@ -77,9 +120,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_and_its_directory_is_made() {
+    fn missing_directory_or_unknown_ending_is_refused_and_not_created() {
         let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("a/b/report");
+        let path = place.path().join("none/report.html");
+        let endings = [("txt", "table"), ("html", "html")];
+        let refused = format(None, Some(&path), &endings).unwrap_err().0;
+        assert!(refused.contains(": there is no directory "), "{refused}");
+        assert_eq!(write(&path, b"one").unwrap_err().to_string(), refused);
+        assert!(!place.path().join("none").exists());
+        let refused = format(None, Some(Path::new("x.docx")), &endings).unwrap_err().0;
+        assert_eq!(
+            refused,
+            "cannot write x.docx: no format has the ending .docx; use .txt, .html, or add --format"
+        );
+        let chosen = |requested, path| format(requested, Some(Path::new(path)), &endings).unwrap();
+        assert_eq!(chosen(None, "x.html"), "html");
+        assert_eq!(chosen(None, "/dev/stdout"), "table");
+        assert_eq!(chosen(Some("html"), "x.docx"), "html");
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("report");
         write(&path, b"one").unwrap();
         write(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");

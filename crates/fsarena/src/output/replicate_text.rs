@@ -86,7 +86,7 @@ fn one(claim: &ReplicatedClaim) -> String {
     }
     match claim.by_measured.verdict {
         Verdict::Undecidable => {
-            // `claims` shows the reason if the study itself cannot decide.
+            // `study claims` shows the reason if the study itself cannot decide.
             if claim.claim.undecidable.is_none()
                 && let Some(why) = claim.by_measured.reasons.first()
             {

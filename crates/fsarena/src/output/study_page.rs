@@ -59,7 +59,7 @@ fn head(study: &Study) -> String {
         ),
         (
             "claims",
-            format!("{} (fsarena claims {})", summary(&study.evaluate_claims()), study.name),
+            format!("{} (fsarena study claims {})", summary(&study.evaluate_claims()), study.name),
         ),
         ("run again", format!("fsarena run --study {}", study.name)),
     ];

@@ -6,47 +6,68 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
+use campaign::store::{CampaignId, Store};
 use model::{CampaignResults, Clock};
 use stats::{differ_only_by_host, differ_only_by_seed};
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
+use crate::output::text::print_note;
 use crate::paths;
 
 /// First bytes of every SQLite database (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Loads the named campaign, or the latest one if no name is given.
+/// A campaign, and the database that contains it. A JSON report has no database.
+pub struct SelectedCampaign {
+    /// The campaign with its results.
+    pub results: CampaignResults,
+    /// The database.
+    pub store: Option<Store>,
+}
+
+/// Loads the named campaign, or the latest one if no name is given. Reports which campaign it is if
+/// several have the name.
 ///
-/// A numeric name selects a campaign in the database. Any other name selects the latest campaign
-/// with that name, or a file: a JSON report, or a database (its latest campaign).
-pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<CampaignResults> {
-    let Some(named) = named else {
-        let store = paths::existing_store(globals)?;
-        return Ok(store.load(paths::campaign_id(&store, None)?)?);
-    };
-    if let Ok(number) = named.parse::<i64>() {
-        let store = paths::existing_store(globals)?;
-        return Ok(store.load(paths::campaign_id(&store, Some(number))?)?);
+/// A numeric name selects a campaign in the database. Any other name selects a file (a JSON report,
+/// or the latest campaign of a database), or the latest campaign with that name.
+pub fn select(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<SelectedCampaign> {
+    let selected = find(named, globals)?;
+    if let (Some(name), Some(store)) = (named.filter(|name| is_name(name)), &selected.store) {
+        let namesakes = store.campaigns()?.iter().filter(|c| c.name == name).count();
+        if namesakes > 1 && !globals.json && !globals.quiet {
+            let label = campaign_label(&selected.results);
+            print_note(&format!("{label} is the latest of {namesakes} with this name"));
+        }
     }
-    if Path::new(named).is_file() {
+    Ok(selected)
+}
+
+/// Returns true for a name that is neither a number nor a file.
+fn is_name(named: &str) -> bool {
+    named.parse::<i64>().is_err() && !Path::new(named).exists()
+}
+
+/// Loads the named campaign without reporting which of several it is.
+pub fn find(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<SelectedCampaign> {
+    if let Some(named) = named.filter(|named| named.parse::<i64>().is_err() && !is_name(named)) {
         return from_file(Path::new(named));
     }
-    if Path::new(named).exists() {
-        return Err(
-            UsageError(format!("{named} is no plain file: name a report or a database")).into()
-        );
-    }
     let store = paths::existing_store(globals)?;
+    let id = campaign_id(&store, named)?;
+    Ok(SelectedCampaign { results: store.load(id)?, store: Some(store) })
+}
+
+/// Returns the campaign with this number, the latest campaign with this name, or the latest one.
+pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
+    let Some(name) = named.filter(|named| named.parse::<i64>().is_err()) else {
+        return paths::campaign_id(store, named.and_then(|number| number.parse().ok()));
+    };
     let known = store.campaigns()?;
-    let latest = known.iter().filter(|c| c.name == named).max_by_key(|c| c.id);
-    match latest {
-        Some(campaign) => Ok(store.load(campaign.id)?),
-        None => Err(UsageError(format!(
-            "no campaign or file named `{named}`; see `fsarena list campaigns`"
-        ))
-        .into()),
-    }
+    let latest = known.iter().filter(|c| c.name == name).map(|c| c.id).max();
+    Ok(latest.ok_or_else(|| {
+        UsageError(format!("no campaign or file named `{name}`; see `fsarena list campaigns`"))
+    })?)
 }
 
 /// Maximum number of sessions that are combined.
@@ -55,8 +76,8 @@ pub const MAX_SESSIONS: u32 = 20;
 /// Loads the selected campaign. If it is selected by name, also loads its other complete sessions
 /// (equal plan, machine and system), latest first.
 pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignResults>> {
-    let mut sessions = vec![campaign(Some(named), globals)?];
-    if named.parse::<i64>().is_ok() || Path::new(named).exists() {
+    let mut sessions = vec![find(Some(named), globals)?.results];
+    if !is_name(named) {
         return Ok(sessions);
     }
     let store = paths::existing_store(globals)?;
@@ -82,9 +103,8 @@ pub fn campaigns_by_host(
     named: &str,
     globals: &GlobalArgs,
 ) -> anyhow::Result<Vec<CampaignResults>> {
-    let latest = campaign(Some(named), globals)?;
-    let is_name = named.parse::<i64>().is_err() && !Path::new(named).exists();
-    if !is_name || latest.campaign.clock == Clock::Virtual {
+    let latest = find(Some(named), globals)?.results;
+    if !is_name(named) || latest.campaign.clock == Clock::Virtual {
         return Ok(vec![latest]);
     }
     let store = paths::existing_store(globals)?;
@@ -119,20 +139,25 @@ pub fn drop_incomplete_rounds(results: &mut CampaignResults) -> bool {
     cells.iter().any(|stored| stored.result.is_some())
 }
 
-fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
+fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
     let shown = path.display();
+    if !path.is_file() {
+        let why = format!("{shown} is no plain file: name a report or a database");
+        return Err(UsageError(why).into());
+    }
     let cannot = || format!("cannot read {shown}");
     if is_database(path).with_context(cannot)? {
         let store = paths::foreign_store(path)?;
-        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+        let results = store.load(paths::campaign_id(&store, None)?)?;
+        return Ok(SelectedCampaign { results, store: Some(store) });
     }
     let bytes = fs::read(path).with_context(cannot)?;
-    report::read_json(&bytes).map_err(|why| {
-        let wrong = format!(
+    let results = report::read_json(&bytes).map_err(|why| {
+        UsageError(format!(
             "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
-        );
-        UsageError(wrong).into()
-    })
+        ))
+    })?;
+    Ok(SelectedCampaign { results, store: None })
 }
 
 fn is_database(path: &Path) -> io::Result<bool> {

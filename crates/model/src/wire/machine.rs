@@ -111,7 +111,7 @@ pub struct SourceScan {
     pub in_use: Vec<PathBuf>,
 }
 
-/// Subject of `fsarena calibrate`.
+/// Subject of `fsarena tool calibrate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CalibrationSubject {

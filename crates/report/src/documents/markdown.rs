@@ -55,7 +55,7 @@ pub fn study_markdown(study: &Study, results: &CampaignResults, analysis: &Analy
     let rest = report.split_once("\n\n").map_or("", |(_, rest)| rest);
     let mut out = format!("# {}\n", escape(&sanitize_line(&study.title)));
     let claims = format!(
-        "{} (fsarena claims {}).",
+        "{} (fsarena study claims {}).",
         claims::summary(study).trim_end_matches('.'),
         sanitize_line(&study.name)
     );
@@ -447,7 +447,7 @@ mod tests {
         let head = "# Filesystems (ext3, reiser, xfs, jfs) comparison on Debian Etch\n\n40 claims, judged by its own figures: ";
         assert!(text.starts_with(head), "{text}");
         for said in [
-            "(fsarena claims debian-file-server-2006).\n\n28 figures are printed as ranges",
+            "(fsarena study claims debian-file-server-2006).\n\n28 figures are printed as ranges",
             "- Rounds: one number each; the spread is not stated\n",
             "- Processor: Intel Celeron 533\n- Main memory: 512 MB\n",
             "| unmount | ms ↓ |",

@@ -334,7 +334,7 @@ fn study_view(study: &Study) -> StudyView {
         claims: ClaimView::of_study(study),
         sides: ["By its own figures"],
         does_not_add_up: study.inconsistencies().iter().map(|off| sanitize_line(off)).collect(),
-        command: format!("fsarena replicate {name}"),
+        command: format!("fsarena study replicate {name}"),
     }
 }
 

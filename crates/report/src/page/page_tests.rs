@@ -28,7 +28,7 @@ fn page_of_a_study_starts_with_its_title_and_claims() {
         "22 claims, judged by its own figures: 12 supported, 5 partly, 1 contradicted and 4 undecidable."
             .to_owned(),
         "<b>contradicted:</b> ".to_owned(),
-        format!("<code>fsarena replicate {}</code>", study.name),
+        format!("<code>fsarena study replicate {}</code>", study.name),
     ] {
         assert!(head.contains(&part), "{part}: {head}");
     }
@@ -70,7 +70,7 @@ fn page_of_a_study_does_not_describe_fsarenas_method() {
     for said in [
         "<dt>Processor</dt><dd>Intel Celeron 533</dd>",
         "<dt>Rounds</dt><dd>one number each; the spread is not stated</dd>",
-        "<code>fsarena show study debian-file-server-2006</code> has them",
+        "<code>fsarena study show debian-file-server-2006</code> has them",
         "Others made these measurements with their own method",
     ] {
         assert!(html.contains(said), "{said}");

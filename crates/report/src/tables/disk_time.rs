@@ -9,7 +9,7 @@ use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_b
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table, which explains its cells.
-pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: waiting for other requests; `fsarena journal` has every part)";
+pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: waiting for other requests; `fsarena disk requests` has every part)";
 
 /// Unit of each phase.
 const UNIT: &str = "%";

@@ -104,7 +104,7 @@ pub fn excluded_figures(study: &Study) -> Option<String> {
         many => format!("{many} figures are printed as ranges, and are"),
     };
     let name = sanitize_line(&study.name);
-    Some(format!("{are} not here: `fsarena show study {name}` has them."))
+    Some(format!("{are} not here: `fsarena study show {name}` has them."))
 }
 
 /// Returns the claims that the study's own figures do not support, each with its largest deviation:

@@ -1,4 +1,4 @@
-//! `fsarena collect`: stores the results of planned cells.
+//! `fsarena cluster collect`: stores the results of planned cells.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl SelectedScheduler {
             Some(Self::Slurm(_)) => " --on slurm".to_owned(),
             Some(Self::Ssh { hosts, .. }) => format!(" --on ssh --hosts {}", hosts.join(",")),
         };
-        format!("fsarena collect {}{on}", shell_path(batch.path()))
+        format!("fsarena cluster collect {}{on}", shell_path(batch.path()))
     }
 }
 
@@ -365,7 +365,7 @@ fn left(
     asked
         .progress
         .note(&format!("{whose}{done} of {} cells have their results", batch.plan().cells));
-    let run = format!("{program} work {directory} --all");
+    let run = format!("{program} cluster work {directory} --all");
     if cells.is_empty() && !checks.is_empty() {
         let ran = checks.iter().filter_map(|check| results.first_run_host(*check));
         return Err(
@@ -380,8 +380,8 @@ fn left(
         ));
     }
     Err(EnvironmentError(format!(
-        "results are missing: on any host `{run}`, or `fsarena collect {directory} --on slurm` or `--on ssh --hosts n1,n2`; \
-         then `fsarena collect {directory}`"
+        "results are missing: on any host `{run}`, or `fsarena cluster collect {directory} --on slurm` or `--on ssh --hosts n1,n2`; \
+         then `fsarena cluster collect {directory}`"
     ))
     .into())
 }
@@ -396,8 +396,8 @@ fn only_checks(checks: &[u32], ran: BTreeSet<&str>, run: &str, directory: &Path)
     };
     let directory = shell_path(directory);
     format!(
-        "every cell has run, and checks are missing (entries {}): on {other} `{run}`, then `fsarena collect {directory}`; \
-         `fsarena plan --check 0%` plans none",
+        "every cell has run, and checks are missing (entries {}): on {other} `{run}`, then `fsarena cluster collect {directory}`; \
+         `fsarena cluster plan --check 0%` plans none",
         ranges(checks)
     )
 }
@@ -421,12 +421,16 @@ mod tests {
 
     #[test]
     fn missing_checks_need_another_host() {
-        let told =
-            only_checks(&[7, 8], BTreeSet::from(["n1"]), "fsarena work /b --all", Path::new("/b"));
+        let told = only_checks(
+            &[7, 8],
+            BTreeSet::from(["n1"]),
+            "fsarena cluster work /b --all",
+            Path::new("/b"),
+        );
         assert_eq!(
             told,
-            "every cell has run, and checks are missing (entries 7-8): on another host than n1 `fsarena work /b --all`, then \
-             `fsarena collect /b`; `fsarena plan --check 0%` plans none"
+            "every cell has run, and checks are missing (entries 7-8): on another host than n1 `fsarena cluster work /b --all`, then \
+             `fsarena cluster collect /b`; `fsarena cluster plan --check 0%` plans none"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `fsarena plan`: writes a campaign to a directory. Any number of hosts can run its cells.
+//! `fsarena cluster plan`: writes a campaign to a directory. Any number of hosts can run its cells.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,8 +60,8 @@ pub fn run(args: &PlanArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     };
     print(&format!(
         "{directory}: {} cells{checks}\n\
-         on hosts with qemu-system-x86: {program} work {directory} --index N, for each N from 0 to {}\n\
-         then, and at any time before: fsarena collect {directory}\n",
+         on hosts with qemu-system-x86: {program} cluster work {directory} --index N, for each N from 0 to {}\n\
+         then, and at any time before: fsarena cluster collect {directory}\n",
         plan.cells,
         batch.entries().saturating_sub(1),
     ))?;

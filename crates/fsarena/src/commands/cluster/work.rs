@@ -1,4 +1,4 @@
-//! `fsarena work`: runs planned cells on the host on which it is started.
+//! `fsarena cluster work`: runs planned cells on the host on which it is started.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -142,7 +142,7 @@ impl PlanWorker<'_> {
         if !elsewhere.is_empty() {
             let directory = self.batch.path().display();
             self.progress.note(&format!(
-                "{} cells that ran here are to run on another host, too: there, {} work {directory} --all",
+                "{} cells that ran here are to run on another host, too: there, {} cluster work {directory} --all",
                 elsewhere.len(),
                 self.batch.program().display(),
             ));

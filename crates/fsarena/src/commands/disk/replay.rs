@@ -1,4 +1,4 @@
-//! `fsarena replay`: replays a journal on simulated disks, without a guest.
+//! `fsarena disk replay`: replays a journal on simulated disks, without a guest.
 
 use std::fs;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use simdisk::{
 };
 
 use crate::args::cli::GlobalArgs;
-use crate::args::journal_args::ReplayArgs;
+use crate::args::disk_args::ReplayArgs;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, table};
 use crate::paths;
@@ -70,7 +70,7 @@ fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journa
             Err(_) => Err("it is no text".to_owned()),
         };
         let read = read.map_err(|why| {
-            let how = "`fsarena journal --format csv` writes one";
+            let how = "`fsarena disk requests --format csv` writes one";
             UsageError(format!("{path} is no journal: {why}; {how}"))
         })?;
         return Ok((read, line(path)));

@@ -1,4 +1,4 @@
-//! `fsarena journal`: shows the requests to simulated disks in a cell, and their time components.
+//! `fsarena disk requests`: shows the requests to simulated disks in a cell, and their time components.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,25 +7,29 @@ use model::{CampaignResults, CellRecord, PhaseResult, SimulatedDiskStats};
 use serde_json::json;
 
 use crate::args::cli::GlobalArgs;
-use crate::args::journal_args::JournalArgs;
+use crate::args::disk_args::RequestsArgs;
 #[cfg(not(feature = "parquet"))]
 use crate::commands::report::NO_PARQUET;
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::EnvironmentError;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::text::{line, print_json, print_unwrapped, table};
+use crate::output::text::{print_json, print_unwrapped, table};
 use crate::output::{disk_map, output_file};
 use crate::paths;
 use crate::request_logs::times::{self, REQUESTS, TIMES};
 use crate::request_logs::{self, Journal, regions};
 
+/// Formats for the endings of output files.
+const ENDINGS: [(&str, &str); 4] =
+    [("txt", "table"), ("csv", "csv"), ("svg", "map"), ("parquet", "parquet")];
+
 /// Writes the requested format.
-pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    require_directory(args.output.as_deref())?;
+pub fn run(args: &RequestsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    let format = output_file::format(args.format.as_deref(), args.output.as_deref(), &ENDINGS)?;
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let cell = request_logs::cell(&results, args.cell, args.phase.as_deref())?;
-    if args.format == "table" {
+    if format == "table" {
         let flags_metadata = flags_metadata(&results, &cell.cell.contender);
         return work_of(cell, flags_metadata, args, globals);
     }
@@ -34,7 +38,7 @@ pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
         journal = journal.for_phase(phase)?;
     }
     let phase = args.phase.as_deref();
-    let text = match args.format.as_str() {
+    let text = match format {
         "parquet" => return parquet(&journal, args.output.as_deref()),
         "csv" => journal.csv(),
         "map" if phase.is_some() => disk_map::svg(&title(cell, phase), &journal.timed_only()),
@@ -54,7 +58,7 @@ pub fn run(args: &JournalArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
 fn work_of(
     cell: &CellRecord,
     flags_metadata: bool,
-    args: &JournalArgs,
+    args: &RequestsArgs,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let phases = phases(cell, args.phase.as_deref())?;
@@ -106,19 +110,6 @@ fn phases<'a>(
     }
 }
 
-/// Returns an error if the directory of an output file does not exist.
-fn require_directory(output: Option<&Path>) -> Result<(), UsageError> {
-    let directory = output.and_then(Path::parent);
-    let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
-    match directory.filter(|directory| !directory.is_dir()) {
-        None => Ok(()),
-        Some(none) => Err(UsageError(format!(
-            "-o: there is no directory {}: make it, or name another file",
-            line(&none.display().to_string())
-        ))),
-    }
-}
-
 /// Writes a text to a file or to standard output.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
     match output {
@@ -156,21 +147,3 @@ const REGIONS: &str = "From: start of the region. The other columns: the region'
 
 /// Explanation of the columns of the tables.
 const NOTES: &str = "CPU: no request was in the disk, so that programs and filesystem worked.\nFlash: read, programmed or erased. Flush: the disk wrote back its cache for a flush.\nQueue: the disk served another request first. · means none.\nSeeks: arm movements per request.\nMetadata: bytes that the filesystem flags as such, outside its journal; ? if it\nflags no request at all, like JFS.\nJournal: bytes of the filesystem's journal; ? if its location is unknown, in which\ncase flagged journal bytes count as metadata.\nAmplified: bytes programmed into flash per byte written.\n";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn missing_output_directory_is_refused_and_not_created() {
-        let place = tempfile::tempdir().unwrap();
-        let none = place.path().join("none/map.svg");
-        let refused = require_directory(Some(&none)).unwrap_err().0;
-        assert!(refused.starts_with("-o: there is no directory "), "{refused}");
-        assert!(!place.path().join("none").exists());
-        for there in [place.path().join("map.svg"), "map.svg".into()] {
-            assert!(require_directory(Some(&there)).is_ok());
-        }
-        assert!(require_directory(None).is_ok());
-    }
-}

@@ -1,4 +1,4 @@
-//! `fsarena validate`: compares disk models with the published values of the real disks.
+//! `fsarena disk validate`: compares disk models with the published values of the real disks.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use simdisk::{DiskError, RequestKind, metrics};
 
 use crate::args::cli::GlobalArgs;
-use crate::args::journal_args::ValidateArgs;
+use crate::args::disk_args::ValidateArgs;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{print, print_json, print_unwrapped, table};
 use crate::paths;

@@ -25,7 +25,7 @@ use sys::fs::plain_file;
 use sys::fs::safe_path::SafeDir;
 
 use crate::args::cli::GlobalArgs;
-use crate::args::guest_args::{BuildOptions, GuestAction, GuestArgs};
+use crate::args::guest_args::{BuildOptions, GuestCommand};
 use crate::args::machine_args::SharedCache;
 use crate::output::exit;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
@@ -35,11 +35,11 @@ use crate::settings::external_programs;
 use crate::stop;
 
 /// Runs the requested action.
-pub fn run(args: &GuestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    match &args.action {
-        GuestAction::Build(options) => build(options, globals),
-        GuestAction::Selftest(args) => selftest::run(args, globals),
-        GuestAction::Shell(args) => shell::run(args, globals),
+pub fn run(command: &GuestCommand, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    match command {
+        GuestCommand::Build(options) => build(options, globals),
+        GuestCommand::Selftest(args) => selftest::run(args, globals),
+        GuestCommand::Shell(args) => shell::run(args, globals),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `fsarena claims`: checks the claims of published comparisons against their own figures.
+//! `fsarena study claims`: checks the claims of published comparisons against their own figures.
 
 use std::process::ExitCode;
 

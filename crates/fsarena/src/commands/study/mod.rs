@@ -2,3 +2,4 @@
 
 pub mod claims;
 pub mod replicate;
+pub mod show;

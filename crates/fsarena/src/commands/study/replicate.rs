@@ -1,4 +1,4 @@
-//! `fsarena replicate`: runs a study again, and shows which of its claims hold now.
+//! `fsarena study replicate`: runs a study again, and shows which of its claims hold now.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,6 +24,8 @@ use crate::stop;
 
 /// Runs the campaign of a study, or uses an existing one, and compares it with the study.
 pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    // Fail early: the campaign can take hours.
+    args.output.as_deref().map_or(Ok(()), output_file::require_directory)?;
     let study = studies::study(&args.study_name, globals)?;
     if let Some(id) = args.campaign {
         let results = paths::existing_store(globals)?.load(CampaignId(id))?;
@@ -38,7 +40,9 @@ pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
         RunOutcome::Campaign { ended, id, store } => {
             let code = run::finish(ended, id, &store, false, globals)?;
             let study = line(&study.name);
-            print_note(&format!("then for the claims: fsarena replicate {study} --campaign {id}"));
+            print_note(&format!(
+                "then for the claims: fsarena study replicate {study} --campaign {id}"
+            ));
             Ok(code)
         }
     }
@@ -83,7 +87,7 @@ fn beside(
     let twice = Replication::new(study, results, &analysis);
     if twice.figures.is_empty() && results.campaign.name != study.name {
         return Err(UsageError(format!(
-            "campaign {} has no result that `{}` has: `fsarena replicate {}` runs its campaign",
+            "campaign {} has no result that `{}` has: `fsarena study replicate {}` runs its campaign",
             results.id,
             line(&study.name),
             line(&study.name)

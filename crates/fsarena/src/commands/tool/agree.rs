@@ -1,4 +1,4 @@
-//! `fsarena agree`: shows how well two campaigns on different clocks or machines agree on which
+//! `fsarena tool agree`: shows how well two campaigns on different clocks or machines agree on which
 //! contender is better.
 
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use serde_json::json;
 use stats::{AnalysedCampaign, Margin, agreement, strip_disk_suffix};
 
 use crate::args::cli::GlobalArgs;
-use crate::args::compare_args::AgreeArgs;
+use crate::args::tool_args::AgreeArgs;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{print_json, print_styled};
 use crate::paths;
@@ -19,8 +19,8 @@ use crate::settings::select_campaign;
 /// Writes the agreement.
 pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let first = select_campaign::campaign(Some(&args.first), globals)?;
-    let second = select_campaign::campaign(Some(&args.second), globals)?;
+    let first = select_campaign::select(Some(&args.first), globals)?.results;
+    let second = select_campaign::select(Some(&args.second), globals)?.results;
     if first == second {
         let why = format!(
             "both sides are {}: name two campaigns",

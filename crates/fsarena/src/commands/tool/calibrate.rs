@@ -1,4 +1,4 @@
-//! `fsarena calibrate`: measures the overhead of the harness and the speed of a device without a
+//! `fsarena tool calibrate`: measures the overhead of the harness and the speed of a device without a
 //! filesystem.
 
 use std::process::ExitCode;
@@ -8,7 +8,8 @@ use model::Bytes;
 use model::wire::machine::CalibrationSubject;
 use serde_json::json;
 
-use crate::args::cli::{CalibrateArgs, GlobalArgs};
+use crate::args::cli::GlobalArgs;
+use crate::args::tool_args::CalibrateArgs;
 use crate::output::calibration_text;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};

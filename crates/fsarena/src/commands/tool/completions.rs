@@ -1,10 +1,11 @@
-//! `fsarena completions`: prints a script for the completion of a shell.
+//! `fsarena tool completions`: prints a script for the completion of a shell.
 
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
 
-use crate::args::cli::{Cli, CompletionsArgs};
+use crate::args::cli::Cli;
+use crate::args::tool_args::CompletionsArgs;
 use crate::output::exit::ExitReason;
 use crate::output::text::print_unwrapped;
 

@@ -1,4 +1,4 @@
-//! `fsarena format`: creates an empty AFFS or HPFS on a device or in an image, with the safety
+//! `fsarena tool format`: creates an empty AFFS or HPFS on a device or in an image, with the safety
 //! rules of `run`.
 
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,8 @@ use model::Bytes;
 use serde_json::json;
 use storage::ExclusiveDevice;
 
-use crate::args::cli::{FormatArgs, GlobalArgs, MkfsKind};
+use crate::args::cli::GlobalArgs;
+use crate::args::tool_args::{FormatArgs, MkfsKind};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::ProgressDisplay;

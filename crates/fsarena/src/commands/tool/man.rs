@@ -1,4 +1,4 @@
-//! `fsarena man`: prints one manual page for all commands, generated from the descriptions of the
+//! `fsarena tool man`: prints one manual page for all commands, generated from the descriptions of the
 //! command line.
 
 use std::io;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::args::cli::Cli;
+use crate::args::cli::{Cli, EXIT_CODES, commands};
 use crate::output::exit::ExitReason;
 use crate::output::text::print_unwrapped;
 
@@ -26,17 +26,20 @@ fn page() -> io::Result<String> {
     page += &section(|w| man.render_synopsis_section(w))?;
     page += &section(|w| man.render_description_section(w))?;
     page += &section(|w| man.render_options_section(w))?;
-    for command in command.get_subcommands().filter(|c| !c.is_hide_set()) {
-        page += &of_command(command)?;
+    for path in commands() {
+        let found = path.iter().try_fold(&command, |above, name| above.find_subcommand(name));
+        page += &of_command(found.ok_or_else(|| io::Error::other(path.join(" ")))?, &path)?;
     }
-    page += ".SH \"EXAMPLES AND EXIT CODES\"\n";
-    page += &literal(&command);
+    page += ".SH EXAMPLES\n";
+    page += &literal(&examples(&command));
+    page += ".SH \"EXIT CODES\"\n";
+    page += &literal(EXIT_CODES);
     Ok(page)
 }
 
 /// Formats one command under its heading. Global options are omitted, because the first part lists
 /// them.
-fn of_command(command: &Command) -> io::Result<String> {
+fn of_command(command: &Command, path: &[String]) -> io::Result<String> {
     let is_common = |argument: &clap::Arg| {
         argument.is_global_set() || matches!(argument.get_id().as_str(), "help" | "version")
     };
@@ -51,9 +54,9 @@ fn of_command(command: &Command) -> io::Result<String> {
     if has_options {
         text += &section(|w| man.render_options_section(w))?;
     }
-    let heading = format!(".SH \"FSARENA {}\"\n", command.get_name().to_uppercase());
+    let heading = format!(".SH \"FSARENA {}\"\n", path.join(" ").to_uppercase());
     let text = text.replace(".SH ", ".SS ");
-    Ok(heading + &text + ".SS EXAMPLES\n" + &literal(command))
+    Ok(heading + &text + ".SS EXAMPLES\n" + &literal(&examples(command)))
 }
 
 /// Returns the output of `render` without the definitions at the start of every part.
@@ -65,10 +68,14 @@ fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<
     Ok(kept.map(|l| format!("{}\n", l.replace("\\*(Aq", "\\(aq"))).collect())
 }
 
-/// Returns the text below a command's help with unchanged lines.
-fn literal(command: &Command) -> String {
-    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let lines = help.lines().skip_while(|l| *l == "Examples:");
+/// Returns the text below a command's help.
+fn examples(command: &Command) -> String {
+    command.get_after_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns a text with unchanged lines.
+fn literal(text: &str) -> String {
+    let lines = text.lines().skip_while(|l| *l == "Examples:");
     let escaped = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-"));
     format!(".nf\n{}.fi\n", lines.map(escaped).collect::<String>())
 }
@@ -80,8 +87,8 @@ mod tests {
     #[test]
     fn every_command_has_its_section_with_examples() {
         let page = page().unwrap();
-        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
-            let heading = format!(".SH \"FSARENA {}\"", command.get_name().to_uppercase());
+        for path in commands() {
+            let heading = format!(".SH \"FSARENA {}\"", path.join(" ").to_uppercase());
             assert!(page.contains(&heading), "{heading}");
         }
         assert!(!page.to_lowercase().contains("fsarena agent"));

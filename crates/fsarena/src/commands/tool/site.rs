@@ -1,4 +1,4 @@
-//! `fsarena site`: writes a whole database as static pages. Only changed pages are written.
+//! `fsarena tool site`: writes a whole database as static pages. Only changed pages are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use studies::Replication;
 use sys::fs::safe_path::{self, SafeDir};
 
 use crate::args::cli::GlobalArgs;
-use crate::args::report_args::SiteArgs;
+use crate::args::tool_args::SiteArgs;
 use crate::commands::changes::every_result;
 use crate::commands::report::page;
 use crate::output::exit::{EnvironmentError, ExitReason};

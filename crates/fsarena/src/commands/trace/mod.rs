@@ -18,8 +18,8 @@ use trace::{ImportFormat, Trace, TraceSummary};
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
 use crate::args::trace_args::{
-    AnonymiseArgs, ReplaySpeedArg, ShowTraceArgs, TraceArgs, TraceCommand, TraceImportArgs,
-    TraceReplayArgs, TraceSource,
+    AnonymiseArgs, ReplaySpeedArg, ShowTraceArgs, TraceCommand, TraceImportArgs, TraceReplayArgs,
+    TraceSource,
 };
 use crate::commands::run as run_command;
 use crate::output::exit::{ExitReason, UsageError};
@@ -28,8 +28,8 @@ use crate::output::text::{line, print, print_json, print_note};
 use crate::traces;
 
 /// Runs a trace command.
-pub fn run(args: &TraceArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    match &args.command {
+pub fn run(command: &TraceCommand, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    match command {
         TraceCommand::Record(args) => record::run(args, globals),
         TraceCommand::Make(args) => make::run(args, globals),
         TraceCommand::Import(args) => import(args, globals),

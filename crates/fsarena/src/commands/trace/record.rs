@@ -10,10 +10,12 @@ use crate::args::cli::GlobalArgs;
 use crate::args::trace_args::RecordArgs;
 use crate::commands::trace;
 use crate::output::exit::{EnvironmentError, UsageError};
+use crate::output::output_file;
 use crate::output::text::print_note;
 
 /// Records, writes the trace, and exits with the exit code of the command.
 pub fn run(args: &RecordArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
+    output_file::require_directory(&args.output)?;
     let below = args.below.as_deref().unwrap_or(Path::new("."));
     let mut left = |processes| {
         print_note(&format!(

@@ -1,19 +1,50 @@
-//! Options of `journal`, `explain`, `replay` and `validate`: the commands for simulated disks.
+//! Options of `disk` and `explain`: commands for simulated disks.
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
 use crate::args::cli_values::{campaign_number, cell_number, path};
 use crate::args::guest_args::BuildOptions;
 
-/// Output formats of a journal.
+/// Commands for simulated disks.
+#[derive(Clone, Debug, Subcommand)]
+pub enum DiskCommand {
+    /// Show the requests to a simulated disk in a cell, and the time spent in each part of them.
+    #[command(after_help = "\
+Examples:
+  fsarena disk requests                            the first cell of the latest campaign, phase by phase
+  fsarena disk requests 7 --cell 12                cell 12 of campaign 7
+  fsarena disk requests 7 --cell 12 --phase tree-in --format csv
+                                                   every request of a phase with its time components
+  fsarena disk requests --format blkparse -o it.txt
+                                                   every request, for programs that read blkparse output
+  fsarena disk requests --phase tree-in -o map.svg
+                                                   a picture: location on the disk over time")]
+    Requests(RequestsArgs),
+    /// Replay the requests of a cell on other simulated disks, in seconds and without a guest.
+    #[command(after_help = "\
+Examples:
+  fsarena disk replay                             the first cell of the latest campaign, on every disk
+  fsarena disk replay 7 --cell 12 --disk sata-ssd,sata-ssd-steady
+                                                  a new disk, and one after a long series of overwrites
+  fsarena disk replay it.csv --disk all --open    send requests at their recorded times, even to a slow disk")]
+    Replay(ReplayArgs),
+    /// Compare simulated disks with the published values of the real disks.
+    #[command(after_help = "\
+Examples:
+  fsarena disk validate                 every disk of the catalog: data sheet, model, ratio
+  fsarena disk validate sata-ssd --json")]
+    Validate(ValidateArgs),
+}
+
+/// Output formats of a request log.
 pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet", "map"];
 
-/// Options of `journal`.
+/// Options of `disk requests`.
 #[derive(Clone, Debug, Args)]
-pub struct JournalArgs {
+pub struct RequestsArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
@@ -25,20 +56,21 @@ pub struct JournalArgs {
     pub phase: Option<String>,
     /// Set the format: `table` shows the time components of each phase, `regions` the time per disk
     /// region; `csv`, `blkparse` and `parquet` list every request; `map` is a picture (SVG) of disk
-    /// location over time.
-    #[arg(long, value_name = "FORMAT", default_value = FORMATS[0], value_parser = PossibleValuesParser::new(FORMATS))]
-    pub format: String,
+    /// location over time
+    /// [default: by the ending of the output file (.txt, .csv, .svg, .parquet), or table].
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
+    pub format: Option<String>,
     /// Write to a file instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: Option<PathBuf>,
 }
 
-/// Options of `replay`.
+/// Options of `disk replay`.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayArgs {
-    /// Journal written by `fsarena journal --format csv`, or number of a campaign [default: the
+    /// Log written by `fsarena disk requests --format csv`, or number of a campaign [default: the
     /// latest].
-    #[arg(value_name = "JOURNAL")]
+    #[arg(value_name = "LOG")]
     pub journal: Option<String>,
     /// Number of the cell of a campaign [default: the first with a simulated disk].
     #[arg(long, value_name = "N", value_parser = cell_number)]
@@ -70,7 +102,7 @@ pub struct ExplainArgs {
     pub build: BuildOptions,
 }
 
-/// Options of `validate`.
+/// Options of `disk validate`.
 #[derive(Clone, Debug, Args)]
 pub struct ValidateArgs {
     /// Validate this disk [default: all].

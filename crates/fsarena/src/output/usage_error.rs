@@ -1,0 +1,221 @@
+//! Errors of the command line parser as one line: the cause, and a fix.
+
+use std::error::Error;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+
+use crate::args::cli::{Cli, commands};
+use crate::output::exit::one_line;
+
+/// Returns the text of an error that is not a request for help.
+pub fn text(error: &clap::Error) -> String {
+    let command = Failed::of(error);
+    let path = &command.path;
+    let about = |kind| of(error, kind);
+    let [argument, value] = [ContextKind::InvalidArg, ContextKind::InvalidValue].map(about);
+    let suggestion = |kind, otherwise: String| match about(kind) {
+        near if near.is_empty() => otherwise,
+        near => format!("did you mean `{near}`?"),
+    };
+    let see_help = || format!("see `{path} --help`");
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let name = about(ContextKind::InvalidSubcommand);
+            let hint = similar_commands(&name);
+            let hint = hint.unwrap_or_else(|| format!("`{path} --help` lists all commands"));
+            format!("cannot run `{path} {name}`: this command does not exist; {hint}")
+        }
+        ErrorKind::UnknownArgument => {
+            let kind = if argument.starts_with('-') { "option" } else { "argument" };
+            let hint = suggestion(ContextKind::SuggestedArg, see_help());
+            format!("cannot run `{path}`: it takes no {kind} `{argument}`; {hint}")
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let fix = command.purposes(error).unwrap_or_else(see_help);
+            format!("cannot run `{path}`: {argument} is missing; {fix}")
+        }
+        ErrorKind::ArgumentConflict => match about(ContextKind::PriorArg) {
+            other if other == argument => {
+                format!("cannot use `{argument}` twice: it has one value; remove one")
+            }
+            other => {
+                format!("cannot use `{argument}` with `{other}`: they conflict; remove one")
+            }
+        },
+        ErrorKind::InvalidValue if value.is_empty() => {
+            format!("cannot use `{argument}`: its value is missing; {}", see_help())
+        }
+        ErrorKind::InvalidValue => {
+            let valid = format!("use {}", about(ContextKind::ValidValue));
+            let hint = suggestion(ContextKind::SuggestedValue, valid);
+            format!("cannot use `{value}` for `{argument}`: it is not one of its values; {hint}")
+        }
+        ErrorKind::ValueValidation => {
+            let cause = error.source().map_or_else(String::new, cause);
+            format!("cannot use `{value}` for `{argument}`: {cause}; {}", see_help())
+        }
+        ErrorKind::InvalidUtf8 => {
+            let mut arguments = std::env::args_os();
+            let wrong = arguments.find(|argument| argument.to_str().is_none()).unwrap_or_default();
+            format!("cannot use `{}`: it is not UTF-8; name another one", wrong.to_string_lossy())
+        }
+        _ => {
+            let text = error.render().to_string();
+            let reason = text.split("\n\n").next().unwrap_or(&text);
+            format!("{}; {}", one_line(reason.trim_start_matches("error: ")), see_help())
+        }
+    }
+}
+
+/// The command that could not be parsed.
+struct Failed {
+    /// Its names, such as `fsarena disk replay`.
+    path: String,
+    command: Command,
+}
+
+impl Failed {
+    /// Finds the command in the usage line of the error.
+    fn of(error: &clap::Error) -> Self {
+        let usage = of(error, ContextKind::Usage);
+        let mut command = Cli::command();
+        command.build();
+        let mut found = Self { path: "fsarena".to_owned(), command };
+        for word in usage.split(' ').skip(2) {
+            let Some(command) = found.command.find_subcommand(word).cloned() else {
+                break;
+            };
+            found = Self { path: format!("{} {word}", found.path), command };
+        }
+        found
+    }
+
+    /// Returns the help of the missing arguments.
+    fn purposes(&self, error: &clap::Error) -> Option<String> {
+        let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let helps = self.command.get_arguments().filter_map(|argument| {
+            let is_missing = missing.iter().any(|name| *name == argument.to_string());
+            argument.get_help().filter(|_| is_missing).map(ToString::to_string)
+        });
+        Some(helps.collect::<Vec<_>>().join("; ")).filter(|helps| !helps.is_empty())
+    }
+}
+
+/// Returns a part of the error, or an empty text.
+fn of(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::Strings(all)) => all.join(", "),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
+}
+
+/// Returns the reason that a value was refused. The parsers of numbers do not name what they expect.
+fn cause(error: &(dyn Error + 'static)) -> String {
+    let text = error.to_string();
+    let range = text.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    match range {
+        Some((from, to)) => format!("expected a whole number from {from} to {to}"),
+        None if error.is::<std::num::ParseIntError>() => "expected a whole number".to_owned(),
+        None => text,
+    }
+}
+
+/// Returns the commands at any level with an equal name, else with the most similar one.
+fn similar_commands(name: &str) -> Option<String> {
+    let all = commands();
+    let names = || all.iter().filter_map(|path| path.last()).map(String::as_str);
+    let question = || config::did_you_mean(name, names());
+    let nearest = match names().any(|other| other == name) {
+        true => name.to_owned(),
+        false => question()?.split('`').nth(1)?.to_owned(),
+    };
+    let near = all.iter().filter(|path| path.last() == Some(&nearest));
+    let near: Vec<String> = near.map(|path| format!("`fsarena {}`", path.join(" "))).collect();
+    Some(format!("did you mean {}?", near.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn told(line: &str) -> String {
+        text(&Cli::try_parse_from(line.split(' ')).unwrap_err())
+    }
+
+    #[test]
+    fn parser_errors_have_a_cause_and_a_fix() {
+        for (line, expected) in [
+            (
+                "fsarena calibrate",
+                "cannot run `fsarena calibrate`: this command does not exist; did you mean `fsarena tool calibrate`?",
+            ),
+            (
+                "fsarena replay",
+                "cannot run `fsarena replay`: this command does not exist; did you mean `fsarena disk replay` or `fsarena trace replay`?",
+            ),
+            (
+                "fsarena disk requets",
+                "cannot run `fsarena disk requets`: this command does not exist; did you mean `fsarena disk requests`?",
+            ),
+            (
+                "fsarena frobnicate",
+                "cannot run `fsarena frobnicate`: this command does not exist; `fsarena --help` lists all commands",
+            ),
+            (
+                "fsarena run --round 3",
+                "cannot run `fsarena run`: it takes no option `--round`; did you mean `--rounds`?",
+            ),
+            (
+                "fsarena show 7 12",
+                "cannot run `fsarena show`: it takes no argument `12`; see `fsarena show --help`",
+            ),
+            (
+                "fsarena run --rounds many",
+                "cannot use `many` for `--rounds <N>`: expected a whole number; see `fsarena run --help`",
+            ),
+            (
+                "fsarena guest selftest --runs 0",
+                "cannot use `0` for `--runs <N>`: expected a whole number from 1 to 100000; see `fsarena guest selftest --help`",
+            ),
+            (
+                "fsarena report --format papyrus",
+                "cannot use `papyrus` for `--format <FORMAT>`: it is not one of its values; use table, html, csv, json, markdown, bonnie-csv, iozone, parquet",
+            ),
+            (
+                "fsarena report --format htm",
+                "cannot use `htm` for `--format <FORMAT>`: it is not one of its values; did you mean `html`?",
+            ),
+            (
+                "fsarena report --format",
+                "cannot use `--format <FORMAT>`: its value is missing; see `fsarena report --help`",
+            ),
+            (
+                "fsarena report --schema --format csv",
+                "cannot use `--schema` with `--format <FORMAT>`: they conflict; remove one",
+            ),
+            (
+                "fsarena list --db a --db b",
+                "cannot use `--db <FILE>` twice: it has one value; remove one",
+            ),
+            (
+                "fsarena study show",
+                "cannot run `fsarena study show`: <STUDY> is missing; Study to show (see `fsarena list studies`)",
+            ),
+        ] {
+            assert_eq!(told(line), expected);
+        }
+    }
+
+    #[test]
+    fn comparing_one_campaign_tells_what_is_missing_and_how_to_list_campaigns() {
+        let told = told("fsarena compare 3");
+        assert!(told.starts_with("cannot run `fsarena compare`: <B> is missing; "), "{told}");
+        assert!(told.contains("`fsarena list campaigns`"), "{told}");
+    }
+}
