@@ -32,9 +32,7 @@ Commands:
 {subcommands}
 
 Options:
-{options}
-
-{after-help}",
+{options}{after-help}",
     after_help = "\
 Examples:
   sudo fsarena run -c ext4 -c xfs -s bonnie   two filesystems, one suite
@@ -172,12 +170,8 @@ Examples:
   fsarena guard xfs --over v1=a/,v2=b/,v3=c/ -s durable    kernels or mkfs of your own: the first worse one
   fsarena guard a b c d e defaults.toml -s durable         five sets of options, in their order
 
-Two contenders run in one campaign, in turns. Of a list, in guests in virtual time, the first and the last are run, and
-where the last is worse those that halve what is left, as git bisect does; one that cannot be run is skipped. What was
-run is not run again. With --on slurm --plan DIR, nodes run the cells.
-
-Exit codes: 1 if the last is worse by more than --threshold, or fails where the first does not; 3 if --detect cannot be
-kept.")]
+Of a list, the first worse version is searched as git bisect does: see docs/guarding.md. Exit codes: 1 if the last is
+worse by more than --threshold, or fails but the first does not; 3 if --detect cannot be kept.")]
     Guard(Box<GuardArgs>),
     /// Explain a difference between two contenders, in virtual time.
     #[command(after_help = "\

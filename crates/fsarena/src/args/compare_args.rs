@@ -7,7 +7,7 @@ use crate::args::cli_values::{share, text};
 use crate::args::run_args::RunArgs;
 
 /// Options of `compare`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct CompareArgs {
     /// Earlier side: a campaign by number, a file (JSON report or database), or a name: the latest
     /// campaign of that name with all earlier ones of equal plan, machine and system.

@@ -41,7 +41,7 @@ pub struct ReportArgs {
     pub charts: Option<PathBuf>,
     /// Write a page over several campaigns instead: changes from the first to the last, and the
     /// history of every result.
-    #[arg(long, value_name = "CAMPAIGN,CAMPAIGN…", value_delimiter = ',', conflicts_with_all = ["campaign", "charts", "schema"])]
+    #[arg(long, value_name = "CAMPAIGN,…", value_delimiter = ',', conflicts_with_all = ["campaign", "charts", "schema"])]
     pub campaigns: Vec<String>,
     /// Print only the JSON schema of the format `json`.
     #[arg(long, conflicts_with_all = ["campaign", "format"])]

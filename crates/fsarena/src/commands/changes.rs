@@ -19,7 +19,7 @@ use crate::commands::compare::refused;
 use crate::commands::report::format;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
-use crate::output::text::{print_json, print_unwrapped};
+use crate::output::text::print_json;
 use crate::paths;
 use crate::settings::select_campaign;
 
@@ -53,11 +53,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         differences: &differences,
         history: &history,
     });
-    match &args.output {
-        Some(path) => output_file::write(path, page.as_bytes())?,
-        None => print_unwrapped(&page)?,
-    }
-    Ok(ExitReason::Success.into())
+    output_file::write_or_print(args.output.as_deref(), &page)
 }
 
 struct FoundCampaign {

@@ -3,9 +3,17 @@
 pub mod advise;
 pub mod agent;
 pub mod changes;
-pub mod cluster;
+pub mod cluster {
+    pub mod collect;
+    pub mod plan;
+    pub mod work;
+}
 pub mod compare;
-pub mod disk;
+pub mod disk {
+    pub mod replay;
+    pub mod requests;
+    pub mod validate;
+}
 pub mod doctor;
 pub mod explain;
 pub mod guest;
@@ -19,7 +27,18 @@ pub mod resume;
 pub mod run;
 pub mod run_on_hosts;
 pub mod show;
-pub mod study;
-pub mod tool;
+pub mod study {
+    pub mod claims;
+    pub mod replicate;
+    pub mod show;
+}
+pub mod tool {
+    pub mod agree;
+    pub mod calibrate;
+    pub mod completions;
+    pub mod format;
+    pub mod man;
+    pub mod site;
+}
 pub mod trace;
 pub mod watch;

@@ -52,13 +52,11 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
                 before: old.name.clone(),
                 after: new.name.clone(),
                 within: Some(id.to_string()),
-                contenders: Vec::new(),
                 only: args.only.clone(),
-                all: false,
-                relevant: None,
                 threshold: Some(args.threshold),
                 detect: args.detect,
                 markdown: args.markdown,
+                ..CompareArgs::default()
             };
             compare::run(&asked, globals)
         }

@@ -15,8 +15,6 @@ use sys::fs::safe_path::{self, SafeDir};
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
-#[cfg(not(feature = "parquet"))]
-use crate::output::exit::EnvironmentError;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{
     line, print, print_json, print_unwrapped, terminal_width, wrap_with_margin,
@@ -63,7 +61,11 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         return charts(&results, &analysis, directory, globals);
     }
     if format == PARQUET {
-        return parquet(&results, &analysis, args.output.as_deref());
+        #[cfg(feature = "parquet")]
+        let bytes = report::parquet(&results, &analysis);
+        #[cfg(not(feature = "parquet"))]
+        let bytes = Err(output_file::NO_PARQUET.to_owned());
+        return output_file::write_parquet(args.output.as_deref(), bytes);
     }
     let format: ReportFormat =
         format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
@@ -86,10 +88,9 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         },
         format => report::render(format, &results, &analysis, &options),
     };
-    match &args.output {
-        Some(path) => output_file::write(path, text.as_bytes())?,
-        None if format == ReportFormat::Table => print(&text)?,
-        None => print_unwrapped(&text)?,
+    match format {
+        ReportFormat::Table if args.output.is_none() => print(&text)?,
+        _ => return output_file::write_or_print(args.output.as_deref(), &text),
     }
     Ok(ExitReason::Success.into())
 }
@@ -160,31 +161,6 @@ fn charts(
         print(&format!("{} charts, each as .svg and .png, in {directory}\n", charts.len()))?;
     }
     Ok(ExitReason::Success.into())
-}
-
-/// Writes the table of rounds as Parquet.
-#[cfg(feature = "parquet")]
-fn parquet(
-    results: &CampaignResults,
-    analysis: &Analysis,
-    output: Option<&Path>,
-) -> anyhow::Result<ExitCode> {
-    let path =
-        output.ok_or_else(|| UsageError("Parquet is no text: name a file with -o".into()))?;
-    let bytes = report::parquet(results, analysis).map_err(anyhow::Error::msg)?;
-    output_file::write(path, &bytes)?;
-    Ok(ExitReason::Success.into())
-}
-
-/// Error for a build without Parquet support, with the command that adds it.
-#[cfg(not(feature = "parquet"))]
-pub const NO_PARQUET: &str =
-    "this fsarena was built without Parquet: cargo build --release --features parquet";
-
-/// Returns an error, because this build has no Parquet support.
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
-    Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
 /// Prints the table of a completed campaign, and writes its page to the directory of the database.

@@ -202,13 +202,7 @@ fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
             before: (*before).clone(),
             after: (*after).clone(),
             within: Some(name.to_owned()),
-            contenders: Vec::new(),
-            only: Vec::new(),
-            all: false,
-            relevant: None,
-            threshold: None,
-            detect: None,
-            markdown: false,
+            ..CompareArgs::default()
         };
         compare::run(&asked, globals)?;
     }

@@ -6,11 +6,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use sys::fs::safe_path::{self, SafeDir};
 
-use crate::output::exit::{EnvironmentError, UsageError};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::text::print_unwrapped;
 
 /// Returns the requested format, or the format for the ending of the output file. The first of
 /// `endings` is the default. Also checks that the directory of the file exists.
@@ -38,6 +40,31 @@ pub fn format<'a>(
             known.join(", ")
         ))
     })
+}
+
+/// Error for a build without Parquet support, with the command that adds it.
+#[cfg(not(feature = "parquet"))]
+pub const NO_PARQUET: &str =
+    "this fsarena was built without Parquet: cargo build --release --features parquet";
+
+/// Writes Parquet, which is not text, to a file.
+pub fn write_parquet(
+    output: Option<&Path>,
+    bytes: Result<Vec<u8>, String>,
+) -> anyhow::Result<ExitCode> {
+    let bytes = bytes.map_err(EnvironmentError)?;
+    let none = || UsageError("cannot print Parquet: it is not text; name a file with -o".into());
+    write(output.ok_or_else(none)?, &bytes)?;
+    Ok(ExitReason::Success.into())
+}
+
+/// Writes a text to a file or to standard output.
+pub fn write_or_print(output: Option<&Path>, text: &str) -> anyhow::Result<ExitCode> {
+    match output {
+        None => print_unwrapped(text)?,
+        Some(path) => write(path, text.as_bytes())?,
+    }
+    Ok(ExitReason::Success.into())
 }
 
 /// Returns an error if the directory of an output file does not exist.

@@ -22,7 +22,7 @@ pub fn text(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = about(ContextKind::InvalidSubcommand);
-            let hint = similar_commands(&name);
+            let hint = similar_commands(&name).filter(|_| name != "help");
             let hint = hint.unwrap_or_else(|| format!("`{path} --help` lists all commands"));
             format!("cannot run `{path} {name}`: this command does not exist; {hint}")
         }
@@ -98,7 +98,10 @@ impl Failed {
         };
         let helps = self.command.get_arguments().filter_map(|argument| {
             let is_missing = missing.iter().any(|name| *name == argument.to_string());
-            argument.get_help().filter(|_| is_missing).map(ToString::to_string)
+            let help = argument.get_help().filter(|_| is_missing)?.to_string();
+            let mut letters = help.chars();
+            let first = letters.next()?.to_lowercase();
+            Some(first.chain(letters).collect::<String>())
         });
         Some(helps.collect::<Vec<_>>().join("; ")).filter(|helps| !helps.is_empty())
     }
@@ -164,8 +167,8 @@ mod tests {
                 "cannot run `fsarena disk requets`: this command does not exist; did you mean `fsarena disk requests`?",
             ),
             (
-                "fsarena frobnicate",
-                "cannot run `fsarena frobnicate`: this command does not exist; `fsarena --help` lists all commands",
+                "fsarena xyzzy",
+                "cannot run `fsarena xyzzy`: this command does not exist; `fsarena --help` lists all commands",
             ),
             (
                 "fsarena run --round 3",
@@ -205,7 +208,7 @@ mod tests {
             ),
             (
                 "fsarena study show",
-                "cannot run `fsarena study show`: <STUDY> is missing; Study to show (see `fsarena list studies`)",
+                "cannot run `fsarena study show`: <STUDY> is missing; study to show (see `fsarena list studies`)",
             ),
         ] {
             assert_eq!(told(line), expected);

@@ -65,6 +65,12 @@ impl Journal {
         table.file()
     }
 
+    /// Returns an error, because this build has no Parquet support.
+    #[cfg(not(feature = "parquet"))]
+    pub fn parquet(&self) -> Result<Vec<u8>, String> {
+        Err(crate::output::output_file::NO_PARQUET.to_owned())
+    }
+
     /// Renders the journal like blkparse(1): one line when a request is issued (D) and one when it
     /// completes (C).
     pub fn blkparse(&self) -> String {

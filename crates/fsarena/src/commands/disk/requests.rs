@@ -1,6 +1,5 @@
 //! `fsarena disk requests`: shows the requests to simulated disks in a cell, and their time components.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use model::{CampaignResults, CellRecord, PhaseResult, SimulatedDiskStats};
@@ -8,16 +7,12 @@ use serde_json::json;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::disk_args::RequestsArgs;
-#[cfg(not(feature = "parquet"))]
-use crate::commands::report::NO_PARQUET;
-#[cfg(not(feature = "parquet"))]
-use crate::output::exit::EnvironmentError;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::text::{print_json, print_unwrapped, table};
+use crate::output::text::{print_json, table};
 use crate::output::{disk_map, output_file};
 use crate::paths;
 use crate::request_logs::times::{self, REQUESTS, TIMES};
-use crate::request_logs::{self, Journal, regions};
+use crate::request_logs::{self, regions};
 
 /// Formats for the endings of output files.
 const ENDINGS: [(&str, &str); 4] =
@@ -39,7 +34,9 @@ pub fn run(args: &RequestsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
     }
     let phase = args.phase.as_deref();
     let text = match format {
-        "parquet" => return parquet(&journal, args.output.as_deref()),
+        "parquet" => {
+            return output_file::write_parquet(args.output.as_deref(), journal.parquet());
+        }
         "csv" => journal.csv(),
         "map" if phase.is_some() => disk_map::svg(&title(cell, phase), &journal.timed_only()),
         "map" => disk_map::svg(&title(cell, phase), &journal),
@@ -51,7 +48,7 @@ pub fn run(args: &RequestsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
         ),
         _ => journal.blkparse(),
     };
-    written(&text, args.output.as_deref())
+    output_file::write_or_print(args.output.as_deref(), &text)
 }
 
 /// Returns the time components and the requests of each phase.
@@ -77,7 +74,7 @@ fn work_of(
         table(TIMES, &times::times(&phases)),
         table(REQUESTS, &times::requests(&phases, flags_metadata))
     );
-    written(&text, args.output.as_deref())
+    output_file::write_or_print(args.output.as_deref(), &text)
 }
 
 /// Returns true if any request of a contender in any phase was flagged as metadata.
@@ -108,31 +105,6 @@ fn phases<'a>(
             measured.iter().map(|(p, _)| p.phase.as_str()),
         )),
     }
-}
-
-/// Writes a text to a file or to standard output.
-fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
-    match output {
-        None => print_unwrapped(text)?,
-        Some(path) => output_file::write(path, text.as_bytes())?,
-    }
-    Ok(ExitReason::Success.into())
-}
-
-/// Writes every request as Parquet.
-#[cfg(feature = "parquet")]
-fn parquet(journal: &Journal, output: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let path =
-        output.ok_or_else(|| UsageError("Parquet is no text: name a file with -o".into()))?;
-    let bytes = journal.parquet().map_err(anyhow::Error::msg)?;
-    output_file::write(path, &bytes)?;
-    Ok(ExitReason::Success.into())
-}
-
-/// Returns an error, because this build has no Parquet support.
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &Journal, _: Option<&Path>) -> anyhow::Result<ExitCode> {
-    Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
 /// Returns the title of a picture.
