@@ -1,7 +1,7 @@
 //! Follows the threads of a recorded program: their directories, their descriptors, and which
 //! thread started or awaited which.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -37,11 +37,16 @@ pub struct Task {
     process: u32,
     pub table: Rc<RefCell<TaskTable>>,
     pub directory: Rc<RefCell<Option<Vec<u8>>>>,
+    /// Permission bits that are removed from new files.
+    pub mask: Rc<Cell<u16>>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
     /// Whether the end of the thread was recorded.
     ended: bool,
 }
+
+/// Umask of the first process, which strace does not print.
+const INITIAL_MASK: u16 = 0o022;
 
 /// State of the import at a line.
 pub struct Importer {
@@ -172,7 +177,8 @@ impl Importer {
                 }
                 let process = self.processes;
                 self.processes += 1;
-                self.add(task, process, Rc::default(), Rc::default());
+                let mask = Rc::new(Cell::new(INITIAL_MASK));
+                self.add(task, process, Rc::default(), (Rc::default(), mask));
             }
         }
     }
@@ -182,10 +188,11 @@ impl Importer {
         task: u32,
         process: u32,
         table: Rc<RefCell<TaskTable>>,
-        directory: Rc<RefCell<Option<Vec<u8>>>>,
+        (directory, mask): (Rc<RefCell<Option<Vec<u8>>>>, Rc<Cell<u16>>),
     ) {
         let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        let task_of = Task { number, process, table, directory, unfinished: None, ended: false };
+        let task_of =
+            Task { number, process, table, directory, mask, unfinished: None, ended: false };
         self.tasks.insert(task, task_of);
     }
 
@@ -204,9 +211,12 @@ impl Importer {
                 Rc::new(RefCell::new(table))
             }
         };
-        let directory = match has(flags, "CLONE_FS") {
-            true => Rc::clone(&from.directory),
-            false => Rc::new(RefCell::new(from.directory.borrow().clone())),
+        let standing = match has(flags, "CLONE_FS") {
+            true => (Rc::clone(&from.directory), Rc::clone(&from.mask)),
+            false => (
+                Rc::new(RefCell::new(from.directory.borrow().clone())),
+                Rc::new(Cell::new(from.mask.get())),
+            ),
         };
         let process = match has(flags, "CLONE_THREAD") {
             true => process,
@@ -215,7 +225,7 @@ impl Importer {
                 self.processes - 1
             }
         };
-        self.add(child, process, table, directory);
+        self.add(child, process, table, standing);
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
     }
