@@ -31,14 +31,20 @@ pub struct OpenDescription {
 /// Descriptors of a process, each with its close-on-exec flag.
 type TaskTable = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
 
+/// Attributes that tasks share with `CLONE_FS`.
+#[derive(Clone)]
+pub struct Standing {
+    pub directory: RefCell<Option<Vec<u8>>>,
+    /// Permission bits that are removed from new files.
+    pub umask: Cell<u16>,
+}
+
 /// A recorded thread.
 pub struct Task {
     pub number: u32,
     process: u32,
     pub table: Rc<RefCell<TaskTable>>,
-    pub directory: Rc<RefCell<Option<Vec<u8>>>>,
-    /// Permission bits that are removed from new files.
-    pub mask: Rc<Cell<u16>>,
+    pub standing: Rc<Standing>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
     /// Whether the end of the thread was recorded.
@@ -46,7 +52,7 @@ pub struct Task {
 }
 
 /// Umask of the first process, which strace does not print.
-const INITIAL_MASK: u16 = 0o022;
+const INITIAL_UMASK: u16 = 0o022;
 
 /// State of the import at a line.
 pub struct Importer {
@@ -177,8 +183,9 @@ impl Importer {
                 }
                 let process = self.processes;
                 self.processes += 1;
-                let mask = Rc::new(Cell::new(INITIAL_MASK));
-                self.add(task, process, Rc::default(), (Rc::default(), mask));
+                let standing =
+                    Standing { directory: RefCell::default(), umask: Cell::new(INITIAL_UMASK) };
+                self.add(task, process, Rc::default(), Rc::new(standing));
             }
         }
     }
@@ -188,11 +195,10 @@ impl Importer {
         task: u32,
         process: u32,
         table: Rc<RefCell<TaskTable>>,
-        (directory, mask): (Rc<RefCell<Option<Vec<u8>>>>, Rc<Cell<u16>>),
+        standing: Rc<Standing>,
     ) {
         let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        let task_of =
-            Task { number, process, table, directory, mask, unfinished: None, ended: false };
+        let task_of = Task { number, process, table, standing, unfinished: None, ended: false };
         self.tasks.insert(task, task_of);
     }
 
@@ -212,11 +218,8 @@ impl Importer {
             }
         };
         let standing = match has(flags, "CLONE_FS") {
-            true => (Rc::clone(&from.directory), Rc::clone(&from.mask)),
-            false => (
-                Rc::new(RefCell::new(from.directory.borrow().clone())),
-                Rc::new(Cell::new(from.mask.get())),
-            ),
+            true => Rc::clone(&from.standing),
+            false => Rc::new(Standing::clone(&from.standing)),
         };
         let process = match has(flags, "CLONE_THREAD") {
             true => process,
