@@ -159,3 +159,24 @@ pub trait Evidence {
     /// claims.
     fn is_measured(&self) -> bool;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression test: verdicts compared texts, so a study's own words could pass for a reason.
+    #[test]
+    fn a_note_with_the_words_of_a_reason_is_a_note() {
+        for reason in [Unknown::NotInCampaign, Unknown::OtherMachine, Unknown::NoFigure] {
+            let note = Unknown::Text(reason.to_string());
+            assert_eq!(note.to_string(), reason.to_string());
+            assert_ne!(note, reason);
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_shown_with_its_reason_if_known() {
+        let of = |why: &str| Unknown::Outcome(RoundOutcome::Crashed, why.to_owned()).to_string();
+        assert_eq!((of("").as_str(), of("oops").as_str()), ("crashed", "crashed: oops"));
+    }
+}
