@@ -11,11 +11,7 @@ function pictures() {
     ...data.phases.flatMap((phase) =>
       guarded([data.tests[phase.test].name, phase.name], () => phasePictures(phase, everybody)),
     ),
-    ...data.tests.filter(isSequence).map((test) => ({
-      name: [test.name, "steps"],
-      caption: `${test.name}: its steps, one after the other`,
-      chart: () => stepsChart(test, everybody),
-    })),
+    ...data.tests.flatMap((test) => guarded([test.name, "steps"], () => stepsPictures(test, everybody))),
     ...data.sweeps.flatMap((sweep) =>
       sweep.phases.flatMap((phase) =>
         guarded([sweep.name, phase.name], () => sweptPictures(sweep, phase, everybody)),
@@ -73,6 +69,12 @@ function phasePictures(phase, shown) {
     pictures.push({ name: [test, phase.name, "processor"], caption, chart: () => processorChart(phase, shown) });
   }
   return pictures;
+}
+
+function stepsPictures(test, shown) {
+  if (!isSequence(test)) return [];
+  const caption = `${test.name}: its steps, one after the other`;
+  return [{ name: [test.name, "steps"], caption, chart: () => stepsChart(test, shown) }];
 }
 
 // A curve over each axis that varies; over two axes a surface for each contender.
