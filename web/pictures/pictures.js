@@ -7,15 +7,26 @@ const MARGIN = 8;
 function pictures() {
   const everybody = contenders.map((_, c) => c);
   return [
-    ...overviewPicture(everybody),
-    ...data.phases.flatMap((phase) => phasePictures(phase, everybody)),
-    ...data.tests.filter(isSequence).map((test) => ({
-      name: [test.name, "steps"],
-      caption: `${test.name}: its steps, one after the other`,
-      chart: stepsChart(test, everybody),
-    })),
-    ...data.sweeps.flatMap((sweep) => sweep.phases.flatMap((phase) => sweptPictures(sweep, phase, everybody))),
+    ...guarded(["overview"], () => overviewPicture(everybody)),
+    ...data.phases.flatMap((phase) =>
+      guarded([data.tests[phase.test].name, phase.name], () => phasePictures(phase, everybody)),
+    ),
+    ...data.tests.flatMap((test) => guarded([test.name, "steps"], () => stepsPictures(test, everybody))),
+    ...data.sweeps.flatMap((sweep) =>
+      sweep.phases.flatMap((phase) =>
+        guarded([sweep.name, phase.name], () => sweptPictures(sweep, phase, everybody)),
+      ),
+    ),
   ].map(alone, new Set());
+}
+
+// The pictures, or one that has only the error, so that the others are drawn all the same.
+function guarded(name, pictures) {
+  try {
+    return pictures();
+  } catch (error) {
+    return [{ name, chart: () => { throw error; } }];
+  }
 }
 
 // Of each phase how many times the cost of the best; a number or a word where there is no ratio.
@@ -31,7 +42,7 @@ function overviewPicture(shown) {
     cells: shown.map((contender) => cell(row, contender)),
   }));
   if (rows.length === 0) return [];
-  const chart = heatChart({
+  const chart = () => heatChart({
     description: "Heat map: how many times the cost of the best, by phase and contender.",
     unit: "× the cost of the best",
     columns: shown.map((contender) => contenders[contender].label),
@@ -47,17 +58,23 @@ function phasePictures(phase, shown) {
   const pictures = phase.rows.map((row) => ({
     name: [test, phase.name, metricOf(row).name],
     caption: `${place}: ${metricOf(row).title}, ${axisUnit(row)} (${row.n[0]})`,
-    chart: barChart(row, phase, shown),
+    chart: () => barChart(row, phase, shown),
   }));
   if (hasLatency(phase)) {
     const caption = `${place}: latency, percentiles`;
-    pictures.push({ name: [test, phase.name, "percentiles"], caption, chart: latencyChart(phase, shown) });
+    pictures.push({ name: [test, phase.name, "percentiles"], caption, chart: () => latencyChart(phase, shown) });
   }
   if (hasProcessor(phase)) {
     const caption = `${place}: processor time (up) against ${metricOf(phase.rows[0]).title} (across)`;
-    pictures.push({ name: [test, phase.name, "processor"], caption, chart: processorChart(phase, shown) });
+    pictures.push({ name: [test, phase.name, "processor"], caption, chart: () => processorChart(phase, shown) });
   }
   return pictures;
+}
+
+function stepsPictures(test, shown) {
+  if (!isSequence(test)) return [];
+  const caption = `${test.name}: its steps, one after the other`;
+  return [{ name: [test.name, "steps"], caption, chart: () => stepsChart(test, shown) }];
 }
 
 // A curve over each axis that varies; over two axes a surface for each contender.
@@ -72,7 +89,7 @@ function sweptPictures(sweep, phase, shown) {
     if (sweepPoints(phase, view).length === 0) return [];
     const over = sweep.axes[axis].name;
     const caption = `${place}: ${metricOf(row).title} by ${over} (${row.n[0]})`;
-    return [{ name: [...name, "by", over], caption, chart: sweepCurve(sweep, phase, view, shown) }];
+    return [{ name: [...name, "by", over], caption, chart: () => sweepCurve(sweep, phase, view, shown) }];
   });
   if (axes.length < 2) return curves;
   const [down, across] = axes;
@@ -80,13 +97,23 @@ function sweptPictures(sweep, phase, shown) {
   const surfaces = shown.map((contender) => ({
     name: [...name, "surface", contenders[contender].name],
     caption: `${place}, ${contenders[contender].label}: ${metricOf(row).title} by ${first} (down) and ${second} (across)`,
-    chart: surface(sweep, phase, contender, [down, across], placeToHold(sweep, down)),
+    chart: () => surface(sweep, phase, contender, [down, across], placeToHold(sweep, down)),
   }));
   return [...curves, ...surfaces];
 }
 
-// A chart as a document, under a name that no other has; `this` holds the names that are taken.
-function alone({ name, caption, chart }) {
+// A chart as a document, or the error that drawing it gave, under a name that no other has; `this` holds the
+// names that are taken.
+function alone({ name: words, caption, chart }) {
+  const name = unusedName(words.join("-"), this);
+  try {
+    return { name, svg: standingAlone(chart(), caption) };
+  } catch (error) {
+    return { name, error: `${error}` };
+  }
+}
+
+function standingAlone(chart, caption) {
   const [, , width, height] = chart.getAttribute("viewBox").split(" ").map(Number);
   const [wide, high] = [width + 2 * MARGIN, height + CAPTION + MARGIN];
   const place = `translate(${MARGIN} ${CAPTION})`;
@@ -106,7 +133,7 @@ function alone({ name, caption, chart }) {
     drawn("text", { class: "caption", x: MARGIN, y: 17 }, shortened(caption, Math.floor(wide * 0.165))),
     drawn("g", { class: chart.getAttribute("class"), transform: place }, ...chart.childNodes),
   );
-  return { name: unusedName(name.join("-"), this), svg: `${picture}\n` };
+  return `${picture}\n`;
 }
 
 // A name of lower-case letters, digits and `-` alone, which no filesystem or shell takes amiss.

@@ -10,13 +10,16 @@ mod observe;
 mod sandbox;
 mod source;
 
-use std::io::{self, BufRead, Read};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 
 use model::Failure;
+use model::wire::machine::MAX_REQUEST_SIZE;
 use model::wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
+use serde::de::DeserializeOwned;
+use sys::io::bounded;
 
 use crate::observe::event_writer::EventWriter;
 use crate::observe::kernel_memory::KernelMemoryProbe;
@@ -39,9 +42,7 @@ const ORPHANED: i32 = 3;
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let events = EventWriter::new(io::stdout());
     events.send(&CellEvent::Hello { version: model::wire::VERSION });
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    let job: CellJob = serde_json::from_str(&line)?;
+    let job: CellJob = read_request()?;
     if let Some(Err(reason)) = job.source.as_ref().map(|source| source::mount(&source.place)) {
         events.send(&CellEvent::EnvironmentFault { reason });
         events.send(&CellEvent::Done);
@@ -106,20 +107,23 @@ fn begin<'a>(
 pub fn serve_survey() -> io::Result<ExitCode> {
     sys::mount::namespace::set_pdeathsig()?;
     sys::mount::namespace::unshare()?;
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    let place: SourceLocation = serde_json::from_str(&line)?;
+    let place: SourceLocation = read_request()?;
     let contents = survey(&place).map_err(io::Error::other)?;
     println!("{}", serde_json::to_string(&contents)?);
     Ok(ExitCode::SUCCESS)
 }
 
+/// Reads a line of JSON from standard input.
+fn read_request<T: DeserializeOwned>() -> io::Result<T> {
+    let line = bounded::read_line(&mut io::stdin().lock(), MAX_REQUEST_SIZE)?;
+    Ok(serde_json::from_slice(&line.unwrap_or_default())?)
+}
+
 /// Waits until the orchestrator closes its end, then exits immediately. This ends every driver and
 /// mount, because the agent is the first process of its namespace.
 fn end_with_orchestrator() {
-    let mut rest = Vec::new();
     // End of file and read errors both mean that the orchestrator has disconnected.
-    let _ = io::stdin().lock().read_to_end(&mut rest);
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     crate::sandbox::isolation::kill_namespace();
     std::process::exit(ORPHANED);
 }

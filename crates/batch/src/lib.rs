@@ -19,6 +19,9 @@ mod fixture;
 pub mod hosts;
 pub mod slurm;
 
+/// Size of the end of a worker's log that is searched for its last message.
+const LAST_WORDS_SIZE: model::Bytes = model::Bytes::kib(64);
+
 pub use digest::Digest;
 pub use directory::collected::CollectBackend;
 pub use directory::ranges::ranges;

@@ -3,7 +3,7 @@
 //! programs.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,8 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use model::Bytes;
+use sys::io::bounded;
+
 use crate::GuestError;
 use crate::process_group::ProcessGroup;
+
+/// Maximum length of a line of output.
+const MAX_LINE_SIZE: Bytes = Bytes::mib(16);
+/// Maximum size of the error output that is searched for the reason of a failure.
+const MAX_COMPLAINT_SIZE: Bytes = Bytes::mib(16);
 
 /// Runs programs. Programs that still run when the runner is dropped are killed, with all their
 /// descendants.
@@ -95,18 +103,23 @@ impl ProcessRunner {
         let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.start(piped, package)?;
         let stdout = child.stdout.take().expect("piped above");
-        let mut stderr = child.stderr.take().expect("piped above");
+        let stderr = child.stderr.take().expect("piped above");
         let complaint = thread::scope(|scope| {
-            let complaint = spawn_scoped(scope, move || {
-                let mut bytes = Vec::new();
-                // Read errors are ignored; the exit status decides.
-                let _ = stderr.read_to_end(&mut bytes);
-                bytes
-            })?;
-            for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
-                heard(&String::from_utf8_lossy(&line));
+            // Read errors are ignored; the exit status decides.
+            let read = move || bounded::read_beginning(stderr, MAX_COMPLAINT_SIZE);
+            let complaint = spawn_scoped(scope, read)?;
+            for read in bounded::lines(BufReader::new(stdout), MAX_LINE_SIZE) {
+                match read {
+                    Ok(line) => heard(&String::from_utf8_lossy(&line)),
+                    Err(error) if error.kind() == ErrorKind::InvalidData => {
+                        let _ = child.kill();
+                        let _ = child.wait();
+                        return Err(unexpected(command, &error));
+                    }
+                    Err(_) => break,
+                }
             }
-            Ok::<_, GuestError>(complaint.join().unwrap_or_default())
+            Ok(complaint.join().ok().and_then(Result::ok).unwrap_or_default())
         })?;
         let status = child.wait().map_err(|source| not_started(command, package, source))?;
         match status.success() {
@@ -146,7 +159,7 @@ impl ProcessRunner {
     ) -> Result<([bool; N], String), GuestError> {
         let no_pipe =
             |error| GuestError::UnexpectedOutput(format!("no pipe for a program: {error}"));
-        let (mut complaints, complain) = io::pipe().map_err(no_pipe)?;
+        let (complaints, complain) = io::pipe().map_err(no_pipe)?;
         let mut children: Vec<Child> = Vec::with_capacity(N);
         for (mut command, package) in steps {
             let before = children.last_mut().and_then(|child| child.stdout.take());
@@ -158,9 +171,8 @@ impl ProcessRunner {
             children.push(self.start(&mut command, package)?);
         }
         drop(complain);
-        let mut complaint = Vec::new();
         // Read errors are ignored; the exit statuses decide.
-        let _ = complaints.read_to_end(&mut complaint);
+        let complaint = bounded::read_beginning(complaints, MAX_COMPLAINT_SIZE).unwrap_or_default();
         let mut ended = [false; N];
         for (child, well) in children.iter_mut().zip(&mut ended) {
             *well = child.wait().is_ok_and(|status| status.success());
@@ -190,8 +202,12 @@ fn not_started(command: &Command, package: &'static str, source: io::Error) -> G
             package,
             source,
         },
-        _ => GuestError::UnexpectedOutput(format!("`{}`: {source}", line(command))),
+        _ => unexpected(command, &source),
     }
+}
+
+fn unexpected(command: &Command, error: &io::Error) -> GuestError {
+    GuestError::UnexpectedOutput(format!("`{}`: {error}", line(command)))
 }
 
 /// Formats a command as typed in a shell. Long commands are cut after the first words.
@@ -269,6 +285,14 @@ mod tests {
         let programs = ProcessRunner::default();
         programs.run_lines(&mut command, "coreutils", &mut hear).unwrap();
         assert_eq!(heard, ["one", "two"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_an_error() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec tr '\\n' x </dev/zero"]);
+        let error = ProcessRunner::default().run(&mut command, "coreutils").unwrap_err();
+        assert!(error.to_string().contains("a line is longer than 16 MiB"), "{error}");
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn every_chart_shows_the_values_of_the_tables() {
     let measured = analysis.rows.iter().filter(|row| row.metric != Metric::Supported);
     for row in measured {
         let name = format!("{}-{}-{}", row.test, row.phase, row.metric);
-        let chart = charts.iter().find(|chart| chart.name == name);
+        let chart = charts.iter().flatten().find(|chart| chart.name == name);
         let chart = chart.unwrap_or_else(|| panic!("{name}"));
         let scale = row_scale(row);
         for result in row.results.iter().filter(|f| f.estimate.is_some()) {

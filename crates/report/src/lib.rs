@@ -18,7 +18,7 @@ mod text;
 
 pub use charts::flame_graph::difference_flame_graph;
 pub use charts::png::Rasterizer;
-pub use charts::{ChartFile, charts};
+pub use charts::{ChartError, ChartFile, charts};
 pub use documents::advice::{advice_text, answers_text};
 pub use documents::agreement::agreement_text;
 pub use documents::compare::{SideLabels, TextStyle, compare_text};

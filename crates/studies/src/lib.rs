@@ -14,7 +14,7 @@ mod study;
 pub use claims::campaign_evidence::CampaignEvidence;
 pub use claims::evaluate::evaluate;
 pub use claims::evidence::{
-    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking,
+    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking, Unknown,
 };
 pub use claims::published_evidence::PublishedEvidence;
 pub use claims::verdict::{

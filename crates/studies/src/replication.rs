@@ -246,7 +246,7 @@ fn sides(known: &[ObservedValue], both: &[bool], higher: bool) -> Vec<Replicated
             rank: 1 + ranked().filter(|other| *other < cost).count(),
         },
         (_, ObservedValue::Number(_)) => ReplicatedValue::Single,
-        (_, ObservedValue::Outcome(word, _)) => ReplicatedValue::Label(word.clone()),
+        (_, ObservedValue::Outcome(word, _)) => ReplicatedValue::Label(word.name().to_owned()),
         (_, ObservedValue::Unknown(_)) => ReplicatedValue::Label("no number".to_owned()),
     };
     (0..known.len()).map(side).collect()
@@ -375,7 +375,7 @@ mod tests {
         let known = [
             number(4.0),
             number(1.0),
-            ObservedValue::Outcome("failed".to_owned(), String::new()),
+            ObservedValue::Outcome(stats::RoundOutcome::Failed, String::new()),
             number(2.0),
         ];
         let both = [true, false, false, true];

@@ -11,6 +11,8 @@ mod error;
 mod files;
 mod io;
 mod measure;
+#[cfg(test)]
+mod mounted;
 mod ops;
 mod parallel;
 mod request;

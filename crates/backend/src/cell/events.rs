@@ -1,20 +1,21 @@
 //! Reads the agent's events and its standard error in separate threads.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::iter;
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use model::Bytes;
 use model::wire::CellEvent;
+use sys::io::bounded;
 
 /// Maximum length of the agent's standard error that is kept as evidence, in bytes, counted from
 /// the end.
 const ERRORS_KEPT: usize = 4096;
 /// Maximum length of an event line, in bytes, so that an endless line cannot exhaust memory.
-const MAX_EVENTS_SIZE: u64 = 16 << 20;
+const MAX_EVENTS_SIZE: Bytes = Bytes::mib(16);
 /// Interval between checks of a file for new data.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -63,13 +64,8 @@ pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEv
 
 /// Returns the events up to the first line that is not an event.
 pub fn read(output: impl Read) -> impl Iterator<Item = CellEvent> {
-    let mut output = BufReader::new(output);
-    iter::from_fn(move || {
-        let mut line = Vec::new();
-        let mut rest = output.by_ref().take(MAX_EVENTS_SIZE);
-        rest.read_until(b'\n', &mut line).ok()?;
-        serde_json::from_slice(&line).ok()
-    })
+    bounded::lines(BufReader::new(output), MAX_EVENTS_SIZE)
+        .map_while(|line| serde_json::from_slice(&line.ok()?).ok())
 }
 
 /// Returns the last part of the agent's standard error after the agent has ended.

@@ -1,6 +1,6 @@
 //! The connection to the agent of a machine: a child process on this host, or ssh.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::wire::machine::{HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS};
+use model::wire::machine::{
+    HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS, MAX_REPLY_SIZE,
+};
+use sys::io::bounded;
 
 use crate::error::{self, EnvironmentError, UserInterrupt};
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
@@ -70,7 +73,7 @@ pub(crate) fn connection_lost(reason: &str) -> ConnectionLost {
 pub(crate) struct AgentConnection {
     agent: Child,
     requests: Arc<Mutex<Option<ChildStdin>>>,
-    answers: Receiver<HostReply>,
+    answers: Receiver<Result<HostReply, ConnectionLost>>,
     /// Time without an answer, counted only during waits. `None` for this machine.
     silent: Option<Duration>,
     /// Whether the agent was abandoned: the connection does not wait for its cleanup.
@@ -115,12 +118,15 @@ impl AgentConnection {
     /// Waits for the greeting of the agent.
     fn greet(&mut self, name: &str) -> anyhow::Result<()> {
         match self.answers.recv_timeout(HELLO_TIMEOUT) {
-            Ok(HostReply::Hello { version }) if version == model::wire::VERSION => Ok(()),
-            Ok(HostReply::Hello { version }) => Err(EnvironmentError(format!(
+            Ok(Ok(HostReply::Hello { version })) if version == model::wire::VERSION => Ok(()),
+            Ok(Ok(HostReply::Hello { version })) => Err(EnvironmentError(format!(
                 "the agent of {name} speaks version {version}, not {}",
                 model::wire::VERSION
             ))
             .into()),
+            Ok(Err(ConnectionLost(reason))) => {
+                Err(EnvironmentError(format!("the agent of {name} did not start: {reason}")).into())
+            }
             _ => Err(EnvironmentError(format!("the agent of {name} did not start")).into()),
         }
     }
@@ -133,6 +139,7 @@ impl AgentConnection {
     pub(crate) fn next(&mut self, time: Duration) -> Result<Option<HostReply>, ConnectionLost> {
         match self.answers.recv_timeout(time) {
             Ok(answer) => {
+                let answer = answer?;
                 self.silent = self.silent.map(|_| Duration::ZERO);
                 Ok((answer != HostReply::Heartbeat).then_some(answer))
             }
@@ -216,11 +223,13 @@ impl Drop for AgentConnection {
     }
 }
 
-/// Reads answers until the input ends or the receiver is dropped.
-fn read(answers: impl Read, say: &Sender<HostReply>) {
-    for line in BufReader::new(answers).lines() {
-        let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
-        if answer.is_none_or(|answer| say.send(answer).is_err()) {
+/// Reads answers until the input ends, the receiver is dropped, or a line is not an answer.
+fn read(answers: impl Read, say: &Sender<Result<HostReply, ConnectionLost>>) {
+    for line in bounded::lines(BufReader::new(answers), MAX_REPLY_SIZE) {
+        let answer = line.and_then(|line| Ok(serde_json::from_slice(&line)?));
+        let answer = answer.map_err(|error| connection_lost(&format!("no answer: {error}")));
+        let is_last = answer.is_err();
+        if say.send(answer).is_err() || is_last {
             return;
         }
     }
@@ -248,4 +257,40 @@ fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
             }
         })
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers that arrive before the connection is lost, and the reason for the loss.
+    fn answers(input: impl Read) -> (Vec<HostReply>, Option<String>) {
+        let (say, heard) = mpsc::channel();
+        read(input, &say);
+        drop(say);
+        let mut answers = Vec::new();
+        for answer in heard {
+            match answer {
+                Ok(answer) => answers.push(answer),
+                Err(ConnectionLost(reason)) => return (answers, Some(reason)),
+            }
+        }
+        (answers, None)
+    }
+
+    #[test]
+    fn a_line_without_an_end_ends_the_connection_with_the_reason() {
+        let input = HostReply::Cleared.to_line().into_bytes();
+        let (said, lost) = answers(input.chain(io::repeat(b' ')));
+        assert_eq!(said, [HostReply::Cleared]);
+        assert_eq!(lost.as_deref(), Some("no answer: a line is longer than 64 MiB"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_answer_ends_the_connection_with_the_reason() {
+        let input = format!("{}Welcome!\n", HostReply::Heartbeat.to_line());
+        let (said, lost) = answers(input.as_bytes());
+        assert_eq!(said, [HostReply::Heartbeat]);
+        assert!(lost.unwrap().starts_with("no answer: expected value at line 1 column 1"));
+    }
 }

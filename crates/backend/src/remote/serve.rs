@@ -16,17 +16,19 @@ use std::time::Duration;
 use anyhow::Context;
 use campaign::run::{CellBackend as _, CellUpdate, StopFlag};
 use model::wire::machine::{
-    HEARTBEAT_INTERVAL, HostCapabilities, HostReply, HostRequest, MAX_MISSED_HEARTBEATS,
-    MountedDirectory,
+    FailureKind, HEARTBEAT_INTERVAL, HostCapabilities, HostReply, HostRequest,
+    MAX_MISSED_HEARTBEATS, MAX_REQUEST_SIZE, MountedDirectory,
 };
 use model::{BackendKind, Campaign};
 use storage::{DeviceRefusal, HostInfo};
+use sys::io::bounded;
 use sys::mount::mounts;
 
 use crate::compatibility::Incompatibilities;
 use crate::error::{self, UsageError, UserInterrupt, not_utf8};
 use crate::host::held::{self, AcquiredResources};
 use crate::host::local::LocalBackend;
+use crate::remote::connection::STOP_POLL_INTERVAL;
 use crate::remote::measure;
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
 use crate::{archives, source, stale_directories};
@@ -71,20 +73,29 @@ impl Out {
 fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
     let (say, requests) = mpsc::channel();
     let (lines, arrived) = mpsc::channel();
-    thread::Builder::new().spawn(move || read(&lines)).context("cannot start a thread")?;
-    let (stop, out) = (Arc::clone(stop), out.clone());
+    let (stop, out, errors) = (Arc::clone(stop), out.clone(), out.clone());
+    let read = move || read(io::stdin().lock(), &lines, |error| errors.say(&error));
+    thread::Builder::new().spawn(read).context("cannot start a thread")?;
     thread::Builder::new()
         .spawn(move || pass_on(&arrived, &stop, &say, &out))
         .context("cannot start a thread")?;
     Ok(requests)
 }
 
-fn read(lines: &Sender<HostRequest>) {
-    for line in io::stdin().lock().lines() {
-        let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
-        let Some(request) = request else { return };
-        if lines.send(request).is_err() {
-            return;
+/// Reads requests until the input ends, the receiver is dropped, or a line is not a request, which
+/// is answered with an error.
+fn read(input: impl BufRead, lines: &Sender<HostRequest>, error: impl Fn(HostReply)) {
+    for line in bounded::lines(input, MAX_REQUEST_SIZE) {
+        match line.and_then(|line| Ok(serde_json::from_slice(&line)?)) {
+            Ok(request) => {
+                if lines.send(request).is_err() {
+                    return;
+                }
+            }
+            Err(why) => {
+                let reason = format!("cannot read a request: {why}");
+                return error(HostReply::Failed { kind: FailureKind::Internal, reason });
+            }
         }
     }
 }
@@ -115,9 +126,27 @@ fn pass_on(arrived: &Receiver<HostRequest>, stop: &StopFlag, say: &Sender<HostRe
     stop.store(true, Ordering::Relaxed);
 }
 
-/// Number of attempts to claim a device in use, and the pause between them.
-const ATTEMPTS: u32 = 100;
+/// Number of further attempts to claim a device in use, and the pause between them.
+const MAX_RETRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Claims resources. Retries while they are in use, unless the user asks to stop.
+fn retry<T>(
+    mut retries: u32,
+    stop: &StopFlag,
+    mut claim: impl FnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    loop {
+        match claim() {
+            Err(error) if retries > 0 && is_in_use(&error) => retries -= 1,
+            other => return other,
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(UserInterrupt.into());
+        }
+        thread::sleep(PAUSE);
+    }
+}
 
 fn is_in_use(error: &anyhow::Error) -> bool {
     matches!(
@@ -218,14 +247,8 @@ impl Agent {
         erase: Option<&Path>,
         again: bool,
     ) -> anyhow::Result<AcquiredResources> {
-        let mut tries = if again { ATTEMPTS } else { 0 };
-        loop {
-            match AcquiredResources::acquire(campaign, erase, self) {
-                Err(error) if tries > 0 && is_in_use(&error) => tries -= 1,
-                other => return other,
-            }
-            thread::sleep(PAUSE);
-        }
+        let retries = if again { MAX_RETRIES } else { 0 };
+        retry(retries, &self.stop, || AcquiredResources::acquire(campaign, erase, self))
     }
 
     fn local(&mut self) -> anyhow::Result<&mut LocalBackend> {
@@ -326,9 +349,74 @@ impl UserPrompt for Agent {
             description: erased.description.to_owned(),
             content: erased.content.to_owned(),
         });
-        match self.requests.recv() {
-            Ok(HostRequest::ConfirmErase) => Ok(()),
-            _ => Err(UserInterrupt.into()),
+        // A request to stop sets only the flag.
+        while !self.stop.load(Ordering::Relaxed) {
+            match self.requests.recv_timeout(STOP_POLL_INTERVAL) {
+                Ok(HostRequest::ConfirmErase) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => break,
+            }
         }
+        Err(UserInterrupt.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn in_use() -> anyhow::Error {
+        DeviceRefusal::Busy { path: "/dev/x".into() }.into()
+    }
+
+    #[test]
+    fn a_stop_request_ends_the_retries() {
+        let (stop, mut claims) = (StopFlag::default(), 0);
+        let outcome: anyhow::Result<()> = retry(MAX_RETRIES, &stop, || {
+            claims += 1;
+            stop.store(true, Ordering::Relaxed);
+            Err(in_use())
+        });
+        assert!(outcome.unwrap_err().is::<UserInterrupt>());
+        assert_eq!(claims, 1);
+    }
+
+    #[test]
+    fn a_claim_is_retried_only_while_the_device_is_in_use() {
+        let stop = StopFlag::default();
+        let mut outcomes = vec![Ok(7), Err(in_use())];
+        assert_eq!(retry(1, &stop, || outcomes.pop().unwrap()).unwrap(), 7);
+        let mut claims = 0;
+        let outcome: anyhow::Result<()> = retry(MAX_RETRIES, &stop, || {
+            claims += 1;
+            Err(anyhow::anyhow!("another error"))
+        });
+        assert_eq!((outcome.unwrap_err().to_string().as_str(), claims), ("another error", 1));
+    }
+
+    #[test]
+    fn a_line_that_is_no_request_is_answered_and_ends_the_requests() {
+        let (lines, requests) = mpsc::channel();
+        let answers = RefCell::new(Vec::new());
+        let input = format!("{}GET / HTTP/1.1\n", HostRequest::CleanUp.to_line());
+        read(input.as_bytes(), &lines, |answer| answers.borrow_mut().push(answer));
+        drop(lines);
+        assert_eq!(requests.iter().collect::<Vec<_>>(), [HostRequest::CleanUp]);
+        let [HostReply::Failed { reason, .. }] = &answers.take()[..] else { panic!("one answer") };
+        assert!(reason.starts_with("cannot read a request: expected value"), "{reason}");
+    }
+
+    #[test]
+    fn a_stop_request_ends_the_question_about_a_device() {
+        let (_say, requests) = mpsc::channel();
+        let stop = StopFlag::default();
+        stop.store(true, Ordering::Relaxed);
+        let out = Out(Arc::new(Mutex::new(io::stdout())));
+        let agent = Agent { stop, out, requests, campaign: None, held: None, local: None };
+        let erased =
+            EraseRequest { device: Path::new("/dev/x"), description: "a disk", content: "ext4" };
+        assert!(agent.confirm_erase(&erased).unwrap_err().is::<UserInterrupt>());
     }
 }

@@ -2,13 +2,15 @@
 //! jump hosts, host aliases.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use model::Bytes;
 use sha2::{Digest, Sha256};
+use sys::io::bounded;
 use tempfile::TempDir;
 
 use crate::error::EnvironmentError;
@@ -16,6 +18,8 @@ use crate::remote::connection::AgentTransport;
 
 /// Exit code of ssh if ssh itself failed (ssh(1)).
 const SSH_FAILED: i32 = 255;
+/// Maximum size of the output of a shell command on a host.
+const MAX_OUTPUT_SIZE: Bytes = Bytes::mib(16);
 
 /// A host with a copy of this program.
 pub struct SshTransport {
@@ -108,13 +112,15 @@ impl SshTransport {
     /// Returns an error if the host cannot be reached or the command fails, with the last line of
     /// its standard error.
     pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
-        let output = self
-            .ssh(&[])
-            .arg(script)
-            .stdin(input)
-            .stderr(Stdio::piped())
-            .output()
-            .context("cannot start ssh: is openssh-client installed?")?;
+        let output = bounded::output(self.ssh(&[]).arg(script).stdin(input), MAX_OUTPUT_SIZE);
+        let output = output.map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => {
+                EnvironmentError(format!("cannot read the output of {}: {error}", self.host)).into()
+            }
+            _ => {
+                anyhow::Error::new(error).context("cannot start ssh: is openssh-client installed?")
+            }
+        })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use campaign::run::{CellBackend, CellUpdate, StopFlag};
 use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
+use sys::io::bounded;
 
 use super::scheduler::{HostState, MAX_LOSSES, Scheduler, TaskEnd};
 use crate::directory::collected::ended;
@@ -495,7 +496,7 @@ fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
 
 /// Returns the reason a worker ended: the last line of its log, if any.
 fn last_words(worker: &HostWorker) -> String {
-    let text = std::fs::read_to_string(&worker.log).unwrap_or_default();
+    let text = bounded::read_end(&worker.log, crate::LAST_WORDS_SIZE).unwrap_or_default();
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     let line = line.map(|line| line.trim_start_matches("fsarena: ").to_owned());
     line.unwrap_or_else(|| format!("its worker of entry {} said nothing", worker.part.first))

@@ -1,7 +1,6 @@
 //! The backend whose cells Slurm runs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use campaign::run::{CellBackend, CellUpdate, StopFlag};
 use model::wire::AbortReason;
 use model::{Calibration, Cell, CellId, Environment, Test};
+use sys::io::bounded;
 
 use super::arrays::{self, Array, ArrayTask};
 use super::cluster::{Cluster, SlurmError, Submission};
@@ -204,7 +204,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             return format!("Slurm's task of entry {entry} ended without a result");
         };
         let log = self.batch.log().join(format!("{task}.txt"));
-        let text = fs::read_to_string(&log).unwrap_or_default();
+        let text = bounded::read_end(&log, crate::LAST_WORDS_SIZE).unwrap_or_default();
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
         let line = line.unwrap_or("it was ended from outside, or has said nothing");
         format!("Slurm's task {task} ended without a result of entry {entry}: {line}")

@@ -17,7 +17,7 @@ use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{
-    line, print, print_json, print_unwrapped, terminal_width, wrap_with_margin,
+    line, print, print_json, print_note, print_unwrapped, terminal_width, wrap_with_margin,
 };
 use crate::output::{claims_text, output_file};
 use crate::paths;
@@ -136,7 +136,8 @@ pub fn page(
     report::page(results, analysis, &maps, index)
 }
 
-/// Writes every chart into a directory, as SVG and as PNG.
+/// Writes every chart into a directory, as SVG and as PNG. A chart that cannot be drawn does not
+/// prevent the others.
 fn charts(
     results: &CampaignResults,
     analysis: &Analysis,
@@ -144,23 +145,42 @@ fn charts(
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     SafeDir::shared_or_new(directory)?;
-    let charts = report::charts(results, analysis);
+    let (mut names, mut errors) = (Vec::new(), Vec::new());
     let rasterizer = report::Rasterizer::new();
-    for chart in &charts {
+    for chart in report::charts(results, analysis) {
+        let chart = match chart {
+            Ok(chart) => chart,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
         let path = |ending: &str| directory.join(format!("{}.{ending}", chart.name));
         output_file::write(&path("svg"), chart.svg.as_bytes())?;
-        let png = rasterizer.png(&chart.svg);
-        let png = png.map_err(|why| anyhow::anyhow!("cannot draw {}: {why}", chart.name))?;
-        output_file::write(&path("png"), &png)?;
+        match rasterizer.png(&chart.svg) {
+            Ok(png) => output_file::write(&path("png"), &png)?,
+            Err(reason) => {
+                let chart = format!("the chart {} as PNG", chart.name);
+                errors.push(report::ChartError { chart, reason });
+            }
+        }
+        names.push(chart.name);
     }
     if globals.json {
-        let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
         print_json(&serde_json::json!(names))?;
     } else if !globals.quiet {
         let directory = directory.display();
-        print(&format!("{} charts, each as .svg and .png, in {directory}\n", charts.len()))?;
+        print(&format!("{} charts, each as .svg and .png, in {directory}\n", names.len()))?;
     }
-    Ok(ExitReason::Success.into())
+    match errors.pop() {
+        None => Ok(ExitReason::Success.into()),
+        Some(last) => {
+            for error in errors {
+                print_note(&error.to_string());
+            }
+            Err(last.into())
+        }
+    }
 }
 
 /// Prints the table of a completed campaign, and writes its page to the directory of the database.

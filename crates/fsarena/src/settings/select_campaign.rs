@@ -1,7 +1,6 @@
 //! Selects a campaign by number, by name, or by file.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use anyhow::Context;
 use campaign::store::{CampaignId, Store};
 use model::{CampaignResults, Clock};
 use stats::{differ_only_by_host, differ_only_by_seed};
+use sys::fs::plain_file;
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
@@ -17,6 +17,8 @@ use crate::paths;
 
 /// First bytes of every SQLite database (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
+/// Maximum size of a report as JSON, in bytes.
+const MAX_REPORT_SIZE: u64 = 1 << 30;
 
 /// A campaign, and the database that contains it. A JSON report has no database.
 pub struct SelectedCampaign {
@@ -151,7 +153,7 @@ fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
         let results = store.load(paths::campaign_id(&store, None)?)?;
         return Ok(SelectedCampaign { results, store: Some(store) });
     }
-    let bytes = fs::read(path).with_context(cannot)?;
+    let bytes = plain_file::read(path, MAX_REPORT_SIZE).with_context(cannot)?;
     let results = report::read_json(&bytes).map_err(|why| {
         UsageError(format!(
             "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
@@ -162,7 +164,7 @@ fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
 
 fn is_database(path: &Path) -> io::Result<bool> {
     let mut begin = Vec::new();
-    let mut file = File::open(path)?.take(SQLITE.len() as u64);
+    let mut file = plain_file::open(path)?.take(SQLITE.len() as u64);
     file.read_to_end(&mut begin)?;
     Ok(begin == SQLITE)
 }

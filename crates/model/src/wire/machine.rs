@@ -24,6 +24,11 @@ pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// Number of heartbeats that may be missing in a row before the connection is lost.
 pub const MAX_MISSED_HEARTBEATS: u32 = 10;
 
+/// Maximum length of a request. The largest contain traces.
+pub const MAX_REQUEST_SIZE: Bytes = Bytes(1 << 30);
+/// Maximum length of an answer. The largest are results.
+pub const MAX_REPLY_SIZE: Bytes = Bytes::mib(64);
+
 /// Request to the agent of a machine. Requests run one at a time, except cells,
 /// [`HostRequest::Stop`] and [`HostRequest::Heartbeat`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -20,12 +20,31 @@ use crate::page::disk::DiskMaps;
 use crate::page::script::{PICTURES, chart_style};
 
 /// A picture.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartFile {
     /// File name without an extension, unique among the charts of a report.
     pub name: String,
     /// Picture as SVG 1.1, XML 1.0.
     pub svg: String,
+}
+
+/// A chart that could not be drawn, which is a bug of its script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot draw {chart}: {reason}; please report this bug")]
+pub struct ChartError {
+    /// Name of the chart, or `the charts` if the script failed before the first.
+    pub chart: String,
+    /// Error of the script.
+    pub reason: String,
+}
+
+/// Output of the script for a chart: the picture or an error.
+#[derive(Deserialize)]
+struct DrawnChart {
+    name: String,
+    #[serde(default)]
+    svg: String,
+    error: Option<String>,
 }
 
 /// Styles of the picture around the chart; the font is the built-in one.
@@ -36,30 +55,41 @@ svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif
 "#;
 
 /// Draws every chart of a report, in the order of the suites. `analysis` must be the analysis of
-/// `results`.
-pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> {
+/// `results`. A chart that cannot be drawn is an error and does not affect the others.
+pub fn charts(
+    results: &CampaignResults,
+    analysis: &Analysis,
+) -> Vec<Result<ChartFile, ChartError>> {
     let (campaign, _) = data::block(results, analysis, &DiskMaps::default());
+    draw(&campaign)
+}
+
+/// Draws every chart of the data of a page.
+fn draw(campaign: &str) -> Vec<Result<ChartFile, ChartError>> {
     let drawn = run(|context| {
         context.globals().set("campaign", campaign)?;
         context.eval::<String, _>(PICTURES)
     });
-    let mut charts: Vec<ChartFile> =
-        serde_json::from_str(&drawn).expect("the script gives names and texts");
+    let drawn: Result<Vec<DrawnChart>, String> =
+        drawn.and_then(|drawn| serde_json::from_str(&drawn).map_err(|error| error.to_string()));
+    let drawn = match drawn {
+        Ok(drawn) => drawn,
+        Err(reason) => return vec![Err(ChartError { chart: "the charts".to_owned(), reason })],
+    };
     let style = format!("<style>{STYLE}{}</style>", chart_style());
-    for chart in &mut charts {
-        chart.svg = chart.svg.replacen("<style></style>", &style, 1);
-    }
-    charts
+    let chart = |DrawnChart { name, svg, error }| match error {
+        Some(reason) => Err(ChartError { chart: format!("the chart {name}"), reason }),
+        None => Ok(ChartFile { name, svg: svg.replacen("<style></style>", &style, 1) }),
+    };
+    drawn.into_iter().map(chart).collect()
 }
 
 /// Runs a script in a new engine without a clock and returns its result.
-fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> String {
-    let runtime = Runtime::new().expect("there is memory for an engine");
+fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> Result<String, String> {
+    let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let context = Context::custom::<(Eval, Json, MapSet, RegExp, RegExpCompiler)>(&runtime);
-    context
-        .expect("there is memory for an engine")
-        .with(|context| script(&context).catch(&context).map_err(|e| e.to_string()))
-        .unwrap_or_else(|error| panic!("the page's script draws every campaign: {error}"))
+    let context = context.map_err(|error| error.to_string())?;
+    context.with(|context| script(&context).catch(&context).map_err(|e| e.to_string()))
 }
 
 #[cfg(test)]
@@ -72,7 +102,46 @@ mod tests {
     use stats::{analyse, fixture};
 
     fn of(results: &CampaignResults) -> Vec<ChartFile> {
-        charts(results, &analyse(results))
+        drawn(charts(results, &analyse(results)))
+    }
+
+    fn drawn(charts: Vec<Result<ChartFile, ChartError>>) -> Vec<ChartFile> {
+        charts.into_iter().map(Result::unwrap).collect()
+    }
+
+    /// A row without results is not drawn; all other charts are.
+    #[test]
+    fn an_error_names_its_chart_and_leaves_the_others() {
+        let results = fixture::plain();
+        let (data, _) = data::block(&results, &analyse(&results), &DiskMaps::default());
+        let all = draw(&data);
+        let mut data: serde_json::Value = serde_json::from_str(&data).unwrap();
+        data["phases"][0]["rows"][0]["f"] = serde_json::Value::Null;
+        let damaged = draw(&data.to_string());
+        let failed: Vec<&str> =
+            damaged.iter().filter_map(|c| Some(c.as_ref().err()?.chart.as_str())).collect();
+        assert!(failed.contains(&"the chart file-write-throughput"), "{failed:?}");
+        assert!(failed.iter().all(|chart| chart.starts_with("the chart file-write")), "{failed:?}");
+        let other = |c: &ChartFile| c.name.starts_with("file-read");
+        let others = |charts: &[Result<ChartFile, ChartError>]| -> Vec<ChartFile> {
+            charts.iter().flatten().filter(|c| other(c)).cloned().collect()
+        };
+        assert!(!others(&all).is_empty() && others(&damaged) == others(&all));
+        // A phase whose charts cannot even be listed: its metric is unknown.
+        data["phases"][0]["rows"][0]["m"] = 999.into();
+        let damaged = draw(&data.to_string());
+        assert!(damaged.iter().any(|c| {
+            c.as_ref().is_err_and(|error| {
+                error.to_string().starts_with("cannot draw the chart file-write: ")
+            })
+        }));
+        assert_eq!(others(&damaged), others(&all));
+    }
+
+    #[test]
+    fn unreadable_data_is_an_error_of_all_charts() {
+        let [Err(error)] = &draw("{")[..] else { panic!("one error") };
+        assert!(error.to_string().starts_with("cannot draw the charts: "), "{error}");
     }
 
     #[test]
@@ -112,7 +181,7 @@ mod tests {
             for row in &mut analysis.rows {
                 (row.metric, row.unit) = (metric, metric.unit());
             }
-            for chart in charts(&results, &analysis) {
+            for chart in drawn(charts(&results, &analysis)) {
                 assert!(unit(&chart.svg).is_some(), "{metric}: {}", chart.name);
                 assert!(!chart.svg.contains(",  ("), "{metric}: {}", chart.name);
             }
@@ -152,7 +221,8 @@ mod tests {
                 "const document = { getElementById: () => ({ textContent: campaign }) };";
             let values = format!("{values:?}.map(threeDigits).join()");
             context.eval::<String, _>(format!("{document}{DATA}{values}"))
-        });
+        })
+        .unwrap();
         let shown = values.iter().map(|value| three_digits(*value));
         assert_eq!(rounded, shown.collect::<Vec<_>>().join(","));
     }
@@ -185,7 +255,7 @@ mod tests {
     fn results_over_disks_are_drawn_over_the_number_of_disks() {
         let results = fixture::over_disks();
         let analysis = analyse(&results);
-        let files = charts(&results, &analysis);
+        let files = drawn(charts(&results, &analysis));
         let [file] = &files[..] else {
             panic!("one slice of one phase: {}", files.len());
         };

@@ -161,23 +161,28 @@ struct ResultData<'a> {
 /// Index of each phase in [`Data::phases`], by the indices of its test and of the phase within it.
 pub(crate) type PhaseNumbers = BTreeMap<(usize, usize), usize>;
 
+/// Suite, test, phase and metric of a row.
+type RowKey<'a> = (&'a str, &'a str, &'a str, Metric);
+
+fn row_key(row: &ResultRow) -> RowKey<'_> {
+    (&row.suite, &row.test, &row.phase, row.metric)
+}
+
 /// Metrics that occur, in the order of the reports, and the indices of rows in the inference.
-pub(super) struct Metrics {
-    all: Vec<Metric>,
-    ranked: BTreeMap<*const ResultRow, usize>,
+pub(super) struct Metrics<'a> {
+    all: RefCell<Vec<Metric>>,
+    ranked: BTreeMap<RowKey<'a>, usize>,
     /// Texts of captions without duplicates.
     notes: RefCell<Vec<String>>,
 }
 
-impl Metrics {
-    fn of(analysis: &Analysis, rows: &uses::InferenceRows) -> Self {
+impl<'a> Metrics<'a> {
+    fn of(analysis: &'a Analysis, rows: &uses::InferenceRows) -> Self {
         let seen: BTreeSet<Metric> = analysis.rows.iter().map(|row| row.metric).collect();
         let ranked = rows.iter();
         Self {
-            all: seen.into_iter().collect(),
-            ranked: ranked
-                .map(|(row, number)| (std::ptr::from_ref(&analysis.rows[*row]), *number))
-                .collect(),
+            all: RefCell::new(seen.into_iter().collect()),
+            ranked: ranked.map(|(row, number)| (row_key(&analysis.rows[*row]), *number)).collect(),
             notes: RefCell::default(),
         }
     }
@@ -185,28 +190,30 @@ impl Metrics {
     /// Returns the indices of caption texts, adding new texts.
     fn noted(&self, notes: Vec<String>) -> Vec<usize> {
         let mut known = self.notes.borrow_mut();
-        let place = |note: String| {
-            let place = known.iter().position(|other| *other == note);
-            place.unwrap_or_else(|| {
-                known.push(note);
-                known.len() - 1
-            })
-        };
-        notes.into_iter().map(place).collect()
+        notes.into_iter().map(|note| intern(&mut known, note)).collect()
     }
 
+    /// Returns the index of a metric, adding a new one.
     fn place(&self, metric: Metric) -> usize {
-        self.all.binary_search(&metric).unwrap_or_default()
+        intern(&mut self.all.borrow_mut(), metric)
     }
 }
 
+/// Returns the index of an item, which is appended if it is new.
+fn intern<T: PartialEq>(known: &mut Vec<T>, item: T) -> usize {
+    known.iter().position(|other| *other == item).unwrap_or_else(|| {
+        known.push(item);
+        known.len() - 1
+    })
+}
+
 impl<'a> RowData<'a> {
-    pub(super) fn new(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics) -> Self {
+    pub(super) fn new(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics<'_>) -> Self {
         let counts = matches!(row.unit, model::Unit::Count | model::Unit::Bytes);
         let results = row.results.iter();
         Self {
             m: metrics.place(row.metric),
-            i: metrics.ranked.get(&std::ptr::from_ref(row)).copied(),
+            i: metrics.ranked.get(&row_key(row)).copied(),
             u: scale.symbol(),
             axis: Some(scale.axis()).filter(|words| *words != scale.symbol()),
             d: match row.direction {
@@ -237,7 +244,11 @@ impl<'a> RowData<'a> {
     }
 
     /// Creates the data of a row at a sweep point. All points of the sweep share one caption.
-    pub(super) fn for_sweep_point(row: &'a ResultRow, scale: UnitScale, metrics: &Metrics) -> Self {
+    pub(super) fn for_sweep_point(
+        row: &'a ResultRow,
+        scale: UnitScale,
+        metrics: &Metrics<'_>,
+    ) -> Self {
         let mut data = Self::new(row, scale, metrics);
         data.n.truncate(1);
         data.o.clear();
@@ -281,7 +292,7 @@ pub(crate) fn block(
         steps: heat_map::STEPS,
         simulation: is_simulated.then(|| disk::SimulationData::of(results)),
         notes: metrics.notes.take(),
-        metrics: metrics.all.iter().map(|m| metric(*m)).collect(),
+        metrics: metrics.all.take().into_iter().map(metric).collect(),
     };
     let json = serde_json::to_string(&data).expect("numbers and text have a form in JSON");
     // `<` occurs only in strings. In this escaped form, no text in them can end the element (HTML,
@@ -374,7 +385,7 @@ fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
 fn phases<'a>(
     results: &CampaignResults,
     analysis: &'a Analysis,
-    metrics: &Metrics,
+    metrics: &Metrics<'_>,
     maps: &DiskMaps,
 ) -> (Vec<PhaseData<'a>>, PhaseNumbers) {
     let rows = rows_by_phase(analysis);
@@ -503,8 +514,9 @@ impl ShortNumber {
         Self::read(&format!("{value:.6e}"))
     }
 
+    /// Reads a formatted number. Any other text is NaN, which is `null` in JSON.
     fn read(shown: &str) -> Self {
-        Self(shown.parse().unwrap_or_default())
+        Self(shown.parse().unwrap_or(f64::NAN))
     }
 }
 
@@ -516,5 +528,40 @@ impl Serialize for ShortNumber {
         } else {
             serializer.serialize_f64(self.0)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{analyse, fixture};
+
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_row_has_the_index_of_the_row() {
+        let analysis = analyse(&fixture::plain());
+        let (_, _, rows) = uses::data(&analysis);
+        let metrics = Metrics::of(&analysis, &rows);
+        let (row, number) = rows.first_key_value().unwrap();
+        let copy = analysis.rows[*row].clone();
+        assert_eq!(RowData::new(&copy, row_scale(&copy), &metrics).i, Some(*number));
+    }
+
+    #[test]
+    fn a_metric_that_no_other_row_has_is_not_the_first_one() {
+        let analysis = analyse(&fixture::plain());
+        let (_, _, rows) = uses::data(&analysis);
+        let metrics = Metrics::of(&analysis, &rows);
+        let mut row = analysis.rows[0].clone();
+        let known = metrics.all.borrow().clone();
+        row.metric = Metric::ALL.into_iter().find(|metric| !known.contains(metric)).unwrap();
+        let place = RowData::new(&row, row_scale(&row), &metrics).m;
+        assert_eq!(metrics.all.take()[place], row.metric);
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_read_is_not_zero() {
+        assert_eq!(serde_json::to_string(&ShortNumber::read("–")).unwrap(), "null");
+        assert_eq!(serde_json::to_string(&ShortNumber::read("1.50")).unwrap(), "1.5");
     }
 }

@@ -89,7 +89,7 @@ struct PointData<'a> {
 pub(super) fn data<'a>(
     results: &CampaignResults,
     analysis: &'a Analysis,
-    metrics: &Metrics,
+    metrics: &Metrics<'_>,
 ) -> Vec<SweepData<'a>> {
     let all: Vec<&Test> = results.campaign.suites.iter().flat_map(|s| &s.tests).collect();
     let point = |sweep: &Sweep, name: &String| {
@@ -133,7 +133,7 @@ fn swept<'a>(
     sweep: &Sweep,
     phase: &SweptPhase,
     analysis: &'a Analysis,
-    metrics: &Metrics,
+    metrics: &Metrics<'_>,
 ) -> SweptData<'a> {
     let scale = scale(phase, analysis);
     let points = phase.points.iter().filter_map(|point| {

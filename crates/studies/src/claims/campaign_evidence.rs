@@ -11,16 +11,19 @@ use stats::inference::{
     BlockDesign, CampaignCosts, ComparisonResult, LogCosts, PairedResult, PairwiseEstimates,
     compare_pairs, overall,
 };
-use stats::{Analysis, ComparisonVerdict, Margin, ResultRow, RoundOutcome, RoundValue, median};
+use stats::{Analysis, ComparisonVerdict, Margin, ResultRow, RoundOutcome, median};
 
 use crate::claims::evidence::{
-    Comparison, Evidence, FigureRef, MeasuredNumber, NOT_IN_CAMPAIGN, ObservedValue, Ranking,
+    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking, Unknown,
 };
 use crate::study::{AxisPosition, MappedPhase};
 use crate::{FigureSpec, Study};
 
 /// Metrics that are added if several phases correspond to one phase of the study.
 const SUMS: [Metric; 3] = [Metric::Elapsed, Metric::MinorFaults, Metric::MajorFaults];
+
+const NOT_MEASURED: ObservedValue =
+    ObservedValue::Unknown(Unknown::Outcome(RoundOutcome::NotMeasured, String::new()));
 
 /// A campaign translated to the names of a study.
 #[derive(Clone, Debug)]
@@ -114,13 +117,13 @@ impl CampaignEvidence {
 
     fn one(&self, contender: &str, path: &str) -> ObservedValue {
         let Some(one) = self.contender_place(contender) else {
-            return ObservedValue::Unknown(NOT_IN_CAMPAIGN.to_owned());
+            return ObservedValue::Unknown(Unknown::NotInCampaign);
         };
         let Some(figure) = self.figure_place(path) else {
-            return ObservedValue::Unknown("the campaign has no such result".to_owned());
+            return ObservedValue::Unknown(Unknown::NoResult);
         };
         if let Some(why) = self.out_of_scale(path) {
-            return ObservedValue::Unknown(why);
+            return ObservedValue::Unknown(Unknown::Text(why));
         }
         let figure = &self.figures[figure];
         match &figure.values[one] {
@@ -128,7 +131,7 @@ impl CampaignEvidence {
             Ok(values) => {
                 let values: Vec<f64> = values.iter().flatten().copied().collect();
                 let Some(middle) = median(&values) else {
-                    return ObservedValue::Unknown("not measured".to_owned());
+                    return NOT_MEASURED;
                 };
                 let ends =
                     |start, fold: fn(f64, f64) -> f64| values.iter().copied().fold(start, fold);
@@ -208,7 +211,7 @@ impl Evidence for CampaignEvidence {
             let best = all.filter_map(|(name, _)| mean(&self.logs(name, path)?));
             let best = best.reduce(f64::min);
             let Some((own, best)) = own.zip(best) else {
-                return ObservedValue::Unknown("not measured".to_owned());
+                return NOT_MEASURED;
             };
             share += best - own;
         }
@@ -485,21 +488,16 @@ fn value(row: &ResultRow, contender: &str, round: usize) -> Option<f64> {
 /// Returns the reason why a contender has no number in a row, or `None` if it has one.
 fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
     let Some(result) = row.results.iter().find(|result| result.contender == contender) else {
-        return Some(ObservedValue::Unknown(NOT_IN_CAMPAIGN.to_owned()));
+        return Some(ObservedValue::Unknown(Unknown::NotInCampaign));
     };
     let bad = result.rounds.iter().find(|round| round.outcome.is_failure());
-    let word = |round: &RoundValue| round.outcome.name().to_owned();
-    match bad {
+    match bad.map(|round| round.outcome) {
         // A test that cannot be tried does not show the quality of a filesystem.
-        Some(round)
-            if matches!(round.outcome, RoundOutcome::Unsupported | RoundOutcome::Skipped) =>
-        {
-            Some(ObservedValue::Unknown(word(round)))
+        Some(outcome @ (RoundOutcome::Unsupported | RoundOutcome::Skipped)) => {
+            Some(ObservedValue::Unknown(Unknown::Outcome(outcome, String::new())))
         }
-        Some(round) => Some(ObservedValue::Outcome(word(round), String::new())),
-        None if result.estimate.is_none() => {
-            Some(ObservedValue::Unknown("not measured".to_owned()))
-        }
+        Some(outcome) => Some(ObservedValue::Outcome(outcome, String::new())),
+        None if result.estimate.is_none() => Some(NOT_MEASURED),
         None => None,
     }
 }

@@ -6,14 +6,13 @@
 mod places;
 mod sizes;
 
-use crate::claims::evidence::{
-    Comparison, Evidence, FigureRef, NOT_IN_CAMPAIGN, ObservedValue, Ranking,
-};
+use crate::claims::evidence::{Comparison, Evidence, FigureRef, ObservedValue, Ranking, Unknown};
 use crate::claims::truth::{StatementResult, Truth, collect, combine};
 use crate::claims::verdict::{
     ClaimVerdict, DecidingValues, DisplayValue, HoldsInCount, UnknownReason, Verdict, label,
 };
 use crate::language::{OutcomePredicate, Predicate, Quantifier, Statement, Subject};
+use stats::RoundOutcome;
 
 pub(crate) use sizes::range;
 
@@ -36,7 +35,7 @@ pub fn evaluate(statements: &[Statement], evidence: &dyn Evidence) -> ClaimVerdi
     let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
     // A claim of two statements holds only if the measurements have numbers for both.
     let is_lacking = |finding: &StatementResult| {
-        let of_its_machine = |why: &UnknownReason| why.reason == OTHER_MACHINE_REASON;
+        let of_its_machine = |why: &UnknownReason| why.reason == Unknown::OtherMachine;
         finding.truth == Truth::Unknown && !finding.reasons.iter().any(of_its_machine)
     };
     let lacks_one =
@@ -106,10 +105,6 @@ fn contenders_in(statements: &[Statement]) -> Vec<String> {
     figures
 }
 
-/// Reason why a stated number does not apply to later measurements.
-const OTHER_MACHINE_REASON: &str =
-    "a number from the study's machine does not apply to another machine";
-
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
     /// The figures in which statements of the claim compare contenders.
@@ -159,7 +154,7 @@ impl Judge<'_> {
                 let named = |off: &String| format!("{off} in {label}");
                 finding.off = finding.off.iter().map(named).collect();
                 for why in finding.reasons.iter_mut().filter(|why| why.contenders.is_empty()) {
-                    why.reason += &format!(" in {label}");
+                    why.reason = Unknown::Text(format!("{} in {label}", why.reason));
                 }
             }
             finding
@@ -171,8 +166,9 @@ impl Judge<'_> {
     fn name_figure(&self, why: &mut [UnknownReason], figure: &str) {
         let label = label(figure, &self.figures);
         // A contender missing from the campaign is missing in every figure.
-        let depends =
-            |why: &&mut UnknownReason| !why.contenders.is_empty() && why.reason != NOT_IN_CAMPAIGN;
+        let depends = |why: &&mut UnknownReason| {
+            !why.contenders.is_empty() && why.reason != Unknown::NotInCampaign
+        };
         for why in why.iter_mut().filter(depends) {
             why.figures.extend((!label.is_empty()).then(|| label.clone()));
         }
@@ -332,9 +328,15 @@ impl Judge<'_> {
                 (ObservedValue::Unknown(_), _) => return self.unknown(at, &[one]),
                 (ObservedValue::Number(_), outcome) => outcome == OutcomePredicate::Completes,
                 (ObservedValue::Outcome(..), OutcomePredicate::Completes) => false,
-                (ObservedValue::Outcome(word, _), OutcomePredicate::Crashes) => word == "crashed",
-                (ObservedValue::Outcome(word, _), OutcomePredicate::Invalid) => word == "invalid",
-                (ObservedValue::Outcome(word, _), OutcomePredicate::Fails) => word != "invalid",
+                (ObservedValue::Outcome(ended, _), OutcomePredicate::Crashes) => {
+                    *ended == RoundOutcome::Crashed
+                }
+                (ObservedValue::Outcome(ended, _), OutcomePredicate::Invalid) => {
+                    *ended == RoundOutcome::Invalid
+                }
+                (ObservedValue::Outcome(ended, _), OutcomePredicate::Fails) => {
+                    *ended != RoundOutcome::Invalid
+                }
             };
             match is_so {
                 true => StatementResult::new(Truth::Holds),
@@ -352,8 +354,7 @@ impl Judge<'_> {
         let why = subjects.iter().filter_map(|one| {
             let reason = match self.evidence.value(at.place(one)) {
                 ObservedValue::Number(_) => return None,
-                ObservedValue::Outcome(word, why) if why.is_empty() => word,
-                ObservedValue::Outcome(word, why) => format!("{word}: {why}"),
+                ObservedValue::Outcome(outcome, why) => Unknown::Outcome(outcome, why),
                 ObservedValue::Unknown(why) => why,
             };
             let who = vec![(*one).clone()];
@@ -423,7 +424,7 @@ impl Judge<'_> {
                     };
                     (Some(number.low), number.shown)
                 }
-                ObservedValue::Outcome(word, _) => (None, word),
+                ObservedValue::Outcome(outcome, _) => (None, outcome.name().to_owned()),
                 ObservedValue::Unknown(_) => continue,
             };
             let who = one.clone();
@@ -496,7 +497,7 @@ fn came_to(known: &ObservedValue) -> String {
         ObservedValue::Number(number) => {
             format!("completes with {} {}", number.shown, number.unit).trim_end().to_owned()
         }
-        ObservedValue::Outcome(word, _) => format!("is {word}"),
-        ObservedValue::Unknown(why) => why.clone(),
+        ObservedValue::Outcome(outcome, _) => format!("is {outcome}"),
+        ObservedValue::Unknown(why) => why.to_string(),
     }
 }

@@ -3,10 +3,10 @@
 //! A claim can be judged by the printed figures of a study ([`crate::Published`]) and by later
 //! measurements ([`crate::Measured`]).
 
-use serde::Serialize;
+use std::fmt;
 
-/// Reason for a contender that is not in the campaign.
-pub(crate) const NOT_IN_CAMPAIGN: &str = "not part of the campaign";
+use serde::{Serialize, Serializer};
+use stats::RoundOutcome;
 
 /// Reference to one figure of a contender, or to the mean of several.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +24,49 @@ pub enum ObservedValue {
     /// A number, with its bounds.
     Number(MeasuredNumber),
     /// Failure, crash or meaningless value: the outcome and the reason.
-    Outcome(String, String),
+    Outcome(RoundOutcome, String),
     /// The value is unknown for this reason.
     #[serde(rename = "nothing")]
-    Unknown(String),
+    Unknown(Unknown),
+}
+
+/// Reason for an unknown value or an open statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The campaign has no such contender.
+    NotInCampaign,
+    /// The campaign has no such result.
+    NoResult,
+    /// The study has no such figure.
+    NoFigure,
+    /// The test has no value: it was not measured, or it ended otherwise, for this reason if known.
+    Outcome(RoundOutcome, String),
+    /// A stated number does not apply to later measurements.
+    OtherMachine,
+    /// A note of the study, or numbers that decide nothing.
+    Text(String),
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotInCampaign => "not part of the campaign",
+            Self::NoResult => "the campaign has no such result",
+            Self::NoFigure => "the study has no such figure",
+            Self::Outcome(outcome, why) if why.is_empty() => outcome.name(),
+            Self::Outcome(outcome, why) => return write!(f, "{outcome}: {why}"),
+            Self::OtherMachine => {
+                "a number from the study's machine does not apply to another machine"
+            }
+            Self::Text(text) => text,
+        })
+    }
+}
+
+impl Serialize for Unknown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// A number.
@@ -119,4 +158,25 @@ pub trait Evidence {
     /// Returns true if the figures were measured again, so that more rounds could decide open
     /// claims.
     fn is_measured(&self) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression test: verdicts compared texts, so a study's own words could pass for a reason.
+    #[test]
+    fn a_note_with_the_words_of_a_reason_is_a_note() {
+        for reason in [Unknown::NotInCampaign, Unknown::OtherMachine, Unknown::NoFigure] {
+            let note = Unknown::Text(reason.to_string());
+            assert_eq!(note.to_string(), reason.to_string());
+            assert_ne!(note, reason);
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_shown_with_its_reason_if_known() {
+        let of = |why: &str| Unknown::Outcome(RoundOutcome::Crashed, why.to_owned()).to_string();
+        assert_eq!((of("").as_str(), of("oops").as_str()), ("crashed", "crashed: oops"));
+    }
 }

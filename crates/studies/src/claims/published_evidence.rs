@@ -1,9 +1,10 @@
 //! The figures of a study as evidence: single values as printed, compared without statistics.
 
 use model::Direction;
+use stats::RoundOutcome;
 
 use crate::claims::evidence::{
-    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking,
+    Comparison, Evidence, FigureRef, MeasuredNumber, ObservedValue, Ranking, Unknown,
 };
 use crate::figures::{FigureStatus, FigureTable, FigureValue};
 
@@ -51,7 +52,7 @@ impl Evidence for PublishedEvidence<'_> {
 impl PublishedEvidence<'_> {
     fn one(&self, contender: &str, path: &str) -> ObservedValue {
         let Some((_, cell)) = self.0.value(contender, path) else {
-            return ObservedValue::Unknown("the study has no such figure".to_owned());
+            return ObservedValue::Unknown(Unknown::NoFigure);
         };
         match (self.range(cell, path), cell.status) {
             (Some((low, high)), _) => ObservedValue::Number(MeasuredNumber {
@@ -60,13 +61,21 @@ impl PublishedEvidence<'_> {
                 shown: display_value(cell),
                 unit: cell.unit.clone(),
             }),
-            (None, FigureStatus::Failed | FigureStatus::Crashed | FigureStatus::Invalid) => {
-                ObservedValue::Outcome(cell.status.name().to_owned(), cell.note.clone())
+            (None, status) => {
+                let outcome = match status {
+                    FigureStatus::Failed => RoundOutcome::Failed,
+                    FigureStatus::Crashed => RoundOutcome::Crashed,
+                    FigureStatus::Invalid => RoundOutcome::Invalid,
+                    FigureStatus::Ok | FigureStatus::NotRun | FigureStatus::Missing => {
+                        let why = match cell.note.is_empty() {
+                            true => status.name(),
+                            false => &cell.note,
+                        };
+                        return ObservedValue::Unknown(Unknown::Text(why.to_owned()));
+                    }
+                };
+                ObservedValue::Outcome(outcome, cell.note.clone())
             }
-            (None, status) if cell.note.is_empty() => {
-                ObservedValue::Unknown(status.name().to_owned())
-            }
-            (None, _) => ObservedValue::Unknown(cell.note.clone()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Result of a statement, or of a part of one, and the combination of several results.
 
+use crate::claims::evidence::Unknown;
 use crate::claims::verdict::{DecidingValues, UnknownReason};
 
 /// Truth of a statement.
@@ -85,18 +86,18 @@ impl StatementResult {
         Self { off: vec![off], ..Self::new(truth) }
     }
 
-    pub fn unknown(who: &str, reason: &str) -> Self {
-        let (who, reason) = (vec![who.to_owned()], reason.to_owned());
+    pub fn unknown(who: &str, reason: Unknown) -> Self {
+        let contenders = vec![who.to_owned()];
         Self {
-            reasons: vec![UnknownReason { contenders: who, figures: Vec::new(), reason }],
+            reasons: vec![UnknownReason { contenders, figures: Vec::new(), reason }],
             ..Self::new(Truth::Unknown)
         }
     }
 
     pub fn open(reason: String) -> Self {
-        let who = Vec::new();
+        let (contenders, figures, reason) = (Vec::new(), Vec::new(), Unknown::Text(reason));
         Self {
-            reasons: vec![UnknownReason { contenders: who, figures: Vec::new(), reason }],
+            reasons: vec![UnknownReason { contenders, figures, reason }],
             ..Self::new(Truth::Open)
         }
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::claims::evidence::Unknown;
+
 /// Maximum number of deviations that are named.
 const MAX_NAMED_DEVIATIONS: usize = 3;
 
@@ -62,13 +64,13 @@ pub struct UnknownReason {
     /// empty if it applies to all of them.
     pub figures: Vec<String>,
     /// The reason.
-    pub reason: String,
+    pub reason: Unknown,
 }
 
 impl fmt::Display for UnknownReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.contenders.is_empty() {
-            true => f.write_str(&self.reason),
+            true => self.reason.fmt(f),
             false => {
                 let who = self.contenders.join(", ");
                 let place = match &self.figures[..] {
@@ -215,7 +217,7 @@ impl ClaimVerdict {
             reasons: vec![UnknownReason {
                 contenders: Vec::new(),
                 figures: Vec::new(),
-                reason: reason.to_owned(),
+                reason: Unknown::Text(reason.to_owned()),
             }],
             values: Vec::new(),
         }

@@ -1,5 +1,6 @@
-//! io_uring, page cache and clocks.
+//! io_uring, page cache, clocks and bounded input.
 
+pub mod bounded;
 pub mod caches;
 pub mod clock;
 pub mod uring;

@@ -87,13 +87,13 @@ impl ArgPositions<'_, '_> {
                 self.change_directory(0, path);
             }
             "umask" => {
-                let mask = octal(said.argument(0));
-                self.importer.world.mask = mask;
+                let mask = octal(said.argument(0)) & 0o777;
+                self.importer.task(self.made.task).standing.umask.set(mask);
             }
             "dup" | "dup2" | "dup3" | "fcntl" | "fcntl64" => self.duplicate(name),
             "close" => self.close(),
             "close_range" => {
-                drop(self.importer.unseen.insert("descriptors that close_range closed"))
+                self.importer.unseen.insert("descriptors that close_range closed");
             }
             "open" | "openat" | "creat" | "openat2" => self.open(name),
             "stat" | "lstat" | "stat64" | "lstat64" => self.stat(None, 0, name.starts_with('s'), 1),
@@ -131,13 +131,17 @@ impl ArgPositions<'_, '_> {
             "fchmodat" => self.chmod(Some(0), 1),
             "fchmod" => self.fchmod(),
             "chown" | "lchown" => {
-                self.on_path(None, 0, |path| Syscall::ChangeOwner { path, follow: name == "chown" })
+                self.on_path(None, 0, |path| Syscall::ChangeOwner {
+                    path,
+                    follow: name == "chown",
+                });
             }
-            "fchownat" => {
-                self.on_path(Some(0), 1, |path| Syscall::ChangeOwner { path, follow: true })
+            "fchownat" if !said.has_flag(4, "AT_EMPTY_PATH") => {
+                let follow = !said.has_flag(4, "AT_SYMLINK_NOFOLLOW");
+                self.on_path(Some(0), 1, |path| Syscall::ChangeOwner { path, follow });
             }
-            "fchown" => {
-                self.on_handle(|handle| Syscall::ChangeOwnerHandle { handle: handle.handle })
+            "fchown" | "fchownat" => {
+                self.on_handle(|handle| Syscall::ChangeOwnerHandle { handle: handle.handle });
             }
             "utime" | "utimes" => {
                 self.on_path(None, 0, |path| Syscall::SetTimes { path, follow: true });
@@ -185,7 +189,8 @@ impl ArgPositions<'_, '_> {
     }
 
     fn directory_of(&mut self, descriptor_at: Option<usize>) -> Option<Vec<u8>> {
-        let current = Rc::clone(&self.importer.task(self.made.task).directory);
+        let standing = Rc::clone(&self.importer.task(self.made.task).standing);
+        let current = &standing.directory;
         let Some(at) = descriptor_at else {
             return current.borrow().clone().or_else(|| self.importer.below.clone());
         };
@@ -197,6 +202,11 @@ impl ArgPositions<'_, '_> {
             self.importer.below.get_or_insert_with(|| path.clone());
         }
         path.or_else(|| current.borrow().clone())
+    }
+
+    /// Returns the permissions of a new file: the requested ones without the umask of its process.
+    fn new_mode(&self, requested: &[u8]) -> u16 {
+        octal(requested) & !self.importer.task(self.made.task).standing.umask.get() & 0o7777
     }
 
     /// Returns the path in an argument if it is below the directory.
@@ -322,7 +332,7 @@ impl ArgPositions<'_, '_> {
         if let Some(inside) = self.inside(&path) {
             let _ = self.found(inside, InodeType::Directory);
         }
-        *self.importer.task(self.made.task).directory.borrow_mut() = Some(path);
+        *self.importer.task(self.made.task).standing.directory.borrow_mut() = Some(path);
     }
 
     fn duplicate(&mut self, name: &str) {

@@ -47,19 +47,12 @@ pub struct FsModel {
     nodes: Vec<KnownAttributes>,
     there: HashMap<PathId, PathState>,
     children: HashMap<PathId, Vec<PathId>>,
-    /// Permission bits removed from new files.
-    pub mask: u16,
 }
 
 impl FsModel {
     /// Creates a directory with unknown contents.
     pub fn new() -> Self {
-        let mut world = Self {
-            nodes: Vec::new(),
-            there: HashMap::new(),
-            children: HashMap::new(),
-            mask: 0o022,
-        };
+        let mut world = Self { nodes: Vec::new(), there: HashMap::new(), children: HashMap::new() };
         let top = world.add(InodeType::Directory, 0o755, Some(PathId::TOP));
         world.there.insert(PathId::TOP, PathState::Present(top));
         world
@@ -157,7 +150,7 @@ impl FsModel {
         self.exists(paths, paths.parent(path)?, InodeType::Directory)?;
         let mode = match kind {
             InodeType::Symlink(_) => 0o777,
-            _ => mode & !self.mask & 0o7777,
+            _ => mode,
         };
         let node = self.add(kind, mode, None);
         self.place(paths, path, PathState::Present(node));
@@ -184,7 +177,7 @@ impl FsModel {
 
     /// Adds an unnamed file.
     pub fn add_anonymous(&mut self, mode: u16) -> Inode {
-        self.add(InodeType::File, mode & !self.mask & 0o7777, None)
+        self.add(InodeType::File, mode, None)
     }
 
     /// Records that a path was removed.

@@ -1,7 +1,7 @@
 //! Follows the threads of a recorded program: their directories, their descriptors, and which
 //! thread started or awaited which.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -31,17 +31,28 @@ pub struct OpenDescription {
 /// Descriptors of a process, each with its close-on-exec flag.
 type TaskTable = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
 
+/// Attributes that tasks share with `CLONE_FS`.
+#[derive(Clone)]
+pub struct Standing {
+    pub directory: RefCell<Option<Vec<u8>>>,
+    /// Permission bits that are removed from new files.
+    pub umask: Cell<u16>,
+}
+
 /// A recorded thread.
 pub struct Task {
     pub number: u32,
     process: u32,
     pub table: Rc<RefCell<TaskTable>>,
-    pub directory: Rc<RefCell<Option<Vec<u8>>>>,
+    pub standing: Rc<Standing>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
     /// Whether the end of the thread was recorded.
     ended: bool,
 }
+
+/// Umask of the first process, which strace does not print.
+const INITIAL_UMASK: u16 = 0o022;
 
 /// State of the import at a line.
 pub struct Importer {
@@ -172,7 +183,9 @@ impl Importer {
                 }
                 let process = self.processes;
                 self.processes += 1;
-                self.add(task, process, Rc::default(), Rc::default());
+                let standing =
+                    Standing { directory: RefCell::default(), umask: Cell::new(INITIAL_UMASK) };
+                self.add(task, process, Rc::default(), Rc::new(standing));
             }
         }
     }
@@ -182,10 +195,10 @@ impl Importer {
         task: u32,
         process: u32,
         table: Rc<RefCell<TaskTable>>,
-        directory: Rc<RefCell<Option<Vec<u8>>>>,
+        standing: Rc<Standing>,
     ) {
         let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        let task_of = Task { number, process, table, directory, unfinished: None, ended: false };
+        let task_of = Task { number, process, table, standing, unfinished: None, ended: false };
         self.tasks.insert(task, task_of);
     }
 
@@ -204,9 +217,9 @@ impl Importer {
                 Rc::new(RefCell::new(table))
             }
         };
-        let directory = match has(flags, "CLONE_FS") {
-            true => Rc::clone(&from.directory),
-            false => Rc::new(RefCell::new(from.directory.borrow().clone())),
+        let standing = match has(flags, "CLONE_FS") {
+            true => Rc::clone(&from.standing),
+            false => Rc::new(Standing::clone(&from.standing)),
         };
         let process = match has(flags, "CLONE_THREAD") {
             true => process,
@@ -215,7 +228,7 @@ impl Importer {
                 self.processes - 1
             }
         };
-        self.add(child, process, table, directory);
+        self.add(child, process, table, standing);
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
     }

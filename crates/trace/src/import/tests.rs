@@ -88,6 +88,54 @@ fn renamed_files_existed_before_under_the_old_name() {
     assert_eq!(trace.before[1].kind, TracedKind::File { size: 42 });
 }
 
+/// Tasks that share their directories (`CLONE_FS`) also share the umask; other children have a copy.
+#[test]
+fn each_process_has_its_own_umask() {
+    let text = r#"
+1 1.0 umask(022) = 022 <0.1>
+1 2.0 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 2 <0.1>
+1 3.0 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_THREAD) = 3 <0.1>
+2 4.0 umask(077) = 022 <0.1>
+2 5.0 openat(AT_FDCWD</w>, "secret", O_WRONLY|O_CREAT, 0666) = 3</w/secret> <0.1>
+1 6.0 openat(AT_FDCWD</w>, "public", O_WRONLY|O_CREAT, 0666) = 3</w/public> <0.1>
+3 7.0 umask(002) = 022 <0.1>
+1 8.0 mkdir("/w/shared", 0777) = 0 <0.1>
+"#;
+    let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    let asked: Vec<u16> = trace
+        .operations
+        .iter()
+        .filter_map(|operation| match operation.call {
+            Syscall::Open { mode, .. } | Syscall::MakeDirectory { mode, .. } => Some(mode),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked, [0o600, 0o644, 0o775]);
+    let modes: Vec<u16> = trace.after.iter().map(|entry| entry.mode).collect();
+    assert_eq!(modes, asked);
+}
+
+#[test]
+fn change_of_owner_follows_a_link_unless_its_flag_forbids_it() {
+    let text = r#"
+1 1.0 fchownat(AT_FDCWD</w>, "link", 0, 0, AT_SYMLINK_NOFOLLOW) = 0 <0.1>
+1 2.0 fchownat(AT_FDCWD</w>, "link", 0, 0, 0) = 0 <0.1>
+1 3.0 openat(AT_FDCWD</w>, "file", O_RDONLY) = 3</w/file> <0.1>
+1 4.0 fchownat(3</w/file>, "", 0, 0, AT_EMPTY_PATH) = 0 <0.1>
+"#;
+    let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    let follow: Vec<Option<bool>> = trace
+        .operations
+        .iter()
+        .filter_map(|operation| match operation.call {
+            Syscall::ChangeOwner { follow, .. } => Some(Some(follow)),
+            Syscall::ChangeOwnerHandle { handle: HandleId(0) } => Some(None),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(follow, [Some(false), Some(true), None]);
+}
+
 #[test]
 fn an_iolog_of_either_version_is_read() {
     let second = "fio version 2 iolog\n/t/a add\n/t/a open\n/t/a write 4096 4096\nwait 50\n/t/a read 0 8192\n/t/a sync 0 0\n/t/a close\n";

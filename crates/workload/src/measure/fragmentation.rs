@@ -115,18 +115,17 @@ mod tests {
 
     #[test]
     fn measures_the_layout_of_files_in_directories() {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(fragmentation(root.path()), None);
-        let below = root.path().join("a/b");
+        let filesystem = crate::mounted::Mounted::new(&["mkfs.ext4", "-q"]);
+        let root = filesystem.top();
+        assert_eq!(fragmentation(&root), None);
+        let below = root.join("a/b");
         fs::create_dir_all(&below).unwrap();
         for number in 0..SAMPLE + 20 {
             fs::write(below.join(number.to_string()), [1; 9000]).unwrap();
         }
-        // Filesystems without extent reports (tmpfs, overlayfs) return `None`.
-        if let Some(found) = fragmentation(root.path()) {
-            assert!((200..=SAMPLE as u64).contains(&found.files), "{found:?}");
-            assert!(found.extents_per_file().unwrap() >= 1.0, "{found:?}");
-            assert!(found.layout_score().unwrap() <= 1.0, "{found:?}");
-        }
+        let found = fragmentation(&root).expect("ext4 reports extents");
+        assert!((200..=SAMPLE as u64).contains(&found.files), "{found:?}");
+        assert!(found.extents_per_file().unwrap() >= 1.0, "{found:?}");
+        assert!(found.layout_score().unwrap() <= 1.0, "{found:?}");
     }
 }

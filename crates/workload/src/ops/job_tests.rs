@@ -77,16 +77,7 @@ fn write(name: &str, size: u64, block: u64) -> Io {
     Io { size: Some(Bytes(size)), ..Io::new(name, AccessPattern::Write, Bytes(block)) }
 }
 
-/// Returns true if the kernel allows this user to create an io_uring ring.
-fn has_rings() -> bool {
-    crate::io::uring::ring(1, 4096).is_ok()
-}
-
-fn engines() -> Vec<IoEngine> {
-    let there = |e: &IoEngine| *e != IoEngine::IoUring || has_rings();
-    let all = [IoEngine::Psync, IoEngine::Mmap, IoEngine::IoUring];
-    all.into_iter().filter(there).collect()
-}
+const ENGINES: [IoEngine; 3] = [IoEngine::Psync, IoEngine::Mmap, IoEngine::IoUring];
 
 fn accesses() -> impl Strategy<Value = AccessPattern> {
     prop_oneof![
@@ -114,7 +105,7 @@ prop_compose! {
         align in proptest::option::of(prop_oneof![Just(512u64), Just(4096), 1u64..9000]),
         size in proptest::option::of(1u64..150_000),
         operations in proptest::option::of(1u64..60),
-        engine in prop::sample::select(engines()),
+        engine in prop::sample::select(&ENGINES[..]),
         depth in 1u32..20,
         threads in 1u32..4,
         fsync in 0u64..4,
@@ -154,7 +145,7 @@ proptest! {
     ) {
         let mut place = Scratch::new();
         let sharing = if own { FileSharing::Own } else { FileSharing::Shared };
-        let engine = engines()[first % engines().len()];
+        let engine = ENGINES[first % ENGINES.len()];
         let made = Io {
             threads: if own { 2 } else { 1 + first as u32 },
             sharing,
@@ -190,7 +181,7 @@ proptest! {
 #[test]
 fn every_engine_makes_the_same_file() {
     let mut files = Vec::new();
-    for engine in engines() {
+    for engine in ENGINES {
         for threads in [1, 3] {
             let mut place = Scratch::new();
             let change = |access, block| Io {
@@ -256,7 +247,7 @@ fn damage_to_a_file_is_found_and_named() {
 
 #[test]
 fn a_lost_random_write_is_found_by_every_engine() {
-    for engine in engines() {
+    for engine in ENGINES {
         let mut place = Scratch::new();
         place.write(1 << 20);
         let before = fs::read(place.directory.path().join("f")).unwrap();
@@ -274,7 +265,7 @@ fn a_lost_random_write_is_found_by_every_engine() {
 
 #[test]
 fn a_file_cut_off_is_short_for_every_engine() {
-    for engine in engines() {
+    for engine in ENGINES {
         let mut place = Scratch::new();
         place.write(100_000);
         place.file().set_len(50_000).unwrap();
@@ -304,7 +295,7 @@ fn holes_read_as_zeros_until_they_are_written() {
 
 #[test]
 fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
-    for engine in engines() {
+    for engine in ENGINES {
         for threads in [1, 2] {
             let mut place = Scratch::new();
             let none_left = Some(Nanos(0));
@@ -321,7 +312,7 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
 
 #[test]
 fn an_append_can_be_undone() {
-    for engine in engines() {
+    for engine in ENGINES {
         let mut place = Scratch::new();
         place.write(10_000);
         let append = Op::Io(Io {
@@ -414,7 +405,7 @@ fn invalid_combinations_are_unsupported_with_a_reason() {
 fn direct_requests_are_as_good_as_others_or_refused() {
     let mut place = Scratch::on_disk();
     let direct = IoMode { ends: SyncAtEnd::Call, direct: true };
-    for engine in engines().into_iter().filter(|e| *e != IoEngine::Mmap) {
+    for engine in ENGINES.into_iter().filter(|e| *e != IoEngine::Mmap) {
         let name = engine.name();
         let job = Io { engine, ..write(name, 1 << 20, 65_536) };
         match place.attempt(&Op::Io(job), direct, None) {
@@ -445,7 +436,7 @@ fn direct_requests_are_as_good_as_others_or_refused() {
 fn open_loop_reports_its_offered_rate() {
     let mut place = Scratch::new();
     place.write(1 << 20);
-    for engine in engines() {
+    for engine in ENGINES {
         let depth = if engine == IoEngine::IoUring { 8 } else { 1 };
         let job = Io {
             rate: Some(1_000_000),

@@ -1,16 +1,15 @@
 //! Sharing, in-kernel copying, deallocating, zeroing and collapsing of file space, on real
 //! filesystems.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs;
+use std::path::Path;
 
 use model::op::FallocateMode;
 use model::{AccessPattern, Bytes, CopyFileRange, Fallocate, Io, Op, Reflink, SyncAtEnd};
-use tempfile::TempDir;
 
 use crate::error::OpError;
 use crate::measure::thread_stats::ThreadStats;
+use crate::mounted::Mounted;
 use crate::ops::{perform, undo};
 use crate::workspace::CellWorkspace;
 
@@ -59,38 +58,6 @@ fn change(mode: FallocateMode, size: u64) -> Fallocate {
     Fallocate { file: "f".into(), mode, size: Some(Bytes(size)), block: Some(BLOCK) }
 }
 
-/// A filesystem on an in-memory image; unmounted on drop.
-struct Mounted {
-    place: TempDir,
-}
-
-impl Mounted {
-    /// Returns `None` if this machine cannot create or mount the filesystem.
-    fn new(mkfs: &[&str]) -> Option<Self> {
-        let place = tempfile::tempdir().unwrap();
-        let image = place.path().join("image");
-        File::create(&image).unwrap().set_len(320 << 20).unwrap();
-        let done = |command: &mut Command| command.output().is_ok_and(|o| o.status.success());
-        let mounted = Self { place };
-        fs::create_dir(mounted.top()).unwrap();
-        let made = done(Command::new(mkfs[0]).args(&mkfs[1..]).arg(&image));
-        let loop_mount = ["-o", "loop"];
-        let mount = || done(Command::new("mount").args(loop_mount).arg(&image).arg(mounted.top()));
-        (made && mount()).then_some(mounted)
-    }
-
-    fn top(&self) -> PathBuf {
-        self.place.path().join("mnt")
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Fails if it is not mounted.
-        let _ = Command::new("umount").arg(self.top()).output();
-    }
-}
-
 #[test]
 fn the_kernel_copies_a_file_byte_by_byte_and_again() {
     let place = tempfile::tempdir().unwrap();
@@ -103,9 +70,7 @@ fn the_kernel_copies_a_file_byte_by_byte_and_again() {
 
 #[test]
 fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
-    let Some(filesystem) = Mounted::new(&["mkfs.ext4", "-q"]) else {
-        return eprintln!("no ext4 can be mounted here");
-    };
+    let filesystem = Mounted::new(&["mkfs.ext4", "-q"]);
     let top = filesystem.top();
     let mut ws = CellWorkspace::new(&top, 3);
     let kept = Fallocate { file: "kept".into(), ..change(FallocateMode::KeepSize, SIZE) };
@@ -133,9 +98,7 @@ fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
 
 #[test]
 fn a_clone_has_equal_content_and_does_not_share_later_writes() {
-    let Some(filesystem) = Mounted::new(&["mkfs.xfs", "-q", "-m", "reflink=1"]) else {
-        return eprintln!("no XFS can be mounted here");
-    };
+    let filesystem = Mounted::new(&["mkfs.xfs", "-q", "-m", "reflink=1"]);
     let mut ws = CellWorkspace::new(&filesystem.top(), 3);
     write(&mut ws, "f");
     assert_eq!(again(&mut ws, reflink()).unwrap().operations, 1);
@@ -147,9 +110,7 @@ fn a_clone_has_equal_content_and_does_not_share_later_writes() {
 
 #[test]
 fn unsupported_clone_reports_its_errno_and_skips_dependent_phases() {
-    let Some(filesystem) = Mounted::new(&["mkfs.ext4", "-q"]) else {
-        return eprintln!("no ext4 can be mounted here");
-    };
+    let filesystem = Mounted::new(&["mkfs.ext4", "-q"]);
     let mut ws = CellWorkspace::new(&filesystem.top(), 3);
     write(&mut ws, "f");
     let refused = |outcome: Result<ThreadStats, OpError>| match outcome {

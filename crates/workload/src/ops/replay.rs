@@ -40,9 +40,10 @@ pub fn perform(
     replay: &Replay,
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
-    let trace = trace_of(replay)?;
+    let mut trace = trace_of(replay)?;
+    compare::apply_umasks(&mut trace);
     let top = ws.path(&replay.into);
-    let _denied = UmaskGuard::new(compare::mask(&trace));
+    let _none = UmaskGuard::none();
     let made = setup::make(&trace, &top, ws.seed());
     let outcome = made.and_then(|modes_are_kept| {
         run(&trace, &top, ws.seed(), tally, replay.speed(), ends)?;
@@ -58,15 +59,14 @@ pub fn perform(
     outcome
 }
 
-/// Sets the umask of the recorded program and restores the previous one on drop.
+/// Sets no umask, because each recorded process has its own, and restores the previous one on drop.
 struct UmaskGuard {
     before: stat::Mode,
 }
 
 impl UmaskGuard {
-    fn new(mask: u16) -> Self {
-        let mask = stat::Mode::from_bits_truncate(mask.into());
-        Self { before: stat::umask(mask) }
+    fn none() -> Self {
+        Self { before: stat::umask(stat::Mode::empty()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `fsarena disk replay`: replays a journal on simulated disks, without a guest.
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -11,6 +12,7 @@ use simdisk::request_log::{self, LoggedRequest};
 use simdisk::{
     CompletedRequest, DiskCounters, LoadModel, MechanismParams, SECTOR, SimulatedDisk, replay,
 };
+use sys::fs::plain_file;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::disk_args::ReplayArgs;
@@ -25,6 +27,8 @@ const ALL: &str = "all";
 /// Maximum memory for the tables of a simulated disk during a replay. Enough for a flash disk of
 /// 400 GB.
 const MAX_MEMORY: Bytes = Bytes::mib(1024);
+/// Maximum size of a journal as CSV, in bytes.
+const MAX_JOURNAL_FILE_SIZE: u64 = 1 << 30;
 /// Seed of the simulated disk, the same as in a guest.
 const SEED: u64 = 1;
 
@@ -64,7 +68,8 @@ fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journa
             let why = format!("{path} is no plain file: name a journal as CSV");
             return Err(UsageError(why).into());
         }
-        let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
+        let bytes = plain_file::read(Path::new(path), MAX_JOURNAL_FILE_SIZE)
+            .with_context(|| format!("cannot read {path}"))?;
         let read = match String::from_utf8(bytes) {
             Ok(text) => Journal::from_csv(&text),
             Err(_) => Err("it is no text".to_owned()),

@@ -2,7 +2,7 @@
 //! in every figure.
 
 use super::{Comparand, Judge};
-use crate::claims::evidence::{ObservedValue, Ranking};
+use crate::claims::evidence::{ObservedValue, Ranking, Unknown};
 use crate::claims::truth::{StatementResult, Truth, combine};
 use crate::language::RankClaim;
 
@@ -19,7 +19,7 @@ impl Judge<'_> {
         };
         let field: Vec<&String> = rank.among.iter().filter(ranked).collect();
         let findings = who.iter().map(|one| match self.says_little(&field, rank) {
-            Some(why) => StatementResult::unknown(one, &why),
+            Some(why) => StatementResult::unknown(one, Unknown::Text(why)),
             None => self.rank_of(at, one, &field, rank),
         });
         let mut all = combine(findings.collect());

@@ -1,7 +1,7 @@
 //! Statements about sizes: the ratio of two numbers, and the bounds of a number.
 
-use super::{Comparand, Judge, OTHER_MACHINE_REASON};
-use crate::claims::evidence::{Comparison, ObservedValue};
+use super::{Comparand, Judge};
+use crate::claims::evidence::{Comparison, ObservedValue, Unknown};
 use crate::claims::truth::{StatementResult, Truth, combine};
 use crate::language::NumberRange;
 
@@ -56,7 +56,7 @@ impl Judge<'_> {
             let (low, high) = (number.low, number.high);
             match () {
                 () if self.evidence.is_other_machine(at.place(one)) => {
-                    StatementResult::unknown(one, OTHER_MACHINE_REASON)
+                    StatementResult::unknown(one, Unknown::OtherMachine)
                 }
                 () if low >= amount.low && high <= amount.high => {
                     StatementResult::new(Truth::Holds)

@@ -16,10 +16,10 @@ impl ArgPositions<'_, '_> {
         let words = said.argument(at + 1);
         let mut flags =
             FLAGS.iter().filter(|(word, _)| has(words, word)).fold(0, |all, f| all | f.1);
-        let mut mode = octal(said.argument(at + 2));
+        let mut mode = self.new_mode(said.argument(at + 2));
         if name == "creat" {
             flags = 1 | OpenFlags::CREATE | OpenFlags::TRUNCATE;
-            mode = octal(said.argument(1));
+            mode = self.new_mode(said.argument(1));
         }
         let flags = OpenFlags(flags & OpenFlags::KEPT);
         let call = |handle| Syscall::Open { path, flags, mode, handle };
@@ -156,7 +156,7 @@ impl ArgPositions<'_, '_> {
     }
 
     pub(super) fn make_directory(&mut self, from: Option<usize>, at: usize) {
-        let mode = octal(self.made.call.argument(at + 1));
+        let mode = self.new_mode(self.made.call.argument(at + 1));
         if let Some(path) = self.path(from, at) {
             self.make(path, InodeType::Directory, mode, Syscall::MakeDirectory { path, mode });
         }
@@ -165,7 +165,7 @@ impl ArgPositions<'_, '_> {
     pub(super) fn make_pipe(&mut self, from: Option<usize>, at: usize) {
         let text = self.made.call.argument(at + 1);
         let bits = text.rsplit(|byte| *byte == b'|').next().unwrap_or_default();
-        let mode = octal(bits);
+        let mode = self.new_mode(bits);
         if let Some(path) = self.path(from, at) {
             self.make(path, InodeType::Pipe, mode, Syscall::MakePipe { path, mode });
         }

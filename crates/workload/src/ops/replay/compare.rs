@@ -1,17 +1,17 @@
 //! Compares the tree after a replay with the recorded one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use trace::{PathId, Syscall, SyscallResult, Trace, TracedKind, TreeEntry};
+use trace::{PathId, Syscall, SyscallResult, Trace, TracedKind};
 
 use super::paths::{PathTable, confine_link_target};
 use crate::error::{OpContext, OpError};
 
-/// Default umask if the trace does not reveal one.
+/// Default umask of a process if the trace does not reveal one.
 const DEFAULT_MASK: u16 = 0o022;
 
 /// State of a name that was found.
@@ -32,7 +32,6 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
     walk(top, top, &mut found)?;
     let paths = PathTable::new(&trace.paths, top);
     let made = made(trace);
-    let mask = mask(trace);
     for entry in &trace.after {
         let path = paths.display(entry.path);
         let differs = |what: String| differs(&path, &what);
@@ -60,7 +59,7 @@ pub fn compare(trace: &Trace, top: &Path, modes_are_kept: bool) -> Result<(), Op
             }
             _ => return Err(differs("is of another kind".into())),
         }
-        let unforeseen = made.get(&entry.path).is_some_and(|asked| asked & !mask != entry.mode);
+        let unforeseen = made.get(&entry.path).is_some_and(|new| new.mode != entry.mode);
         let has_mode = !matches!(entry.kind, TracedKind::Symlink(_) | TracedKind::Link(_));
         if modes_are_kept && has_mode && !unforeseen && mode != entry.mode {
             return Err(differs(format!(
@@ -109,48 +108,79 @@ fn walk(
     Ok(())
 }
 
-/// Returns the permissions requested on creation, for names whose permissions were not changed
-/// later.
-fn made(trace: &Trace) -> BTreeMap<PathId, u16> {
-    let mut asked = BTreeMap::new();
-    let before: BTreeMap<PathId, ()> = trace.before.iter().map(|e| (e.path, ())).collect();
+/// A name that the recorded program created.
+struct NewEntry {
+    process: u32,
+    /// Requested permissions.
+    mode: u16,
+}
+
+/// Returns the created names whose permissions were not changed later.
+fn made(trace: &Trace) -> BTreeMap<PathId, NewEntry> {
+    let mut made = BTreeMap::new();
+    let mut opened = BTreeMap::new();
+    let before: BTreeSet<PathId> = trace.before.iter().map(|e| e.path).collect();
     for operation in &trace.operations {
         if matches!(operation.outcome, SyscallResult::Err(_)) {
             continue;
         }
+        let process = operation.process;
         match operation.call {
-            Syscall::Open { path, mode, flags, .. }
-                if flags.has(trace::OpenFlags::CREATE) && !before.contains_key(&path) =>
-            {
-                asked.entry(path).or_insert(mode);
+            Syscall::Open { path, mode, flags, handle } => {
+                opened.extend(handle.map(|handle| (handle, path)));
+                if flags.has(trace::OpenFlags::CREATE) && !before.contains(&path) {
+                    made.entry(path).or_insert(NewEntry { process, mode });
+                }
             }
             Syscall::MakeDirectory { path, mode } | Syscall::MakePipe { path, mode } => {
-                asked.insert(path, mode);
+                made.insert(path, NewEntry { process, mode });
             }
             Syscall::ChangeMode { path, .. } | Syscall::Unlink { path } => {
-                asked.remove(&path);
+                made.remove(&path);
+            }
+            Syscall::ChangeModeHandle { handle, .. } => {
+                opened.get(&handle).map(|path| made.remove(path));
             }
             Syscall::Rename { from, to, .. } => {
-                asked.remove(&to);
-                if let Some(mode) = asked.remove(&from) {
-                    asked.insert(to, mode);
+                made.remove(&to);
+                if let Some(new) = made.remove(&from) {
+                    made.insert(to, new);
                 }
             }
             _ => {}
         }
     }
-    asked
+    made
 }
 
-/// Returns the umask of the recorded program: the value that explains most of its new files.
-pub fn mask(trace: &Trace) -> u16 {
-    let made = made(trace);
-    let mut masks: BTreeMap<u16, u64> = BTreeMap::new();
-    let of_entry =
-        |entry: &TreeEntry| made.get(&entry.path).map(|asked| asked & !entry.mode & 0o777);
-    for mask in trace.after.iter().filter_map(of_entry) {
-        *masks.entry(mask).or_default() += 1;
+/// Removes the umask of each process from the permissions that it requests, so that the replay can
+/// run with none. Traces of this version contain no umask, imports of earlier versions do.
+pub fn apply_umasks(trace: &mut Trace) {
+    let masks = masks(trace);
+    for operation in &mut trace.operations {
+        if let Syscall::Open { mode, .. }
+        | Syscall::MakeDirectory { mode, .. }
+        | Syscall::MakePipe { mode, .. } = &mut operation.call
+        {
+            *mode &= !masks.get(&operation.process).copied().unwrap_or(DEFAULT_MASK);
+        }
     }
-    let most = masks.into_iter().max_by_key(|(mask, count)| (*count, *mask));
-    most.map_or(DEFAULT_MASK, |(mask, _)| mask)
+}
+
+/// Returns the umask of each process that created a name of the final tree: the value that explains
+/// most of them. Of several the largest, because files do not show a mask of execution.
+fn masks(trace: &Trace) -> BTreeMap<u32, u16> {
+    let made = made(trace);
+    let mut counts: BTreeMap<u32, BTreeMap<u16, u64>> = BTreeMap::new();
+    for entry in &trace.after {
+        if let Some(new) = made.get(&entry.path) {
+            let mask = new.mode & !entry.mode & 0o777;
+            *counts.entry(new.process).or_default().entry(mask).or_default() += 1;
+        }
+    }
+    let most = |masks: BTreeMap<u16, u64>| {
+        let most = masks.into_iter().max_by_key(|(mask, count)| (*count, *mask));
+        most.map(|(mask, _)| mask)
+    };
+    counts.into_iter().filter_map(|(process, masks)| Some((process, most(masks)?))).collect()
 }

@@ -174,6 +174,24 @@ fn everything_is_done_again_and_counted() {
     assert_eq!(soft.to_str(), Some("_etc_passwd"), "no link leads out");
 }
 
+/// Permissions with the umask, as earlier imports have them, give the same tree as without it.
+#[test]
+fn each_process_creates_files_with_its_own_umask() {
+    let mut s = Script::default();
+    s.open(0, "public", 0);
+    s.open(1, "secret", 1);
+    s.mkdir(1, "vault");
+    s.after("public", TracedKind::File { size: 0 }, 0o644);
+    s.after("secret", TracedKind::File { size: 0 }, 0o600);
+    s.after("vault", TracedKind::Directory, 0o700);
+    let (place, outcome) = s.play();
+    outcome.unwrap();
+    for (name, mode) in [("public", 0o644), ("secret", 0o600), ("vault", 0o700)] {
+        let made = fs::metadata(place.path().join("t").join(name)).unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, mode, "{name}");
+    }
+}
+
 #[test]
 fn a_different_final_tree_is_a_failure() {
     let mut script = everything();
