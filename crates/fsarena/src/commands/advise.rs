@@ -45,7 +45,7 @@ fn all(
 pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let wanted = args.for_use.as_ref().map(|name| catalog.use_case(name)).transpose()?;
-    let results = select_campaign::campaign(args.campaign.as_deref(), globals)?;
+    let results = select_campaign::Campaigns::new(globals).load(args.campaign.as_deref())?;
     if results.cells.iter().all(|cell| cell.result.is_none()) {
         let why = format!(
             "{} has no results yet: name another one, or wait",

@@ -19,8 +19,8 @@ use crate::settings::select_campaign;
 /// Writes the agreement.
 pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let first = select_campaign::campaign(Some(&args.first), globals)?;
-    let second = select_campaign::campaign(Some(&args.second), globals)?;
+    let known = select_campaign::Campaigns::new(globals);
+    let (first, second) = (known.load(Some(&args.first))?, known.load(Some(&args.second))?);
     if first == second {
         let why = format!(
             "both sides are {}: name two campaigns",

@@ -19,7 +19,7 @@ use crate::commands::changes;
 use crate::output::exit::EnvironmentError;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{
-    line, print, print_json, print_unwrapped, terminal_width, wrap_with_margin,
+    line, print, print_json, print_note, print_unwrapped, terminal_width, wrap_with_margin,
 };
 use crate::output::{claims_text, output_file};
 use crate::paths;
@@ -198,6 +198,10 @@ pub fn after_run(
         let options = options(true);
         print(&report::render(ReportFormat::Table, &results, &analysis, &options))?;
         print(&format!("\nreport: {}\n", page.display()))?;
+    }
+    if let Some(device) = &results.campaign.device {
+        let device = device.display();
+        print_note(&format!("{device} still holds the last filesystem that was made there"));
     }
     let all_ok = results.cells.iter().all(|c| {
         c.result

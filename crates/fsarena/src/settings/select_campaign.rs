@@ -1,106 +1,183 @@
 //! Selects a campaign by number, by name, or by file.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
+use campaign::store::{CampaignSummary, Store};
 use model::{CampaignResults, Clock};
 use stats::{differ_only_by_host, differ_only_by_seed};
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
+use crate::output::text::line;
 use crate::paths;
 
 /// First bytes of every SQLite database (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Loads the named campaign, or the latest one if no name is given.
-///
-/// A numeric name selects a campaign in the database. Any other name selects the latest campaign
-/// with that name, or a file: a JSON report, or a database (its latest campaign).
-pub fn campaign(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<CampaignResults> {
-    let Some(named) = named else {
-        let store = paths::existing_store(globals)?;
-        return Ok(store.load(paths::campaign_id(&store, None)?)?);
-    };
-    if let Ok(number) = named.parse::<i64>() {
-        let store = paths::existing_store(globals)?;
-        return Ok(store.load(paths::campaign_id(&store, Some(number))?)?);
-    }
-    if Path::new(named).is_file() {
-        return from_file(Path::new(named));
-    }
-    if Path::new(named).exists() {
-        return Err(
-            UsageError(format!("{named} is no plain file: name a report or a database")).into()
-        );
-    }
-    let store = paths::existing_store(globals)?;
-    let known = store.campaigns()?;
-    let latest = known.iter().filter(|c| c.name == named).max_by_key(|c| c.id);
-    match latest {
-        Some(campaign) => Ok(store.load(campaign.id)?),
-        None => Err(UsageError(format!(
-            "no campaign or file named `{named}`; see `fsarena list campaigns`"
-        ))
-        .into()),
-    }
-}
-
 /// Maximum number of sessions that are combined.
 pub const MAX_SESSIONS: u32 = 20;
 
-/// Loads the selected campaign. If it is selected by name, also loads its other complete sessions
-/// (equal plan, machine and system), latest first.
-pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignResults>> {
-    let mut sessions = vec![campaign(Some(named), globals)?];
-    if named.parse::<i64>().is_ok() || Path::new(named).exists() {
-        return Ok(sessions);
-    }
-    let store = paths::existing_store(globals)?;
-    for known in store.campaigns()?.iter().rev() {
-        let is_other = known.name == named && known.id.0 != sessions[0].id;
-        if sessions.len() == MAX_SESSIONS as usize {
-            break;
-        }
-        if !is_other || known.done < known.planned {
-            continue;
-        }
-        let other = store.load(known.id)?;
-        if differ_only_by_seed(&sessions[0], &other) {
-            sessions.push(other);
-        }
-    }
-    Ok(sessions)
+/// The campaigns that a command can name. Opens the database and lists its campaigns at most once.
+pub struct Campaigns<'a> {
+    globals: &'a GlobalArgs,
+    store: OnceCell<Store>,
+    known: OnceCell<Vec<CampaignSummary>>,
 }
 
-/// Loads the selected campaign. If its name was run on several hosts, loads the campaigns of all
-/// hosts instead, but only complete rounds, because an incomplete one cannot be compared.
-pub fn campaigns_by_host(
-    named: &str,
-    globals: &GlobalArgs,
-) -> anyhow::Result<Vec<CampaignResults>> {
-    let latest = campaign(Some(named), globals)?;
-    let is_name = named.parse::<i64>().is_err() && !Path::new(named).exists();
-    if !is_name || latest.campaign.clock == Clock::Virtual {
-        return Ok(vec![latest]);
-    }
-    let store = paths::existing_store(globals)?;
-    let mut all = Vec::new();
-    for known in store.campaigns()?.iter().filter(|c| c.name == named) {
-        let mut other = store.load(known.id)?;
-        let is_same = differ_only_by_host(&latest, &other);
-        if is_same && drop_incomplete_rounds(&mut other) {
-            all.push(other);
+/// Returns the value of a cell, computed on first use.
+fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<&T> {
+    match cell.get() {
+        Some(known) => Ok(known),
+        None => {
+            let computed = compute()?;
+            Ok(cell.get_or_init(|| computed))
         }
     }
-    let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
-    Ok(match hosts.len() {
-        0 | 1 => vec![latest],
-        _ => all,
-    })
+}
+
+impl<'a> Campaigns<'a> {
+    /// Selects from the user's database and from files.
+    pub const fn new(globals: &'a GlobalArgs) -> Self {
+        Self { globals, store: OnceCell::new(), known: OnceCell::new() }
+    }
+
+    fn store(&self) -> anyhow::Result<&Store> {
+        once(&self.store, || paths::existing_store(self.globals))
+    }
+
+    fn known(&self) -> anyhow::Result<&[CampaignSummary]> {
+        Ok(once(&self.known, || Ok(self.store()?.campaigns()?))?)
+    }
+
+    /// Loads the named campaign, or the latest one if no name is given.
+    ///
+    /// A numeric name selects a campaign in the database. Any other name selects the latest
+    /// campaign with that name, or a file: a JSON report, or a database (its latest campaign).
+    pub fn load(&self, named: Option<&str>) -> anyhow::Result<CampaignResults> {
+        let number = match named.map(|named| (named, named.parse::<i64>())) {
+            None => None,
+            Some((_, Ok(number))) => Some(number),
+            Some((named, Err(_))) if Path::new(named).is_file() => {
+                return from_file(Path::new(named));
+            }
+            Some((named, Err(_))) if Path::new(named).exists() => {
+                return Err(UsageError(format!(
+                    "{named} is no plain file: name a report or a database"
+                ))
+                .into());
+            }
+            Some((named, Err(_))) => {
+                let latest = self.known()?.iter().filter(|c| c.name == named).max_by_key(|c| c.id);
+                let none = || {
+                    UsageError(format!(
+                        "no campaign or file named `{named}`; see `fsarena list campaigns`"
+                    ))
+                };
+                Some(latest.ok_or_else(none)?.id.0)
+            }
+        };
+        let store = self.store()?;
+        Ok(store.load(paths::campaign_id(store, number)?)?)
+    }
+
+    /// Loads the selected campaign. If it is selected by name, also loads its other complete
+    /// sessions (equal plan, machine and system), latest first.
+    pub fn sessions(&self, named: &str) -> anyhow::Result<Vec<CampaignResults>> {
+        let mut sessions = vec![self.load(Some(named))?];
+        if !is_name(named) {
+            return Ok(sessions);
+        }
+        for known in self.known()?.iter().rev() {
+            let is_other = known.name == named && known.id.0 != sessions[0].id;
+            if sessions.len() == MAX_SESSIONS as usize {
+                break;
+            }
+            if !is_other || known.done < known.planned {
+                continue;
+            }
+            let other = self.store()?.load(known.id)?;
+            if differ_only_by_seed(&sessions[0], &other) {
+                sessions.push(other);
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Loads the selected campaign. If its name was run on several hosts, loads the campaigns of
+    /// all hosts instead, but only complete rounds, because an incomplete one cannot be compared.
+    pub fn by_host(&self, named: &str) -> anyhow::Result<Vec<CampaignResults>> {
+        let latest = self.load(Some(named))?;
+        if !is_name(named) || latest.campaign.clock == Clock::Virtual {
+            return Ok(vec![latest]);
+        }
+        let mut all = Vec::new();
+        for known in self.known()?.iter().filter(|c| c.name == named) {
+            let mut other = match known.id.0 == latest.id {
+                true => latest.clone(),
+                false => self.store()?.load(known.id)?,
+            };
+            let is_same = differ_only_by_host(&latest, &other);
+            if is_same && drop_incomplete_rounds(&mut other) {
+                all.push(other);
+            }
+        }
+        let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
+        Ok(match hosts.len() {
+            0 | 1 => vec![latest],
+            _ => all,
+        })
+    }
+}
+
+fn is_name(named: &str) -> bool {
+    named.parse::<i64>().is_err() && !Path::new(named).exists()
+}
+
+/// Finds the campaigns that are named by number or by name. Returns each once, in order of creation.
+///
+/// # Errors
+/// Returns an error if none or several campaigns have a name. `verb` is the operation that failed.
+pub fn find<'a>(
+    known: &'a [CampaignSummary],
+    named: &[String],
+    verb: &str,
+) -> Result<Vec<&'a CampaignSummary>, UsageError> {
+    let mut found = BTreeMap::new();
+    for named in named {
+        let number = named.parse::<i64>().ok();
+        let is_it = |one: &&CampaignSummary| match number {
+            Some(number) => one.id.0 == number,
+            None => one.name == *named,
+        };
+        let shown = line(named);
+        let of_name: Vec<_> = known.iter().filter(is_it).collect();
+        match of_name[..] {
+            [one] => {
+                found.insert(one.id, one);
+            }
+            [] => {
+                let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+                let near = config::did_you_mean(named, names.into_iter());
+                let hint = near
+                    .unwrap_or_else(|| "`fsarena list campaigns` shows all campaigns".to_owned());
+                let text = format!("cannot {verb} {shown}: no such campaign; {hint}");
+                return Err(UsageError(text));
+            }
+            _ => {
+                let numbers: Vec<String> = of_name.iter().map(|one| one.id.to_string()).collect();
+                let (count, numbers) = (of_name.len(), numbers.join(" "));
+                return Err(UsageError(format!(
+                    "cannot {verb} {shown}: {count} campaigns have this name; give their numbers: fsarena {verb} {numbers}"
+                )));
+            }
+        }
+    }
+    Ok(found.into_values().collect())
 }
 
 /// Removes the results of incomplete rounds. Returns true if any results remain.
@@ -144,7 +221,7 @@ fn is_database(path: &Path) -> io::Result<bool> {
 
 /// Returns the description of a campaign in a sentence: its number and its name.
 pub fn campaign_label(results: &CampaignResults) -> String {
-    format!("campaign {} “{}”", results.id, crate::output::text::line(&results.campaign.name))
+    format!("campaign {} “{}”", results.id, line(&results.campaign.name))
 }
 
 #[cfg(test)]
