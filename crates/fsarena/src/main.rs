@@ -69,6 +69,7 @@ fn program() -> ExitCode {
         Command::Guard(args) => commands::regression::run(args, globals),
         Command::History(args) => commands::history::run(args, globals),
         Command::Import(args) => commands::import::run(args, globals),
+        Command::Delete(args) => commands::delete::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),
         Command::Calibrate(args) => commands::calibrate::run(args, globals),
         Command::Format(args) => commands::format::run(args, globals),

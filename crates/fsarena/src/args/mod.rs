@@ -4,6 +4,7 @@ pub mod batch_args;
 pub mod cli;
 pub mod cli_values;
 pub mod compare_args;
+pub mod delete_args;
 pub mod guest_args;
 pub mod import_args;
 pub mod journal_args;

@@ -9,6 +9,7 @@ pub mod claims;
 pub mod collect;
 pub mod compare;
 pub mod completions;
+pub mod delete;
 pub mod doctor;
 pub mod explain;
 pub mod format;
