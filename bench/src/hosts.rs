@@ -223,7 +223,7 @@ fn collect(directory: &Path, store: &mut Store) -> anyhow::Result<CampaignResult
         plan.planned,
     )?;
     let mut backend = CollectBackend::new(&results, &plan.environment);
-    complete(&mut StoredCampaign { store, id }, &mut backend)?;
+    complete(&mut StoredCampaign::new(store, id), &mut backend)?;
     Ok(store.load(id)?)
 }
 

@@ -140,8 +140,12 @@ fn a_fixed_workload_takes_the_same_nanoseconds_as_recorded() {
 fn an_equal_cell_is_served_and_any_other_is_run() {
     let bench = Bench::new(SIZE);
     let test = bench.test("lifecycle", "lifecycle", SizeProfile::Smoke);
-    let cells =
-        CellCache::open(&bench.directory.path().join("cells"), [7; backend::SECRET]).unwrap();
+    let cells = CellCache::open(
+        &bench.directory.path().join("cells"),
+        [7; backend::SECRET],
+        CellCache::DEFAULT_LIMIT,
+    )
+    .unwrap();
     let executor = bench.model("hpfs");
     let mut job = bench.job("hpfs", &executor, &test);
     let mut cached = CachedExecutor::new(executor, Some(cells), None);

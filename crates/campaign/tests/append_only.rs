@@ -10,8 +10,9 @@ use model::Nanos;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-const TABLES: [&str; 7] =
-    ["campaign", "calibration", "session", "planned_cell", "cell", "phase", "measurement"];
+const TABLES: [&str; 5] = ["campaign", "calibration", "session", "planned_cell", "cell"];
+/// Views over the results.
+const VIEWS: [&str; 2] = ["phase", "measurement"];
 
 /// Creates a database with rows in each table.
 fn fill(path: &Path) {
@@ -82,6 +83,26 @@ fn no_statement_can_change_or_remove_stored_rows() {
         }
     }
     assert_eq!(content(&connection), before);
+}
+
+#[test]
+fn views_of_results_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    fill(&path);
+    let connection = plain(&path);
+    for view in VIEWS {
+        let rows = format!("SELECT count(*) FROM {view}");
+        assert!(connection.query_row(&rows, [], |row| row.get::<_, u32>(0)).unwrap() > 0);
+        for statement in [
+            format!("DELETE FROM {view}"),
+            format!("UPDATE {view} SET cell = cell"),
+            format!("INSERT INTO {view} SELECT * FROM {view}"),
+        ] {
+            let error = connection.execute(&statement, []).unwrap_err().to_string();
+            assert!(error.contains("because it is a view"), "{statement}: {error}");
+        }
+    }
 }
 
 /// A row cannot be replaced through any of its unique keys, including the primary key.

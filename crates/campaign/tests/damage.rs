@@ -4,11 +4,13 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use campaign::store::{CampaignId, Store, StoreError};
 use model::{CampaignResults, Nanos, SeededRng};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 const ID: CampaignId = CampaignId(1);
@@ -146,6 +148,65 @@ fn refuses_to_add_data_to_a_damaged_database() {
         }
     }
     assert!(refused > 20, "{refused} of {FLIPS} were refused");
+}
+
+/// Overwrites the page of the calibrations and keeps the modification time of the file.
+fn damage_quietly(path: &Path) {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'calibration'";
+    let page: u32 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(connection);
+    let file = fs::File::options().write(true).open(path).unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    file.write_all_at(&[0xff], u64::from(page - 1) * 4096).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+/// Copies a file with its modification time.
+fn copy(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+    let time = fs::metadata(from).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(to).unwrap().set_modified(time).unwrap();
+}
+
+/// A check reads the whole file, which takes long if it is large.
+#[test]
+fn only_a_file_that_its_last_writer_closed_is_not_checked() {
+    let (directory, path) = filled();
+    // Opening without a change keeps the mark.
+    drop(Store::open(&path).unwrap());
+    damage_quietly(&path);
+    drop(Store::open(&path).expect("it was closed and looks unchanged"));
+    assert!(load(&path).is_err(), "a damaged row is never returned");
+    let time = SystemTime::now();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "changed by another program: {error}");
+
+    // A killed writer leaves its log, even if it did not change the file itself.
+    let (_other, path) = filled();
+    let mut writer = Store::open(&path).unwrap();
+    writer.begin_session(ID, &common::environment(2), Nanos(9)).unwrap();
+    let killed = directory.path().join("killed.db");
+    copy(&path, &killed);
+    copy(&path.with_extension("db-wal"), &killed.with_extension("db-wal"));
+    damage_quietly(&killed);
+    let error = Store::open(&killed).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+/// A report of one campaign must not depend on the size or the state of the others.
+#[test]
+fn a_campaign_is_read_without_the_results_of_others() {
+    let (_directory, path) = filled();
+    let before = load(&path).unwrap();
+    change(&path, "UPDATE cell SET result = '{}', digest = zeroblob(32) WHERE campaign = 2");
+    assert_eq!(load(&path).unwrap(), before);
+    let store = Store::open_read_only(&path).unwrap().unwrap();
+    assert_eq!(store.campaigns().unwrap()[1].done, 4);
+    assert_eq!(store.finished_cells(CampaignId(2)).unwrap().len(), 4);
+    assert_eq!(store.definition(ID).unwrap(), before.campaign);
+    assert!(store.load(CampaignId(2)).is_err());
 }
 
 #[test]

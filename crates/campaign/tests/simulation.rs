@@ -408,7 +408,7 @@ fn played(seed: u64, contenders: &[Contender]) {
     let mut store = Store::open(&directory.path().join("fsarena.db")).unwrap();
     let plan = campaign::plan::plan(&campaign);
     let id: CampaignId = store.begin_campaign(&campaign, &plan, Nanos(1)).unwrap();
-    let mut stored = StoredCampaign { store: &mut store, id };
+    let mut stored = StoredCampaign::new(&mut store, id);
     play(seed, &mut stored, width, rng);
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use campaign::store::{CampaignId, Store, StoreError};
-use model::{CellId, Nanos, Status};
+use model::{CellId, CellResult, Metric, Nanos, RequestLogChunk, Status};
 use tempfile::TempDir;
 
 struct Fixture {
@@ -188,6 +188,47 @@ fn measurements_are_rows_with_unit_and_direction() {
     assert_eq!(row, ("bytes-per-second".into(), expected, "higher".into(), "cold".into()));
 }
 
+/// The view repeats names, units and directions in SQL.
+#[test]
+fn the_view_of_measurements_has_every_metric() {
+    let f = fixture();
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    let sql = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'measurement'";
+    let view: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    for metric in Metric::ALL {
+        let unit = word(serde_json::to_value(metric.unit()).unwrap());
+        let direction = word(serde_json::to_value(metric.direction()).unwrap());
+        let row = format!("('{}', '{unit}', '{direction}')", metric.name());
+        assert!(view.contains(&row), "{row}");
+    }
+}
+
+/// A request log is larger than all other data of a cell.
+#[test]
+fn request_logs_are_parsed_only_when_asked_for() {
+    let mut f = fixture();
+    let cells = common::cells(4);
+    let chunk = RequestLogChunk {
+        phase: Some("a \"journal\":[ of ]}".into()),
+        packed: "AAAA".into(),
+        timed: vec![(Nanos(1), Nanos(2))],
+    };
+    let journal = vec![chunk.clone(), RequestLogChunk { phase: None, ..chunk }];
+    let result = CellResult { journal: journal.clone(), ..common::result(&["seek"]) };
+    f.store.record(f.id, &cells[0], &result).unwrap();
+    let without = Some(common::result(&["seek"]));
+    assert_eq!(f.store.load(f.id).unwrap().cells[0].result, without);
+    assert_eq!(f.store.follow(f.id).unwrap().results().cells[0].result, without);
+    assert_eq!(f.store.journal(f.id, CellId(0)).unwrap(), journal);
+    assert_eq!(f.store.journal(f.id, CellId(1)).unwrap(), []);
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    let change = "DROP TRIGGER cell_stays; UPDATE cell SET digest = NULL, result = replace(result, 'packed', 'rest')";
+    connection.execute_batch(change).unwrap();
+    assert_eq!(f.store.load(f.id).unwrap().cells[0].result, without);
+    assert!(f.store.journal(f.id, CellId(0)).is_err());
+}
+
 #[test]
 fn a_calibration_reads_back_and_a_second_one_is_refused() {
     let mut f = fixture();
@@ -232,7 +273,7 @@ fn a_newer_schema_is_refused_in_one_line() {
     let error = Store::open(&f.path).unwrap_err();
     assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
     let line = error.to_string();
-    assert!(line.contains("newer fsarena (schema 99, this one knows 5)"), "{line}");
+    assert!(line.contains("newer fsarena (schema 99, this one knows 7)"), "{line}");
     assert_eq!(line.lines().count(), 1);
 }
 

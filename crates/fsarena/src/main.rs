@@ -65,6 +65,7 @@ fn program() -> ExitCode {
         Command::List(args) => commands::list::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),
         Command::Import(args) => commands::import::run(args, globals),
+        Command::Delete(args) => commands::delete::run(args, globals),
         Command::Study(command) => match command {
             StudyCommand::Show(args) => study::show::run(args, globals),
             StudyCommand::Claims(args) => study::claims::run(args, globals),

@@ -12,7 +12,9 @@ use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag, StoredCampa
 use campaign::store::{CampaignId, Store};
 use guest::Guest;
 use model::wire::machine::FailureKind;
-use model::{BackendKind, Bytes, Campaign, Cell, DiskIdentity, Environment, UseCase};
+use model::{
+    BackendKind, Bytes, Campaign, CampaignResults, Cell, DiskIdentity, Environment, UseCase,
+};
 use storage::ExclusiveDevice;
 use sys::io::clock;
 
@@ -104,18 +106,18 @@ pub fn store_and_acquire<'a>(
     Ok((id, taken))
 }
 
-/// Runs every cell of a stored campaign that has no result yet, and cleans up. Acquires the
-/// resources of the campaign if `taken` is `None`.
+/// Runs every cell of a campaign that has no result yet, and cleans up. `stored` is the campaign as
+/// loaded from the store. Acquires its resources if `taken` is `None`.
 pub fn run_to_end<'a>(
     store: &mut Store,
-    id: CampaignId,
+    stored: CampaignResults,
     taken: Option<AcquiredMachine<'a>>,
     means: &RunContext<'_>,
     reach: &'a dyn AgentTransport,
     asked: &'a EraseConfirmation<'a>,
     stop: &StopFlag,
 ) -> anyhow::Result<CampaignEnd> {
-    let stored = store.load(id)?;
+    let id = CampaignId(stored.id);
     let campaign = Campaign {
         max_written: means.max_written.or(stored.campaign.max_written),
         ..stored.campaign.clone()
@@ -146,11 +148,12 @@ pub fn run_to_end<'a>(
     require_same_disk(&campaign, taken.disk(), &stored.environments)?;
     let traces = Traces::of(&campaign, means.traces)?;
     let go_on = format!("fsarena resume {id}");
+    let ledger = StoredCampaign::loaded(store, stored);
     let ended = match taken {
         AcquiredMachine::Host(mut remote) => {
             remote.prepare(id);
             let mut carrying = traces.wrap_backend(&mut *remote);
-            let ended = cells(store, id, &mut carrying, &limits, asked, stop, &go_on);
+            let ended = cells(ledger, &mut carrying, &limits, asked, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, remote.clean_up())
         }
@@ -164,15 +167,8 @@ pub fn run_to_end<'a>(
                 saves: true,
             };
             let mut local = LocalBackend::guests(id, &campaign, *held, means, stop)?;
-            let ended = cells(
-                store,
-                id,
-                &mut traces.wrap_backend(&mut local),
-                &limits,
-                asked,
-                stop,
-                &go_on,
-            );
+            let ended =
+                cells(ledger, &mut traces.wrap_backend(&mut local), &limits, asked, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, local.clear())
         }
@@ -200,8 +196,7 @@ fn and_clear(
 /// # Errors
 /// Returns an error if a result cannot be stored, or if the backend fails.
 pub fn cells<B>(
-    store: &mut Store,
-    id: CampaignId,
+    mut ledger: StoredCampaign<'_>,
     backend: &mut B,
     limits: &RunLimits,
     asked: &EraseConfirmation<'_>,
@@ -212,7 +207,6 @@ where
     B: campaign::run::CellBackend,
     B::Error: Into<anyhow::Error>,
 {
-    let mut ledger = StoredCampaign { store, id };
     let ended = campaign::run::run(&mut ledger, backend, limits, asked.progress, stop);
     ended.map_err(|error| match error {
         CampaignError::Ledger(error) => error.into(),

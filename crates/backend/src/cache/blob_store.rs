@@ -1,11 +1,14 @@
 //! Storage of a cell cache: small named files in a directory or another store.
 
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
+use model::Bytes;
 use nix::fcntl::OFlag;
 use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
 
@@ -56,6 +59,16 @@ pub struct DirectoryStore {
     directory: SafeDir,
     /// Whether other hosts store results here, too.
     is_shared: bool,
+    /// Limit of a private directory.
+    limit: Option<SizeLimit>,
+}
+
+/// The limit of the entries of a directory.
+#[derive(Debug)]
+struct SizeLimit {
+    limit: Bytes,
+    /// Size of all entries as of the last scan, plus those that this process added since.
+    used: Mutex<u64>,
 }
 
 const ONLY_THE_USER: u32 = 0o600;
@@ -63,12 +76,16 @@ const ONLY_THE_USER: u32 = 0o600;
 pub const MAX_SHELF_SIZE: u64 = 1 << 30;
 
 impl DirectoryStore {
-    /// Opens a private directory of this user and creates it unless it exists.
+    /// Opens a private directory of this user and creates it unless it exists. If its entries
+    /// exceed the limit, the least recently used ones are removed.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created or is not safe from other users.
-    pub fn open_private(path: &Path) -> Result<Self, UntrustedPath> {
-        Ok(Self { directory: SafeDir::make(path)?, is_shared: false })
+    pub fn open_private(path: &Path, limit: Bytes) -> Result<Self, UntrustedPath> {
+        let directory = SafeDir::make(path)?;
+        let used = entries(&directory).iter().map(|entry| entry.size).sum();
+        let limit = Some(SizeLimit { limit, used: Mutex::new(used) });
+        Ok(Self { directory, is_shared: false, limit })
     }
 
     /// Opens a directory shared by several users and creates it unless it exists.
@@ -77,7 +94,7 @@ impl DirectoryStore {
     /// Returns an error if the directory cannot be created or its path contains a symbolic link of
     /// another user.
     pub fn open_shared(path: &Path) -> Result<Self, UntrustedPath> {
-        Ok(Self { directory: SafeDir::shared_or_new(path)?, is_shared: true })
+        Ok(Self { directory: SafeDir::shared_or_new(path)?, is_shared: true, limit: None })
     }
 
     fn mode(&self) -> u32 {
@@ -86,6 +103,66 @@ impl DirectoryStore {
             false => ONLY_THE_USER,
         }
     }
+
+    /// Removes the least recently used entries, except `newest` and those that a process reads,
+    /// until the others are within the limit.
+    fn make_room(&self, newest: &str, size: u64) {
+        let Some(SizeLimit { limit, used }) = &self.limit else { return };
+        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        *used = used.saturating_add(size);
+        if *used <= limit.0 {
+            return;
+        }
+        // Other processes add and remove entries, too.
+        let entries = entries(&self.directory);
+        *used = entries.iter().map(|entry| entry.size).sum();
+        for entry in entries {
+            if *used <= limit.0 {
+                break;
+            }
+            if entry.name != newest && self.remove_unused(&entry.name) {
+                *used = used.saturating_sub(entry.size);
+            }
+        }
+    }
+
+    /// Removes an entry unless a process reads it. Returns true if it was removed.
+    fn remove_unused(&self, name: &str) -> bool {
+        let Ok(Some(file)) = self.directory.file(name) else { return false };
+        file.try_lock().is_ok() && self.directory.remove(name).is_ok()
+    }
+}
+
+/// Suffix of the entries that a limit applies to.
+pub const ENTRY: &str = ".json";
+
+/// An entry of a directory.
+struct Entry {
+    name: String,
+    size: u64,
+    used: SystemTime,
+}
+
+/// Returns the entries of a directory, the least recently used first. An unreadable directory has
+/// none.
+fn entries(directory: &SafeDir) -> Vec<Entry> {
+    let found = fs::read_dir(directory.path()).into_iter().flatten().flatten();
+    let entry = |found: fs::DirEntry| {
+        let name = found.file_name().into_string().ok().filter(|name| name.ends_with(ENTRY))?;
+        let metadata = found.metadata().ok()?;
+        Some(Entry { name, size: metadata.len(), used: metadata.modified().ok()? })
+    };
+    let mut all: Vec<Entry> = found.filter_map(entry).collect();
+    all.sort_by(|a, b| a.used.cmp(&b.used).then(a.name.cmp(&b.name)));
+    all
+}
+
+/// Marks an entry as used now, and locks it until the file is closed.
+fn hold(file: &File) {
+    // Without a lock, the entry can be removed during the read, which reads it to its end.
+    let _ = file.lock_shared();
+    // An entry whose time cannot be set is only removed earlier.
+    let _ = file.set_modified(SystemTime::now());
 }
 
 impl BlobStore for DirectoryStore {
@@ -116,6 +193,9 @@ impl BlobStore for DirectoryStore {
                 file
             }
         };
+        if self.limit.is_some() {
+            hold(&file);
+        }
         let mut bytes = Vec::new();
         file.take(MAX_SHELF_SIZE).read_to_end(&mut bytes)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -125,7 +205,9 @@ impl BlobStore for DirectoryStore {
     /// therefore leaves no partial entry.
     fn put(&self, name: &str, content: &str) -> io::Result<()> {
         let put = self.directory.replace(name, self.mode(), content.as_bytes());
-        put.map_err(io::Error::other)
+        put.map_err(io::Error::other)?;
+        self.make_room(name, content.len() as u64);
+        Ok(())
     }
 
     fn create(&self, name: &str, content: &str) -> io::Result<bool> {

@@ -9,10 +9,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{CellResult, Test};
+use model::{Bytes, CellResult, Test};
 use sys::fs::safe_path::UntrustedPath;
 
-use crate::cache::blob_store::{BlobStore, DirectoryStore};
+use crate::cache::blob_store::{BlobStore, DirectoryStore, ENTRY};
 use crate::cache::cell_claim::{CellClaims, ClaimState, ClaimTimeouts};
 use crate::cache::cell_key::CellKey;
 use crate::cache::secret::{CacheKey, SECRET};
@@ -51,14 +51,22 @@ pub struct CellCache {
 const KEY_CHECK: &str = "key-check";
 
 impl CellCache {
+    /// Default limit of a private cache: some thousand cells with their request logs.
+    pub const DEFAULT_LIMIT: Bytes = Bytes::mib(10 << 10);
+
     /// Opens the cache in this directory and creates the directory unless it exists. Ignores
-    /// entries stored with another secret.
+    /// entries stored with another secret. Above the limit, the least recently used entries are
+    /// removed.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created or is not safe from other users.
-    pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, UntrustedPath> {
+    pub fn open(
+        directory: &Path,
+        secret: [u8; SECRET],
+        limit: Bytes,
+    ) -> Result<Self, UntrustedPath> {
         Ok(Self {
-            shelf: Arc::new(DirectoryStore::open_private(directory)?),
+            shelf: Arc::new(DirectoryStore::open_private(directory, limit)?),
             secret: CacheKey::new(secret),
             claims: None,
             trouble: Arc::default(),
@@ -166,5 +174,5 @@ fn has_key(shelf: &dyn BlobStore, secret: &CacheKey) -> io::Result<bool> {
 
 /// Returns the name of the entry of a cell.
 pub(crate) fn name(key: &CellKey) -> String {
-    format!("{key}.json")
+    format!("{key}{ENTRY}")
 }

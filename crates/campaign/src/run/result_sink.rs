@@ -1,5 +1,7 @@
 //! Storage for the results of a campaign.
 
+use std::cell::RefCell;
+
 use crate::store::{CampaignId, Store, StoreError};
 use model::{Calibration, CampaignResults, Cell, CellResult, Environment};
 use sys::io::clock;
@@ -42,17 +44,33 @@ pub trait ResultSink {
 
 /// A campaign stored in a database.
 pub struct StoredCampaign<'a> {
-    /// The database.
-    pub store: &'a mut Store,
-    /// The campaign.
-    pub id: CampaignId,
+    store: &'a mut Store,
+    id: CampaignId,
+    /// The campaign, if the caller has loaded it. The first load returns it.
+    loaded: RefCell<Option<CampaignResults>>,
+}
+
+impl<'a> StoredCampaign<'a> {
+    /// Selects a campaign of a database.
+    pub const fn new(store: &'a mut Store, id: CampaignId) -> Self {
+        Self { store, id, loaded: RefCell::new(None) }
+    }
+
+    /// Selects a campaign that was just loaded from the database.
+    pub const fn loaded(store: &'a mut Store, campaign: CampaignResults) -> Self {
+        let id = CampaignId(campaign.id);
+        Self { store, id, loaded: RefCell::new(Some(campaign)) }
+    }
 }
 
 impl ResultSink for StoredCampaign<'_> {
     type Error = StoreError;
 
     fn load(&self) -> Result<CampaignResults, StoreError> {
-        self.store.load(self.id)
+        match self.loaded.take() {
+            Some(loaded) => Ok(loaded),
+            None => self.store.load(self.id),
+        }
     }
 
     fn begin_session(&mut self, environment: &Environment) -> Result<(), StoreError> {

@@ -1,12 +1,12 @@
 //! Follows a campaign that another program runs. Reads only new data.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use model::{CampaignResults, CellId, CellRecord, CellResult, Nanos};
+use model::{CampaignResults, CellId, CellRecord, Nanos};
 
 use crate::store::error::RowError;
 use crate::store::read::{
-    add_rounds, calibration, definition, environments, parse, planned, require, time,
+    add_rounds, calibration, definition, environments, finished, planned, require, result, time,
 };
 use crate::store::row::{CELL, PLANNED_CELL, ReadView};
 use crate::store::{CampaignId, Store, StoreError};
@@ -16,9 +16,6 @@ use crate::store::{CampaignId, Store, StoreError};
 pub struct CampaignFollower {
     results: CampaignResults,
     session: Option<Nanos>,
-    /// The last row of results that was read. Rows are never removed, so new rows have higher
-    /// numbers.
-    last: i64,
 }
 
 impl CampaignFollower {
@@ -51,7 +48,6 @@ impl Store {
                 cells: Vec::new(),
             },
             session: None,
-            last: 0,
         };
         self.catch_up(&mut followed)?;
         Ok(followed)
@@ -67,26 +63,24 @@ impl Store {
         self.read_transaction(|view| {
             require(view.connection, id)?;
             let session = session(view, id)?;
-            let last = last_row(view, id)?;
+            let unread = unread(view, id, &followed.results)?;
             let further = further_cells(view, id, followed.results.cells.len())?;
-            let is_new =
-                session != followed.session || last != followed.last || !further.is_empty();
-            if !is_new {
+            if session == followed.session && unread.is_empty() && further.is_empty() {
                 return Ok(false);
             }
             let results = &mut followed.results;
             results.environments = environments(view, id)?;
             results.calibration = calibration(view, id)?;
             results.cells.extend(further);
-            add_rounds(&mut results.campaign, &results.cells);
-            let mut news = news(view, id, followed.last)?;
-            for stored in &mut results.cells {
-                if let Some(result) = news.remove(&stored.cell.id) {
-                    stored.result = Some(result);
-                }
+            let planned = results.cells.iter().map(|stored| stored.cell.round).max();
+            add_rounds(&mut results.campaign, planned);
+            for stored in results.cells.iter_mut().filter(|c| unread.contains(&c.cell.id)) {
+                let rest = "WHERE campaign = ?1 AND cell = ?2";
+                let found = CELL.select(view, rest, [id.0, stored.cell.id.0.into()], result)?;
+                stored.result = found.into_iter().map(|(_, result)| result).next();
             }
             results.validate().map_err(RowError::Damaged)?;
-            (followed.session, followed.last) = (session, last);
+            followed.session = session;
             Ok(true)
         })
     }
@@ -102,12 +96,6 @@ fn session(view: ReadView<'_>, id: CampaignId) -> Result<Option<Nanos>, RowError
     })
 }
 
-fn last_row(view: ReadView<'_>, id: CampaignId) -> Result<i64, RowError> {
-    let sql = "SELECT coalesce(max(rowid), 0) FROM cell WHERE campaign = ?1";
-    let mut query = view.connection.prepare_cached(sql)?;
-    Ok(query.query_row([id.0], |row| row.get(0))?)
-}
-
 /// Returns the planned cells after the first `known` ones.
 fn further_cells(
     view: ReadView<'_>,
@@ -121,17 +109,13 @@ fn further_cells(
     Ok(cells.collect())
 }
 
-/// Returns the results stored after row `last`.
-fn news(
+/// Returns the cells whose results are stored and not yet read.
+fn unread(
     view: ReadView<'_>,
     id: CampaignId,
-    last: i64,
-) -> Result<BTreeMap<CellId, CellResult>, RowError> {
-    let rest = "WHERE campaign = ?1 AND rowid > ?2";
-    let found = CELL.select(view, rest, [id.0, last], |row| {
-        let mut result: CellResult = parse(row, "result")?;
-        result.journal = Vec::new();
-        Ok((CellId(row.get("cell")?), result))
-    })?;
-    Ok(found.into_iter().collect())
+    known: &CampaignResults,
+) -> Result<BTreeSet<CellId>, RowError> {
+    let read = known.cells.iter().filter(|stored| stored.result.is_some());
+    let read: BTreeSet<CellId> = read.map(|stored| stored.cell.id).collect();
+    Ok(finished(view.connection, id)?.difference(&read).copied().collect())
 }

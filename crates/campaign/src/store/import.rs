@@ -3,7 +3,7 @@
 //! All campaigns are imported in one transaction. A row of another database is verified against its
 //! checksum and copied verbatim; it gets a new checksum, because that also covers its new keys.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use model::{CampaignResults, Cell, CellId, CellResult, Nanos};
@@ -12,9 +12,9 @@ use rusqlite::{Row, Transaction};
 use sha2::{Digest, Sha256};
 
 use crate::store::error::RowError;
-use crate::store::read::planned;
+use crate::store::read::{planned, result};
 use crate::store::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, SESSION};
-use crate::store::write::{insert_phase, insert_plan, integer, json, next_id, serde_name};
+use crate::store::write::{insert_plan, integer, json, next_campaign, next_id, serde_name};
 use crate::store::{CampaignId, Store, StoreError, schema};
 
 /// Source of imported campaigns.
@@ -37,6 +37,8 @@ pub struct ImportedRow {
     pub name: String,
     /// The number of the campaign in the other database.
     pub from: Option<CampaignId>,
+    /// Number of measurements in its results.
+    pub values: usize,
 }
 
 /// The rows of a campaign, without the keys of their database.
@@ -60,6 +62,8 @@ struct CellRow {
     started: i64,
     elapsed: i64,
     result: String,
+    /// Number of measurements in the result.
+    values: usize,
 }
 
 /// Calls a function with each cell row of a campaign, one at a time, because all rows together may
@@ -114,8 +118,6 @@ fn take_all(
         let each =
             |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| each_cell(view, id, take);
         let here = |trouble: RowError| RowError::Known(trouble.with_path(own));
-        // A first pass only reads, so that damage is attributed to the other file.
-        fingerprint(&incoming, &each)?;
         taken.push(take(transaction, &incoming, &each).map_err(here)?);
     }
     Ok(taken)
@@ -127,13 +129,22 @@ fn take(
     incoming: &Incoming,
     each: CellVisitor<'_>,
 ) -> Result<ImportedRow, RowError> {
-    let here = equal(transaction, incoming, each)?;
+    let values = std::cell::Cell::new(0);
+    let each = |take: &mut dyn FnMut(CellRow) -> Result<(), RowError>| {
+        values.set(0);
+        each(&mut |row| {
+            values.set(values.get() + row.values);
+            take(row)
+        })
+    };
+    let here = equal(transaction, incoming, &each)?;
     let is_new = here.is_none();
     let id = match here {
         Some(id) => id,
-        None => insert(transaction, incoming, each)?,
+        None => insert(transaction, incoming, &each)?,
     };
-    Ok(ImportedRow { id, is_new, name: incoming.name.clone(), from: incoming.from })
+    let (name, from) = (incoming.name.clone(), incoming.from);
+    Ok(ImportedRow { id, is_new, name, from, values: values.get() })
 }
 
 /// Returns the stored campaign that is identical to this one, if any.
@@ -166,7 +177,7 @@ fn insert(
     incoming: &Incoming,
     each: CellVisitor<'_>,
 ) -> Result<CampaignId, RowError> {
-    let id = CampaignId(next_id(transaction, "campaign")?);
+    let id = next_campaign(transaction)?;
     let text = |text: &String| Value::from(text.clone());
     let values = vec![
         id.0.into(),
@@ -190,7 +201,7 @@ fn insert(
         let values = vec![id.0.into(), (*taken).into(), text(calibration)];
         CALIBRATION.insert(transaction, values)?;
     }
-    let plan = incoming.plan.iter().map(|cell| (cell.id, cell)).collect();
+    let plan = incoming.plan.iter().map(|cell| cell.id).collect();
     each(&mut |row| insert_cell(transaction, id, &sessions, &plan, row))?;
     Ok(id)
 }
@@ -199,16 +210,14 @@ fn insert_cell(
     transaction: &Transaction<'_>,
     id: CampaignId,
     sessions: &[i64],
-    plan: &BTreeMap<CellId, &Cell>,
+    planned: &BTreeSet<CellId>,
     row: CellRow,
 ) -> Result<(), RowError> {
     let unknown = || RowError::Damaged(format!("cell {} has no session", row.cell.0));
     let session = *sessions.get(row.session).ok_or_else(unknown)?;
-    let cell = plan.get(&row.cell).copied();
-    let cell =
-        cell.ok_or_else(|| RowError::Damaged(format!("cell {} is not planned", row.cell.0)))?;
-    let result: CellResult = serde_json::from_str(&row.result)
-        .map_err(|error| RowError::Damaged(format!("the result of cell {}: {error}", cell.id.0)))?;
+    if !planned.contains(&row.cell) {
+        return Err(RowError::Damaged(format!("cell {} is not planned", row.cell.0)));
+    }
     let values = vec![
         id.0.into(),
         row.cell.0.into(),
@@ -218,11 +227,7 @@ fn insert_cell(
         row.elapsed.into(),
         row.result.into(),
     ];
-    CELL.insert(transaction, values)?;
-    for (position, phase) in (0..).zip(&result.phases) {
-        insert_phase(transaction, id, cell, position, phase)?;
-    }
-    Ok(())
+    CELL.insert(transaction, values)
 }
 
 fn of_results(results: &CampaignResults) -> Result<Incoming, RowError> {
@@ -263,6 +268,7 @@ fn cells_of(results: &CampaignResults) -> impl Iterator<Item = Result<CellRow, R
             started: nanos(result.started),
             elapsed: nanos(result.elapsed),
             result: json("result of a cell", result)?,
+            values: measurements(result),
         })
     })
 }
@@ -308,23 +314,34 @@ fn each_cell(
     let mut cells =
         view.connection.prepare("SELECT cell FROM cell WHERE campaign = ?1 ORDER BY cell")?;
     let cells = cells.query_map([id.0], |row| row.get(0))?;
+    // Attributes damage to the database that is read here, and not to the one that stores the row.
+    let damaged = |trouble: RowError| match view.connection.path() {
+        Some(path) => RowError::Known(trouble.with_path(Path::new(path))),
+        None => trouble,
+    };
     for cell in cells.collect::<Result<Vec<u32>, _>>()? {
         let rest = "WHERE campaign = ?1 AND cell = ?2";
         let rows = CELL.select(view, rest, [id.0, cell.into()], |row| {
             let session: i64 = row.get("session")?;
             let place = sessions.iter().position(|known| *known == session);
+            let (cell, parsed) = result(row)?;
             Ok(CellRow {
-                cell: CellId(row.get("cell")?),
+                cell,
                 session: place.ok_or_else(|| RowError::Damaged("it has no session".into()))?,
                 status: row.get("status")?,
                 started: row.get("started")?,
                 elapsed: row.get("elapsed")?,
                 result: row.get("result")?,
+                values: measurements(&parsed),
             })
-        })?;
-        rows.into_iter().try_for_each(&mut *take)?;
+        });
+        rows.map_err(damaged)?.into_iter().try_for_each(&mut *take)?;
     }
     Ok(())
+}
+
+fn measurements(result: &CellResult) -> usize {
+    result.phases.iter().map(|phase| phase.measurements().len()).sum()
 }
 
 /// Returns a digest of all rows of a campaign, excluding their keys.

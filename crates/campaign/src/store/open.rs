@@ -3,10 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use nix::fcntl::AT_FDCWD;
+use nix::sys::stat::{UtimensatFlags, utimensat};
+use nix::sys::time::TimeSpec;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::store::error::RowError;
@@ -14,7 +18,7 @@ use crate::store::row::ReadView;
 use crate::store::{StoreError, schema};
 
 /// Timeout while another program holds the database.
-const BUSY: Duration = Duration::from_secs(10);
+pub const BUSY: Duration = Duration::from_secs(10);
 /// First bytes of every SQLite database. Source: Database File Format, section 1.3.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Disables SQLite's mutexes: Rust ensures that only one thread at a time uses the database.
@@ -24,6 +28,8 @@ const NO_MUTEX: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
+    /// Marks the file on closing, if it is open for writing. Dropped after the connection.
+    mark: Option<CleanMark>,
     path: PathBuf,
     /// Whether the rows have digests.
     digests: bool,
@@ -31,8 +37,8 @@ pub struct Store {
 
 impl Store {
     /// Opens the database for writing. Creates it and its directory if they do not exist, and
-    /// migrates it to the current schema. Checks the content first, so that no data is added to a
-    /// damaged database.
+    /// migrates it to the current schema. Checks the content first unless the last writer closed
+    /// the file, so that no data is added to a damaged database.
     ///
     /// # Errors
     /// Returns an error if the directory or file cannot be created or written, if the file belongs
@@ -44,8 +50,8 @@ impl Store {
                 .map_err(|source| StoreError::Directory { path: parent.to_owned(), source })?;
         }
         is_there(&path)?;
-        let connection = writer(&path).map_err(|trouble| trouble.with_path(&path))?;
-        Ok(Self { connection, path, digests: true })
+        let (connection, mark) = writer(&path).map_err(|trouble| trouble.with_path(&path))?;
+        Ok(Self { connection, mark: Some(mark), path, digests: true })
     }
 
     /// Opens a database for reading. It may belong to another user, as after `sudo fsarena run`.
@@ -89,7 +95,7 @@ impl Store {
         if found == 0 {
             return Ok(None);
         }
-        let mut store = Self { connection, path, digests: false };
+        let mut store = Self { connection, mark: None, path, digests: false };
         store.digests = store.read_transaction(|view| schema::has_digests(view.connection))?;
         Ok(Some(store))
     }
@@ -123,6 +129,67 @@ impl Store {
             Ok(value)
         };
         write().map_err(|trouble: RowError| trouble.with_path(path))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(mark) = &mut self.mark {
+            mark.store(&self.connection);
+        }
+    }
+}
+
+/// The mark of a file that its last writer closed: a row with the modification time that the file
+/// gets on closing. A writer that is killed leaves a log or another time; other programs that
+/// change the file leave another time.
+#[derive(Debug)]
+struct CleanMark {
+    path: PathBuf,
+    /// Whether the file had the mark when it was opened.
+    was_set: bool,
+    /// The stored time, in seconds since 1970.
+    time: Option<i64>,
+}
+
+impl CleanMark {
+    /// Reads the mark. Call this before the first change of the file.
+    fn read(connection: &Connection, path: &Path, has_log: bool) -> Result<Self, RowError> {
+        let stored: Option<i64> = match schema::has_table(connection, "upkeep")? {
+            true => connection.query_row(
+                "SELECT max(value) FROM upkeep WHERE name = 'closed'",
+                [],
+                |row| row.get(0),
+            )?,
+            false => None,
+        };
+        let found = fs::metadata(path).ok().map(|file| (file.mtime(), file.mtime_nsec()));
+        let was_set = !has_log && stored.is_some() && found == stored.map(|time| (time, 0));
+        Ok(Self { path: path.to_owned(), was_set, time: None })
+    }
+
+    /// Stores the mark unless it is still valid. Without a mark, the next writer checks the file.
+    fn store(&mut self, connection: &Connection) {
+        if self.was_set && connection.total_changes() == 0 {
+            return;
+        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        // Even seconds, because FAT stores no others.
+        let time = i64::try_from(now.as_secs() / 2 * 2).unwrap_or_default();
+        let sql = "INSERT OR REPLACE INTO upkeep (name, value) VALUES ('closed', ?1)";
+        let stored = connection.busy_timeout(Duration::ZERO);
+        self.time = stored.and_then(|()| connection.execute(sql, [time])).is_ok().then_some(time);
+    }
+}
+
+impl Drop for CleanMark {
+    /// Sets the time by the path: closing a file descriptor would drop the locks that other
+    /// connections of this process have on the file.
+    fn drop(&mut self) {
+        if let Some(time) = self.time {
+            let time = TimeSpec::new(time, 0);
+            let _ = utimensat(AT_FDCWD, &self.path, &time, &time, UtimensatFlags::FollowSymlink);
+        }
     }
 }
 
@@ -162,7 +229,17 @@ fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Conn
     Ok(connection)
 }
 
-fn writer(path: &Path) -> Result<Connection, RowError> {
+/// Returns true if the file has a log: a writer uses the database or was killed.
+fn has_log(path: &Path) -> bool {
+    ["-wal", "-journal"].iter().any(|suffix| {
+        let mut log = path.as_os_str().to_owned();
+        log.push(suffix);
+        fs::metadata(log).is_ok_and(|log| log.len() > 0)
+    })
+}
+
+fn writer(path: &Path) -> Result<(Connection, CleanMark), RowError> {
+    let has_log = has_log(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly(MAIN_DB)? {
@@ -170,7 +247,12 @@ fn writer(path: &Path) -> Result<Connection, RowError> {
         return Err(StoreError::ReadOnly { path }.into());
     }
     // Checked first, because it refuses foreign files before they are changed.
-    if schema::check(&connection, path)? > 0 {
+    let is_new = schema::check(&connection, path)? == 0;
+    let mark = CleanMark::read(&connection, path, has_log)?;
+    if is_new {
+        // Allows a deletion to shrink the file without rewriting it.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    } else if !mark.was_set {
         require_sound(&connection)?;
     }
     schema::migrate(&mut connection, path)?;
@@ -179,19 +261,18 @@ fn writer(path: &Path) -> Result<Connection, RowError> {
     write_ahead(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    Ok(connection)
+    Ok((connection, mark))
 }
 
-/// Checks the whole file: pages, indices, rows and foreign keys.
+/// Checks the whole file: pages, rows and foreign keys.
 fn require_sound(connection: &Connection) -> Result<(), RowError> {
-    let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if said != "ok" {
         // The preceding lines name the affected part of the database.
         let why = said.lines().last().unwrap_or_default();
         return Err(RowError::Damaged(why.to_owned()));
     }
-    // Tables of phases and measurements are not checked: they are large, derived and never read
-    // back.
+    // Old files have tables of phases and measurements, which are never read.
     for table in ["session", "planned_cell", "cell"] {
         let mut stray =
             connection.prepare(&format!("SELECT 1 FROM pragma_foreign_key_check('{table}')"))?;
@@ -204,7 +285,7 @@ fn require_sound(connection: &Connection) -> Result<(), RowError> {
 }
 
 /// Enables the write-ahead log. SQLite ignores its timeout here, so this function retries.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let start = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
@@ -260,8 +341,9 @@ fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
 
 /// Refuses a foreign database that would run code when it is read: a view may never end.
 fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> {
+    // No command reads the views of fsarena.
     let others = "SELECT count(*) FROM sqlite_schema \
-                  WHERE type = 'view' OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
+                  WHERE type = 'view' AND name NOT IN ('phase', 'measurement') OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
     let others: u32 = connection.query_row(others, [], |row| row.get(0))?;
     match others {
         0 => Ok(()),

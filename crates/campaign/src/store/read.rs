@@ -7,7 +7,9 @@ use model::{
     Nanos, RequestLogChunk,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::store::error::RowError;
 use crate::store::row::{CALIBRATION, CAMPAIGN, CELL, IMPORTED, PLANNED_CELL, ReadView, SESSION};
@@ -22,7 +24,7 @@ impl Store {
         self.read_transaction(|view| {
             let (started, mut campaign) = definition(view, id)?;
             let cells = cells(view, id)?;
-            add_rounds(&mut campaign, &cells);
+            add_rounds(&mut campaign, cells.iter().map(|stored| stored.cell.round).max());
             let results = CampaignResults {
                 id: id.0,
                 started,
@@ -49,10 +51,28 @@ impl Store {
             require(view.connection, id)?;
             let rest = "WHERE campaign = ?1 AND cell = ?2";
             let found = CELL.select(view, rest, [id.0, cell.0.into()], |row| {
-                let result: CellResult = parse(row, "result")?;
-                Ok(result.journal)
+                #[derive(Deserialize)]
+                struct RequestLog {
+                    #[serde(default)]
+                    journal: Vec<RequestLogChunk>,
+                }
+                Ok(parse::<RequestLog>(row, "result")?.journal)
             })?;
             Ok(found.into_iter().flatten().collect())
+        })
+    }
+
+    /// Returns a campaign with the rounds of its plan. Reads no results.
+    ///
+    /// # Errors
+    /// Returns an error if the campaign does not exist or its definition is damaged.
+    pub fn definition(&self, id: CampaignId) -> Result<Campaign, StoreError> {
+        self.read_transaction(|view| {
+            let (_, mut campaign) = definition(view, id)?;
+            let sql = "SELECT max(round) FROM planned_cell WHERE campaign = ?1";
+            let planned = view.connection.query_row(sql, [id.0], |row| row.get(0))?;
+            add_rounds(&mut campaign, planned);
+            Ok(campaign)
         })
     }
 
@@ -63,8 +83,20 @@ impl Store {
     pub fn finished_cells(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
         self.read_transaction(|view| {
             require(view.connection, id)?;
-            let sql = "SELECT cell FROM cell WHERE campaign = ?1";
-            let mut query = view.connection.prepare(sql)?;
+            finished(view.connection, id)
+        })
+    }
+
+    /// Returns the planned cells of a campaign without a result, in order.
+    ///
+    /// # Errors
+    /// Returns an error if the campaign does not exist or SQLite fails.
+    pub fn open_cells(&self, id: CampaignId) -> Result<Vec<CellId>, StoreError> {
+        self.read_transaction(|view| {
+            require(view.connection, id)?;
+            let sql = "SELECT cell FROM planned_cell WHERE campaign = ?1 \
+                       EXCEPT SELECT cell FROM cell WHERE campaign = ?1 ORDER BY cell";
+            let mut query = view.connection.prepare_cached(sql)?;
             let cells = query.query_map([id.0], |row| row.get(0).map(CellId))?;
             Ok(cells.collect::<Result<_, _>>()?)
         })
@@ -139,9 +171,9 @@ impl Store {
 }
 
 /// Counts added rounds, which are only in the plan, because the stored definition never changes.
-pub fn add_rounds(campaign: &mut Campaign, cells: &[CellRecord]) {
+/// `planned` is the last round of the plan.
+pub fn add_rounds(campaign: &mut Campaign, planned: Option<u32>) {
     if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
-        let planned = cells.iter().map(|stored| stored.cell.round).max();
         campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
     }
 }
@@ -153,6 +185,13 @@ pub fn require(connection: &Connection, id: CampaignId) -> Result<(), RowError> 
         true => Ok(()),
         false => Err(StoreError::NoCampaign(id).into()),
     }
+}
+
+/// Returns the cells of a campaign that have a result.
+pub fn finished(connection: &Connection, id: CampaignId) -> Result<BTreeSet<CellId>, RowError> {
+    let mut query = connection.prepare_cached("SELECT cell FROM cell WHERE campaign = ?1")?;
+    let cells = query.query_map([id.0], |row| row.get(0).map(CellId))?;
+    Ok(cells.collect::<Result<_, _>>()?)
 }
 
 /// Returns the start time and the definition of a campaign.
@@ -183,12 +222,7 @@ pub fn calibration(view: ReadView<'_>, id: CampaignId) -> Result<Option<Calibrat
 fn cells(view: ReadView<'_>, id: CampaignId) -> Result<Vec<CellRecord>, RowError> {
     let rest = "WHERE campaign = ?1 ORDER BY cell";
     let planned = PLANNED_CELL.select(view, rest, [id.0], planned)?;
-    let results = CELL.select(view, rest, [id.0], |row| {
-        let mut result: CellResult = parse(row, "result")?;
-        // Larger than all other data and rarely needed: see `journal`.
-        result.journal = Vec::new();
-        Ok((CellId(row.get("cell")?), result))
-    })?;
+    let results = CELL.select(view, rest, [id.0], result)?;
     let mut results: BTreeMap<CellId, CellResult> = results.into_iter().collect();
     let stored =
         planned.into_iter().map(|cell| CellRecord { result: results.remove(&cell.id), cell });
@@ -207,6 +241,27 @@ pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
         round: row.get("round")?,
         seed,
     })
+}
+
+/// Reads the result of a cell without its request log: that is larger than all other data, and
+/// [`Store::journal`] returns it.
+pub fn result(row: &Row<'_>) -> Result<(CellId, CellResult), RowError> {
+    #[derive(Deserialize)]
+    struct RequestLog<'a> {
+        #[serde(borrow, default)]
+        journal: Option<&'a RawValue>,
+    }
+    let damaged = |error: serde_json::Error| RowError::Damaged(error.to_string());
+    let text: String = row.get("result")?;
+    let log: RequestLog<'_> = serde_json::from_str(&text).map_err(damaged)?;
+    let rest = match log.journal {
+        Some(log) => {
+            let at = log.get().as_ptr().addr() - text.as_ptr().addr();
+            [&text[..at], "[]", &text[at + log.get().len()..]].concat()
+        }
+        None => text,
+    };
+    Ok((CellId(row.get("cell")?), serde_json::from_str(&rest).map_err(damaged)?))
 }
 
 /// Reads a column of nanoseconds.

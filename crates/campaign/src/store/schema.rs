@@ -11,13 +11,19 @@ use crate::store::error::RowError;
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in order. Migration n creates schema n.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0001_campaigns.sql"),
     include_str!("../../migrations/0002_calibration.sql"),
     include_str!("../../migrations/0003_checksums.sql"),
     include_str!("../../migrations/0004_sessions.sql"),
     include_str!("../../migrations/0005_imported.sql"),
+    include_str!("../../migrations/0006_views.sql"),
+    include_str!("../../migrations/0007_upkeep.sql"),
 ];
+
+/// The migration that creates views unless tables of the same names exist. A new file has no rows
+/// in these tables, so it gets the views.
+const VIEWS: u32 = 6;
 
 /// The newest schema that this version supports.
 const KNOWN: u32 = MIGRATIONS.len() as u32;
@@ -31,7 +37,10 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), RowError>
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = check(&transaction, path)?;
     if found < KNOWN {
-        for migration in &MIGRATIONS[found as usize..] {
+        for (number, migration) in (1..).zip(MIGRATIONS).skip(found as usize) {
+            if found == 0 && number == VIEWS {
+                transaction.execute_batch("DROP TABLE measurement; DROP TABLE phase")?;
+            }
             transaction.execute_batch(migration)?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -73,7 +82,7 @@ pub fn has_digests(connection: &Connection) -> Result<bool, RowError> {
 
 /// Returns true if a table of this name exists. Databases of older versions may lack it.
 pub fn has_table(connection: &Connection, name: &str) -> Result<bool, RowError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
     Ok(connection.query_row(sql, [name], |row| row.get(0))?)
 }
 
@@ -128,8 +137,8 @@ mod tests {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = ?1";
             connection.query_row(sql, [kind], |row| row.get(0)).unwrap()
         };
-        let with_digest = 5;
-        assert_eq!(count("trigger"), 3 * count("table") + with_digest);
+        let (with_digest, upkeep) = (5, 1);
+        assert_eq!(count("trigger"), 3 * (count("table") - upkeep) + with_digest);
     }
 
     /// Reading all campaigns one after another would otherwise scan all rows for each of them.

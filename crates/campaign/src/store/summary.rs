@@ -11,7 +11,7 @@ use crate::store::row::{CAMPAIGN, ReadView};
 use crate::store::{CampaignId, Store, StoreError};
 
 /// One-line summary of a stored campaign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CampaignSummary {
     /// Its number.
     pub id: CampaignId,
@@ -34,6 +34,9 @@ pub struct CampaignSummary {
     pub done: u32,
     /// Number of finished cells by status.
     pub statuses: BTreeMap<Status, u32>,
+    /// Its definition, without rounds that were added later.
+    #[serde(skip)]
+    pub campaign: Campaign,
 }
 
 impl Store {
@@ -99,14 +102,15 @@ fn summary(
 ) -> CampaignSummary {
     CampaignSummary {
         id,
-        name: campaign.name,
+        name: campaign.name.clone(),
         started,
         profile: campaign.profile,
         backend: campaign.backend,
-        host: campaign.host,
-        contenders: campaign.contenders.into_iter().map(|c| c.name).collect(),
+        host: campaign.host.clone(),
+        contenders: campaign.contenders.iter().map(|c| c.name.clone()).collect(),
         planned,
         done: statuses.values().sum(),
         statuses,
+        campaign,
     }
 }

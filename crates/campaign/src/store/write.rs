@@ -1,6 +1,6 @@
 //! Writes a campaign with its plan, a session or a cell, each in one transaction.
 
-use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, PhaseResult};
+use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -137,11 +137,7 @@ impl Store {
                 integer(result.elapsed),
                 json("result of a cell", result)?.into(),
             ];
-            CELL.insert(transaction, values)?;
-            for (position, phase) in (0..).zip(&result.phases) {
-                insert_phase(transaction, campaign, cell, position, phase)?;
-            }
-            Ok(())
+            CELL.insert(transaction, values)
         })
     }
 }
@@ -153,6 +149,13 @@ pub fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
+/// Returns the number of the next campaign, which no deleted campaign had.
+pub fn next_campaign(connection: &Connection) -> rusqlite::Result<CampaignId> {
+    let sql = "SELECT coalesce(max(value), 0) FROM upkeep WHERE name = 'campaigns'";
+    let deleted: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(CampaignId(next_id(connection, "campaign")?.max(deleted + 1)))
+}
+
 /// Stores a campaign with the cells of its plan.
 fn insert_campaign(
     transaction: &Transaction<'_>,
@@ -160,7 +163,7 @@ fn insert_campaign(
     plan: &[Cell],
     started: Nanos,
 ) -> Result<CampaignId, RowError> {
-    let id = CampaignId(next_id(transaction, "campaign")?);
+    let id = next_campaign(transaction)?;
     let values = vec![
         id.0.into(),
         campaign.name.clone().into(),
@@ -223,48 +226,6 @@ fn require_open(
         Some(true) => Err(StoreError::AlreadyRecorded { campaign, cell }.into()),
         None => Err(StoreError::NotPlanned { campaign, cell }.into()),
     }
-}
-
-/// Stores a phase and its derived numbers, for queries.
-pub fn insert_phase(
-    transaction: &Transaction<'_>,
-    campaign: CampaignId,
-    cell: &Cell,
-    position: u32,
-    phase: &PhaseResult,
-) -> Result<(), RowError> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO phase (campaign, cell, position, phase, status, cache)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            campaign.0,
-            cell.id.0,
-            position,
-            phase.phase,
-            phase.status.name(),
-            serde_name(&phase.cache)?,
-        ])?;
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO measurement
-             (campaign, cell, position, phase, metric, unit, value, direction, cache)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?;
-    for number in phase.measurements() {
-        insert.execute(params![
-            campaign.0,
-            cell.id.0,
-            position,
-            phase.phase,
-            number.metric.name(),
-            serde_name(&number.metric.unit())?,
-            number.value,
-            serde_name(&number.metric.direction())?,
-            serde_name(&number.cache)?,
-        ])?;
-    }
-    Ok(())
 }
 
 /// Converts a time to an integer of SQLite. Only for queries: the JSON in the same row is exact.

@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 use crate::args::batch_args::ClusterCommand;
 use crate::args::cli_values::{campaign_number, path};
 use crate::args::compare_args::{CompareArgs, GuardArgs, HistoryArgs};
+use crate::args::delete_args::DeleteArgs;
 use crate::args::disk_args::{DiskCommand, ExplainArgs};
 use crate::args::guest_args::GuestCommand;
 use crate::args::import_args::ImportArgs;
@@ -221,6 +222,16 @@ Supported: bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, md
 (JSON), filebench, dbench, and reports (CSV, JSON) and databases of fsarena. The format is detected from the content.
 All files except fsarena's own are combined into one campaign. Damaged files are not imported.")]
     Import(ImportArgs),
+    /// Delete campaigns with their results and request logs.
+    #[command(after_help = "\
+Examples:
+  fsarena delete 7            campaign 7, after a question
+  fsarena delete nightly      the only campaign with this name
+  fsarena delete 3 4 5 --yes  three campaigns, without a question
+
+Results cannot be restored. Pages and reports that were written stay. A campaign that runs is not deleted, and no other
+campaign gets its number.")]
+    Delete(DeleteArgs),
     /// Show published comparisons, check their claims, or repeat them.
     #[command(
         subcommand,

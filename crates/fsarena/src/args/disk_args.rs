@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueHint};
+use model::Bytes;
 
-use crate::args::cli_values::{campaign_number, cell_number, path};
+use crate::args::cli_values::{campaign_number, cell_number, path, size};
 use crate::args::guest_args::BuildOptions;
 
 /// Commands for simulated disks.
@@ -97,6 +98,10 @@ pub struct ExplainArgs {
     /// Do not reuse results of identical cells.
     #[arg(long)]
     pub no_cache: bool,
+    /// Limit the size of your cached results; the least recently used ones are removed first
+    /// [default: 10 GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "no_cache")]
+    pub cache_size: Option<Bytes>,
     /// Components of the campaign's guest, if they were specified when it started.
     #[command(flatten)]
     pub build: BuildOptions,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use model::{Clock, DiskCache, GuestConfig};
+use model::{Bytes, Clock, DiskCache, GuestConfig};
 
-use crate::args::cli_values::{int_up_to, one_of, path};
+use crate::args::cli_values::{int_up_to, one_of, path, size};
 use crate::args::guest_args::BuildOptions;
 
 /// A result cache shared by several users.
@@ -54,6 +54,10 @@ pub struct MachineArgs {
     /// Do not reuse results of identical cells.
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Limit the size of your cached results; the least recently used ones are removed first
+    /// [default: 10 GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "cache")]
+    pub cache_size: Option<Bytes>,
     /// Options of the result cache.
     #[command(flatten)]
     pub shared: SharedCache,

@@ -7,6 +7,7 @@ pub mod compare_args;
 pub mod disk_args;
 #[cfg(test)]
 mod documented_commands_tests;
+pub mod delete_args;
 pub mod guest_args;
 pub mod import_args;
 pub mod machine_args;

@@ -173,6 +173,10 @@ pub struct ResumeArgs {
     /// Do not reuse results of identical cells in virtual time.
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Limit the size of your cached results; the least recently used ones are removed first
+    /// [default: 10 GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "cache")]
+    pub cache_size: Option<Bytes>,
     /// Options of the result cache.
     #[command(flatten)]
     pub shared: SharedCache,

@@ -15,21 +15,32 @@ use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::CompareArgs;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print_json, print_styled};
-use crate::settings::select_campaign;
+use crate::settings::select_campaign::{Campaigns, campaign_label};
 
 /// Writes the comparison. Exits with 1 if a threshold is given and exceeded.
 pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     require_order(args.threshold, args.detect)?;
-    let wanted = CompareFilter {
-        contenders: args.contenders.clone(),
-        results: args.only.clone(),
-        every_metric: args.all,
-        margin: margin(args),
+    let compared = match &args.within {
+        Some(campaign) => contenders(args, &Campaigns::new(globals).by_host(campaign)?)?,
+        None => campaigns(args, globals)?,
     };
-    let (found, before, after) = match &args.within {
-        Some(campaign) => contenders(args, campaign, &wanted, globals)?,
-        None => campaigns(args, &wanted, globals)?,
-    };
+    conclude(args, compared, globals)
+}
+
+/// Compares two contenders of a campaign that is already loaded, on one or several hosts.
+pub fn within(
+    args: &CompareArgs,
+    hosts: &[CampaignResults],
+    globals: &GlobalArgs,
+) -> anyhow::Result<ExitCode> {
+    conclude(args, contenders(args, hosts)?, globals)
+}
+
+fn conclude(
+    args: &CompareArgs,
+    (found, before, after): Compared,
+    globals: &GlobalArgs,
+) -> anyhow::Result<ExitCode> {
     show(args, &found, &before, &after, globals)?;
     let is_guard = args.threshold.is_some();
     let is_worse = found.regressions().next().is_some() || found.worse_overall().next().is_some();
@@ -39,6 +50,15 @@ pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     }
     require_power(args.detect, &found)?;
     Ok(ExitReason::Success.into())
+}
+
+fn filter(args: &CompareArgs) -> CompareFilter {
+    CompareFilter {
+        contenders: args.contenders.clone(),
+        results: args.only.clone(),
+        every_metric: args.all,
+        margin: margin(args),
+    }
 }
 
 /// Rejects a `--detect` value below the threshold, because smaller differences are not reported.
@@ -73,18 +93,12 @@ fn margin(args: &CompareArgs) -> Margin {
 /// The differences and the names of both sides.
 type Compared = (CampaignComparison, String, String);
 
-fn campaigns(
-    args: &CompareArgs,
-    wanted: &CompareFilter,
-    globals: &GlobalArgs,
-) -> anyhow::Result<Compared> {
-    let mut before = select_campaign::sessions(&args.before, globals)?;
-    let mut after = select_campaign::sessions(&args.after, globals)?;
+fn campaigns(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<Compared> {
+    let known = Campaigns::new(globals);
+    let mut before = known.sessions(&args.before)?;
+    let mut after = known.sessions(&args.after)?;
     if before[0] == after[0] {
-        let why = format!(
-            "both sides are {}: name two campaigns",
-            select_campaign::campaign_label(&before[0])
-        );
+        let why = format!("both sides are {}: name two campaigns", campaign_label(&before[0]));
         return Err(UsageError(why).into());
     }
     // In virtual time all sessions are equal.
@@ -97,7 +111,7 @@ fn campaigns(
     let sides = [before, after];
     let analyses = sides.each_ref().map(|side| side.iter().map(analyse).collect());
     let [old, new] = [0, 1].map(|side| analysed(&sides[side], &analyses[side]));
-    let found = stats::compare_sessions(&old, &new, wanted).map_err(refused)?;
+    let found = stats::compare_sessions(&old, &new, &filter(args)).map_err(refused)?;
     let [before, after] = sides.each_ref().map(|side| called(side));
     Ok((found, before, after))
 }
@@ -105,7 +119,7 @@ fn campaigns(
 /// Returns a description of the sessions: `campaign 3 “nightly”`, `3 campaigns “nightly”`.
 fn called(sessions: &[CampaignResults]) -> String {
     match sessions {
-        [one] => select_campaign::campaign_label(one),
+        [one] => campaign_label(one),
         several => format!("{} campaigns “{}”", several.len(), line(&several[0].campaign.name)),
     }
 }
@@ -118,23 +132,17 @@ fn analysed<'a>(
     both.map(|(results, analysis)| AnalysedCampaign::new(results, analysis)).collect()
 }
 
-fn contenders(
-    args: &CompareArgs,
-    campaign: &str,
-    wanted: &CompareFilter,
-    globals: &GlobalArgs,
-) -> anyhow::Result<Compared> {
-    let mut hosts = select_campaign::campaigns_by_host(campaign, globals)?;
-    if hosts.len() > 1 {
+fn contenders(args: &CompareArgs, hosts: &[CampaignResults]) -> anyhow::Result<Compared> {
+    let wanted = filter(args);
+    let [results] = hosts else {
         let analyses = hosts.iter().map(analyse).collect();
-        let both = analysed(&hosts, &analyses);
-        let found = stats::compare_over_hosts(&both, &args.before, &args.after, wanted);
+        let both = analysed(hosts, &analyses);
+        let found = stats::compare_over_hosts(&both, &args.before, &args.after, &wanted);
         return Ok((found.map_err(refused)?, line(&args.before), line(&args.after)));
-    }
-    let results = hosts.remove(0);
-    let analysis = analyse(&results);
-    let side = AnalysedCampaign::new(&results, &analysis);
-    let found = stats::compare_contenders(side, &args.before, &args.after, wanted);
+    };
+    let analysis = analyse(results);
+    let side = AnalysedCampaign::new(results, &analysis);
+    let found = stats::compare_contenders(side, &args.before, &args.after, &wanted);
     let failed = analysis.failures.iter().find(|f| f.contender == args.before);
     let found = match (found, failed) {
         (Err(IncomparableCampaigns::NoCommonResults), Some(failed)) => {

@@ -408,7 +408,7 @@ fn sampled(
     let kept = traces::directory(globals)?;
     let means = SamplingContext {
         guest: Arc::new(guest),
-        cache: guest_command::cells(args.no_cache, &mut note),
+        cache: guest_command::cells(args.no_cache, args.cache_size, &mut note),
         traces: &kept,
         sampling: sampling(&sides[0].phase.phase, longest),
     };

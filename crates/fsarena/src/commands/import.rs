@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use campaign::store::{CampaignId, ImportSource, ImportedRow, Store};
+use campaign::store::{CampaignId, ImportSource, Store};
 use config::Catalog;
 use import::{InputFormat, NamingOptions, ParsedInput};
-use model::CampaignResults;
+use model::{Campaign, CampaignResults};
 use serde_json::{Value, json};
 
 use crate::args::cli::GlobalArgs;
@@ -63,11 +63,34 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     }
     let sources = campaigns.iter().map(ImportSource::Results);
     let sources: Vec<_> = sources.chain(databases.iter().map(ImportSource::Database)).collect();
-    let taken = match args.dry_run {
-        true => None,
-        false => Some(paths::store(globals)?.import(&sources)?),
+    let all = match args.dry_run {
+        true => described(&campaigns, &databases)?,
+        false => {
+            let mut store = paths::store(globals)?;
+            let taken = store.import(&sources)?;
+            let told = taken.iter().map(|row| {
+                let campaign = store.definition(row.id)?;
+                let of = ImportMetadata::of_campaign(&campaign, row.values);
+                Ok(ImportMetadata { campaign: Some(row.id), is_new: row.is_new, ..of })
+            });
+            told.collect::<anyhow::Result<_>>()?
+        }
     };
-    tell(&campaigns, &databases, taken.as_deref(), &left_out, globals)
+    tell(&all, &left_out, globals)
+}
+
+/// Describes campaigns that are not stored.
+fn described(
+    campaigns: &[CampaignResults],
+    databases: &[Store],
+) -> anyhow::Result<Vec<ImportMetadata>> {
+    let mut all: Vec<ImportMetadata> = campaigns.iter().map(ImportMetadata::of_results).collect();
+    for store in databases {
+        for known in store.campaigns()? {
+            all.push(ImportMetadata::of_results(&store.load(known.id)?));
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the files, each with its contender name, if given.
@@ -227,22 +250,10 @@ fn joined(
 
 /// Prints one line for each campaign, with the command that shows it.
 fn tell(
-    campaigns: &[CampaignResults],
-    databases: &[Store],
-    taken: Option<&[ImportedRow]>,
+    all: &[ImportMetadata],
     left_out: &[String],
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
-    let mut all: Vec<ImportMetadata> = campaigns.iter().map(ImportMetadata::of_results).collect();
-    for store in databases {
-        for known in store.campaigns()? {
-            all.push(ImportMetadata::of_results(&store.load(known.id)?));
-        }
-    }
-    for (told, taken) in all.iter_mut().zip(taken.unwrap_or_default()) {
-        told.campaign = Some(taken.id);
-        told.is_new = taken.is_new;
-    }
     if globals.json {
         let values: Vec<Value> = all.iter().map(ImportMetadata::json).collect();
         print_json(&json!({ "campaigns": values, "left_out": left_out }))?;
@@ -272,9 +283,13 @@ struct ImportMetadata {
 
 impl ImportMetadata {
     fn of_results(results: &CampaignResults) -> Self {
-        let campaign = &results.campaign;
         let phases = results.cells.iter().filter_map(|cell| cell.result.as_ref());
         let phases = phases.flat_map(|result| &result.phases);
+        let values = phases.map(|phase| phase.measurements().len()).sum();
+        Self::of_campaign(&results.campaign, values)
+    }
+
+    fn of_campaign(campaign: &Campaign, values: usize) -> Self {
         let measured_by = campaign.measured_by.as_ref().map(|by| by.program.clone());
         Self {
             campaign: None,
@@ -284,7 +299,7 @@ impl ImportMetadata {
             contenders: campaign.contenders.iter().map(|c| c.name.clone()).collect(),
             tests: campaign.suites.iter().map(|suite| suite.tests.len()).sum(),
             rounds: campaign.rounds,
-            values: phases.map(|phase| phase.measurements().len()).sum(),
+            values,
         }
     }
 

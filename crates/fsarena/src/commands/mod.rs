@@ -14,6 +14,7 @@ pub mod disk {
     pub mod requests;
     pub mod validate;
 }
+pub mod delete;
 pub mod doctor;
 pub mod explain;
 pub mod guest;

@@ -43,7 +43,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     match run::campaign(&wanted, 0, globals, &stop)? {
         RunOutcome::Planned(code) => Ok(code),
         RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
-            let campaign = store.load(id)?.campaign;
+            let campaign = store.definition(id)?;
             // A baseline may follow.
             let [old, new, ..] = &campaign.contenders[..] else {
                 return Err(UsageError("a guard compares two contenders".to_owned()).into());
@@ -62,7 +62,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         }
         RunOutcome::Campaign { ended, id, store } => {
             let code = run::finish(ended, id, &store, false, globals)?;
-            let campaign = store.load(id)?.campaign;
+            let campaign = store.definition(id)?;
             let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
             let (names, threshold) = (names.join(" "), 100.0 * args.threshold);
             print_note(&format!(

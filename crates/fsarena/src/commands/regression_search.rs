@@ -227,7 +227,7 @@ impl Guard<'_> {
         let took = phases().find(|phase| phase.phase == target.phase);
         let means = SamplingContext {
             guest: Arc::new(guest),
-            cache: guest::cells(run.machine.no_cache, &mut silent),
+            cache: guest::cells(run.machine.no_cache, run.machine.cache_size, &mut silent),
             traces: &traces::directory(self.globals)?,
             sampling: explain::sampling(
                 &target.phase,

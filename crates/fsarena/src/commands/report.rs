@@ -204,6 +204,10 @@ pub fn after_run(
         print(&report::render(ReportFormat::Table, &results, &analysis, &options))?;
         print(&format!("\nreport: {}\n", page.display()))?;
     }
+    if let Some(device) = &results.campaign.device {
+        let device = device.display();
+        print_note(&format!("{device} still holds the last filesystem that was made there"));
+    }
     let all_ok = results.cells.iter().all(|c| {
         c.result
             .as_ref()

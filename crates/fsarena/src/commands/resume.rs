@@ -26,8 +26,10 @@ use crate::traces;
 pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let stop = stop::install_handlers()?;
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
-    let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
+    // Not created for a campaign that cannot exist.
+    paths::require_database(globals)?;
     let mut store = paths::store(globals)?;
+    let id = paths::campaign_to_resume(&store, args.id)?;
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
     run_command::finish(ended, id, &store, args.strict, globals)
 }
@@ -44,7 +46,7 @@ fn go_on(
     let stored = store.load(id)?;
     refuse_spread(&stored)?;
     refuse_imported(store, id)?;
-    let Campaign { host, measured_by, .. } = stored.campaign;
+    let Campaign { host, measured_by, .. } = &stored.campaign;
     if let Some(by) = measured_by {
         let program = line(&by.program);
         return Err(UsageError(format!(
@@ -77,13 +79,14 @@ fn go_on(
         max_written: args.max_written,
         exclusive: false,
         cache: &|| {
-            let own = || guest_command::cells(args.no_cache, &mut |text| progress.note(text));
+            let note = &mut |text: &str| progress.note(text);
+            let own = || guest_command::cells(args.no_cache, args.cache_size, note);
             shared.clone().or_else(own)
         },
         guest: &guest,
     };
     let asked = EraseConfirmation { progress, yes: args.yes, stop };
-    session::run_to_end(store, id, None, &means, &*reach, &asked, stop)
+    session::run_to_end(store, stored, None, &means, &*reach, &asked, stop)
 }
 
 /// Refuses to resume an imported campaign: its command lines come from the imported file and would

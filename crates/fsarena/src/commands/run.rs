@@ -186,8 +186,10 @@ pub fn campaign(
         max_written: None,
         exclusive: args.exclusive,
         cache: &|| {
-            let own =
-                || guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text));
+            let own = || {
+                let limit = args.machine.cache_size;
+                guest_command::cells(args.machine.no_cache, limit, &mut |text| progress.note(text))
+            };
             shared.clone().or_else(own)
         },
         guest: &|_| guest.as_ref().map(Arc::clone).context("the campaign has no guest"),
@@ -207,7 +209,8 @@ pub fn campaign(
         output::counted(plan.len() as u64, "cell"),
         campaign.seed
     ));
-    let ended = session::run_to_end(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
+    let stored = store.load(id)?;
+    let ended = session::run_to_end(&mut store, stored, Some(taken), &means, &*reach, &asked, stop);
     Ok(RunOutcome::Campaign { ended, id, store })
 }
 
@@ -284,22 +287,13 @@ pub fn finish(
         }
         Err(error) => Err(error),
         Ok(CampaignEnd::Interrupted) => {
-            let device = store.load(id)?.campaign.device;
+            let device = store.definition(id)?.device;
             let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
             });
             interrupted(&format!("all resources were cleaned up{but}"), id, store, globals)
         }
-        Ok(CampaignEnd::Complete) => {
-            let code = report_command::after_run(store, id, strict, globals)?;
-            if let Some(device) = store.load(id)?.campaign.device {
-                let device = device.display();
-                output::print_note(&format!(
-                    "{device} still holds the last filesystem that was made there"
-                ));
-            }
-            Ok(code)
-        }
+        Ok(CampaignEnd::Complete) => report_command::after_run(store, id, strict, globals),
     }
 }
 
@@ -310,7 +304,7 @@ fn interrupted(
     store: &campaign::store::Store,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
-    let device = store.load(id)?.campaign.device;
+    let device = store.definition(id)?.device;
     let resume = paths::resume_line(globals, id, device.as_deref());
     output::print_note(&format!("interrupted; {left}. Resume with: {resume}"));
     Ok(ExitReason::Interrupted.into())

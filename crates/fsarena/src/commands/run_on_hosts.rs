@@ -194,8 +194,8 @@ impl Host<'_> {
 
 /// Compares each contender with the first one over the hosts.
 fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
-    let campaign = select_campaign::find(Some(name), globals)?.results.campaign;
-    let names = campaign.contenders.iter().map(|contender| &contender.name);
+    let hosts = select_campaign::Campaigns::new(globals).by_host(name)?;
+    let names = hosts[0].campaign.contenders.iter().map(|contender| &contender.name);
     let (first, others): (Vec<_>, Vec<_>) = names.enumerate().partition(|(place, _)| *place == 0);
     for ((_, before), (_, after)) in first.iter().cycle().zip(&others) {
         let asked = CompareArgs {
@@ -204,7 +204,7 @@ fn compared(name: &str, globals: &GlobalArgs) -> anyhow::Result<()> {
             within: Some(name.to_owned()),
             ..CompareArgs::default()
         };
-        compare::run(&asked, globals)?;
+        compare::within(&asked, &hosts, globals)?;
     }
     if others.is_empty() && !globals.quiet {
         let name = line(name);

@@ -75,12 +75,10 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
 /// Returns the named campaign or the latest one. Returns an error if it is not running.
 fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
     let campaigns = store.campaigns()?;
-    let definitions = store.definitions()?;
-    let both = campaigns.iter().zip(&definitions).rev();
-    let stages = both.map(|(summary, (id, campaign))| {
+    let stages = campaigns.iter().rev().map(|summary| {
         let counts = [summary.done, summary.planned].map(|count| count as usize);
         let begins = summary.done == 0 && is_young(summary.started);
-        (summary, stage(campaign, *id, counts, begins))
+        (summary, stage(&summary.campaign, summary.id, counts, begins))
     });
     let mut stages = stages.filter(|(summary, _)| named.is_none_or(|named| summary.id.0 == named));
     let latest = stages.next();

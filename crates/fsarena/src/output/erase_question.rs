@@ -84,7 +84,7 @@ fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::R
 }
 
 /// Reads a line from the user at the terminal.
-fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
+pub fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
     let input = io::stdin();
     loop {
         if stop.load(Ordering::Relaxed) {

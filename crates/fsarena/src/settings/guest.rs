@@ -48,6 +48,7 @@ pub struct GuestSettings {
     /// Machine of a study, if one is named.
     machine: Option<VirtualTimeMachine>,
     no_cache: bool,
+    cache_size: bool,
     /// Components of the guest.
     pub build: BuildOptions,
 }
@@ -101,6 +102,7 @@ impl GuestSettings {
             source: args.source.is_some() || file.source.is_some(),
             jobs: asked.jobs,
             no_cache: asked.no_cache,
+            cache_size: asked.cache_size.is_some(),
             build: asked.build.clone(),
         }
     }
@@ -149,6 +151,7 @@ impl GuestSettings {
             ("--disk-cache", self.disk_cache.is_some()),
             ("--jobs", self.jobs.is_some()),
             ("--no-cache", self.no_cache),
+            ("--cache-size", self.cache_size),
             ("--mirror", self.build.mirror.is_some()),
             ("--with", !self.build.with.is_empty()),
             ("--debian-kernel", self.build.debian_kernel.is_some()),

@@ -1,18 +1,19 @@
 //! Selects a campaign by number, by name, or by file.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use campaign::store::{CampaignId, Store};
+use campaign::store::{CampaignId, CampaignSummary, Store};
 use model::{CampaignResults, Clock};
 use stats::{differ_only_by_host, differ_only_by_seed};
 use sys::fs::plain_file;
 
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
-use crate::output::text::print_note;
+use crate::output::text::{line, print_note};
 use crate::paths;
 
 /// First bytes of every SQLite database (SQLite's file format, §1.3).
@@ -50,9 +51,14 @@ fn is_name(named: &str) -> bool {
     named.parse::<i64>().is_err() && !Path::new(named).exists()
 }
 
+/// Returns true for the path of an existing file or directory that is no number.
+fn is_file(named: &str) -> bool {
+    named.parse::<i64>().is_err() && Path::new(named).exists()
+}
+
 /// Loads the named campaign without reporting which of several it is.
 pub fn find(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<SelectedCampaign> {
-    if let Some(named) = named.filter(|named| named.parse::<i64>().is_err() && !is_name(named)) {
+    if let Some(named) = named.filter(|named| is_file(named)) {
         return from_file(Path::new(named));
     }
     let store = paths::existing_store(globals)?;
@@ -75,54 +81,136 @@ pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<Campaig
 /// Maximum number of sessions that are combined.
 pub const MAX_SESSIONS: u32 = 20;
 
-/// Loads the selected campaign. If it is selected by name, also loads its other complete sessions
-/// (equal plan, machine and system), latest first.
-pub fn sessions(named: &str, globals: &GlobalArgs) -> anyhow::Result<Vec<CampaignResults>> {
-    let mut sessions = vec![find(Some(named), globals)?.results];
-    if !is_name(named) {
-        return Ok(sessions);
-    }
-    let store = paths::existing_store(globals)?;
-    for known in store.campaigns()?.iter().rev() {
-        let is_other = known.name == named && known.id.0 != sessions[0].id;
-        if sessions.len() == MAX_SESSIONS as usize {
-            break;
-        }
-        if !is_other || known.done < known.planned {
-            continue;
-        }
-        let other = store.load(known.id)?;
-        if differ_only_by_seed(&sessions[0], &other) {
-            sessions.push(other);
-        }
-    }
-    Ok(sessions)
+/// The campaigns that a command can name. Opens the database and lists its campaigns at most once.
+pub struct Campaigns<'a> {
+    globals: &'a GlobalArgs,
+    store: OnceCell<Store>,
+    known: OnceCell<Vec<CampaignSummary>>,
 }
 
-/// Loads the selected campaign. If its name was run on several hosts, loads the campaigns of all
-/// hosts instead, but only complete rounds, because an incomplete one cannot be compared.
-pub fn campaigns_by_host(
-    named: &str,
-    globals: &GlobalArgs,
-) -> anyhow::Result<Vec<CampaignResults>> {
-    let latest = find(Some(named), globals)?.results;
-    if !is_name(named) || latest.campaign.clock == Clock::Virtual {
-        return Ok(vec![latest]);
-    }
-    let store = paths::existing_store(globals)?;
-    let mut all = Vec::new();
-    for known in store.campaigns()?.iter().filter(|c| c.name == named) {
-        let mut other = store.load(known.id)?;
-        let is_same = differ_only_by_host(&latest, &other);
-        if is_same && drop_incomplete_rounds(&mut other) {
-            all.push(other);
+/// Returns the value of a cell, computed on first use.
+fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<&T> {
+    match cell.get() {
+        Some(known) => Ok(known),
+        None => {
+            let computed = compute()?;
+            Ok(cell.get_or_init(|| computed))
         }
     }
-    let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
-    Ok(match hosts.len() {
-        0 | 1 => vec![latest],
-        _ => all,
-    })
+}
+
+impl<'a> Campaigns<'a> {
+    /// Selects from the user's database and from files.
+    pub const fn new(globals: &'a GlobalArgs) -> Self {
+        Self { globals, store: OnceCell::new(), known: OnceCell::new() }
+    }
+
+    fn store(&self) -> anyhow::Result<&Store> {
+        once(&self.store, || paths::existing_store(self.globals))
+    }
+
+    fn known(&self) -> anyhow::Result<&[CampaignSummary]> {
+        Ok(once(&self.known, || Ok(self.store()?.campaigns()?))?)
+    }
+
+    /// Loads the campaign that [`find`] would return.
+    fn load(&self, named: &str) -> anyhow::Result<CampaignResults> {
+        if is_file(named) {
+            return Ok(from_file(Path::new(named))?.results);
+        }
+        let store = self.store()?;
+        Ok(store.load(campaign_id(store, Some(named))?)?)
+    }
+
+    /// Loads the selected campaign. If it is selected by name, also loads its other complete
+    /// sessions (equal plan, machine and system), latest first.
+    pub fn sessions(&self, named: &str) -> anyhow::Result<Vec<CampaignResults>> {
+        let mut sessions = vec![self.load(named)?];
+        if !is_name(named) {
+            return Ok(sessions);
+        }
+        for known in self.known()?.iter().rev() {
+            let is_other = known.name == named && known.id.0 != sessions[0].id;
+            if sessions.len() == MAX_SESSIONS as usize {
+                break;
+            }
+            if !is_other || known.done < known.planned {
+                continue;
+            }
+            let other = self.store()?.load(known.id)?;
+            if differ_only_by_seed(&sessions[0], &other) {
+                sessions.push(other);
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Loads the selected campaign. If its name was run on several hosts, loads the campaigns of
+    /// all hosts instead, but only complete rounds, because an incomplete one cannot be compared.
+    pub fn by_host(&self, named: &str) -> anyhow::Result<Vec<CampaignResults>> {
+        let latest = self.load(named)?;
+        if !is_name(named) || latest.campaign.clock == Clock::Virtual {
+            return Ok(vec![latest]);
+        }
+        let mut all = Vec::new();
+        for known in self.known()?.iter().filter(|c| c.name == named) {
+            let mut other = match known.id.0 == latest.id {
+                true => latest.clone(),
+                false => self.store()?.load(known.id)?,
+            };
+            let is_same = differ_only_by_host(&latest, &other);
+            if is_same && drop_incomplete_rounds(&mut other) {
+                all.push(other);
+            }
+        }
+        let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
+        Ok(match hosts.len() {
+            0 | 1 => vec![latest],
+            _ => all,
+        })
+    }
+}
+
+/// Finds the campaigns that are named by number or by name. Returns each once, in order of creation.
+///
+/// # Errors
+/// Returns an error if none or several campaigns have a name. `verb` is the operation that failed.
+pub fn find_all<'a>(
+    known: &'a [CampaignSummary],
+    named: &[String],
+    verb: &str,
+) -> Result<Vec<&'a CampaignSummary>, UsageError> {
+    let mut found = BTreeMap::new();
+    for named in named {
+        let number = named.parse::<i64>().ok();
+        let is_it = |one: &&CampaignSummary| match number {
+            Some(number) => one.id.0 == number,
+            None => one.name == *named,
+        };
+        let shown = line(named);
+        let of_name: Vec<_> = known.iter().filter(is_it).collect();
+        match of_name[..] {
+            [one] => {
+                found.insert(one.id, one);
+            }
+            [] => {
+                let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+                let near = config::did_you_mean(named, names.into_iter());
+                let hint = near
+                    .unwrap_or_else(|| "`fsarena list campaigns` shows all campaigns".to_owned());
+                let text = format!("cannot {verb} {shown}: no such campaign; {hint}");
+                return Err(UsageError(text));
+            }
+            _ => {
+                let numbers: Vec<String> = of_name.iter().map(|one| one.id.to_string()).collect();
+                let (count, numbers) = (of_name.len(), numbers.join(" "));
+                return Err(UsageError(format!(
+                    "cannot {verb} {shown}: {count} campaigns have this name; give their numbers: fsarena {verb} {numbers}"
+                )));
+            }
+        }
+    }
+    Ok(found.into_values().collect())
 }
 
 /// Removes the results of incomplete rounds. Returns true if any results remain.
@@ -171,7 +259,7 @@ fn is_database(path: &Path) -> io::Result<bool> {
 
 /// Returns the description of a campaign in a sentence: its number and its name.
 pub fn campaign_label(results: &CampaignResults) -> String {
-    format!("campaign {} “{}”", results.id, crate::output::text::line(&results.campaign.name))
+    format!("campaign {} “{}”", results.id, line(&results.campaign.name))
 }
 
 #[cfg(test)]

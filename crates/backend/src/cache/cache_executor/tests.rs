@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use model::{CellId, Nanos, Status};
+use model::{Bytes, CellId, Nanos, Status};
 use proptest::prelude::*;
 
 use super::*;
@@ -63,7 +63,7 @@ impl Cacheable for Counting<'_> {
 }
 
 fn cache_in(directory: &Path) -> CellCache {
-    CellCache::open(directory, [7; SECRET]).unwrap()
+    CellCache::open(directory, [7; SECRET], CellCache::DEFAULT_LIMIT).unwrap()
 }
 
 fn path(cache: &CellCache, key: &CellKey) -> std::path::PathBuf {
@@ -457,4 +457,48 @@ proptest! {
         prop_assert_eq!(second.from_cache, bytes == whole);
         prop_assert_eq!(runs.get(), if bytes == whole { 1 } else { 2 });
     }
+}
+
+/// Returns the seeds, of the first `count`, whose results are in the cache.
+fn kept(cache: &CellCache, count: u64) -> Vec<u64> {
+    let is_kept = |seed: &u64| path(cache, &key(*seed)).exists();
+    (0..count).filter(is_kept).collect()
+}
+
+/// Makes an entry look unused since a number of seconds.
+fn unused_for(cache: &CellCache, seed: u64, seconds: u64) {
+    let file = fs::File::open(path(cache, &key(seed))).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+}
+
+#[test]
+fn entries_that_were_not_used_for_longest_are_removed_above_the_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let (runs, one) = (Cell::new(0), cache_in(directory.path()));
+    run(counting(&runs), Some(&one), &job(0));
+    let size = fs::metadata(path(&one, &key(0))).unwrap().len();
+    // Numbers of runs have one digit, so that all entries have this size.
+    let limit = |entries: u64| {
+        CellCache::open(directory.path(), [7; SECRET], Bytes(entries * size)).unwrap()
+    };
+    let cache = limit(3);
+    run(counting(&runs), Some(&cache), &job(1));
+    run(counting(&runs), Some(&cache), &job(2));
+    [0, 1, 2].map(|seed| unused_for(&cache, seed, 100 - seed));
+    assert!(run(counting(&runs), Some(&cache), &job(0)).from_cache, "which is a use");
+    run(counting(&runs), Some(&cache), &job(3));
+    assert_eq!(kept(&cache, 9), [0, 2, 3]);
+    // An entry that a process reads is not removed.
+    unused_for(&cache, 2, 100);
+    let read = fs::File::open(path(&cache, &key(2))).unwrap();
+    read.lock_shared().unwrap();
+    unused_for(&cache, 0, 50);
+    run(counting(&runs), Some(&cache), &job(4));
+    assert_eq!(kept(&cache, 9), [2, 3, 4]);
+    drop(read);
+    // The newest entry is kept, however small the limit; a process counts what others stored.
+    run(counting(&runs), Some(&limit(0)), &job(5));
+    assert_eq!(kept(&cache, 9), [5]);
+    run(counting(&runs), Some(&cache), &job(6));
+    assert_eq!(kept(&cache, 9), [5, 6]);
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use batch::hosts::{HostPool, WorkerHost};
 use batch::slurm::{Cluster, SlurmBackend, SubmitOptions};
 use batch::{Batch, BatchEntry, CollectBackend, ResultDirectory, ResultState, RunKind};
-use campaign::run::{CampaignEnd, RunLimits, StopFlag};
+use campaign::run::{CampaignEnd, RunLimits, StopFlag, StoredCampaign};
 use campaign::store::{CampaignId, Store};
 use model::{Bytes, Campaign, CellId, GuestConfig};
 
@@ -136,7 +136,7 @@ fn campaign_of(store: &Store, batch: &Batch) -> anyhow::Result<Option<CampaignId
     let same_moment = store.campaigns()?;
     let same_moment = same_moment.iter().filter(|c| c.started == plan.planned);
     for summary in same_moment {
-        if store.load(summary.id)?.campaign == plan.campaign {
+        if store.definition(summary.id)? == plan.campaign {
             return Ok(Some(summary.id));
         }
     }
@@ -179,9 +179,7 @@ impl CollectedRun<'_, '_> {
             let first = entries.filter(|entry| entry.half == RunKind::First);
             return Ok(first.map(BatchEntry::id).collect());
         };
-        let stored = self.store.load(id)?;
-        let missing = stored.cells.iter().filter(|c| c.result.is_none());
-        Ok(missing.map(|c| c.cell.id).collect())
+        Ok(self.store.open_cells(id)?)
     }
 
     /// Collects existing results.
@@ -200,7 +198,14 @@ impl CollectedRun<'_, '_> {
         let mut backend = CollectBackend::new(self.results, &environment);
         let (limits, asked) = (RunLimits::default(), self.asked);
         let (store, stop) = (&mut *self.store, self.stop);
-        session::cells(store, id, &mut backend, &limits, asked, stop, self.go_on)
+        session::cells(
+            StoredCampaign::new(store, id),
+            &mut backend,
+            &limits,
+            asked,
+            stop,
+            self.go_on,
+        )
     }
 
     /// Runs the cells without a result on Slurm, and stores results as they arrive.
@@ -214,8 +219,8 @@ impl CollectedRun<'_, '_> {
         says(asked, id, self.batch, &format!("{nodes} nodes of Slurm"), tasks);
         let mut slurm =
             SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
-        let store = &mut *self.store;
-        let ended = session::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
+        let ledger = StoredCampaign::new(self.store, id);
+        let ended = session::cells(ledger, &mut slurm, &limits, asked, self.stop, self.go_on);
         if ended.is_err() {
             // The results of queued tasks are no longer needed.
             slurm.cancel()?;
@@ -247,8 +252,8 @@ impl CollectedRun<'_, '_> {
         let id = begun(self.store, &mut self.id, batch)?;
         let tasks = hosts.slots();
         says(asked, id, batch, &format!("{count} hosts"), tasks);
-        let store = &mut *self.store;
-        let ended = session::cells(store, id, &mut hosts, &limits, asked, self.stop, self.go_on)?;
+        let ledger = StoredCampaign::new(self.store, id);
+        let ended = session::cells(ledger, &mut hosts, &limits, asked, self.stop, self.go_on)?;
         if ended == CampaignEnd::Complete {
             hosts.clear();
         }
@@ -350,10 +355,7 @@ fn left(
         return Ok(ExitReason::Interrupted.into());
     }
     let done = match id {
-        Some(id) => {
-            let stored = store.load(id)?;
-            stored.cells.iter().filter(|c| c.result.is_some()).count()
-        }
+        Some(id) => store.finished_cells(id)?.len(),
         None => 0,
     };
     let missing = results.missing();

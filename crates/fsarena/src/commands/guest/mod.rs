@@ -17,7 +17,7 @@ use anyhow::Context;
 use backend::{BlobStore, CellCache, DirectoryStore, SECRET};
 use config::Catalog;
 use guest::{Guest, GuestError, Recipe, UserKernel};
-use model::{Campaign, Filesystem, SizeProfile, Suite};
+use model::{Bytes, Campaign, Filesystem, SizeProfile, Suite};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
@@ -327,11 +327,15 @@ fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCod
 
 /// Opens the cache of cell results in virtual time. Returns `None` if the user disabled it. Also
 /// returns `None`, after calling `note`, if no directory is private to the user.
-pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
+pub fn cells(
+    unwanted: bool,
+    limit: Option<Bytes>,
+    note: &mut dyn FnMut(&str),
+) -> Option<CellCache> {
     if unwanted {
         return None;
     }
-    match open_cells() {
+    match open_cells(limit.unwrap_or(CellCache::DEFAULT_LIMIT)) {
         Ok(cache) => Some(cache),
         Err(error) => {
             note(&format!(
@@ -401,10 +405,10 @@ fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
     Ok(Sha256::digest(&bytes).into())
 }
 
-fn open_cells() -> anyhow::Result<CellCache> {
+fn open_cells(limit: Bytes) -> anyhow::Result<CellCache> {
     let secret = secret(&SafeDir::make(&paths::data_directory()?)?)?;
     let cells = guest::cache_directory()?.join("cells");
-    Ok(CellCache::open(&cells, secret)?)
+    Ok(CellCache::open(&cells, secret, limit)?)
 }
 
 /// Returns the user's key for stored results. Creates a key if none exists.
