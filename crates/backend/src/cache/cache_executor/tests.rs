@@ -421,7 +421,7 @@ fn forged_entry_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let (theirs, ours) = (directory.path().join("theirs"), directory.path().join("ours"));
     let runs = Cell::new(0);
-    let forger = CellCache::open(&theirs, [8; SECRET]).unwrap();
+    let forger = CellCache::open(&theirs, [8; SECRET], CellCache::DEFAULT_LIMIT).unwrap();
     run(counting(&runs), Some(&forger), &job(1));
     let cache = cache_in(&ours);
     fs::copy(path(&forger, &key(1)), path(&cache, &key(1))).unwrap();
@@ -430,7 +430,7 @@ fn forged_entry_of_another_user_is_ignored() {
     std::os::unix::fs::chown(path(&cache, &key(1)), Some(65_534), None).unwrap();
     assert_eq!(cache.get(&key(1), &job(1).test), None, "an entry of another user is ignored too");
     std::os::unix::fs::chown(&ours, Some(65_534), None).unwrap();
-    assert!(CellCache::open(&ours, [7; SECRET]).is_err());
+    assert!(CellCache::open(&ours, [7; SECRET], CellCache::DEFAULT_LIMIT).is_err());
 }
 
 proptest! {
