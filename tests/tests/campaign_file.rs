@@ -93,6 +93,7 @@ fn options_are_tried_before_the_campaign_and_in_a_dry_run() {
     assert!(ended.stderr.contains("cannot create `odd`: "), "{}", ended.stderr);
     assert!(ended.stderr.contains("no-such-feature"), "{}", ended.stderr);
     sandbox.assert_clean();
+    assert_eq!(fs::read_dir(&work).map_or(0, Iterator::count), 0, "no image remains");
     let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).assert_code(0);
     assert!(!listed.stdout.contains("smoke"), "nothing was stored: {}", listed.stdout);
 }

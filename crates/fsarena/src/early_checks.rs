@@ -1,6 +1,7 @@
 //! Checks before a campaign is stored: whether its storage can be used, and whether mkfs and mount
 //! accept the options of its contenders.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -73,7 +74,14 @@ impl EarlyChecks<'_> {
         self.require_writable_cache()?;
         // A dry run erases nothing and needs no permission for it.
         self.inspect_storage(self.campaign.device.as_deref())?;
-        self.try_options()
+        let work_dir = &self.campaign.work_dir;
+        let exists = self.campaign.host.is_some() || work_dir.exists();
+        let tried = self.try_options();
+        if !exists {
+            // Removed only if empty, which it is unless another process uses it.
+            let _ = fs::remove_dir(work_dir);
+        }
+        tried
     }
 
     /// Checks the options of the contenders. `erase` is the device that the user allows to erase.

@@ -183,7 +183,8 @@ pub fn campaign(
 
     // Fail early if the directory for report pages cannot be created.
     paths::reports(globals)?;
-    if session == 0 {
+    // Later sessions use the same machine; each host is another one.
+    if session == 0 || globals.of_host.is_some() {
         checks.run(args.storage.consent().erase.as_deref())?;
     }
     let note = |text: &str| progress.note(text);

@@ -344,8 +344,10 @@ mod tests {
         for wrong in ["80", "101%", "-1%", "", "many"] {
             assert!(wrong.parse::<PerMille>().is_err(), "{wrong}");
         }
-        assert_eq!(AgeingSpec::parse_fill("80"), Ok(PerMille(800)));
-        assert!(AgeingSpec::parse_fill("99%").is_err() && AgeingSpec::parse_fill("1").is_err());
+        assert_eq!(AgeingSpec::parse_fill("80%"), Ok(PerMille(800)));
+        for wrong in ["80", "99%", "1%"] {
+            assert!(AgeingSpec::parse_fill(wrong).is_err(), "{wrong}");
+        }
         assert_eq!(PerMille::from_ratio(1, 0), PerMille(0));
         assert_eq!(PerMille::from_ratio(2, 3), PerMille(667));
     }
