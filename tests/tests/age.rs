@@ -115,7 +115,7 @@ fn invalid_ageing_options_are_refused_in_one_line() {
     for (options, said) in [
         (&["--fill", "80%"][..], "needs --age PROFILE"),
         (&["--age", "agrawl"], "did you mean `agrawal`?"),
-        (&["--age", "agrawal", "--fill", "99"], "expected a percentage from 5% to 95%"),
+        (&["--age", "agrawal", "--fill", "99%"], "expected a percentage from 5% to 95%"),
     ] {
         let mut command = sandbox.campaign(&["ext4"], "trial");
         let refused = run(command.args(options)).assert_code(2).stderr;

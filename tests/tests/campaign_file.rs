@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
-use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
+use end_to_end::{DirectoryEntry, Sandbox, cells_of, program, run};
 use model::{Bytes, CellResult, Status};
 
 const VARIANTS: &str = r#"
@@ -66,6 +67,61 @@ fn variants_of_a_filesystem_compete_under_separate_names() {
         assert!(ended.stdout.contains(name), "{name}: {}", ended.stdout);
     }
     sandbox.assert_clean();
+}
+
+#[test]
+fn options_are_tried_before_the_campaign_and_in_a_dry_run() {
+    let sandbox = Sandbox::new();
+    let work = sandbox.path("work");
+    for (contender, said) in [
+        ("ext4:no-such-option", "cannot mount `ext4:no-such-option`: ext4: Unknown parameter"),
+        ("ext4:data=backwards", "cannot mount `ext4:data=backwards`: "),
+    ] {
+        for more in [&["--dry-run"][..], &[]] {
+            let mut command = sandbox.fsarena();
+            command.args(["run", "-c", "ext4:noatime", "-c", contender, "-s", "tree"]);
+            command.args(["--profile", "smoke", "--size", "96MiB", "--work-dir"]).arg(&work);
+            let ended = run(command.args(more)).assert_code(2);
+            let told = ended.stderr.lines().last().unwrap_or_default();
+            assert!(told.contains(said) && told.ends_with("; correct the options"), "{told}");
+        }
+    }
+    let text = "contenders = [{ name = \"odd\", filesystem = \"ext4\", mkfs_options = [\"-O\", \"no-such-feature\"] }]\nsuites = [\"tree\"]\nprofile = \"smoke\"\nsize = \"96 MiB\"";
+    let file = write(&sandbox, text);
+    let mut command = sandbox.fsarena();
+    let ended = run(command.arg("run").arg(&file).arg("--work-dir").arg(&work)).assert_code(2);
+    assert!(ended.stderr.contains("cannot create `odd`: "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no-such-feature"), "{}", ended.stderr);
+    sandbox.assert_clean();
+    assert_eq!(fs::read_dir(&work).map_or(0, Iterator::count), 0, "no image remains");
+    let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).assert_code(0);
+    assert!(!listed.stdout.contains("smoke"), "nothing was stored: {}", listed.stdout);
+}
+
+#[test]
+fn a_dry_run_checks_its_places_and_creates_nothing() {
+    let sandbox = Sandbox::new();
+    let plan = |more: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command.args(["run", "-c", "ext4", "-s", "tree", "--profile", "smoke", "--dry-run"]);
+        let ended = run(command.args(more));
+        (ended.code, ended.stderr)
+    };
+    let (code, told) = plan(&["--device", "/dev/no-such-device"]);
+    assert!(code != Some(0) && told.contains("/dev/no-such-device"), "{told}");
+    let (code, told) = plan(&["--size", "4 PiB"]);
+    assert!(code != Some(0) && told.contains("4 PiB"), "{told}");
+    let file = write(&sandbox, "not a directory").join("below");
+    let below = file.to_str().unwrap();
+    let (code, told) = plan(&["--work-dir", below]);
+    assert!(code != Some(0) && told.contains("campaign.toml"), "{told}");
+    let mut command = Command::new(program::fsarena());
+    command.args(["--db", below, "run", "-c", "ext4", "-s", "tree", "--dry-run"]);
+    let ended = run(command.arg("--work-dir").arg(sandbox.root()));
+    assert!(ended.code != Some(0) && ended.stderr.contains("campaign.toml"), "{}", ended.stderr);
+    let work = sandbox.path("missing");
+    assert_eq!(plan(&["--work-dir", work.to_str().unwrap()]).0, Some(0));
+    assert!(!work.exists(), "a dry run creates nothing");
 }
 
 /// An invalid file, the line of the error, and parts of the one-line message.

@@ -72,6 +72,20 @@ fn virtual_time_results_are_independent_of_parallel_cells_and_user() {
 }
 
 #[test]
+fn options_are_tried_in_a_guest_before_the_campaign() {
+    let sandbox = Sandbox::new();
+    for more in [&["--dry-run"][..], &[]] {
+        let mut command = campaign(&sandbox, &["ext4:noatime", "xfs:nobarrier"], "1");
+        let ended = run(command.args(more)).assert_code(2);
+        let told = ended.stderr.lines().last().unwrap_or_default();
+        let said = "cannot mount `xfs:nobarrier`: xfs: Unknown parameter 'nobarrier'; ";
+        assert!(told.contains(said), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("`ext4:noatime`:"), "{}", ended.stderr);
+    }
+    sandbox.assert_clean();
+}
+
+#[test]
 fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     let sandbox = Sandbox::new();
     let results = || {

@@ -105,7 +105,7 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
         ),
         (
             "contenders = [\"ext4\"]\nage = { profile = \"agrawal\", fil = \"9%\" }",
-            "c.toml:2: unknown key `fil`; expected one of: profile, fill, operations, layout",
+            "c.toml:2: unknown key `fil`; expected profile, fill, operations or layout; did you mean `fill`?",
         ),
         (
             "directories = [\"/\"]\nage = { profile = \"agrawal\" }",
@@ -119,6 +119,14 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
         let error = campaign_file::parse(text, "c.toml", catalog).unwrap_err();
         assert!(error.to_string().starts_with(complaint), "{error}");
     }
+}
+
+#[test]
+fn other_programs_are_suites_of_a_campaign_file_relative_to_its_directory() {
+    let text = "contenders = [\"ext4\"]\nsuites = [\"tree\", \"fio:my.fio\", \"bonnie++:-s 64M\"]";
+    let campaign = campaign_file::load(Path::new("/a/c.toml"), text, catalog()).unwrap();
+    assert_eq!(campaign.suites, ["tree", "fio:my.fio", "bonnie++:-s 64M"]);
+    assert_eq!(campaign.base, Path::new("/a"));
 }
 
 #[test]

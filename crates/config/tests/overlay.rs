@@ -222,13 +222,9 @@ fn invalid_use_cases_are_rejected_with_their_line() {
         (
             "why = \"notes",
             "because = \"notes",
-            "mine.toml:10: unknown key `because`; expected one of: feature, why",
+            "mine.toml:10: unknown key `because`; expected feature or why",
         ),
-        (
-            "[[weight]]",
-            "[[wait]]",
-            "mine.toml:11: unknown key `wait`; expected one of: name, title, ",
-        ),
+        ("[[weight]]", "[[wait]]", "mine.toml:11: unknown key `wait`; "),
     ];
     for (good, bad, expected) in cases {
         let dir = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod cpu_sampling;
+mod early_checks;
 #[cfg(test)]
 mod fixture;
 mod output;

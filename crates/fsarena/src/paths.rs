@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -110,6 +111,33 @@ pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> 
 pub fn store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     let path = own_database(&database(globals)?, true)?;
     Ok(Store::open(&path)?)
+}
+
+/// Checks that a campaign and its report page can be stored. Creates nothing.
+pub fn require_writable_store(globals: &GlobalArgs) -> anyhow::Result<()> {
+    let (directory, name) = place_of(&database(globals)?)?;
+    for place in [directory.clone(), directory.join("reports")] {
+        let existing = SafeDir::open_nearest_existing(&place)?;
+        backend::require_writable(existing.path())?;
+        if existing.path() == directory && existing.is_sticky_shared()? {
+            return Err(common(&existing, &name).into());
+        }
+    }
+    let file = directory.join(name);
+    match OpenOptions::new().write(true).open(&file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let why = format!("cannot write {}: {error}; name another --db", file.display());
+            Err(EnvironmentError(why).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the user's cache directory is writable. Creates nothing.
+pub fn require_writable_cache() -> anyhow::Result<()> {
+    let directory = UserDir::Cache.resolve(|name| env::var_os(name))?;
+    let existing = SafeDir::open_nearest_existing(&directory)?;
+    Ok(backend::require_writable(existing.path())?)
 }
 
 /// Returns the path of a database after checking that the user owns it and its SQLite side files.

@@ -1,35 +1,47 @@
-//! Quantities with their unit in the type: bytes and nanoseconds.
+//! Quantities with their unit in the type: bytes, nanoseconds and percentages.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A number of bytes.
 ///
-/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB. Binary units are powers of 1024,
-/// decimal ones of 1000. A single letter is binary, as in fio and mkfs: `4k`, `512M`, `1G`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Reads `4096` (bytes), `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB, in any case of letters. `KiB`
+/// and its larger units are powers of 1024, `kB` and its larger units powers of 1000. A single
+/// letter is a power of 1024, as in fio and mkfs: `4k`, `512m`, `1G`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
 
 /// A duration in nanoseconds.
 ///
-/// Can be parsed from `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`, up to 292 years.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Reads `30 s`, `1.5 ms`, `10m` and `10min` (minutes), `1h30m`, `2 days`, up to 292 years, in any
+/// case of letters. Each number needs a unit.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nanos(pub u64);
 
-/// A quantity that could not be parsed.
+/// A quantity that could not be parsed. Its text is the cause with the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     text: String,
-    expected: &'static str,
+    cause: String,
+}
+
+impl ParseUnitError {
+    fn new(text: &str, cause: impl Into<String>) -> Self {
+        Self { text: text.trim().to_owned(), cause: cause.into() }
+    }
 }
 
 impl fmt::Display for ParseUnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not {}", self.text, self.expected)
+        write!(f, "`{}` {}", self.text, self.cause)
     }
 }
 
@@ -43,31 +55,8 @@ const BINARY: [(&str, u64); 6] = [
     ("MiB", 1 << 20),
     ("KiB", 1 << 10),
 ];
-const DECIMAL: [(&str, u64); 5] = [
-    ("TB", 1_000_000_000_000),
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1_000),
-    ("KB", 1_000),
-];
-const LETTERS: [(&str, u64); 8] = [
-    ("T", 1 << 40),
-    ("t", 1 << 40),
-    ("G", 1 << 30),
-    ("g", 1 << 30),
-    ("M", 1 << 20),
-    ("m", 1 << 20),
-    ("K", 1 << 10),
-    ("k", 1 << 10),
-];
-const TIMES: [(&str, u64); 6] = [
-    ("h", 3_600_000_000_000),
-    ("min", 60_000_000_000),
-    ("ms", 1_000_000),
-    ("us", 1_000),
-    ("ns", 1),
-    ("s", 1_000_000_000),
-];
+const DECIMAL: [(&str, u64); 4] =
+    [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
 
 impl Bytes {
     /// Maximum size: the kernel supports no larger file.
@@ -109,6 +98,18 @@ impl Nanos {
         Self(n * 1_000_000_000)
     }
 
+    /// Reads a limit of a campaign or a cell: a time above 0 and at most 365 days.
+    ///
+    /// # Errors
+    /// Returns an error if the text is not a time or out of range.
+    pub fn parse_limit(text: &str) -> Result<Self, ParseUnitError> {
+        let time: Self = text.parse()?;
+        match time > Self(0) && time <= Self::from_secs(365 * 86_400) {
+            true => Ok(time),
+            false => Err(ParseUnitError::new(text, "is not above 0 and at most 365 days")),
+        }
+    }
+
     /// Returns the span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -129,20 +130,18 @@ impl From<std::time::Duration> for Nanos {
 /// Maximum quantity parsed from a text, so that calculations with it fit into 64 bits.
 const LARGEST: u64 = i64::MAX as u64;
 
-/// Splits `1.5 MiB` into number and unit and multiplies them. The result is exact for whole
-/// numbers.
-fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
-    let text = text.trim();
-    let digits =
-        text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
+/// Splits `1.5 MiB, …` into its number, its unit and the rest of the text.
+fn split_term(text: &str) -> (&str, &str, &str) {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+    let (number, rest) = text.split_at(text.find(|c| !is_digit(c)).unwrap_or(text.len()));
+    let rest = rest.trim_start();
+    let (unit, rest) = rest.split_at(rest.find(is_digit).unwrap_or(rest.len()));
+    (number, unit.trim_end(), rest)
+}
+
+/// Multiplies a number by its unit. The result is exact for whole numbers.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
     let number = number.replace('_', "");
-    let unit = unit.trim();
-    let factor = if unit.is_empty() || unit == "B" {
-        1
-    } else {
-        units.into_iter().find(|(name, _)| *name == unit)?.1
-    };
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(factor).filter(|n| *n <= LARGEST);
     }
@@ -150,23 +149,82 @@ fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Op
     (value >= 0.0 && value < LARGEST as f64 && factor > 1).then(|| value.round() as u64)
 }
 
-/// Reads a percentage such as `5%` or `2.5 %` as a share. Returns `None` if it is negative or not a
-/// percentage.
-pub fn percentage(text: &str) -> Option<f64> {
-    let number = text.trim().strip_suffix('%')?.trim_end();
-    let percent = number.parse::<f64>().ok()?;
-    (percent.is_finite() && percent >= 0.0).then_some(percent / 100.0)
+/// Returns the number of bytes of a unit of size.
+fn size_unit(unit: &str) -> Option<u64> {
+    let unit = unit.to_ascii_lowercase();
+    if matches!(&*unit, "" | "b" | "byte" | "bytes") {
+        return Some(1);
+    }
+    let (letter, rest) = unit.split_at_checked(1)?;
+    let power = 1 + u32::try_from("kmgtpe".find(letter)?).ok()?;
+    match rest {
+        "" | "i" | "ib" => Some(1 << (10 * power)),
+        "b" => Some(1000_u64.pow(power)),
+        _ => None,
+    }
+}
+
+/// Returns the nanoseconds of a unit of time.
+fn time_unit(unit: &str) -> Option<u64> {
+    Some(match &*unit.to_lowercase() {
+        "ns" => 1,
+        "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
+        "ms" => 1_000_000,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000_000,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000_000,
+        "h" | "hr" | "hrs" | "hour" | "hours" => 3_600_000_000_000,
+        "d" | "day" | "days" => 86_400_000_000_000,
+        _ => return None,
+    })
+}
+
+/// Adds the terms of a duration such as `1h30m`, from the largest unit to the smallest.
+fn duration(text: &str) -> Option<u64> {
+    let (mut rest, mut total, mut last) = (text.trim(), 0_u64, u64::MAX);
+    loop {
+        let (number, unit, more) = split_term(rest);
+        let factor = time_unit(unit).filter(|factor| *factor < last)?;
+        total = total.checked_add(scaled(number, factor)?).filter(|n| *n <= LARGEST)?;
+        if more.is_empty() {
+            return Some(total);
+        }
+        (rest, last) = (more, factor);
+    }
+}
+
+/// Reads a percentage such as `5%` or `2.5 %` as a share.
+///
+/// # Errors
+/// Returns an error if the text is negative or not a percentage. A number without its sign is not
+/// a percentage, because `0.05` could be 5 % or 0.05 %.
+pub fn percentage(text: &str) -> Result<f64, ParseUnitError> {
+    let text = text.trim();
+    let (digits, has_sign) = match text.strip_suffix('%') {
+        Some(digits) => (digits.trim_end(), true),
+        None => (text, false),
+    };
+    let number = digits.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    let cause = match number {
+        Some(percent) if has_sign => return Ok(percent / 100.0),
+        Some(share) if share > 0.0 && share < 1.0 => {
+            let percent = (share * 1e8).round() / 1e6;
+            format!("has no percent sign; write `{percent}%` or `{text}%`")
+        }
+        Some(_) => format!("has no percent sign; write `{text}%`"),
+        None => "is not a percentage such as `5%`".to_owned(),
+    };
+    Err(ParseUnitError::new(text, cause))
 }
 
 impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        scaled(text, BINARY.iter().chain(&DECIMAL).chain(&LETTERS)).map(Self).ok_or_else(|| {
-            ParseUnitError {
-                text: text.to_owned(),
-                expected: "a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`",
-            }
+        let (number, unit, rest) = split_term(text.trim());
+        let factor = size_unit(unit).filter(|_| rest.is_empty());
+        factor.and_then(|factor| scaled(number, factor)).map(Self).ok_or_else(|| {
+            let cause = "is not a size below 8 EiB such as `64 KiB`, `2 GiB`, `512M` or `700 MB`";
+            ParseUnitError::new(text, cause)
         })
     }
 }
@@ -175,10 +233,17 @@ impl FromStr for Nanos {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        scaled(text, TIMES.iter()).map(Self).ok_or_else(|| ParseUnitError {
-            text: text.to_owned(),
-            expected: "a time below 292 years such as `500 ms`, `30 s` or `2 min`",
-        })
+        if let Some(total) = duration(text) {
+            return Ok(Self(total));
+        }
+        let number = text.trim();
+        Err(ParseUnitError::new(
+            text,
+            match number.parse::<f64>() {
+                Ok(_) => format!("has no unit; write `{number}s`, `{number}min` or `{number}h`"),
+                Err(_) => "is not a time such as `500 ms`, `30s`, `10min` or `1h30m`".to_owned(),
+            },
+        ))
     }
 }
 
@@ -231,36 +296,6 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// A number of data files (`"8 KiB"`) or of results (`8192`).
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum NumberOrText {
-    Number(u64),
-    Text(String),
-}
-
-macro_rules! quantity_serde {
-    ($type:ty) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_u64(self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                match NumberOrText::deserialize(deserializer)? {
-                    NumberOrText::Number(n) => Ok(Self(n)),
-                    NumberOrText::Text(text) => text.parse().map_err(serde::de::Error::custom),
-                }
-            }
-        }
-    };
-}
-
-quantity_serde!(Bytes);
-quantity_serde!(Nanos);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,22 +319,41 @@ mod tests {
             ("512M", 512 << 20),
             ("512m", 512 << 20),
             ("1G", 1 << 30),
+            ("1g", 1 << 30),
             ("1.5 G", 3 << 29),
             ("2T", 2 << 40),
+            ("1p", 1 << 50),
         ] {
             assert_eq!(letters.parse(), Ok(Bytes(bytes)), "{letters}");
         }
     }
 
     #[test]
+    fn a_unit_of_size_is_the_same_in_capital_and_small_letters() {
+        for (texts, bytes) in [
+            (["4 KiB", "4KIB", "4 kib", "4Ki"], 4096),
+            (["10MB", "10 mb", "10Mb", "10_000kb"], 10_000_000),
+            (["1GiB", "1gib", "1 Gib", "1024 MiB"], 1 << 30),
+            (["2", "2 B", "2b", "2 bytes"], 2),
+        ] {
+            for text in texts {
+                assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn invalid_sizes_are_refused_with_a_hint() {
-        for wrong in ["", "MiB", "-1 MiB", "1 mib", "12 parsecs", "1.2.3 MiB", "0.5"] {
+        for wrong in
+            ["", "MiB", "-1 MiB", "1,5 MiB", "12 parsecs", "1.2.3 MiB", "0.5", "1G 512M", "10 Mbit"]
+        {
             let error = wrong.parse::<Bytes>().unwrap_err().to_string();
             assert!(error.contains("64 KiB"), "{wrong}: {error}");
         }
         for beyond in [
             "99999999999 TiB",
             "8388608 TiB",
+            "8 EiB",
             "18446744073709551615",
             "18446744073709551615 KiB",
             "9999999999999999999999 kB",
@@ -347,11 +401,20 @@ mod tests {
 
     #[test]
     fn a_percentage_has_its_sign_and_is_a_share() {
-        assert_eq!(percentage("5%"), Some(0.05));
-        assert_eq!(percentage(" 2.5 % "), Some(0.025));
-        assert_eq!(percentage("0%"), Some(0.0));
-        for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
-            assert_eq!(percentage(wrong), None, "{wrong}");
+        assert_eq!(percentage("5%"), Ok(0.05));
+        assert_eq!(percentage(" 2.5 % "), Ok(0.025));
+        assert_eq!(percentage("0%"), Ok(0.0));
+        for (wrong, told) in [
+            ("5", "`5` has no percent sign; write `5%`"),
+            ("0.05", "`0.05` has no percent sign; write `5%` or `0.05%`"),
+            ("0", "`0` has no percent sign; write `0%`"),
+            ("", "`` is not a percentage such as `5%`"),
+            ("five%", "`five%` is not a percentage such as `5%`"),
+        ] {
+            assert_eq!(percentage(wrong).unwrap_err().to_string(), told);
+        }
+        for wrong in ["%", "-1%", "-1", "nan%", "nan", "inf%"] {
+            assert!(percentage(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -364,6 +427,45 @@ mod tests {
         assert_eq!(Nanos(17).to_string(), "17 ns");
     }
 
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        for (text, seconds) in [
+            ("10m", 600),
+            ("10min", 600),
+            ("10 Minutes", 600),
+            ("90s", 90),
+            ("1h30m", 5400),
+            ("1h 30 min", 5400),
+            ("1.5h", 5400),
+            ("2 days", 172_800),
+            ("1d12h", 129_600),
+        ] {
+            assert_eq!(text.parse(), Ok(Nanos::from_secs(seconds)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_unit_or_with_an_unknown_one_is_refused() {
+        let told = |text: &str| text.parse::<Nanos>().unwrap_err().to_string();
+        assert_eq!(told("10"), "`10` has no unit; write `10s`, `10min` or `10h`");
+        assert_eq!(told("1.5"), "`1.5` has no unit; write `1.5s`, `1.5min` or `1.5h`");
+        for wrong in ["", "s", "1h30", "30m1h", "1h1h", "1:30:00", "-1s", "1 year", "1,5h", "1..5h"]
+        {
+            assert!(told(wrong).contains("10min"), "{}", told(wrong));
+        }
+    }
+
+    #[test]
+    fn a_limit_is_neither_zero_nor_absurdly_long() {
+        assert_eq!(Nanos::parse_limit("1s"), Ok(Nanos::from_secs(1)));
+        assert_eq!(Nanos::parse_limit("1 ns"), Ok(Nanos(1)));
+        assert!(Nanos::parse_limit("365 days").is_ok());
+        for wrong in ["0s", "0h", "366 days", "2562047h"] {
+            let told = Nanos::parse_limit(wrong).unwrap_err().to_string();
+            assert_eq!(told, format!("`{wrong}` is not above 0 and at most 365 days"));
+        }
+    }
+
     proptest! {
         #[test]
         fn whole_sizes_survive_showing_and_reading(n in 0u64..1 << 50) {
@@ -372,9 +474,42 @@ mod tests {
         }
 
         #[test]
-        fn reading_never_panics(text in ".*") {
-            let _ = text.parse::<Bytes>();
-            let _ = text.parse::<Nanos>();
+        fn a_shown_time_is_read_as_almost_the_same(n in 1u64..1 << 62) {
+            let read = Nanos(n).to_string().parse::<Nanos>().unwrap();
+            prop_assert!(read.0.abs_diff(n) as f64 <= n as f64 * 0.006, "{}", Nanos(n));
+        }
+
+        #[test]
+        fn a_time_of_several_terms_is_their_sum(h in 0u64..10_000, m in 0u64..10_000, s in 0u64..10_000) {
+            let time = Nanos::from_secs(h * 3600 + m * 60 + s);
+            for text in [format!("{h}h{m}m{s}s"), format!("{h} h {m} min {s} s")] {
+                prop_assert_eq!(text.parse(), Ok(time));
+            }
+        }
+
+        #[test]
+        fn no_number_alone_is_a_time_or_a_percentage(n in 0.0f64..1e12) {
+            for text in [format!("{n}"), format!(" {n:.0} ")] {
+                let told = text.parse::<Nanos>().unwrap_err().to_string();
+                prop_assert!(told.contains("has no unit"), "{}", told);
+                let told = percentage(&text).unwrap_err().to_string();
+                prop_assert!(told.contains("has no percent sign"), "{}", told);
+            }
+        }
+
+        #[test]
+        fn any_case_of_a_size_is_the_same(n in 0u64..1000, unit in "[kmgtp](|i?b)") {
+            let (small, capital) = (format!("{n}{unit}"), format!("{n} {}", unit.to_uppercase()));
+            prop_assert_eq!(small.parse::<Bytes>().unwrap(), capital.parse().unwrap());
+        }
+
+        #[test]
+        fn reading_never_panics(text in ".*", number in "[0-9._]{0,25}", unit in "[a-zA-Z%\u{b5} ]{0,4}") {
+            for text in [text, format!("{number}{unit}"), format!("{number}{unit}{number}{unit}")] {
+                let _ = text.parse::<Bytes>();
+                let _ = text.parse::<Nanos>();
+                let _ = percentage(&text);
+            }
         }
     }
 }

@@ -9,6 +9,21 @@ use model::{
 use crate::cell::ending::CellEnd;
 use crate::kernel_log;
 use crate::kernel_log::kernel_crash::{self, KernelFinding};
+use model::result::kernel_log::strip_level;
+
+/// Name of the step that mounts the filesystem.
+const MOUNT: &str = "mount";
+/// Words in the kernel's messages about a refused mount.
+const MOUNT_REASONS: [&str; 8] = [
+    "parameter",
+    "option",
+    "invalid",
+    "support",
+    "bad value",
+    "incompatible",
+    "refusing",
+    "cannot mount",
+];
 
 /// An unfinished result of a cell.
 #[derive(Debug)]
@@ -95,6 +110,9 @@ impl<'a> CellResultBuilder<'a> {
         remarks.extend(self.age.iter().flat_map(AgeingResult::warnings));
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
+            Some((Status::Failed, failure)) if failure.step == MOUNT => {
+                (Status::Failed, Some(begin_with_kernel_message(failure, &kernel_log)))
+            }
             Some((status, failure)) => (status, Some(failure)),
             None => (Status::Ok, None),
         };
@@ -198,6 +216,19 @@ impl<'a> CellResultBuilder<'a> {
             self.phases.push(result);
         }
     }
+}
+
+/// Puts the kernel's reason for a refused mount first, because `mount` knows only that it failed.
+fn begin_with_kernel_message(mut failure: Failure, kernel_log: &[KernelEvent]) -> Failure {
+    let is_reason = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        MOUNT_REASONS.iter().any(|word| line.contains(word)) && !line.contains("command line")
+    };
+    let mut lines = kernel_log.iter().rev().map(|event| strip_level(&event.title));
+    if let Some(line) = lines.find(is_reason).filter(|line| !failure.reason.contains(line)) {
+        failure.reason = format!("{line}; {}", failure.reason);
+    }
+    failure
 }
 
 /// Adds a finding from the kernel log to a failure.
@@ -306,6 +337,29 @@ mod tests {
         well.apply(phase(&test, 1, Status::Ok));
         well.record_oom(Bytes::mib(24));
         assert_eq!(well.finish(CellEnd::Done, None).failure, None);
+    }
+
+    #[test]
+    fn a_refused_mount_begins_with_the_reason_of_the_kernel() {
+        let reason = "mount ended with exit code 32: wrong fs type, bad option";
+        let finish = |step: &str, log: &[&str]| {
+            let test = test(&["a"]);
+            let mut collector = CellResultBuilder::new(&test);
+            let failure =
+                Failure { step: step.into(), reason: reason.into(), ..Failure::default() };
+            collector.apply(CellEvent::Failed { crashed: false, failure });
+            let log = log.iter().map(|line| KernelEvent::from_line(*line)).collect();
+            collector.finish(CellEnd::Done, Some(log)).failure.unwrap().reason
+        };
+        let log = [
+            "<5>Unknown kernel command line parameters \"quiet\"",
+            "<6>XFS (loop0): Mounting V5 Filesystem",
+            "<4>xfs: Unknown parameter 'nobarrier'",
+        ];
+        let told = finish("mount", &log);
+        assert_eq!(told, format!("xfs: Unknown parameter 'nobarrier'; {reason}"));
+        assert_eq!(finish("mkfs", &log), reason);
+        assert_eq!(finish("mount", &log[..2]), reason);
     }
 
     #[test]

@@ -98,7 +98,11 @@ impl CampaignStorage {
                 _caches: None,
             });
         }
-        let caches = CacheLock::take(&|line| dialogue.note(line), stop)?;
+        let mut tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+        let caches = match tests.any(|test| !test.phases.is_empty()) {
+            true => CacheLock::take(&|line| dialogue.note(line), stop)?,
+            false => None,
+        };
         let mut kind = match held.device {
             Some(device) => {
                 if let Some(sight) = device.scan_coverage() {

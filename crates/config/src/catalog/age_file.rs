@@ -136,9 +136,6 @@ pub(crate) fn ages(
         }
         Some(value) => vec![fill(&value)?],
     };
-    if let (true, Some(value)) = (fills.is_empty(), table.get("fill")?) {
-        return Err(value.expected_error("at least one percentage"));
-    }
     let of = |fill| AgeingSpec { profile: profile.clone(), fill, operations, layout };
     Ok(fills.into_iter().map(of).collect())
 }
@@ -161,10 +158,11 @@ fn fill(value: &TomlValue<'_>) -> Result<PerMille, CatalogError> {
 }
 
 fn share(value: &TomlValue<'_>, least: PerMille, most: PerMille) -> Result<PerMille, CatalogError> {
-    let share = value.text().ok().and_then(|text| text.parse().ok());
-    share
-        .filter(|share| (least..=most).contains(share))
-        .ok_or_else(|| value.expected_error(&format!("a percentage from {least} to {most}")))
+    let expected = format!("a percentage from {least} to {most}");
+    match value.quantity(&expected, str::parse)? {
+        share if (least..=most).contains(&share) => Ok(share),
+        _ => Err(value.expected_error(&expected)),
+    }
 }
 
 /// Returns every key of an ageing profile.
@@ -220,11 +218,7 @@ mod tests {
                 "sizes = [{ up_to = 2, weight = 1 }, { up_to = 1, weight = 1 }]",
                 "even.toml:7: `up_to` is `1`; expected more than in the bin before",
             ),
-            (
-                6,
-                "sizes = []",
-                "even.toml:7: `sizes` is a list; expected at least one bin with a weight",
-            ),
+            (6, "sizes = []", "even.toml:7: `sizes` is an empty list; expected at least one entry"),
             (7, "ages = [{ up_to = 1, weight = -1 }]", "even.toml:8: `weight` is `-1`"),
             (
                 8,

@@ -457,10 +457,14 @@ mod tests {
             ),
             (
                 "kind = \"ideal\"\ncommand = \"never\"",
-                "it.toml:5: `command` is `never`; expected a time such as",
+                "it.toml:5: `command`: `never` is not a time such as",
             ),
             ("kind = \"rotating\"\n[rotating]\nturns = 7200", "it.toml:5: missing key `seek-next`"),
             ("kind = \"tape\"", "it.toml:4: `kind` is `tape`"),
+            (
+                "kind = \"ideal\"\ncommand = 40",
+                "it.toml:5: `command`: `40` has no unit; write `40s`, `40min` or `40h`, in quotes",
+            ),
             (
                 "kind = \"ideal\"\ncommand = \"2 s\"",
                 "it.toml:5: `command` is `2 s`; expected a time of less than 1.00 s",

@@ -4,6 +4,7 @@
 //! Independent of filesystems and suites: callers define the keys.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use model::{Bytes, Nanos};
@@ -105,14 +106,11 @@ impl<'a> TomlTable<'a> {
             .min_by_key(|k| k.span().start);
         match unknown {
             None => Ok(()),
-            Some(key) => Err(self.source.error(
-                &key.span(),
-                format!(
-                    "unknown key `{}`; expected one of: {}",
-                    key.get_ref(),
-                    self.keys.join(", ")
-                ),
-            )),
+            Some(key) => {
+                let expected = expected_word(key.get_ref(), &self.keys);
+                let message = format!("unknown key `{}`; {expected}", key.get_ref());
+                Err(self.source.error(&key.span(), message))
+            }
         }
     }
 
@@ -158,9 +156,10 @@ impl<'a> TomlTable<'a> {
         self.required(key)?.text()
     }
 
-    /// Reads a list of texts. Returns an empty list if the key is missing.
+    /// Reads a list of texts, which may be empty or missing.
     pub fn texts(&self, key: &'static str) -> Result<Vec<String>, CatalogError> {
-        Ok(self.read(key, |v| v.texts())?.unwrap_or_default())
+        let listed = self.read(key, |v| v.list_or_none("texts"))?.unwrap_or_default();
+        listed.iter().map(TomlValue::text).collect()
     }
 
     /// Returns every key with its value, for tables whose keys are names.
@@ -181,6 +180,16 @@ impl<'a> TomlTable<'a> {
     /// Creates an error for the start of the table.
     pub fn error(&self, message: String) -> CatalogError {
         self.source.error(&self.span, message)
+    }
+}
+
+/// Returns the valid words, and the similar ones among them. Omits a long list if some are similar.
+fn expected_word(word: &str, words: &[&str]) -> String {
+    let similar = did_you_mean(word, words.iter().copied());
+    match similar {
+        Some(question) if words.len() > MAX_LISTED_WORDS => question,
+        Some(question) => format!("expected {}; {question}", join_or(words)),
+        None => format!("expected {}", join_or(words)),
     }
 }
 
@@ -305,6 +314,7 @@ impl<'a> TomlValue<'a> {
             DeValue::Float(number) => format!("`{number}`"),
             DeValue::Boolean(flag) => format!("`{flag}`"),
             DeValue::Datetime(time) => format!("`{time}`"),
+            DeValue::Array(list) if list.is_empty() => "an empty list".to_owned(),
             DeValue::Array(_) => "a list".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
         }
@@ -325,15 +335,23 @@ impl<'a> TomlValue<'a> {
         Ok(name.to_owned())
     }
 
-    /// Returns the elements of a list. Each element has the key of the list.
+    /// Returns the elements of a list with at least one. Each element has the key of the list.
     pub fn list(&self, of: &str) -> Result<Vec<TomlValue<'a>>, CatalogError> {
+        match self.list_or_none(of)? {
+            none if none.is_empty() => Err(self.expected_error("at least one entry")),
+            list => Ok(list),
+        }
+    }
+
+    /// Returns the elements of a list, which may be empty.
+    pub fn list_or_none(&self, of: &str) -> Result<Vec<TomlValue<'a>>, CatalogError> {
         let (None, DeValue::Array(elements)) = (self.instead, self.value.get_ref()) else {
             return Err(self.expected_error(&format!("a list of {of}")));
         };
         Ok(elements.iter().map(|value| TomlValue { value, ..*self }).collect())
     }
 
-    /// Reads a list of texts.
+    /// Reads a list of at least one text.
     pub fn texts(&self) -> Result<Vec<String>, CatalogError> {
         self.list("texts")?.iter().map(TomlValue::text).collect()
     }
@@ -375,12 +393,28 @@ impl<'a> TomlValue<'a> {
         }
     }
 
+    /// Reads a quantity with a unit. A number without one is an error that shows the correct form.
+    pub fn quantity<T, E: fmt::Display>(
+        &self,
+        expected: &str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, CatalogError> {
+        let (text, advice) = match (self.instead, self.value.get_ref()) {
+            (None, DeValue::String(text)) => (text.as_ref(), ""),
+            (None, DeValue::Integer(n)) => (n.as_str(), ", in quotes"),
+            (None, DeValue::Float(n)) => (n.as_str(), ", in quotes"),
+            _ => return Err(self.expected_error(expected)),
+        };
+        read(text).map_err(|error| self.error(format!("`{}`: {error}{advice}", self.key)))
+    }
+
     /// Reads a percentage above 0 and at most 100 and returns it as a share.
     pub fn percentage(&self) -> Result<f64, CatalogError> {
-        let share = self.raw_text().and_then(model::percentage);
-        share
-            .filter(|share| *share > 0.0 && *share <= 1.0)
-            .ok_or_else(|| self.expected_error("a percentage such as `5%`"))
+        let expected = "a percentage above 0 and at most 100, such as `5%`";
+        match self.quantity(expected, model::percentage)? {
+            share if share > 0.0 && share <= 1.0 => Ok(share),
+            _ => Err(self.expected_error(expected)),
+        }
     }
 
     /// Reads `true` or `false`.
@@ -410,20 +444,23 @@ impl<'a> TomlValue<'a> {
 
     /// Reads a time, which may be zero.
     pub fn time(&self) -> Result<Nanos, CatalogError> {
-        let time = self.raw_text().and_then(|text| text.parse().ok());
-        time.ok_or_else(|| self.expected_error("a time such as `40 us`, `4 ms` or `2 s`"))
+        self.quantity("a time such as `40 us`, `4 ms` or `2 s`", str::parse)
     }
 
     /// Reads a time above zero. Returns `None` for the word `never`.
     pub fn time_limit(&self) -> Result<Option<Nanos>, CatalogError> {
-        let time = match self.raw_text() {
-            Some("never") => return Ok(None),
-            Some(text) => text.parse::<Nanos>().ok(),
-            None => None,
-        };
-        time.filter(|t| t.0 > 0).map(Some).ok_or_else(|| {
-            self.expected_error("a time such as `500 ms`, `30 s` or `2 min`, or `never`")
-        })
+        if self.raw_text() == Some("never") {
+            return Ok(None);
+        }
+        match self.time()? {
+            Nanos(0) => Err(self.expected_error("a time above zero, or `never`")),
+            time => Ok(Some(time)),
+        }
+    }
+
+    /// Reads a limit of a campaign, with the same values as on the command line.
+    pub fn limit(&self) -> Result<Nanos, CatalogError> {
+        self.quantity("a time such as `30s`, `10min` or `1h30m`", Nanos::parse_limit)
     }
 
     /// Reads one of the given words and returns its meaning.
@@ -433,18 +470,9 @@ impl<'a> TomlValue<'a> {
             .map(|(_, meaning)| *meaning)
             .ok_or_else(|| {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                self.no_such_word(&words)
+                let expected = expected_word(self.raw_text().unwrap_or_default(), &words);
+                self.error(format!("`{}` is {}; {expected}", self.key, self.shown()))
             })
-    }
-
-    /// Returns an error that lists the valid words, or only similar words if the list is long.
-    fn no_such_word(&self, words: &[&str]) -> CatalogError {
-        let many = words.len() > MAX_LISTED_WORDS;
-        let text = self.raw_text().filter(|_| many).unwrap_or_default();
-        match did_you_mean(text, words.iter().copied()) {
-            Some(question) => self.error(format!("`{}` is {}; {question}", self.key, self.shown())),
-            None => self.expected_error(&join_or(words)),
-        }
     }
 
     /// Returns true if the value is a table that contains this key.

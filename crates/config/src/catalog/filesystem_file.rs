@@ -84,7 +84,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry),
     }
     let name = top.required("name")?;
     let mut claims = vec![(name.name()?, name.line())];
-    for alias in top.read("aliases", |v| v.list("names"))?.unwrap_or_default() {
+    for alias in top.read("aliases", |v| v.list_or_none("names"))?.unwrap_or_default() {
         claims.push((alias.name()?, alias.line()));
     }
     let filesystem = Filesystem {
@@ -295,7 +295,7 @@ fn options(
     check: fn(&str) -> Result<(), String>,
     rule: &PlaceholderRule,
 ) -> Result<Vec<String>, CatalogError> {
-    let listed = table.read(key, |v| v.list("options"))?.unwrap_or_default();
+    let listed = table.read(key, |v| v.list_or_none("options"))?.unwrap_or_default();
     let mut options = Vec::with_capacity(listed.len());
     for value in listed {
         let option = value.text()?;

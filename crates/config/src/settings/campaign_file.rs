@@ -66,7 +66,7 @@ pub struct Settings {
     pub groups: Vec<ContenderGroup>,
     /// Mounted directories used as contenders.
     pub directories: Vec<DirectoryContender>,
-    /// Names of suites, checked against the catalog.
+    /// Names of suites, checked against the catalog, and other programs as `fio:my.fio`.
     pub suites: Vec<String>,
     /// How large.
     pub profile: Option<SizeProfile>,
@@ -95,6 +95,8 @@ pub struct Settings {
     pub source: Option<PathBuf>,
     /// The machine of a guest.
     pub machine: GuestSection,
+    /// Directory of the file. Relative paths are relative to it.
+    pub base: PathBuf,
 }
 
 /// The guest machine settings of a campaign file.
@@ -147,6 +149,7 @@ pub struct DirectoryContender {
 pub fn load(path: &Path, text: &str, catalog: &Catalog) -> Result<Settings, CatalogError> {
     let mut campaign = parse(text, &path.display().to_string(), catalog)?;
     if let Some(base) = path.parent() {
+        base.clone_into(&mut campaign.base);
         for directory in &mut campaign.directories {
             directory.path = base.join(&directory.path);
         }
@@ -187,6 +190,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<Settings, Cata
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
         source: top.read("source", |v| v.text())?.map(PathBuf::from),
         machine: machine(&top, catalog)?,
+        base: PathBuf::new(),
     };
     check_together(&campaign, &top)?;
     check_machine(&campaign, &top)?;
@@ -199,8 +203,8 @@ fn rule(top: &TomlTable<'_>) -> Result<RoundSettings, CatalogError> {
         until_width: top.read("until_width", |v| v.percentage())?,
         until_share: top.read("until_share", |v| v.percentage())?,
         max_rounds: top.read("max_rounds", |v| rounds(&v))?,
-        max_time: top.read("max_time", |v| v.time_limit())?.flatten(),
-        budget: top.read("budget", |v| v.time_limit())?.flatten(),
+        max_time: top.read("max_time", |v| v.limit())?,
+        budget: top.read("budget", |v| v.limit())?,
     };
     if rule.budget.is_some() {
         for key in ["rounds", "until_width"] {
@@ -297,10 +301,7 @@ fn one_or_several<'a, T: PartialEq>(
         }
         several.push(one);
     }
-    match several.is_empty() {
-        true => Err(value.expected_error("at least one value")),
-        false => Ok(several),
-    }
+    Ok(several)
 }
 
 fn disk(value: &TomlValue<'_>, catalog: &Catalog) -> Result<DiskModel, CatalogError> {
@@ -365,11 +366,7 @@ fn groups(top: &TomlTable<'_>) -> Result<Vec<ContenderGroup>, CatalogError> {
     };
     let group = |(name, value): (&str, TomlValue<'_>)| {
         model::check_name(name).map_err(|e| value.error(format!("a group: {e}")))?;
-        let members = value.texts()?;
-        match members.is_empty() {
-            true => Err(value.expected_error("at least one contender")),
-            false => Ok(ContenderGroup { name: name.to_owned(), members }),
-        }
+        Ok(ContenderGroup { name: name.to_owned(), members: value.texts()? })
     };
     table.entries().map(group).collect()
 }
@@ -400,6 +397,10 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<String>, Catalog
         return Ok(Vec::new());
     };
     let suites = value.texts()?;
-    catalog.chosen_suites(&suites, SizeProfile::Smoke).map_err(|e| value.error(e.to_string()))?;
+    // A name with a colon is another program, which the command line reads.
+    let of_catalog: Vec<String> = suites.iter().filter(|s| !s.contains(':')).cloned().collect();
+    catalog
+        .chosen_suites(&of_catalog, SizeProfile::Smoke)
+        .map_err(|e| value.error(e.to_string()))?;
     Ok(suites)
 }

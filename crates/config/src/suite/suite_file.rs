@@ -8,7 +8,7 @@ use model::{
 };
 
 use crate::CatalogError;
-use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
+use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
 use crate::suite::mixes;
 use crate::suite::operation;
 use crate::suite::parameters::{Parameters, StudyOverrides, for_profile};
@@ -101,12 +101,14 @@ fn requires(
     let list = |key| {
         let value = table.get(key)?;
         let of_profile = value.map(|value| for_profile(value, profile)).transpose()?;
-        of_profile.map(|value| value.texts()).transpose()
+        // A profile may need none.
+        let listed = of_profile.map(|value| value.list_or_none("texts")).transpose()?;
+        listed.unwrap_or_default().iter().map(TomlValue::text).collect::<Result<_, _>>()
     };
     Ok(ProgramRequirements {
-        packages: list("packages")?.unwrap_or_default(),
-        programs: list("programs")?.unwrap_or_default(),
-        files: list("files")?.unwrap_or_default(),
+        packages: list("packages")?,
+        programs: list("programs")?,
+        files: list("files")?,
     })
 }
 

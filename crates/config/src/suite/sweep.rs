@@ -132,9 +132,6 @@ fn numbers<'a>(
         let numbers = list.into_iter().map(|v| Ok((number(axis, &v)?, v)));
         numbers.collect::<Result<Vec<_>, CatalogError>>()?
     };
-    if numbers.is_empty() {
-        return Err(value.expected_error("at least one value"));
-    }
     match numbers.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
         None => Ok(numbers),
         Some(pair) => Err(pair[1].1.error(format!(

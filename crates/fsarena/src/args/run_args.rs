@@ -122,10 +122,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub readahead: Option<Bytes>,
     /// Mark a cell as hung after this long without progress [default: 2 min].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub stall_timeout: Option<Nanos>,
     /// Mark a phase as hung after this long, even with progress [default: by profile, 2 min to 12 h].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub phase_limit: Option<Nanos>,
     /// Name the campaign.
     #[arg(long, value_name = "NAME", value_parser = text)]
@@ -215,8 +215,8 @@ mod tests {
         ("memory", &["0 KiB", "1 KiB", "8388608 TiB"]),
         ("readahead", &["0 KiB", "1 KiB", "4 KiB", "8388608 TiB"]),
         ("max_written", &["0 B", "1 GB", "8388608 TiB"]),
-        ("max_time", &["0 s", "1 s", "2562047 h", "2562048 h"]),
-        ("until_width", &["0%", "0.1%", "100%", "101%", "5"]),
+        ("max_time", &["0 s", "1 s", "10", "10m", "1h30m", "2 days", "366 days", "2562048 h"]),
+        ("until_width", &["0%", "0.1%", "100%", "101%", "5", "0.05"]),
         ("until_share", &["0%", "0.1%", "100%", "101%", "5"]),
         ("name", &["", " ", "a"]),
         ("profile", &["smoke", "study", "Smoke", "huge"]),

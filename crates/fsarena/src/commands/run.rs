@@ -20,6 +20,7 @@ use crate::commands::cluster::plan as plan_command;
 use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;
 use crate::commands::run_on_hosts;
+use crate::early_checks::EarlyChecks;
 use crate::output::cost_page;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
@@ -163,7 +164,16 @@ pub fn campaign(
     let experience = store.as_ref().map(|s| past_durations::load(s, &campaign, None));
     let experience = experience.unwrap_or_default();
     let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
+    let checks = EarlyChecks {
+        campaign: &campaign,
+        guest: guest.as_ref(),
+        no_cache: args.machine.no_cache,
+        reach: &*reach,
+        progress: &progress,
+        stop,
+    };
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
+        checks.dry_run(globals)?;
         return Ok(RunOutcome::Planned(dry_run(&campaign, &plan, &cost, globals)?));
     };
     let most = allowance(&campaign, &cost)?;
@@ -171,6 +181,12 @@ pub fn campaign(
         cost_page::sweep_notes(&cost, most).iter().for_each(|line| progress.note(line));
     }
 
+    // Fail early if the directory for report pages cannot be created.
+    paths::reports(globals)?;
+    // Later sessions use the same machine; each host is another one.
+    if session == 0 || globals.of_host.is_some() {
+        checks.run(args.storage.consent().erase.as_deref())?;
+    }
     let note = |text: &str| progress.note(text);
     let searched =
         SearchDirs { reach: &*reach, host: campaign.host.as_deref(), work_dir: &campaign.work_dir };
@@ -194,8 +210,6 @@ pub fn campaign(
         },
         guest: &|_| guest.as_ref().map(Arc::clone).context("the campaign has no guest"),
     };
-    // Fail early if the directory for report pages cannot be created.
-    paths::reports(globals)?;
     let asked = EraseConfirmation { progress: &progress, yes: means.consent.yes, stop };
     let archives = backend::required_archives(&campaign.suites)?;
     if !archives.is_empty() {

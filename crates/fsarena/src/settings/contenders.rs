@@ -42,8 +42,9 @@ impl ContenderSelection<'_> {
         };
         for contender in &named {
             if let Some(missing) = self.missing(&contender.filesystem) {
-                let name = &contender.name;
-                return Err(EnvironmentError(format!("{name} cannot run here: {missing}")).into());
+                let (name, advice) = (&contender.name, self.advice(&contender.filesystem));
+                let why = format!("{name} cannot run here: {missing}{advice}");
+                return Err(EnvironmentError(why).into());
             }
         }
         if named.is_empty() { self.all_that_run(among, progress) } else { Ok(named) }
@@ -94,6 +95,16 @@ impl ContenderSelection<'_> {
             Availability::Available => None,
             Availability::Impossible { why } => Some(why),
             Availability::Missing { needs } => Some(list(&needs)),
+        }
+    }
+
+    /// Returns the advice to use a guest if only a guest can run a filesystem.
+    fn advice(&self, filesystem: &Filesystem) -> &'static str {
+        let is_impossible = matches!(self.verdict(filesystem), Availability::Impossible { .. });
+        let runs_in_guests = filesystem.unavailable.is_none();
+        match self.backend != BackendKind::Vm && is_impossible && runs_in_guests {
+            true => "; a guest can run it: add --backend vm",
+            false => "",
         }
     }
 
@@ -212,6 +223,26 @@ mod tests {
             };
             let listed = catalog.filesystems().filter(says).map(|f| f.name.as_str());
             assert_eq!(names(&chosen), listed.collect::<Vec<_>>(), "{backend}");
+        }
+    }
+
+    #[test]
+    fn a_filesystem_that_only_guests_can_run_is_refused_with_the_option_for_guests() {
+        let catalog = Catalog::builtin().unwrap();
+        let bare = HostInfo {
+            root: true,
+            filesystems: std::collections::BTreeSet::new(),
+            modules: std::collections::BTreeSet::new(),
+            ..machine(&catalog, &[])
+        };
+        let choice =
+            ContenderSelection { catalog: &catalog, backend: BackendKind::Loop, machine: &bare };
+        let file = Settings::default();
+        for name in ["hpfs", "ufs2", "reiser4"] {
+            let named = &[name.to_owned()];
+            let refused = choice.contenders(named, &file, None, &ProgressDisplay::Quiet);
+            let error = refused.unwrap_err().to_string();
+            assert!(error.ends_with("; a guest can run it: add --backend vm"), "{error}");
         }
     }
 

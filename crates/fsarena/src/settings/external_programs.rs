@@ -179,13 +179,14 @@ pub fn reject_missing_programs(
     }
 }
 
-/// Returns the suite of other programs among the names, and the remaining names. `as_root` is true
-/// if root runs them.
+/// Returns the suite of other programs among the names, and the remaining names. Relative paths are
+/// relative to `base`. `as_root` is true if root runs them.
 ///
 /// # Errors
 /// Returns an error if a program cannot run with its options.
 pub fn parse_program_suites(
     names: &[String],
+    base: &Path,
     as_root: bool,
 ) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
     let (mut tests, mut left) = (Vec::<Test>::new(), Vec::new());
@@ -204,7 +205,7 @@ pub fn parse_program_suites(
             requires.packages.extend(of_peer.packages);
             requires.programs.extend(of_peer.programs);
         }
-        let mut test = test(peer, options, as_root)?;
+        let mut test = test(peer, options, base, as_root)?;
         let stem = test.name.clone();
         let mut number = 1;
         while tests.iter().any(|known| known.name == test.name) {
@@ -227,9 +228,9 @@ pub fn parse_program_suites(
 }
 
 /// Returns a program with its options as a test: a command, and the phases of its output.
-fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<Test> {
+fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> anyhow::Result<Test> {
     let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));
-    let own = own_words(peer, options)?;
+    let own = own_words(peer, options, base)?;
     let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
     let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
     let (mut command, mut input) = (vec![peer.start.to_owned()], String::new());
@@ -267,8 +268,8 @@ fn test(peer: &ExternalProgram, options: &str, as_root: bool) -> anyhow::Result<
 
 /// Returns the user's arguments of a program: options, the options of a job file, or a workload as
 /// one argument. None of them may access files outside the measured filesystem.
-fn own_words(peer: &ExternalProgram, options: &str) -> anyhow::Result<Vec<String>> {
-    let file = || traces::bytes(Path::new(options));
+fn own_words(peer: &ExternalProgram, options: &str, base: &Path) -> anyhow::Result<Vec<String>> {
+    let file = || traces::bytes(&base.join(options));
     let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
     match peer.format {
         InputFormat::Fio => Ok(import::fio_arguments(&file()?).map_err(in_file)?),

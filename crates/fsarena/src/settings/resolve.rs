@@ -122,7 +122,7 @@ impl<'a> ResolvedSettings<'a> {
         match &self.study {
             Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
             Some(study) => scaled(study, catalog, self.profile),
-            None => suites(self.args, &self.file.suites, catalog, self.profile, self.backend),
+            None => suites(self.args, &self.file, catalog, self.profile, self.backend),
         }
     }
 
@@ -197,7 +197,7 @@ fn backend(
 
 fn suites(
     args: &RunArgs,
-    from_file: &[String],
+    file: &Settings,
     catalog: &Catalog,
     profile: SizeProfile,
     backend: BackendKind,
@@ -205,12 +205,16 @@ fn suites(
     if !args.own_suites.is_empty() {
         return Ok(args.own_suites.clone());
     }
-    let names = if args.suites.is_empty() { from_file } else { &args.suites };
+    let (names, base) = match args.suites.is_empty() {
+        true => (&file.suites, file.base.as_path()),
+        false => (&args.suites, Path::new("")),
+    };
     if names.is_empty() {
         return Ok(catalog.default_suites(profile).into_iter().cloned().collect());
     }
     let (peers, names) = external_programs::parse_program_suites(
         names,
+        base,
         backend == BackendKind::Vm || geteuid().is_root(),
     )?;
     let mut suites = match names.as_slice() {
@@ -275,6 +279,26 @@ fn max_written(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_file_of_a_campaign_file_is_relative_to_that_file() {
+        let catalog = Catalog::builtin().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("my.fio"), "[a]\nrw=write\nsize=1m\n").unwrap();
+        let file = Settings {
+            suites: vec!["fio:my.fio".to_owned(), "iozone:-s 64m -i 0".to_owned()],
+            base: place.path().to_owned(),
+            ..Settings::default()
+        };
+        let read =
+            |args: &RunArgs| suites(args, &file, &catalog, SizeProfile::Smoke, BackendKind::Loop);
+        let found = read(&RunArgs::default()).unwrap();
+        let tests: Vec<&str> = found[0].tests.iter().map(|test| test.name.as_str()).collect();
+        assert_eq!(tests, ["peer-fio-my", "peer-iozone"]);
+        // The same words on the command line are relative to the working directory.
+        let typed = RunArgs { suites: file.suites.clone(), ..RunArgs::default() };
+        assert!(read(&typed).is_err());
+    }
 
     #[test]
     fn max_written_is_refused_for_disks_in_memory() {

@@ -154,7 +154,9 @@ pub fn reject_duplicates<'a>(
 ) -> Result<(), UsageError> {
     let mut seen = BTreeSet::new();
     match names.find(|name| !seen.insert(*name)) {
-        Some(double) => Err(UsageError(format!("the {what} `{double}` is named twice"))),
+        Some(double) => {
+            Err(UsageError(format!("the {what} `{double}` is named twice; remove one of them")))
+        }
         None => Ok(()),
     }
 }

@@ -43,10 +43,10 @@ impl FromStr for PerMille {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let share = percentage(text).map(|share| (share * 1000.0).round());
-        match share {
-            Some(share) if share <= 1000.0 => Ok(Self(share as u32)),
-            _ => Err(format!("`{text}` is no percentage such as `80%`")),
+        let share = percentage(text).map_err(|error| error.to_string())?;
+        match (share * 1000.0).round() {
+            share if share <= 1000.0 => Ok(Self(share as u32)),
+            _ => Err(format!("`{text}` is more than 100%")),
         }
     }
 }
@@ -153,18 +153,16 @@ impl AgeingSpec {
     /// Maximum deviation from the wanted fill.
     pub const TOLERANCE: PerMille = PerMille(10);
 
-    /// Reads a fill: `80%`, or `80`.
+    /// Reads a fill such as `80%`.
     ///
     /// # Errors
     /// Returns an error if the text is not a percentage or out of range.
     pub fn parse_fill(text: &str) -> Result<PerMille, String> {
         let (least, most) = (Self::MIN_FILL, Self::MAX_FILL);
-        let fill = match text.ends_with('%') {
-            true => text.parse().ok(),
-            false => format!("{text}%").parse().ok(),
-        };
-        fill.filter(|fill| (least..=most).contains(fill))
-            .ok_or_else(|| format!("`{text}`: expected a percentage from {least} to {most}"))
+        match text.parse()? {
+            fill if (least..=most).contains(&fill) => Ok(fill),
+            _ => Err(format!("`{text}`: expected a percentage from {least} to {most}")),
+        }
     }
 
     /// Returns the space of a device of this size that the fill leaves for a test.
@@ -346,8 +344,10 @@ mod tests {
         for wrong in ["80", "101%", "-1%", "", "many"] {
             assert!(wrong.parse::<PerMille>().is_err(), "{wrong}");
         }
-        assert_eq!(AgeingSpec::parse_fill("80"), Ok(PerMille(800)));
-        assert!(AgeingSpec::parse_fill("99%").is_err() && AgeingSpec::parse_fill("1").is_err());
+        assert_eq!(AgeingSpec::parse_fill("80%"), Ok(PerMille(800)));
+        for wrong in ["80", "99%", "1%"] {
+            assert!(AgeingSpec::parse_fill(wrong).is_err(), "{wrong}");
+        }
         assert_eq!(PerMille::from_ratio(1, 0), PerMille(0));
         assert_eq!(PerMille::from_ratio(2, 3), PerMille(667));
     }

@@ -484,7 +484,9 @@ fn entries_that_were_not_used_for_longest_are_removed_above_the_limit() {
     let cache = limit(3);
     run(counting(&runs), Some(&cache), &job(1));
     run(counting(&runs), Some(&cache), &job(2));
-    [0, 1, 2].map(|seed| unused_for(&cache, seed, 100 - seed));
+    for seed in [0, 1, 2] {
+        unused_for(&cache, seed, 100 - seed);
+    }
     assert!(run(counting(&runs), Some(&cache), &job(0)).from_cache, "which is a use");
     run(counting(&runs), Some(&cache), &job(3));
     assert_eq!(kept(&cache, 9), [0, 2, 3]);

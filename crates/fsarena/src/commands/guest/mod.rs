@@ -440,9 +440,9 @@ mod tests {
         let mut campaign = crate::fixture::campaign();
         let none = BuildOptions::default();
         assert_eq!(sets(&campaign, &none), [Vec::<String>::new()]);
+        let names = ["bonnie++:-s 64M".to_owned()];
         let (suite, _) =
-            external_programs::parse_program_suites(&["bonnie++:-s 64M".to_owned()], false)
-                .unwrap();
+            external_programs::parse_program_suites(&names, Path::new(""), false).unwrap();
         campaign.suites.extend(suite);
         assert_eq!(sets(&campaign, &none), [["bonnie++"]]);
         assert_eq!(sets(&campaign, &own), [["build", "bonnie++"]]);
