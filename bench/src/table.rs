@@ -1,58 +1,35 @@
 //! Formats results as a table for a terminal or in Markdown, from the same cells. Pure.
 
-use std::fmt::Write;
+use report::{DocumentOptions, Table};
 
 use crate::comparison::{ComparisonUnit, Goal, RowResult, TargetVerdict};
 
 const HEADS: [&str; 9] = [
     "comparison",
     "on",
-    "fsarena",
-    "peer",
-    "ratio",
-    "pairs from … to",
-    "interval",
-    "target",
+    ">fsarena",
+    ">peer",
+    ">ratio",
+    ">pairs from … to",
+    ">interval",
+    ">target",
     "verdict",
 ];
-/// Columns of numbers, which are right-aligned.
-const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, false];
 
 /// For a terminal.
 pub fn terminal(outcomes: &[RowResult]) -> String {
-    align(&rows(outcomes), NUMBERS)
+    table(outcomes).text(&DocumentOptions::FILE)
 }
 
 /// For a document.
 pub fn markdown(outcomes: &[RowResult]) -> String {
-    to_markdown(rows(outcomes), NUMBERS)
+    table(outcomes).markdown()
 }
 
-/// Formats rows in columns, headings first. Columns of numbers are right-aligned.
-pub fn align<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String {
-    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (i, cell) in row.iter().enumerate() {
-            let width = widths[i];
-            match numbers[i] {
-                true => write!(line, "{cell:>width$}  "),
-                false => write!(line, "{cell:<width$}  "),
-            }
-            .expect("a string takes everything");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-/// Formats rows as a Markdown table.
-pub fn to_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
-    rows.insert(1, numbers.map(|right| if right { "---:" } else { "---" }.to_owned()));
-    rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect()
+fn table(outcomes: &[RowResult]) -> Table {
+    let mut table = Table::new(&HEADS);
+    outcomes.iter().for_each(|outcome| table.push(cells(outcome)));
+    table
 }
 
 /// Replaces the text between two markers of a document. The new text is computed from the old.
@@ -98,11 +75,6 @@ fn comparison(row: &str) -> String {
     row.split(" | ").take(2).collect::<Vec<_>>().join(" | ")
 }
 
-fn rows(outcomes: &[RowResult]) -> Vec<[String; 9]> {
-    let heads = HEADS.map(str::to_owned);
-    std::iter::once(heads).chain(outcomes.iter().map(cells)).collect()
-}
-
 fn cells(outcome: &RowResult) -> [String; 9] {
     let number = |value: f64| number(value, outcome.unit);
     let peer = |value: f64| match outcome.peer {
@@ -139,7 +111,7 @@ pub fn target(target: Goal) -> String {
 fn verdict(outcome: &RowResult) -> String {
     let word = word(outcome.verdict, outcome.target);
     match &outcome.obstacle {
-        Some(obstacle) => format!("{word}: {}", obstacle.replace('|', "¦")),
+        Some(obstacle) => format!("{word}: {obstacle}"),
         None => word.to_owned(),
     }
 }

@@ -7,7 +7,8 @@
 use std::sync::LazyLock;
 
 use model::CampaignResults;
-use report::{DocumentOptions, ReportFormat, SideLabels, TextStyle};
+use report::render::{markdown, terminal};
+use report::{DocumentOptions, ReportFormat, SideLabels};
 use serde_json::json;
 use stats::{
     AnalysedCampaign, CompareFilter, SuitesByGroup, advise, analyse, compare_campaigns, fixture,
@@ -51,8 +52,9 @@ fn is_shown(results: &CampaignResults) {
     survives_json(results);
     let mut analysis = analyse(results);
     analysis.score_use_cases(CATALOG.uses(), &SuitesByGroup::new());
+    let options = DocumentOptions::default();
     for format in ReportFormat::ALL {
-        let shown = report::render(format, results, &analysis, &DocumentOptions::default());
+        let shown = report::render(format, results, &analysis, &options);
         if format == ReportFormat::Json {
             let again = report::read_json(shown.as_bytes());
             assert_eq!(again.as_ref(), Ok(results));
@@ -64,14 +66,14 @@ fn is_shown(results: &CampaignResults) {
         report::raw_device_lines(calibration);
     }
     for one in &analysis.uses {
-        report::advice_text(&advise(one), &analysis, results);
+        terminal(&report::advice_report(&advise(one), &analysis, results, None), &options);
     }
     let campaign = AnalysedCampaign::new(results, &analysis);
     let result = "*/*".parse().expect("a pattern");
     let mut past = history(&result, &[]);
     past.add(campaign);
     past.add(campaign);
-    report::history_text(&past.finish());
+    terminal(&report::history_report(&past.finish()), &options);
     compared(campaign);
 }
 
@@ -83,7 +85,7 @@ fn compared(campaign: AnalysedCampaign<'_>) {
     };
     assert_eq!(found.regressions().count(), 0, "it is the same campaign");
     let sides = SideLabels { before: "before", after: "after" };
-    for form in [TextStyle::Text { columns: None }, TextStyle::Markdown] {
-        report::compare_text(&found, sides, form);
-    }
+    let comparison = report::comparison(&found, sides);
+    terminal(&comparison, &DocumentOptions::default());
+    markdown(&comparison);
 }

@@ -48,7 +48,7 @@ fn only_a_significant_regression_above_the_threshold_exits_with_1() {
     let after = write(&sandbox, "after.json", &slowed(&report, "one"));
     let (before, after) = (before.to_str().unwrap(), after.to_str().unwrap());
     let found = compare(&sandbox, &[before, after, "--threshold", "5%"]).assert_code(1);
-    let worse = found.stdout.split("\nWorse\n").nth(1).expect("something is worse");
+    let worse = found.stdout.split("\nWorse:\n").nth(1).expect("something is worse");
     assert!(worse.contains("data/write:throughput"), "{}", found.stdout);
     assert!(!worse.split("\n\n").next().unwrap().contains("other"), "{}", found.stdout);
     // In the reverse direction it got faster; compared with itself it is unchanged.

@@ -26,7 +26,7 @@ const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lack
 function nothingWords({ against }) {
   const why = new Map();
   for (const [contender, reasons] of against) {
-    const reason = reasons.join(", ");
+    const reason = reasons.join("; ");
     why.set(reason, [...(why.get(reason) ?? []), contenders[contender].name]);
   }
   const each = [...why].map(([reason, names]) => `${listed(names, "and")} (${reason})`);
@@ -68,7 +68,13 @@ function shortlistWords(shortlist, margin) {
   const enough = rounds === null ? "" : `, ${rounds} would do${option}`;
   const ratios = shortlist.map(({ difference }) => Math.exp(difference - shortlist[0].difference));
   const shown = ratios.map(threeDigits);
-  const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ` (${shown[place]}×)`));
+  // The first ratio shows what it is.
+  const first = shown.findIndex((ratio) => ratio !== "1.00");
+  const ratioOf = (place) =>
+    place === first
+      ? ` (${isSingle() ? "" : "so far "}${shown[place]}× ${nameOfOne(who[0])})`
+      : ` (${shown[place]}×)`;
+  const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ratioOf(place)));
   const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
   const far = named.slice(near.length);
   const [few, which, unsure] = isSingle()

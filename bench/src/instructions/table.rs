@@ -1,48 +1,38 @@
 //! Formats instruction counts as a table, for a terminal and for Markdown, from the same cells.
 //! Pure.
 
-use std::fmt::Write;
+use report::{DocumentOptions, Table};
 
 use super::CostRow;
 use super::count::InstructionCost;
 use crate::comparison::TargetVerdict;
-use crate::table::{align, target, to_markdown, word};
+use crate::table::{target, word};
 
 const HEADS: [&str; 9] = [
     "comparison",
     "on",
     "beside",
-    "user: fsarena / peer",
-    "ratio",
-    "target",
+    ">user: fsarena / peer",
+    ">ratio",
+    ">target",
     "verdict",
-    "kernel: fsarena / peer",
-    "both",
+    ">kernel: fsarena / peer",
+    ">both",
 ];
-/// Columns of numbers, which are right-aligned.
-const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, true];
 
 /// Formats a table for a terminal. For rows that missed their target, the functions with most of
 /// the engine's instructions follow.
 pub fn terminal(rows: &[CostRow]) -> String {
     let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
-    let met = rows.iter().filter(|row| row.verdict == Some(TargetVerdict::Met));
-    let mut text = align(&cells(rows), NUMBERS);
-    writeln!(text, "{} of {wanted} as wanted", met.count()).expect("a string takes everything");
-    for line in missed(rows) {
-        text += &line;
-        text.push('\n');
-    }
-    text
+    let met = rows.iter().filter(|row| row.verdict == Some(TargetVerdict::Met)).count();
+    let missed: String = missed(rows).map(|line| format!("{line}\n")).collect();
+    format!("{}{met} of {wanted} as wanted\n{missed}", table(rows).text(&DocumentOptions::FILE))
 }
 
 /// For a document.
 pub fn markdown(rows: &[CostRow]) -> String {
-    let mut text = to_markdown(cells(rows), NUMBERS);
-    for line in missed(rows) {
-        text += &format!("\n{line}\n");
-    }
-    text
+    let missed: String = missed(rows).map(|line| format!("\n{line}\n")).collect();
+    table(rows).markdown() + &missed
 }
 
 /// Returns one line per row that missed its target, with the functions that use most of the
@@ -64,12 +54,13 @@ fn missed(rows: &[CostRow]) -> impl Iterator<Item = String> {
     })
 }
 
-fn cells(rows: &[CostRow]) -> Vec<[String; 9]> {
-    let heads = HEADS.map(str::to_owned);
-    std::iter::once(heads).chain(rows.iter().map(cells_of)).collect()
+fn table(rows: &[CostRow]) -> Table {
+    let mut table = Table::new(&HEADS);
+    rows.iter().for_each(|row| table.push(cells(row)));
+    table
 }
 
-fn cells_of(row: &CostRow) -> [String; 9] {
+fn cells(row: &CostRow) -> [String; 9] {
     let both =
         |of: fn(&InstructionCost) -> f64| format!("{:.0} / {:.0}", of(&row.ours), of(&row.theirs));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use model::CampaignResults;
 use stats::Analysis;
 
-use crate::documents::terminal::DocumentOptions;
-use crate::documents::{markdown, terminal};
+use crate::documents::campaign::{Detail, campaign_report};
 use crate::exports::{bonnie_csv, csv, iozone, json};
 use crate::page::{self, disk::DiskMaps};
+use crate::render::{DocumentOptions, markdown, terminal};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,11 +95,13 @@ pub fn render(
     options: &DocumentOptions,
 ) -> String {
     match format {
-        ReportFormat::Table => terminal::render(results, analysis, options),
+        ReportFormat::Table => {
+            terminal(&campaign_report(results, analysis, Detail::Brief), options)
+        }
         ReportFormat::Html => page::page(results, analysis, &DiskMaps::default(), None),
         ReportFormat::Csv => csv::render(results, analysis),
         ReportFormat::Json => json::render(results, analysis),
-        ReportFormat::Markdown => markdown::render(results, analysis),
+        ReportFormat::Markdown => markdown(&campaign_report(results, analysis, Detail::Full)),
         ReportFormat::BonnieCsv => bonnie_csv::render(results, analysis),
         ReportFormat::Iozone => iozone::render(results, analysis),
     }

@@ -7,7 +7,7 @@ use crate::tables::overview::{entry, row_scale};
 use crate::{DocumentOptions, ReportFormat, render};
 
 fn shown(format: ReportFormat, results: &CampaignResults, analysis: &Analysis) -> String {
-    let options = DocumentOptions { width: 400, colour: false };
+    let options = DocumentOptions::terminal(400);
     render(format, results, analysis, &options)
 }
 
@@ -244,7 +244,7 @@ fn comparison_and_history_hold_the_results_of_their_campaigns() {
     let mut collector = stats::history(&pattern, &[]);
     collector.add(side);
     let history = collector.finish();
-    let text = crate::history_text(&history);
+    let text = crate::render::markdown(&crate::history_report(&history));
     let mut checked = 0;
     for series in &history.series {
         let own = own(&series.contender, &series.test, &series.phase, series.metric);
@@ -308,7 +308,7 @@ fn every_report_has_class_limits_and_facts_of_the_contenders() {
             [
                 "| Largest file here | 16 TiB - 4 KiB |",
                 "| Linux, FreeBSD (read only) |",
-                "- Boots with, ext4: another manual",
+                "- **Boots with, ext4:** another manual",
                 "| Largest volume | not said | not said | 1 EiB |",
             ],
         ),

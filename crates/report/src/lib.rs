@@ -8,10 +8,12 @@
 //! values.
 
 mod charts;
+pub mod document;
 mod documents;
 mod exports;
 mod format;
 mod page;
+pub mod render;
 mod site;
 mod tables;
 mod text;
@@ -19,14 +21,14 @@ mod text;
 pub use charts::flame_graph::difference_flame_graph;
 pub use charts::png::Rasterizer;
 pub use charts::{ChartError, ChartFile, charts};
-pub use documents::advice::{advice_text, answers_text};
-pub use documents::agreement::agreement_text;
-pub use documents::compare::{SideLabels, TextStyle, compare_text};
-pub use documents::explanation::explanation_text;
-pub use documents::history::history_text;
-pub use documents::markdown::study_markdown;
-pub use documents::regression_search::first_worse_text;
-pub use documents::terminal::DocumentOptions;
+pub use document::{Block, Document, Item, Style, Table, TableCell};
+pub use documents::advice::{advice_report, answers_report};
+pub use documents::agreement::agreement_report;
+pub use documents::campaign::{Detail, campaign_report, study_report};
+pub use documents::compare::{SideLabels, comparison};
+pub use documents::explanation::explanation_report;
+pub use documents::history::history_report;
+pub use documents::regression_search::first_worse_report;
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]
 pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
@@ -35,13 +37,16 @@ pub use exports::schema::json_schema;
 pub use format::{ReportFormat, UnknownFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::{page, study_page};
+pub use render::DocumentOptions;
 pub use site::{
     CampaignHead, HISTORY, HistoryOverview, INDEX, IndexEntry, STUDIES, Site, StudyEntry,
     campaign_file, changes_page, history_page, index_page, replication_page, studies_page,
 };
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
-pub use text::claims::excluded_figures;
+pub use text::caveats::less_work;
 pub use text::command::shell_quote;
+pub use text::date::moment;
+pub use text::labels::pluralize;
 pub use text::replication;
 pub use text::sanitize::{escape_invisible, wrap};
 pub use text::scale::UnitScale;

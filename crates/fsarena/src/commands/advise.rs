@@ -10,7 +10,7 @@ use stats::Analysis;
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::AdviseArgs;
 use crate::output::exit::{EnvironmentError, ExitReason};
-use crate::output::text::{line, print, print_json};
+use crate::output::text::{print_document, print_json, print_unwrapped};
 use crate::paths;
 use crate::settings::analysis::analysed;
 use crate::settings::select_campaign;
@@ -36,7 +36,7 @@ fn all(
             "by_disk": by_disk,
         }))?;
     } else {
-        print(&report::answers_text(analysis, results))?;
+        print_document(false, &report::answers_report(analysis, results))?;
     }
     Ok(ExitReason::Success.into())
 }
@@ -78,13 +78,16 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         });
         print_json(&value)?;
     } else if by_disk.is_empty() {
-        print(&report::advice_text(&of(&analysis)?, &analysis, &results))?;
+        print_document(false, &report::advice_report(&of(&analysis)?, &analysis, &results, None))?;
     } else {
         // A contender on another disk is not an alternative.
         for (number, (part, advice)) in by_disk.iter().enumerate() {
-            let gap = if number == 0 { "" } else { "\n" };
-            let text = report::advice_text(advice, &part.analysis, &results);
-            print(&format!("{gap}On {}\n{text}", line(&part.disk)))?;
+            if number > 0 {
+                print_unwrapped("\n")?;
+            }
+            let disk = Some(part.disk.as_str());
+            let advice = report::advice_report(advice, &part.analysis, &results, disk);
+            print_document(false, &advice)?;
         }
     }
     Ok(ExitReason::Success.into())

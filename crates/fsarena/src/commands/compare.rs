@@ -14,7 +14,7 @@ use stats::{
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::CompareArgs;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::text::{line, print_json, print_styled};
+use crate::output::text::{line, print_document, print_json};
 use crate::settings::select_campaign::{Campaigns, campaign_label};
 
 /// Writes the comparison. Exits with 1 if a threshold is given and exceeded.
@@ -201,6 +201,6 @@ fn show(
         return Ok(());
     }
     let sides = SideLabels { before, after };
-    print_styled(args.markdown, |form| report::compare_text(found, sides, form))?;
+    print_document(args.markdown, &report::comparison(found, sides))?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use model::{
     Campaign, CampaignResults, CellRecord, CellResult, Clock, CpuProfile, Nanos, PhaseResult,
     Sampling, Status,
 };
-use report::{difference_flame_graph, explanation_text};
+use report::{difference_flame_graph, explanation_report};
 use serde_json::{Value, json};
 use stats::{Analysis, ExplainedSide, Explanation, disk_of_each, explain};
 
@@ -24,7 +24,7 @@ use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::ProgressDisplay;
-use crate::output::text::{line, print, print_json};
+use crate::output::text::{document_text, line, print, print_json};
 use crate::output::{disk_map, output_file};
 use crate::request_logs::{self, Journal};
 use crate::{paths, stop, traces};
@@ -109,14 +109,7 @@ fn caveats(analysis: &Analysis, contest: &Question) -> Vec<String> {
         own.any(|result| result.not_durable)
     };
     let apart = contest.contenders.iter().filter(is_apart);
-    apart
-        .map(|name| {
-            format!(
-                "{} does less work than requested: its syncs never reach the disk, and synced data is not durable.\n",
-                line(name)
-            )
-        })
-        .collect()
+    apart.map(|name| format!("{}\n", report::less_work(name))).collect()
 }
 
 /// Explanation of two contenders in one phase.
@@ -136,7 +129,7 @@ impl Explained {
         let pictures = pictures.map(|path| format!("{}\n", line(&path.display().to_string())));
         format!(
             "{}\n{}{}",
-            explanation_text(&self.explanation),
+            document_text(&explanation_report(&self.explanation)),
             notes(id, sides, again),
             pictures.collect::<String>()
         )

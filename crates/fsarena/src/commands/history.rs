@@ -8,7 +8,7 @@ use stats::{AnalysedCampaign, analyse, history};
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::HistoryArgs;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::text::{line, print, print_json};
+use crate::output::text::{line, print_document, print_json};
 use crate::paths;
 
 /// Writes the history.
@@ -37,7 +37,7 @@ pub fn run(args: &HistoryArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     if globals.json {
         print_json(&json!(found))?;
     } else {
-        print(&report::history_text(&found))?;
+        print_document(false, &report::history_report(&found))?;
     }
     Ok(ExitReason::Success.into())
 }

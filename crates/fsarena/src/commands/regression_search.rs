@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::campaign::run::CampaignEnd;
 use ::campaign::store::{CampaignId, Store};
 use model::{CampaignResults, Clock, CpuProfile, Nanos};
-use report::first_worse_text;
+use report::first_worse_report;
 use serde_json::json;
 use stats::{
     AnalysedCampaign, Analysis, Bisection, CampaignComparison, CompareFilter,
@@ -27,7 +27,7 @@ use crate::cpu_sampling::{self, SamplingContext};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{self, EnvironmentError, ExitReason, UsageError};
 use crate::output::progress::ProgressDisplay;
-use crate::output::text::{line, print_json, print_note, print_styled};
+use crate::output::text::{line, print_document, print_json, print_note};
 use crate::settings::campaign;
 use crate::settings::versions::{self, GuardedVersion};
 use crate::{paths, traces};
@@ -253,7 +253,7 @@ impl Guard<'_> {
         if self.globals.json {
             return Ok(print_json(&json!(found))?);
         }
-        Ok(print_styled(self.args.markdown, |form| first_worse_text(found, form))?)
+        Ok(print_document(self.args.markdown, &first_worse_report(found))?)
     }
 }
 

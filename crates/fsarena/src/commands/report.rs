@@ -1,14 +1,13 @@
 //! `fsarena report`: writes a stored campaign in one of the formats. Also writes the report at the
 //! end of a run.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
-use ::studies::Study;
 use campaign::store::{CampaignId, Store};
 use model::CampaignResults;
-use report::{DocumentOptions, ReportFormat};
+use report::render::{markdown, terminal};
+use report::{Detail, DocumentOptions, ReportFormat, study_report};
 use stats::Analysis;
 use sys::fs::safe_path::{self, SafeDir};
 
@@ -16,10 +15,8 @@ use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::text::{
-    line, print, print_json, print_note, print_unwrapped, terminal_width, wrap_with_margin,
-};
-use crate::output::{claims_text, output_file};
+use crate::output::output_file;
+use crate::output::text::{layout, print, print_json, print_note};
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
@@ -27,8 +24,6 @@ use crate::settings::{select_campaign, studies};
 
 /// Name of the format that only some builds support.
 pub const PARQUET: &str = "parquet";
-/// Width of a table if standard output is not a terminal.
-const PIPED_WIDTH: usize = 120;
 
 /// Writes the requested report.
 pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -71,22 +66,23 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
     let format =
         if globals.json && format == ReportFormat::Table { ReportFormat::Json } else { format };
-    let options = options(args.output.is_none());
-    let text = match format {
-        ReportFormat::Html => match (&store, &study) {
-            (Some(store), _) => page(store, &results, &analysis, None),
-            (None, Some(study)) => report::study_page(study, &results, &analysis),
-            (None, None) => report::page(&results, &analysis, &report::DiskMaps::default(), None),
+    let options = match args.output {
+        Some(_) => DocumentOptions::FILE,
+        None => layout(),
+    };
+    let text = match (format, &study) {
+        (ReportFormat::Html, Some(study)) => report::study_page(study, &results, &analysis),
+        (ReportFormat::Html, None) => match &store {
+            Some(store) => page(store, &results, &analysis, None),
+            None => report::page(&results, &analysis, &report::DiskMaps::default(), None),
         },
-        ReportFormat::Table => {
-            let head = study.as_ref().map_or_else(String::new, study_head);
-            head + &report::render(format, &results, &analysis, &options)
+        (ReportFormat::Table, Some(study)) => {
+            terminal(&study_report(study, &results, &analysis, Detail::Brief), &options)
         }
-        ReportFormat::Markdown => match &study {
-            Some(study) => report::study_markdown(study, &results, &analysis),
-            None => report::render(format, &results, &analysis, &options),
-        },
-        format => report::render(format, &results, &analysis, &options),
+        (ReportFormat::Markdown, Some(study)) => {
+            markdown(&study_report(study, &results, &analysis, Detail::Full))
+        }
+        (format, _) => report::render(format, &results, &analysis, &options),
     };
     match format {
         ReportFormat::Table if args.output.is_none() => print(&text)?,
@@ -112,16 +108,6 @@ fn no_numbers(study: &str) -> UsageError {
     UsageError(format!(
         "cannot report on {study}: it published no usable number; see `fsarena study show {study}` for its measurements"
     ))
-}
-
-/// Returns the title of the study, and the verdicts on its claims.
-fn study_head(study: &Study) -> String {
-    let claims = claims_text::summary(&study.evaluate_claims());
-    let (title, name) = (line(&study.title), line(&study.name));
-    let text = format!("“{title}”. By its own figures, {claims} (fsarena study claims {name}).");
-    let left_out = report::excluded_figures(study)
-        .map_or_else(String::new, |text| wrap_with_margin("", &text));
-    wrap_with_margin("", &text) + &left_out
 }
 
 /// Returns the page, with maps of the requests to simulated disks and a link to the index of its
@@ -200,8 +186,7 @@ pub fn after_run(
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
-        let options = options(true);
-        print(&report::render(ReportFormat::Table, &results, &analysis, &options))?;
+        print(&report::render(ReportFormat::Table, &results, &analysis, &layout()))?;
         print(&format!("\nreport: {}\n", page.display()))?;
     }
     if let Some(device) = &results.campaign.device {
@@ -214,14 +199,4 @@ pub fn after_run(
             .is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
     });
     Ok(if strict && !all_ok { ExitReason::SomeFailed } else { ExitReason::Success }.into())
-}
-
-fn options(to_stdout: bool) -> DocumentOptions {
-    // A terminal may not report its width.
-    let is_terminal = to_stdout && io::stdout().is_terminal();
-    let width = terminal_width().filter(|_| is_terminal);
-    DocumentOptions {
-        width: width.unwrap_or(PIPED_WIDTH),
-        colour: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-    }
 }

@@ -1,32 +1,30 @@
 //! Renders one cell with all its details as text. Pure.
 
-use std::fmt::Write;
-
 use model::{
     CacheState, CellRecord, CellResult, CommandRecord, Failure, Features, HostNoise, Iteration,
     Nanos, PhaseResult, ProbeResult,
 };
-use report::{UnitScale, shell_quote};
+use report::{Block, Document, Item, Table, UnitScale, shell_quote};
 
-use crate::output::text::{indented, line, moment, table};
+use crate::output::text::{document_text, moment};
 
 /// Renders the page of a cell.
 pub fn text(stored: &CellRecord) -> String {
+    document_text(&document(stored))
+}
+
+fn document(stored: &CellRecord) -> Document {
     let cell = &stored.cell;
-    let mut text = format!(
-        "cell {}: {}, {}/{}, round {}, seed {}\n",
-        cell.id.0,
-        line(&cell.contender),
-        line(&cell.suite),
-        line(&cell.test),
-        cell.round,
-        cell.seed
-    );
+    let mut document = Document::titled(format!(
+        "cell {}: {}, {}/{}, round {}, seed {}",
+        cell.id.0, cell.contender, cell.suite, cell.test, cell.round, cell.seed
+    ));
     let Some(result) = &stored.result else {
-        return text + "not run yet\n";
+        document.paragraph("not run yet");
+        return document;
     };
-    text += &format!(
-        "{}{}, begun {}{}\n",
+    document.paragraph(format!(
+        "{}{}, begun {}{}",
         result.status,
         // The duration of an imported cell is unknown.
         match result.elapsed {
@@ -35,59 +33,61 @@ pub fn text(stored: &CellRecord) -> String {
         },
         moment(result.started),
         if result.from_cache { ", from the cache: an equal cell was run then" } else { "" }
-    );
-    for remark in &result.remarks {
-        text += &format!("{}\n", line(remark));
+    ));
+    document.blocks.extend(result.remarks.iter().cloned().map(Block::Paragraph));
+    document.blocks.extend(disturbances(result).map(Block::Warning));
+    document.blocks.extend(result.failure.iter().flat_map(failure));
+    for phase in &result.phases {
+        document.section(format!("phase {}", phase.phase), of_phase(phase));
     }
-    text += &disturbances(result);
-    text += &result.failure.as_ref().map(failure).unwrap_or_default();
-    text += &phases(result);
-    text += &result.steps.iter().map(step).collect::<String>();
-    text += &features(&result.features);
-    text + &kernel_log(result)
+    for step in &result.steps {
+        document.section(format!("step {}", step.step), of_step(step));
+    }
+    document.section("features", [Block::Facts(features(&result.features))]);
+    document.section("kernel log", [kernel_log(result)]);
+    document
 }
 
-/// Returns the lines on large disturbances by other processes, and on a repetition of the cell.
-fn disturbances(result: &CellResult) -> String {
+/// Returns sentences on large disturbances by other processes, and on a repetition of the cell.
+fn disturbances(result: &CellResult) -> impl Iterator<Item = String> {
     let much = |result: &CellResult| result.disturbance.filter(HostNoise::is_significant);
-    let last = much(result).map(|what| format!("disturbed: {what}\n"));
+    let last = much(result).map(|what| format!("disturbed: {what}"));
     let first = result.first.as_ref().map(|first| {
         let what = much(first).map_or_else(String::new, |what| format!(", disturbed: {what}"));
-        format!("ran once before, {} after {}{what}\n", first.status, first.elapsed)
+        format!("ran once before, {} after {}{what}", first.status, first.elapsed)
     });
-    last.into_iter().chain(first).collect()
+    last.into_iter().chain(first)
 }
 
-fn failure(failure: &Failure) -> String {
-    let mut text = format!("  {}: {}\n", line(&failure.step), line(&failure.reason));
-    if let Some(error) = &failure.error {
-        text += &format!("  {} gave {} ({})\n", line(&error.call), line(&error.name), error.errno);
-    }
-    for stack in &failure.stacks {
-        text += &indented("  | ", stack);
-    }
-    text
+fn failure(failure: &Failure) -> impl Iterator<Item = Block> {
+    let error = failure.error.as_ref();
+    let error =
+        error.map(|error| format!("{} gave {} ({})", error.call, error.name, error.errno).into());
+    let reason = Item::new(failure.step.as_str(), failure.reason.as_str());
+    let facts = Block::List([reason].into_iter().chain(error).collect());
+    [facts].into_iter().chain(failure.stacks.iter().cloned().map(Block::Verbatim))
 }
 
-fn phases(result: &CellResult) -> String {
-    let mut text = String::new();
-    for phase in &result.phases {
-        text += &format!(
-            "\nphase {}: {}, cache {}{}{}{}\n",
-            line(&phase.phase),
-            phase.status,
-            phase.cache,
-            match (phase.elapsed, phase.cache) {
-                (Nanos(0), CacheState::Unknown) => String::new(),
-                (wall, _) => format!(", {wall}"),
-            },
-            passes(&phase.passes),
-            if phase.time_limited { ", cut short by its time limit" } else { "" }
-        );
-        text += &phase.failure.as_ref().map(failure).unwrap_or_default();
-        text += &measurements(phase);
+fn of_phase(phase: &PhaseResult) -> Vec<Block> {
+    let summary = format!(
+        "{}, cache {}{}{}{}",
+        phase.status,
+        phase.cache,
+        match (phase.elapsed, phase.cache) {
+            (Nanos(0), CacheState::Unknown) => String::new(),
+            (wall, _) => format!(", {wall}"),
+        },
+        passes(&phase.passes),
+        if phase.time_limited { ", cut short by its time limit" } else { "" }
+    );
+    let mut table = Table::new(&["", "metric", "value"]);
+    for number in phase.measurements() {
+        let scale = UnitScale::for_metric(number.metric, [number.value]);
+        let mark = if number.metric == phase.primary_metric { "*" } else { "" };
+        table.push([mark.to_owned(), number.metric.to_string(), scale.with_unit(number.value)]);
     }
-    text
+    let failure = phase.failure.iter().flat_map(failure);
+    [Block::Paragraph(summary)].into_iter().chain(failure).chain([Block::Table(table)]).collect()
 }
 
 /// Returns the number of passes of a phase, whose counts are totals, and their range of durations.
@@ -99,59 +99,41 @@ fn passes(passes: &[Iteration]) -> String {
     }
 }
 
-fn measurements(phase: &PhaseResult) -> String {
-    let numbers = phase.measurements();
-    if numbers.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<_> = numbers
-        .into_iter()
-        .map(|number| {
-            let scale = UnitScale::for_metric(number.metric, [number.value]);
-            let mark = if number.metric == phase.primary_metric { "*" } else { "" };
-            [mark.to_owned(), number.metric.to_string(), scale.with_unit(number.value)]
-        })
-        .collect();
-    indented("  ", &table(["", "metric", "value"], &rows))
-}
-
-fn step(step: &CommandRecord) -> String {
+fn of_step(step: &CommandRecord) -> [Block; 3] {
     let end = match (step.exit, step.signal) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "never ended".to_owned(),
     };
-    let mut text = format!("\nstep {}: {end}, {}\n", line(&step.step), step.elapsed);
     let command: Vec<String> = step.command.iter().map(|word| shell_quote(word)).collect();
-    text += &format!("  $ {}\n", line(&command.join(" ")));
-    text + &indented("  | ", &step.output)
+    [
+        Block::Paragraph(format!("{end}, {}", step.elapsed)),
+        Block::Paragraph(format!("$ {}", command.join(" "))),
+        Block::Verbatim(step.output.clone()),
+    ]
 }
 
-fn features(features: &Features) -> String {
-    if features.0.is_empty() {
-        return String::new();
-    }
-    let mut text = "\nfeatures\n".to_owned();
-    for (feature, support) in &features.0 {
+fn features(features: &Features) -> Vec<Item> {
+    let facts = features.0.iter().map(|(feature, support)| {
         let found = match support {
             ProbeResult::Yes => "yes".to_owned(),
             ProbeResult::UpTo(size) => format!("up to {}", size.format_limit()),
-            ProbeResult::No(reason) => format!("no: {}", line(reason)),
+            ProbeResult::No(reason) => format!("no: {reason}"),
         };
-        writeln!(text, "  {feature:<15} {found}").expect("a string takes all");
-    }
-    text
+        Item::new(feature.to_string(), found)
+    });
+    facts.collect()
 }
 
-fn kernel_log(result: &CellResult) -> String {
+fn kernel_log(result: &CellResult) -> Block {
     if !result.kernel_log_readable {
-        return "\nkernel log: could not be read\n".to_owned();
+        return Block::Paragraph("could not be read".to_owned());
     }
     if result.kernel_log.is_empty() {
-        return "\nkernel log: nothing\n".to_owned();
+        return Block::Paragraph("nothing".to_owned());
     }
     let lines: Vec<&str> = result.kernel_lines().map(String::as_str).collect();
-    format!("\nkernel log\n{}", indented("  | ", &lines.join("\n")))
+    Block::Verbatim(lines.join("\n"))
 }
 
 #[cfg(test)]

@@ -1,50 +1,43 @@
 //! Renders claims with their verdicts as text.
 
-use std::io::{self, IsTerminal};
-
+use report::{Block, Document, Item, Style, Table};
 use studies::{Claim, ClaimVerdict, Study, Verdict, abbreviate};
 
-use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
+use crate::output::text::{counted, document_text};
 
-/// Width of the columns before the text of a claim.
-const MARGIN: usize = 14;
 /// Maximum number of reasons shown. Further reasons are similar, for other figures.
 const REASONS: usize = 2;
 
 /// Returns the counts, then every claim with its evidence, or only claims with one verdict.
 pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     let judged = study.evaluate_claims();
-    let mut text = wrap_with_margin("", &format!("{}: {}", study.name, summary(&judged)));
-    let by = match study.figures.numbers() {
-        0 => format!(
-            "“{}” published no numbers, so its own figures decide nothing.",
-            line(&study.title)
-        ),
-        1 => format!("Judged by the one number that “{}” published.", line(&study.title)),
-        numbers => {
-            format!("Judged by the {numbers} numbers that “{}” published.", line(&study.title))
+    let mut document = Document::titled(format!("{}: {}", study.name, summary(&judged)));
+    document.paragraph(match study.figures.numbers() {
+        0 => {
+            format!("“{}” published no numbers, so its own figures decide nothing.", study.title)
         }
-    };
-    text += &wrap_with_margin("", &by);
-    text.push('\n');
-    for (claim, judgement) in &judged {
-        if only.is_none_or(|only| only == judgement.verdict) {
-            text += &one(claim, judgement);
-        }
+        1 => format!("Judged by the one number that “{}” published.", study.title),
+        numbers => format!("Judged by the {numbers} numbers that “{}” published.", study.title),
+    });
+    let claims = judged.iter().filter(|(_, how)| only.is_none_or(|only| only == how.verdict));
+    let claims: Vec<Item> = claims.flat_map(|(claim, judgement)| one(claim, judgement)).collect();
+    document.section("Claims", [Block::Facts(claims)]);
+    if only.is_none() {
+        document.list("Does not add up", study.inconsistencies());
     }
-    let off = study.inconsistencies();
-    if !off.is_empty() && only.is_none() {
-        text += "\nDoes not add up:\n";
-        text += &off.iter().map(|off| label_and_wrap("  ", &line(off))).collect::<String>();
-    }
-    text
+    document_text(&document)
 }
 
 /// Returns a table with a row for each study.
 pub fn counts(studies: &[Study]) -> String {
     let shown = [Verdict::Supported, Verdict::Partly, Verdict::Contradicted, Verdict::Undecidable];
     let mut totals = [0; 5];
-    let rows = studies.iter().map(|study| {
+    let heading = [">claims", ">supported", ">partly", ">contradicted", ">undecidable"];
+    let mut table = Table::new(&[&["study"][..], &heading[..]].concat());
+    let row = |name: &str, numbers: [usize; 5]| {
+        [name.to_owned()].into_iter().chain(numbers.map(|number| number.to_string()))
+    };
+    for study in studies {
         let judged = study.evaluate_claims();
         let count = |verdict| judged.iter().filter(|(_, how)| how.verdict == verdict).count();
         let [a, b, c, d] = shown.map(count);
@@ -52,25 +45,21 @@ pub fn counts(studies: &[Study]) -> String {
         for (total, number) in totals.iter_mut().zip(numbers) {
             *total += number;
         }
-        row(&study.name, numbers)
-    });
-    let mut rows: Vec<[String; 6]> = rows.collect();
+        table.push(row(&study.name, numbers));
+    }
+    table.push(row("all", totals));
     let [claims, supported, partly, contradicted, undecidable] = totals;
-    rows.push(row("all", totals));
-    let head = format!(
+    let mut document = Document::default();
+    document.paragraph(format!(
         "{claims} claims of {} studies, by their own figures: {supported} supported, {partly} partly, {contradicted} \
          contradicted, {undecidable} undecidable",
         studies.len()
-    );
-    let heading = ["study", "claims", "supported", "partly", "contradicted", "undecidable"];
-    let untold: String = studies.iter().filter_map(|study| untold(study, undecidable)).collect();
-    let hint = "`fsarena study claims STUDY` gives each claim with the numbers that decide it.";
-    format!(
-        "{}\n{}\n{untold}{}",
-        wrap_with_margin("", &head),
-        table(heading, &rows),
-        wrap_with_margin("", hint)
-    )
+    ));
+    document.push(Block::Table(table));
+    let untold = studies.iter().filter_map(|study| untold(study, undecidable));
+    document.blocks.extend(untold.map(Block::Note));
+    document.note("`fsarena study claims STUDY` gives each claim with the numbers that decide it.");
+    document_text(&document)
 }
 
 /// Returns a note if a study decides none of its claims for lack of numbers. This does not show
@@ -86,18 +75,12 @@ fn untold(study: &Study, undecidable: usize) -> Option<String> {
         1 => "one number".to_owned(),
         some => format!("{some} numbers"),
     };
-    let text = format!(
+    Some(format!(
         "{} of the {undecidable} undecidable are all the claims of {}, which printed {printed} in its {} figures.",
         judged.len(),
         study.name,
         study.figures.cells().count()
-    );
-    Some(wrap_with_margin("", &text))
-}
-
-fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
-    let [a, b, c, d, e] = numbers.map(|number| number.to_string());
-    [name.to_owned(), a, b, c, d, e]
+    ))
 }
 
 /// Returns a summary such as `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
@@ -106,70 +89,51 @@ pub fn summary(judged: &[(&Claim, ClaimVerdict)]) -> String {
         let count = judged.iter().filter(|(_, how)| how.verdict == verdict).count();
         (count > 0).then(|| format!("{count} {}", verdict.name()))
     });
-    let claims = match judged.len() {
-        1 => "1 claim".to_owned(),
-        number => format!("{number} claims"),
-    };
+    let claims = counted(judged.len() as u64, "claim");
     match judged.is_empty() {
         true => claims,
         false => format!("{claims}: {}", counts.collect::<Vec<_>>().join(", ")),
     }
 }
 
-fn one(claim: &Claim, judgement: &ClaimVerdict) -> String {
-    let verdict = format!("{:<MARGIN$}", judgement.verdict.name());
-    let said = format!("{}: {}", claim.id, line(&claim.text));
-    let mut text = label_and_wrap(&verdict, &said);
-    text.replace_range(..verdict.len(), &painted(judgement.verdict, &verdict));
-    let margin = " ".repeat(MARGIN);
-    let mut add = |label: &str, lines: &str| {
-        text += &label_and_wrap(&format!("{margin}{label}"), &line(lines));
-    };
+/// Returns a claim, and below it the figures or reasons that decide it.
+fn one(claim: &Claim, judgement: &ClaimVerdict) -> Vec<Item> {
+    let said = format!("{}: {}", claim.id, claim.text);
+    let verdict = judgement.verdict;
+    let mut items = vec![Item::styled(verdict.name(), style(verdict), said)];
+    let mut add = |text: String| items.push(text.into());
     if !judgement.off.is_empty() {
-        let label = match judgement.verdict {
-            Verdict::Supported => "but ",
-            _ => "off: ",
-        };
-        add(label, &abbreviate(&judgement.off));
+        let label = if verdict == Verdict::Supported { "but " } else { "off: " };
+        add(format!("{label}{}", abbreviate(&judgement.off)));
     }
     let taken_as = claim.interpretation();
-    if is_decided(judgement.verdict) && !taken_as.is_empty() {
-        add("taken as ", &taken_as);
+    if is_decided(verdict) && !taken_as.is_empty() {
+        add(format!("taken as {taken_as}"));
     }
     if let Some(counts) = judgement.holds_in.filter(|counts| !counts.is_all()) {
-        add("", &counts.to_string());
+        add(counts.to_string());
     }
-    for values in judgement.lines() {
-        add("", &values);
-    }
-    if !is_decided(judgement.verdict) {
-        for why in judgement.reasons.iter().take(REASONS) {
-            add("", &why.to_string());
-        }
+    judgement.lines().into_iter().for_each(&mut add);
+    if !is_decided(verdict) {
+        judgement.reasons.iter().take(REASONS).for_each(|why| add(why.to_string()));
         if judgement.reasons.len() > REASONS {
-            add("", &format!("and {} more", judgement.reasons.len() - REASONS));
+            add(format!("and {} more", judgement.reasons.len() - REASONS));
         }
     }
-    text
+    items
 }
 
 const fn is_decided(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Supported | Verdict::Partly | Verdict::Contradicted)
 }
 
-/// Returns a word in the colour of its verdict if standard output is a terminal with colours.
-fn painted(verdict: Verdict, word: &str) -> String {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if plain || !io::stdout().is_terminal() {
-        return word.to_owned();
+const fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Supported => Style::Best,
+        Verdict::Partly => Style::Failed,
+        Verdict::Contradicted => Style::Worst,
+        Verdict::NotEnoughRounds | Verdict::NotMeasured | Verdict::Undecidable => Style::Missing,
     }
-    let colour = match verdict {
-        Verdict::Supported => 32,
-        Verdict::Partly => 33,
-        Verdict::Contradicted => 31,
-        Verdict::NotEnoughRounds | Verdict::NotMeasured | Verdict::Undecidable => 2,
-    };
-    format!("\u{1b}[{colour}m{word}\u{1b}[0m")
 }
 
 #[cfg(test)]

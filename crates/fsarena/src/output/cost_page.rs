@@ -3,9 +3,9 @@
 
 use campaign::plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
 use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
-use report::UnitScale;
+use report::{Block, Document, Item, Table, UnitScale};
 
-use crate::output::text::{counted, line, table};
+use crate::output::text::{counted, document_text, line};
 
 /// Duration from which a time is shown in hours instead of minutes.
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
@@ -130,69 +130,85 @@ pub fn text(
     misfits: &[String],
     allowance: Result<Option<Bytes>, WriteLimitExceeded>,
 ) -> String {
-    let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
-    let mut text = format!(
-        "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
-        line(&campaign.name),
-        campaign.profile,
-        campaign.rounds,
-        campaign.seed
-    );
+    let mut document = Document::titled(format!(
+        "campaign {}, not run: profile {}, rounds {}, seed {}",
+        campaign.name, campaign.profile, campaign.rounds, campaign.seed
+    ));
+    let mut facts = facts(campaign, cost);
+    facts.extend(misfits.iter().map(|misfit| Item::new("unsupported", misfit.as_str())));
+    if let Err(too_much) = allowance {
+        facts.push(Item::new("refused", too_much.to_string()));
+    }
+    document.push(Block::Facts(facts));
+    document.push(Block::Table(tests(cost)));
+    document.paragraph(all(cost, allowance.ok().flatten()));
+    document_text(&document)
+}
+
+/// Returns the setting of a campaign.
+fn facts(campaign: &Campaign, cost: &Cost) -> Vec<Item> {
+    let names: Vec<&str> = campaign.contenders.iter().map(|c| c.name.as_str()).collect();
     let memory = campaign.memory.map_or("all".to_owned(), |m| m.to_string());
-    for (what, fact) in [
-        ("contenders", names.join(" ")),
-        ("backend", format!("{}, size {}, memory {memory}", campaign.backend, campaign.size)),
-        ("space", format!("{}, the largest test", cost.space)),
-    ] {
-        text += &format!("  {what:<11} {fact}\n");
-    }
-    if let Some(machine) = campaign.describe_guest() {
-        let fact = line(&format!("{}: {machine}", campaign.clock));
-        text += &format!("  {:<11} {fact}\n", "machine");
-    }
+    let backend = format!("{}, size {}, memory {memory}", campaign.backend, campaign.size);
+    let mut facts = vec![
+        Item::new("contenders", names.join(" ")),
+        Item::new("backend", backend),
+        Item::new("space", format!("{}, the largest test", cost.space)),
+    ];
+    let machine = campaign.describe_guest();
+    facts.extend(
+        machine.map(|machine| Item::new("machine", format!("{}: {machine}", campaign.clock))),
+    );
     if let Some(until) = campaign.stopping_rule {
         let late = until
             .max_time
             .map_or_else(String::new, |most| format!(", none after {}", format_duration(most)));
-        let fact = format!("are added while results are wide, up to {}{late}", until.max_rounds);
-        text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
+        let fact = format!(
+            "are added while results are wide, up to {}{late}; what follows is without them",
+            until.max_rounds
+        );
+        facts.push(Item::new("rounds", fact));
     }
     if let Some(budget) = campaign.budget {
         let fact = format!(
-            "1 of everything, then more for undecided answers, for {} in total",
+            "1 of everything, then more for undecided answers, for {} in total; what follows is of the first",
             format_duration(budget)
         );
-        text += &format!("  {:<11} {fact}; what follows is of the first\n", "rounds");
+        facts.push(Item::new("rounds", fact));
     }
-    for misfit in misfits {
-        text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
-    }
-    if let Err(too_much) = allowance {
-        text += &format!("  {:<11} {too_much}\n", "refused");
-    }
-    let rows: Vec<_> = cost.tests.iter().map(row).collect();
-    let heading =
-        ["suite", "test", "points", "phases", "cells", "read", "written", "operations", "about"];
-    text += &format!("\n{}\n", table(heading, &rows));
-    text + &all(cost, allowance.ok().flatten()) + "\n"
+    facts
 }
 
-fn row(test: &TestCost) -> [String; 9] {
-    let points = match test.points {
-        0 => String::new(),
-        points => points.to_string(),
-    };
-    [
-        test.suite.clone(),
-        test.test.clone(),
-        points,
-        test.phases.to_string(),
-        test.cells.to_string(),
-        bytes(test.work.read),
-        bytes(test.work.written),
-        test.work.operations.to_string(),
-        format_duration(test.time),
-    ]
+fn tests(cost: &Cost) -> Table {
+    let mut table = Table::new(&[
+        "suite",
+        "test",
+        ">points",
+        ">phases",
+        ">cells",
+        ">read",
+        ">written",
+        ">operations",
+        ">about",
+    ]);
+    for test in &cost.tests {
+        let points = match test.points {
+            0 => String::new(),
+            points => points.to_string(),
+        };
+        table.push([
+            test.suite.clone(),
+            test.test.clone(),
+            points,
+            test.phases.to_string(),
+            test.cells.to_string(),
+            bytes(test.work.read),
+            bytes(test.work.written),
+            test.work.operations.to_string(),
+            format_duration(test.time),
+        ]);
+    }
+    table
 }
 
 #[cfg(test)]

@@ -1,45 +1,40 @@
 //! Formats the comparison of a study with the campaign that replicates it, as text.
 
 use report::replication::{ahead, summary, times};
+use report::{Block, Document, Item, Table};
 use studies::{
     ReplicatedClaim, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication, Study,
     Verdict, abbreviate,
 };
 
-use crate::output::text::{label_and_wrap, line, table, wrap_with_margin};
+use crate::output::text::{document_text, line};
 
-/// Width of the columns before the text of a claim.
-const MARGIN: usize = 4;
-
-/// Column names of the table of figures. Only the last column may be wide; it is wrapped.
+/// Column names of the table of figures.
 const HEADING: [&str; 3] = ["figure", "tau", "best then → best now"];
 
 /// Returns the summary, the differences, the figures, and the claims with both verdicts.
 pub fn text(study: &Study, campaign: i64, twice: &Replication) -> String {
-    let head = format!(
+    let mut document = Document::default();
+    document.paragraph(format!(
         "{} ({}) compared with campaign {campaign}. {}",
-        line(&study.name),
+        study.name,
         study.figures.year,
         summary(twice).join(" ")
-    );
-    let mut text = wrap_with_margin("", &head);
-    text += "\nDifferences from the study:\n";
-    for one in &twice.differences {
-        let words = format!("{} → {}", line(&one.published), line(&one.measured));
-        text += &label_and_wrap(&format!("  {:<10} ", one.aspect), &words);
+    ));
+    let differences = twice
+        .differences
+        .iter()
+        .map(|one| Item::new(one.aspect, format!("{} → {}", one.published, one.measured)));
+    document.section("Differences from the study", [Block::Facts(differences.collect())]);
+    let mut table = Table::new(&HEADING);
+    twice.figures.iter().for_each(|figure| table.push(row(figure)));
+    if !table.is_empty() {
+        let note = "Best contender in the study and now, among those with a number on both sides, each with its ratio to the best of the other side; tau is the rank correlation.";
+        document.section("Figures", [Block::Table(table), Block::Note(note.to_owned())]);
     }
-    if !twice.figures.is_empty() {
-        let title = "Best contender in the study and now, among those with a number on both sides, each with its ratio to the best of the other side; tau is the rank correlation:";
-        text.push('\n');
-        text += &wrap_with_margin("", title);
-        let rows: Vec<[String; 3]> = twice.figures.iter().map(row).collect();
-        text += &table(HEADING, &rows);
-    }
-    text += "\nClaims, then → now:\n";
-    for claim in &twice.claims {
-        text += &one(claim);
-    }
-    text
+    let claims = twice.claims.iter().flat_map(one).collect();
+    document.section("Claims, then → now", [Block::Facts(claims)]);
+    document_text(&document)
 }
 
 /// Formats a figure: rank correlation, and the best contenders of both sides with their ratios on
@@ -74,15 +69,14 @@ fn first(
     firsts.join(", ")
 }
 
-fn one(claim: &ReplicatedClaim) -> String {
-    let margin = " ".repeat(MARGIN);
+/// Returns a claim with both verdicts, and below it the figures or reasons that decide it.
+fn one(claim: &ReplicatedClaim) -> Vec<Item> {
     let [then, now] = [&claim.by_published, &claim.by_measured].map(|side| side.verdict.name());
-    let head = format!("{then} → {now}: ");
-    let said = format!("{head}{}: {}", claim.claim.id, line(&claim.claim.text));
-    let mut text = label_and_wrap("  ", &said);
-    let mut add = |words: &str| text += &label_and_wrap(&margin, &line(words));
+    let said = format!("{}: {}", claim.claim.id, claim.claim.text);
+    let mut items = vec![Item::new(format!("{then} → {now}"), said)];
+    let mut add = |text: String| items.push(text.into());
     if !claim.by_measured.off.is_empty() {
-        add(&format!("now off: {}", abbreviate(&claim.by_measured.off)));
+        add(format!("now off: {}", abbreviate(&claim.by_measured.off)));
     }
     match claim.by_measured.verdict {
         Verdict::Undecidable => {
@@ -90,7 +84,7 @@ fn one(claim: &ReplicatedClaim) -> String {
             if claim.claim.undecidable.is_none()
                 && let Some(why) = claim.by_measured.reasons.first()
             {
-                add(&why.to_string());
+                add(why.to_string());
             }
         }
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
@@ -99,24 +93,24 @@ fn one(claim: &ReplicatedClaim) -> String {
             let all = claim.by_measured.reasons.iter();
             let mut first = all.filter(|why| !rounds_help || why.contenders.is_empty());
             if let Some(why) = first.next() {
-                add(&why.to_string());
+                add(why.to_string());
             }
         }
         Verdict::Supported | Verdict::Partly | Verdict::Contradicted => {
-            claim.by_measured.lines().iter().take(3).for_each(|values| add(values));
+            claim.by_measured.lines().into_iter().take(3).for_each(&mut add);
             // A statement about several contenders was checked only for those that exist.
             if let Some(why) = claim.by_measured.reasons.first() {
-                add(&format!("unknown: {why}"));
+                add(format!("unknown: {why}"));
             }
         }
     }
-    text
+    items
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::text::table_within;
+    use report::DocumentOptions;
     use studies::Leader;
 
     #[test]
@@ -145,7 +139,9 @@ mod tests {
             row[2],
             "reiserfs-3.6 (now 2.50×) → zfs-fuse (then 1.50×); best then of all: reiser4 (reiserfs-3.6 1.35×)"
         );
-        let text = table_within(Some(80), HEADING, &[row]);
+        let mut table = Table::new(&HEADING);
+        table.push(row);
+        let text = table.text(&DocumentOptions::terminal(80));
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].ends_with("TAU    BEST THEN → BEST NOW"), "{text}");
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");

@@ -4,33 +4,35 @@ use std::collections::BTreeSet;
 
 use studies::{Caveat, FigureSpec, FigureStatus, FigureValue, Study, StudyContender};
 
-use crate::output::claims_text::summary;
-use crate::output::text::{counted, label_and_wrap, line, terminal_width};
+use report::{Block, Document, Item, Style, Table, TableCell};
 
-/// Width in columns if standard output is not a terminal.
-const COLUMNS: usize = 80;
-/// Spaces between columns.
-const GAP: usize = 2;
+use crate::output::claims_text::summary;
+use crate::output::text::{counted, document_text};
 
 /// Returns the whole page.
 pub fn text(study: &Study) -> String {
-    let mut text = head(study);
-    for test in tests(study) {
-        text += &format!("\n{test}\n");
-        text += &tables(study, test);
-    }
-    text += &marks(study);
-    let off = study.inconsistencies();
-    text += &section("Does not add up", off.iter().map(|off| ("", line(off))));
-    let hardware = study.hardware.iter();
-    text += &section(
-        "Machine, versions, commands",
-        hardware.map(|(name, fact)| (name.as_str(), line(fact))),
-    );
-    text
+    document_text(&document(study))
 }
 
-fn head(study: &Study) -> String {
+fn document(study: &Study) -> Document {
+    let mut document = Document::titled(format!("{}: {}", study.name, study.title));
+    document.push(Block::Facts(head(study)));
+    for test in tests(study) {
+        document.section(test, [Block::Table(table(study, test))]);
+    }
+    let is_untimed = |cell: &FigureValue| cell.censored && cell.value.is_none();
+    if study.figures.cells().any(|(_, _, cell)| is_untimed(cell)) {
+        document.paragraph("+++++  ended too soon to be timed");
+    }
+    document.list("Doubtful (marked * if only some contenders are)", doubts(study));
+    document.list("Does not add up", study.inconsistencies());
+    let hardware = study.hardware.iter();
+    let hardware = hardware.map(|(name, fact)| Item::new(name.as_str(), fact.as_str()));
+    document.list("Machine, versions, commands", hardware);
+    document
+}
+
+fn head(study: &Study) -> Vec<Item> {
     let figures = &study.figures;
     let statuses = FigureStatus::ALL.into_iter().filter_map(|status| {
         let is_one = |cell: &FigureValue| cell.status == status && cell.range.is_none();
@@ -47,27 +49,18 @@ fn head(study: &Study) -> String {
         0 => String::new(),
         ranges => format!(" and {}", counted(ranges as u64, "range")),
     };
-    let facts = [
-        ("source", line(&study.source)),
-        (
-            "figures",
-            format!(
-                "{}{ranges} of {}{others}",
-                counted(study.figures.numbers() as u64, "number"),
-                counted(figures.contenders.len() as u64, "contender")
-            ),
-        ),
-        (
-            "claims",
-            format!("{} (fsarena study claims {})", summary(&study.evaluate_claims()), study.name),
-        ),
-        ("run again", format!("fsarena run --study {}", study.name)),
-    ];
-    let mut text = format!("{}: {}\n", study.name, line(&study.title));
-    for (what, fact) in facts {
-        text += &label_and_wrap(&format!("  {what:<9} "), &fact);
-    }
-    text
+    let figures = format!(
+        "{}{ranges} of {}{others}",
+        counted(study.figures.numbers() as u64, "number"),
+        counted(figures.contenders.len() as u64, "contender")
+    );
+    let claims = format!("{} (fsarena study claims {})", summary(&study.evaluate_claims()), study.name);
+    vec![
+        Item::new("source", study.source.as_str()),
+        Item::new("figures", figures),
+        Item::new("claims", claims),
+        Item::new("run again", format!("fsarena run --study {}", study.name)),
+    ]
 }
 
 /// Returns the tests, in the order of the figures.
@@ -77,8 +70,8 @@ fn tests(study: &Study) -> Vec<&str> {
     all.filter(|test| seen.insert(*test)).collect()
 }
 
-/// Formats the figures of a test: a row per figure, and as many columns of contenders as fit.
-fn tables(study: &Study, test: &str) -> String {
+/// Returns the figures of a test: a row per figure, and a column per contender with any of them.
+fn table(study: &Study, test: &str) -> Table {
     let all = &study.figures;
     let of_test: Vec<&FigureSpec> =
         all.figures.iter().filter(|figure| figure.test == test).collect();
@@ -86,52 +79,24 @@ fn tables(study: &Study, test: &str) -> String {
         let named = |figure: &&FigureSpec| all.value(&contender.name, &figure.path()).is_some();
         of_test.iter().any(named)
     };
-    let columns = all.contenders.iter().filter(has_any).map(|contender| {
-        let cells = of_test.iter().map(|figure| {
-            let found = all.value(&contender.name, &figure.path());
-            found.map_or_else(String::new, |(_, cell)| {
-                // A doubt about all contenders is not marked.
-                let some = |doubt: &&Caveat| doubt.contenders.len() < all.contenders.len();
-                let mut doubts = study.doubts.iter().filter(some);
-                let doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
-                shown(cell) + if doubtful { "*" } else { "" }
-            })
+    let contenders: Vec<&StudyContender> = all.contenders.iter().filter(has_any).collect();
+    let names = contenders.iter().map(|contender| contender.name.as_str());
+    let rows = of_test.iter().map(|figure| {
+        let cells = contenders.iter().map(|contender| {
+            let Some((_, value)) = all.value(&contender.name, &figure.path()) else {
+                return TableCell::default();
+            };
+            // A doubt about all contenders is not marked.
+            let some = |doubt: &&Caveat| doubt.contenders.len() < all.contenders.len();
+            let mut doubts = study.doubts.iter().filter(some);
+            let is_doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
+            let signs = if is_doubtful { "*" } else { "" }.to_owned();
+            TableCell { text: shown(value), signs, tone: Style::Plain }
         });
-        let mut column = vec![contender.name.clone()];
-        column.extend(cells);
-        column
+        let label = format!("{} {} {}", figure.phase, figure.metric, figure.unit);
+        (label.trim_end().to_owned(), cells.collect())
     });
-    let columns: Vec<Vec<String>> = columns.collect();
-    let mut names = vec![String::new()];
-    names.extend(of_test.iter().map(|figure| {
-        format!("{} {} {}", figure.phase, figure.metric, figure.unit).trim_end().to_owned()
-    }));
-    let width = |column: &[String]| column.iter().map(String::len).max().unwrap_or(0);
-    let label = width(&names) + 2;
-    let room = terminal_width().unwrap_or(COLUMNS);
-    let mut text = String::new();
-    let mut rest = &columns[..];
-    while !rest.is_empty() {
-        let mut used = label;
-        let fits = rest.iter().take_while(|column| {
-            used += GAP + width(column);
-            used <= room
-        });
-        let (part, behind) = rest.split_at(fits.count().max(1));
-        rest = behind;
-        for (row, name) in names.iter().enumerate() {
-            let mut row_text = format!("  {name:<width$}", width = label - 2);
-            for column in part {
-                row_text += &format!("{:>width$}", column[row], width = GAP + width(column));
-            }
-            text += row_text.trim_end();
-            text.push('\n');
-        }
-        if !rest.is_empty() {
-            text.push('\n');
-        }
-    }
-    text
+    Table::by_contender(names, rows)
 }
 
 fn is_of(doubt: &Caveat, contender: &StudyContender, figure: &FigureSpec) -> bool {
@@ -149,20 +114,13 @@ fn shown(cell: &FigureValue) -> String {
     }
 }
 
-/// Returns the explanation of the marks in the tables.
-fn marks(study: &Study) -> String {
-    let mut text = String::new();
-    let is_untimed = |cell: &FigureValue| cell.censored && cell.value.is_none();
-    if study.figures.cells().any(|(_, _, cell)| is_untimed(cell)) {
-        text += "\n";
-        text += &label_and_wrap("+++++  ", "ended too soon to be timed");
-    }
+/// Returns the doubts about figures, each reason once.
+fn doubts(study: &Study) -> impl Iterator<Item = Item> {
     let same = study.doubts.chunk_by(|a, b| a.reason == b.reason);
-    let doubts = same.map(|same| {
+    same.map(|same| {
         let whose: Vec<String> = same.iter().map(|doubt| whose(doubt, study)).collect();
-        ("", format!("{}: {}", whose.join("; "), line(&same[0].reason)))
-    });
-    text + &section("Doubtful (marked * if only some contenders are)", doubts)
+        Item::new(whose.join("; "), same[0].reason.as_str())
+    })
 }
 
 /// Returns a short list of the contenders and figures of a doubt.
@@ -189,22 +147,6 @@ fn whose(doubt: &Caveat, study: &Study) -> String {
     format!("{contenders}, {figures}")
 }
 
-fn section<'a>(title: &str, lines: impl Iterator<Item = (&'a str, String)>) -> String {
-    let mut lines = lines.peekable();
-    if lines.peek().is_none() {
-        return String::new();
-    }
-    let mut text = format!("\n{title}\n");
-    for (label, said) in lines {
-        let label = match label {
-            "" => "  ".to_owned(),
-            label => format!("  {label}: "),
-        };
-        text += &label_and_wrap(&label, &said);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use config::Catalog;
@@ -218,7 +160,7 @@ mod tests {
             Study::read(&study).unwrap().unwrap()
         };
         let one = head(&study("vanninen-wang-2003"));
-        assert!(one.contains("1 number of 7 contenders"), "{one}");
+        assert!(one[1].text.starts_with("1 number of 7 contenders"), "{one:?}");
         let emerging = study("emerging-filesystems-2007");
         let mut doubt = emerging.doubts[0].clone();
         doubt.contenders = vec!["chunkfs-kernel".to_owned()];

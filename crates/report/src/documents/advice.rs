@@ -1,125 +1,109 @@
-//! Advice as text: the recommended contender and the reasons, the cost of the runner-up, the
-//! contenders ruled out, and the share of the weight that was tested.
+//! Advice: the recommended contender and the reasons, the cost of the runner-up, the contenders
+//! ruled out, and the share of the weight that was tested.
 
 use model::CampaignResults;
 use stats::{Advice, Analysis, QualifiedContender, Recommendation};
 
-use crate::tables::table::{Table, percent};
-use crate::text::caveats::withheld;
+use crate::document::table::percent;
+use crate::document::{Block, Document, Item, Table};
+use crate::text::caveats::Caveat;
+use crate::text::command::rerun_command;
 use crate::text::conclusions::{
-    CampaignScope, confidence_text, describe_rank, listed, split_by_disk, use_case_conclusion,
-    use_case_conclusions,
+    CampaignScope, confidence_text, describe_rank, is_undecided, listed, resolving_command,
+    split_by_disk, use_case_conclusion, use_case_conclusions,
 };
-use crate::text::exclusions::reasons;
+use crate::text::exclusions::by_reason;
 use crate::text::labels::pluralize;
-use crate::text::sanitize::{sanitize_line, wrap};
+use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
 use crate::text::summary;
 
 /// Maximum number of results listed as not counted.
 const MAX_LEFT_OUT: usize = 8;
 
-/// Renders the advice as text.
-pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
+/// Returns the advice as a document. `disk` is the disk of the contenders, if there are several.
+pub fn advice_report(
+    advice: &Advice,
+    analysis: &Analysis,
+    results: &CampaignResults,
+    disk: Option<&str>,
+) -> Document {
     let scores = &advice.scores;
-    let mut out = format!("{}\n{}\n\n", sanitize_line(&scores.title), summary::one_line(results));
-    let contenders: Vec<String> = scores.candidates.iter().map(|c| c.contender.clone()).collect();
-    out += &format!("{}\n", wrapped(&sentence(advice, &contenders, results)));
-    out += &careful(results);
-    out += &not_counted(analysis);
-    out += &ranking(advice);
-    out += &price(advice);
-    out += &ruled_out(advice);
-    out += &limits(advice);
-    out += &format!("\nweights: {}\n", sanitize_line(&scores.source));
-    out
+    let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
+    let mut document = Document::titled(sanitize_line(&scores.title) + &on);
+    document.paragraph(summary::one_line(results));
+    document.paragraph(sentence(advice, analysis, results));
+    let command = resolving_command(advice, analysis, &rerun_command(results));
+    if is_undecided(advice) && !command.is_empty() {
+        document.paragraph(format!("To decide it: {command}"));
+    }
+    warnings(analysis, results, &mut document);
+    document.section("Order", ranking(advice));
+    price(advice, &mut document);
+    let ruled_out = by_reason(advice).into_iter();
+    let ruled_out = ruled_out.map(|(names, reason)| Item::new(listed(&names, "and"), reason));
+    document.list("Ruled out", ruled_out);
+    document.section("Not tested", untested(advice));
+    document.list("Do not count, since not all who qualify have them", left_out(advice));
+    document.list("Needed, and never tried (suite lifecycle tries it)", untried(advice));
+    document.push(Block::Note(format!("weights: {}", sanitize_line(&scores.source))));
+    document
 }
 
-/// Renders one sentence for each use case.
-pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
-    let mut out = format!("{}\n\n", summary::one_line(results));
+/// Returns one sentence for each use case.
+pub fn answers_report(analysis: &Analysis, results: &CampaignResults) -> Document {
+    let mut document = Document::titled(summary::one_line(results));
     for (disk, part) in split_by_disk(analysis) {
-        if let Some(disk) = disk {
-            out += &format!("On {}\n", sanitize_line(disk));
-        }
-        for sentence in use_case_conclusions(part) {
-            out +=
-                &format!("{}\n", wrapped(&format!("{}: {}", sentence.question, sentence.answer)));
-        }
+        let on = disk.map_or("Answers".to_owned(), |disk| format!("On {}", sanitize_line(disk)));
+        document.list(on, use_case_conclusions(part));
     }
-    out + &careful(results)
-        + &not_counted(analysis)
-        + &match confidence_text(analysis) {
-            sure if sure.is_empty() => "\n".to_owned(),
-            sure => format!("\n{}\n", wrapped(&sure)),
-        }
-        + "Reasons: fsarena advise --use NAME (fsarena list uses)\n"
+    warnings(analysis, results, &mut document);
+    document.paragraph(confidence_text(analysis));
+    document.push(Block::Note("Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()));
+    document
+}
+
+/// Adds what weakens an answer, apart from too few rounds.
+fn warnings(analysis: &Analysis, results: &CampaignResults, document: &mut Document) {
+    let caveats = [Caveat::busy(results), Caveat::unfinished(analysis), Caveat::withheld(analysis)];
+    document.blocks.extend(caveats.into_iter().flatten().map(Block::from));
 }
 
 fn name(ranked: &QualifiedContender) -> String {
     sanitize_line(&ranked.contender)
 }
 
-fn ranking(advice: &Advice) -> String {
-    // Contenders that lack results have no place. If no contender has a place, there is no table.
+/// Returns the cost and the place of each contender. Contenders that lack results have no place; if
+/// none has a place, there is no table.
+fn ranking(advice: &Advice) -> Vec<Block> {
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
-        return String::new();
+        return Vec::new();
     }
-    let mut table = Table::new(&["contender", ">times the lowest", "ratio to best"]);
+    let mut table = Table::new(&["contender", ">cost", "verdict"]);
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
-        table.push(vec![
+        table.push([
             name(ranked),
             place.map_or_else(|| "–".to_owned(), |place| three_digits(place.ratio)),
             place.map_or_else(|| "not ranked".to_owned(), describe_rank),
         ]);
     }
-    let note = "Times the lowest: what the same work costs in time, weighted over the groups, as a multiple of the first's.";
-    format!("\n{}{}\n", table.text("  "), wrapped(note))
-}
-
-/// Returns warnings that weaken an advice, apart from too few rounds: a busy machine, and cells
-/// that did not run.
-fn careful(results: &CampaignResults) -> String {
-    let cells = || results.cells.iter();
-    let ran = cells().filter_map(|cell| cell.result.as_ref());
-    let disturbed = ran.clone().filter(|r| r.disturbance.is_some_and(|d| d.is_significant()));
-    let (ran, disturbed) = (ran.count(), disturbed.count());
-    let mut told = Vec::new();
-    if disturbed * 10 > ran {
-        told.push(format!("other processes were busy while {disturbed} of {ran} cells ran"));
-    }
-    if ran < results.cells.len() {
-        let missing = results.cells.len() - ran;
-        told.push(format!("{missing} of {} cells did not run", results.cells.len()));
-    }
-    match told.is_empty() {
-        true => String::new(),
-        false => format!("{}\n", wrapped(&format!("Careful: {}.", told.join("; ")))),
-    }
-}
-
-/// Returns the phases that are excluded from answers in virtual time.
-fn not_counted(analysis: &Analysis) -> String {
-    withheld(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text)))
+    let note = "Cost: what the same work costs in time, weighted over the groups of this use, as a multiple of the first contender's. The verdict compares with the best.";
+    vec![Block::Table(table), Block::Note(note.to_owned())]
 }
 
 /// Returns the answer, and the command that it recommends.
-fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -> String {
+fn sentence(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
+    let candidates = advice.scores.candidates.iter();
+    let contenders: Vec<String> = candidates.map(|c| c.contender.clone()).collect();
     let suites = results.campaign.suites.iter();
     let ran = CampaignScope {
         suites: suites.map(|suite| suite.name.as_str()).collect(),
-        budget: results.campaign.budget,
-        elsewhere: results.campaign.measured_by.is_some(),
-        single: results.campaign.measured_by.is_some() && results.campaign.rounds == 1,
+        ..CampaignScope::of(analysis)
     };
-    let text = use_case_conclusion(advice, contenders, &ran);
+    let text = use_case_conclusion(advice, &contenders, &ran);
     match advice.recommendation {
-        Recommendation::NoneQualifies | Recommendation::NoAdvice => {
-            let mut letters = text.chars();
-            let first = letters.next().into_iter().flat_map(char::to_uppercase);
-            first.chain(letters).collect()
-        }
+        Recommendation::NoneQualifies | Recommendation::NoAdvice => summary::heading(&text),
         Recommendation::NotEnoughRounds => format!("Undecided: {text}"),
         Recommendation::Best | Recommendation::Equal | Recommendation::OnlyQualified => {
             format!("Take {text}")
@@ -127,71 +111,55 @@ fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -
     }
 }
 
-/// Returns the cost of the runner-up compared with the first, by test category.
-fn price(advice: &Advice) -> String {
+/// Adds the cost of the runner-up compared with the first, by test category.
+fn price(advice: &Advice, document: &mut Document) {
     let Some((first, second)) = advice.ranking.first().zip(advice.ranking.get(1)) else {
-        return String::new();
+        return;
     };
-    if second.groups.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new(&["group", ">weight", "times the first", "they change places"]);
+    // A weight that rounds to 0 or 100 % is not a turning point.
+    let turning = |at: &f64| (0.005..0.995).contains(at);
+    let any = second.groups.iter().any(|group| group.turns_at.is_some_and(|at| turning(&at)));
+    let heading = ["group", ">weight", ">cost", "order turns"];
+    let shown = if any { heading.len() } else { heading.len() - 1 };
+    let mut table = Table::new(&heading[..shown]);
     for group in &second.groups {
-        // A weight that rounds to 0 or 100 % is not a turning point.
-        let turns = group.turns_at.filter(|at| (0.005..0.995).contains(at));
-        let turns = turns.map_or_else(String::new, |at| {
+        let turns = group.turns_at.filter(turning).map_or_else(String::new, |at| {
             let way = if at > group.share { "above" } else { "below" };
             format!("at a weight {way} {} %", percent(at))
         });
-        table.push(vec![
+        let cells = [
             group.group.title().to_owned(),
             format!("{} %", percent(group.share)),
             group.ratio.map_or_else(String::new, three_digits),
             turns,
-        ]);
+        ];
+        table.push(cells.into_iter().take(shown));
     }
-    format!("\nWhat {} costs instead of {}\n{}", name(second), name(first), table.text("  "))
+    let (first, second) = (name(first), name(second));
+    let title = format!("Cost of {second} as a multiple of the cost of {first}, by group of tests");
+    document.section(title, [Block::Table(table)]);
 }
 
-fn ruled_out(advice: &Advice) -> String {
-    if advice.ruled_out.is_empty() {
-        return String::new();
-    }
-    let mut out = "\nRuled out\n".to_owned();
-    for candidate in &advice.ruled_out {
-        let reasons = reasons(candidate);
-        out += &format!("  {}: {}\n", sanitize_line(&candidate.contender), reasons.join("; "));
-    }
-    out
-}
-
-/// Returns the limits of the advice: untested groups, excluded results, untried features.
-fn limits(advice: &Advice) -> String {
-    let mut out = String::new();
-    for untested in &advice.untested {
+/// Returns the untested groups, and the weight on which the advice rests.
+fn untested(advice: &Advice) -> Vec<Block> {
+    let group = |untested: &stats::UntestedCategory| {
         let mut groups = advice.scores.groups.iter();
         let group = groups.find(|group| group.group == untested.group);
         let by = match group.map_or(&[][..], |group| &group.tested_by) {
             [] => String::new(),
             by => format!(" ({} would test it)", either(by)),
         };
-        out += &format!(
-            "  {}: {} % of the weight{by}\n",
-            untested.group.title(),
-            percent(untested.share)
-        );
+        let weight = format!("{} % of the weight{by}", percent(untested.share));
+        Item::new(untested.group.title(), weight)
+    };
+    let groups: Vec<Item> = advice.untested.iter().map(group).collect();
+    if groups.is_empty() {
+        return Vec::new();
     }
-    if !out.is_empty() {
-        let tested: f64 = 1.0 - advice.untested.iter().map(|u| u.share).sum::<f64>();
-        out += &wrapped(&format!(
-            "  The advice rests on {} % of the weight.{}",
-            percent(tested),
-            turning(advice)
-        ));
-        out.push('\n');
-        out.insert_str(0, "\nNot tested\n");
-    }
-    out + &left_out(advice) + &untried(advice)
+    let tested = 1.0 - advice.untested.iter().map(|u| u.share).sum::<f64>();
+    let rests =
+        format!("The advice rests on {} % of the weight.{}", percent(tested), turning(advice));
+    vec![Block::List(groups), Block::Note(rests)]
 }
 
 fn either(suites: &[String]) -> String {
@@ -212,54 +180,31 @@ fn turning(advice: &Advice) -> String {
     })
 }
 
-fn left_out(advice: &Advice) -> String {
-    if advice.left_out.is_empty() {
-        return String::new();
-    }
-    let mut out = "\nDo not count, since not all who qualify have them\n".to_owned();
-    for result in advice.left_out.iter().take(MAX_LEFT_OUT) {
-        let lacking = result.lacking.iter();
+fn left_out(advice: &Advice) -> Vec<Item> {
+    let results = advice.left_out.iter().take(MAX_LEFT_OUT).map(|result| {
         // Results of other programs may be missing without a known reason.
+        let lacking = result.lacking.iter();
         let lacking = lacking
             .map(|(who, word)| format!("{} {word}", sanitize_line(who)).trim_end().to_owned());
-        out += &format!(
-            "  {}/{}: {}\n",
-            sanitize_line(&result.test),
-            sanitize_line(&result.phase),
-            lacking.collect::<Vec<_>>().join(", ")
-        );
-    }
-    let more = advice.left_out.len().saturating_sub(MAX_LEFT_OUT);
-    if more > 0 {
-        out += &format!("  and {}\n", pluralize(more as u64, "more result"));
-    }
-    out
-}
-
-fn untried(advice: &Advice) -> String {
-    let lines = advice.untried.iter().map(|(feature, contenders)| {
-        let names: Vec<String> = contenders.iter().map(|name| sanitize_line(name)).collect();
-        format!("  {feature}: {}\n", listed(&names, "and"))
+        let place = format!("{}/{}", sanitize_line(&result.test), sanitize_line(&result.phase));
+        Item::new(place, lacking.collect::<Vec<_>>().join(", "))
     });
-    let lines: String = lines.collect();
-    match lines.is_empty() {
-        true => String::new(),
-        false => format!("\nNeeded, and never tried (suite lifecycle tries it)\n{lines}"),
-    }
+    let more = advice.left_out.len().saturating_sub(MAX_LEFT_OUT) as u64;
+    let more = (more > 0).then(|| format!("and {}", pluralize(more, "more result")).into());
+    results.chain(more).collect()
 }
 
-/// Wraps a sentence at 80 columns and keeps its indentation on each line.
-pub(crate) fn wrapped(text: &str) -> String {
-    const COLUMNS: usize = 80;
-    let margin = &text[..text.len() - text.trim_start().len()];
-    let lines = wrap(text.trim(), COLUMNS - margin.len());
-    let lines: Vec<String> = lines.iter().map(|line| format!("{margin}{line}")).collect();
-    lines.join("\n")
+fn untried(advice: &Advice) -> impl Iterator<Item = Item> {
+    advice.untried.iter().map(|(feature, contenders)| {
+        let names: Vec<String> = contenders.iter().map(|name| sanitize_line(name)).collect();
+        Item::new(feature.to_string(), listed(&names, "and"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{DocumentOptions, terminal};
     use model::{CategoryWeight, Feature, RequiredFeature, UseCase, WorkloadCategory};
     use stats::{advise, analyse, fixture};
 
@@ -290,7 +235,8 @@ mod tests {
         let mut analysis = analyse(results);
         let suites = [(WorkloadCategory::Durable, vec!["fs-mark".to_owned()])].into();
         analysis.score_use_cases([&file_server()], &suites);
-        advice_text(&advise(&analysis.uses[0]), &analysis, results)
+        let report = advice_report(&advise(&analysis.uses[0]), &analysis, results, None);
+        terminal(&report, &DocumentOptions::default())
     }
 
     #[test]
@@ -308,12 +254,5 @@ mod tests {
         let text = shown(&fixture::hostile());
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
         assert!(text.lines().count() > 5);
-    }
-
-    #[test]
-    fn wrapped_lines_keep_their_indentation() {
-        let text = wrapped(&format!("  {}", "word ".repeat(50)));
-        assert!(text.lines().all(|l| l.starts_with("  word") && l.len() <= 80));
-        assert_eq!(text.split_whitespace().count(), 50);
     }
 }

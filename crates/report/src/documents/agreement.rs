@@ -1,10 +1,10 @@
 //! Agreement of two campaigns on the order of contenders: one sentence, a table of groups and one
-//! of phases, and every pair with opposite results. As text for a terminal and as Markdown.
+//! of phases, and every pair with opposite results.
 
 use stats::{Agreement, Disagreement, DisagreementCause, PairAgreement, PhaseAgreement};
 
-use crate::documents::compare::{SideLabels, TextStyle};
-use crate::tables::table::Table;
+use crate::document::{Block, Document, Table};
+use crate::documents::compare::{SETTING, SideLabels, settings};
 use crate::text::conclusions::listed;
 use crate::text::labels::{percent, pluralize};
 use crate::text::sanitize::sanitize_line;
@@ -15,16 +15,17 @@ const MAX_PAIRS: usize = 25;
 /// Text of an unknown value.
 const NONE: &str = "–";
 
-/// Renders the agreement as text.
-pub fn agreement_text(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> String {
-    let mut out = form.line(&verdict(found, sides));
-    out += &form.settings(&found.settings, [sides.before, sides.after]);
-    out += &(form.heading("Groups of tests") + &form.table(&groups(found)));
-    out += &format!("\n{}", form.line(LEGEND));
-    out += &(form.heading("Phases") + &form.table(&phases(found)));
-    out += &disagreements(found, sides, form);
-    out += &left_out(found, form);
-    out
+/// Returns the agreement as a document.
+pub fn agreement_report(found: &Agreement, sides: SideLabels<'_>) -> Document {
+    let mut document = Document::default();
+    document.paragraph(verdict(found, sides));
+    document.section(SETTING, [settings(&found.settings, [sides.before, sides.after])]);
+    let legend = Block::Note(LEGEND.to_owned());
+    document.section("Groups of tests", [Block::Table(groups(found)), legend]);
+    document.section("Phases", [Block::Table(phases(found))]);
+    disagreements(found, sides, &mut document);
+    document.list("Not compared", excluded(found));
+    document
 }
 
 const LEGEND: &str = "Different: pairs with a difference of more than the margin in both. Tau-b: rank correlation over all pairs within a phase; 1 if all orders are the same. Ratio of ratios: difference of a pair in the first as a multiple of that in the second; the median, and the range of the middle half.";
@@ -120,10 +121,10 @@ fn phases(found: &Agreement) -> Table {
     table
 }
 
-fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> String {
+fn disagreements(found: &Agreement, sides: SideLabels<'_>, document: &mut Document) {
     let all = &found.disagreements;
     if all.is_empty() {
-        return String::new();
+        return;
     }
     let shown = all.len().min(MAX_PAIRS);
     let title = match shown < all.len() {
@@ -159,7 +160,7 @@ fn disagreements(found: &Agreement, sides: SideLabels<'_>, form: TextStyle) -> S
         "Cost of the worse contender as a multiple of the better one; {} defines which one is better.",
         sanitize_line(sides.after)
     );
-    form.heading(&title) + &form.table(&table) + &format!("\n{}", form.line(&note))
+    document.section(title, [Block::Table(table), Block::Note(note)]);
 }
 
 /// Returns the differences between the campaigns that may explain a disagreement.
@@ -196,39 +197,26 @@ fn cause(cause: &DisagreementCause) -> String {
     }
 }
 
-fn left_out(found: &Agreement, form: TextStyle) -> String {
-    let mut lines = Vec::new();
-    if !found.only_in_one.is_empty() {
-        let names: Vec<String> = found.only_in_one.iter().map(|name| sanitize_line(name)).collect();
-        lines.push(format!("Only in one: {}.", listed(&names, "and")));
-    }
-    for one in &found.not_the_same {
-        lines.push(format!(
-            "{}/{}: {}.",
-            sanitize_line(&one.test),
-            sanitize_line(&one.phase),
-            one.reason
-        ));
-    }
-    match lines.is_empty() {
-        true => String::new(),
-        false => {
-            let items: String = lines.iter().map(|line| form.list_item(line)).collect();
-            form.heading("Not compared") + &items
-        }
-    }
+/// Returns the contenders and phases that were not compared.
+fn excluded(found: &Agreement) -> Vec<String> {
+    let names: Vec<String> = found.only_in_one.iter().map(|name| sanitize_line(name)).collect();
+    let alone = (!names.is_empty()).then(|| format!("Only in one: {}.", listed(&names, "and")));
+    let others = found.not_the_same.iter().map(|one| {
+        format!("{}/{}: {}.", sanitize_line(&one.test), sanitize_line(&one.phase), one.reason)
+    });
+    alone.into_iter().chain(others).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: TextStyle = TextStyle::Text { columns: None };
+    use crate::render::{DocumentOptions, markdown, terminal};
     use model::{Clock, ExcludedPhase};
     use stats::{AnalysedCampaign, Margin, agreement, analyse, analyse_with_margin, fixture};
 
     /// Renders two campaigns that agree on the best reader but not on the best writer.
-    fn text(withheld: &[ExcludedPhase], form: TextStyle) -> String {
+    fn document(withheld: &[ExcludedPhase]) -> Document {
         let real = fixture::plain();
         let mut other = fixture::plain();
         other.campaign.clock = Clock::Virtual;
@@ -245,12 +233,12 @@ mod tests {
             .map(|(results, analysis)| AnalysedCampaign::new(results, analysis));
         let found = agreement(first, second, Margin::default()).unwrap();
         let sides = SideLabels { before: "virtual time", after: "real time" };
-        agreement_text(&found, sides, form)
+        agreement_report(&found, sides)
     }
 
     #[test]
     fn agreements_and_disagreements_are_shown() {
-        insta::assert_snapshot!(text(&[], TEXT));
+        insta::assert_snapshot!(terminal(&document(&[]), &DocumentOptions::default()));
     }
 
     #[test]
@@ -261,6 +249,6 @@ mod tests {
             same_order: 1,
             pairs: 3,
         };
-        insta::assert_snapshot!(text(&[withheld], TextStyle::Markdown));
+        insta::assert_snapshot!(markdown(&document(&[withheld])));
     }
 }

@@ -1,13 +1,13 @@
-//! Comparison of two campaigns as text: differences of the setting, regressions, improvements, and
-//! results without a significant difference. As text for a terminal and as Markdown.
+//! Comparison of two campaigns: differences of the setting, regressions, improvements, and results
+//! without a significant difference.
 
 use stats::{
     CampaignComparison, ComparisonVerdict, HostBlock, OverallChange, ResultChange, SettingChange,
 };
 
 use crate::UnitScale;
-use crate::documents::{advice::wrapped, markdown};
-use crate::tables::table::{Table, ratio};
+use crate::document::table::ratio;
+use crate::document::{Block, Document, Table};
 use crate::text::conclusions::{bound_prefix, describe, format_excess, listed};
 use crate::text::labels::{arrow, percent, pluralize};
 use crate::text::sanitize::sanitize_line;
@@ -27,60 +27,6 @@ pub struct SideLabels<'a> {
     pub before: &'a str,
     /// The later side.
     pub after: &'a str,
-}
-
-/// Output style of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextStyle {
-    /// Text for a terminal of the given width, or for a file, with lines of any length.
-    Text {
-        /// The columns.
-        columns: Option<usize>,
-    },
-    /// Markdown for a wiki or a merge request.
-    Markdown,
-}
-
-impl TextStyle {
-    pub(super) fn heading(self, text: &str) -> String {
-        match self {
-            Self::Text { .. } => format!("\n{text}\n"),
-            Self::Markdown => format!("\n## {}\n\n", markdown::escape(text)),
-        }
-    }
-
-    pub(super) fn table(self, table: &Table) -> String {
-        match self {
-            Self::Text { columns } => table.text_within("  ", columns.unwrap_or(usize::MAX)),
-            Self::Markdown => table.markdown(markdown::escape),
-        }
-    }
-
-    pub(super) fn line(self, text: &str) -> String {
-        match self {
-            Self::Text { .. } => format!("{}\n", wrapped(text)),
-            Self::Markdown => format!("{}\n", markdown::escape(text.trim())),
-        }
-    }
-
-    pub(super) fn list_item(self, text: &str) -> String {
-        match self {
-            Self::Text { .. } => format!("  {text}\n"),
-            Self::Markdown => format!("- {}\n", markdown::escape(text)),
-        }
-    }
-
-    /// Returns the differences in the setting between two sides with these names.
-    pub(super) fn settings(self, settings: &[SettingChange], sides: [&str; 2]) -> String {
-        settings_section(settings, sides).map_or_else(String::new, |section| self.section(&section))
-    }
-
-    fn section(self, section: &Section) -> String {
-        let table = section.table.as_ref();
-        let table = table.map(|table| self.table(table)).unwrap_or_default();
-        let lines = section.lines.iter().map(|line| self.list_item(line));
-        self.heading(&section.title) + &table + &lines.collect::<String>()
-    }
 }
 
 /// Topic of a section of a comparison.
@@ -104,19 +50,18 @@ pub(crate) enum ComparisonPart {
     NotCompared,
 }
 
-/// A section of a comparison with a heading: a table, lines, or only the heading.
+/// A section of a comparison with a heading: a table, a list, or only the heading.
 pub(crate) struct Section {
     /// The topic.
     pub part: ComparisonPart,
     /// The heading.
     pub title: String,
-    /// A table.
-    pub table: Option<Table>,
-    /// Text lines below the table.
-    pub lines: Vec<String>,
+    /// The content.
+    pub content: Option<Block>,
 }
 
-fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Section> {
+/// Returns the table of the differences in the setting between two sides with these names.
+pub(super) fn settings(settings: &[SettingChange], sides: [&str; 2]) -> Block {
     let [before, after] = sides.map(sanitize_line);
     let mut table = Table::new(&["what", &before, &after]);
     for setting in settings {
@@ -124,32 +69,30 @@ fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Sect
             true => "–".to_owned(),
             false => sanitize_line(text),
         };
-        table.push(vec![
+        table.push([
             sanitize_line(&setting.setting),
             value(&setting.before),
             value(&setting.after),
         ]);
     }
-    (!settings.is_empty()).then(|| Section {
-        part: ComparisonPart::Setting,
-        title: "Differences in the setting".to_owned(),
-        table: Some(table),
-        lines: Vec::new(),
-    })
+    Block::Table(table)
 }
 
-/// Renders the comparison as text.
-pub fn compare_text(found: &CampaignComparison, sides: SideLabels<'_>, form: TextStyle) -> String {
-    let title = format!("{} → {}", sanitize_line(sides.before), sanitize_line(sides.after));
-    let mut out = match form {
-        TextStyle::Text { .. } => format!("{title}\n"),
-        TextStyle::Markdown => format!("# {}\n\n", markdown::escape(&title)),
-    };
-    out += &form.line(&verdict(found));
+/// Title of the differences in the setting.
+pub(super) const SETTING: &str = "Differences in the setting";
+
+/// Returns the comparison as a document.
+pub fn comparison(found: &CampaignComparison, sides: SideLabels<'_>) -> Document {
+    let [before, after] = [sides.before, sides.after].map(sanitize_line);
+    let mut document = Document::titled(format!("{before} → {after}"));
+    document.paragraph(verdict(found));
     for section in sections(found) {
-        out += &form.section(&section);
+        match section.content {
+            Some(content) => document.section(section.title, [content]),
+            None => document.paragraph(section.title),
+        }
     }
-    out
+    document
 }
 
 /// Returns the non-empty sections of a comparison, in the order of the text.
@@ -159,7 +102,7 @@ pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
         changes.filter(move |change| ChangeKind::of(&change.compared.verdict) == wanted)
     };
     let sections = [
-        settings_section(&found.settings, names(found)),
+        section(ComparisonPart::Setting, SETTING, settings(&found.settings, names(found))),
         hosts(found),
         overall(found),
         failures(found),
@@ -172,6 +115,12 @@ pub(crate) fn sections(found: &CampaignComparison) -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
+/// Returns a section if it has content.
+fn section(part: ComparisonPart, title: impl Into<String>, content: Block) -> Option<Section> {
+    let content = Some(content).filter(|content| !content.is_empty());
+    content.map(|content| Section { part, title: title.into(), content: Some(content) })
+}
+
 /// Returns the names of the sides: two contenders are named as such.
 fn names(found: &CampaignComparison) -> [&str; 2] {
     let within = found.within.as_ref();
@@ -182,9 +131,7 @@ fn names(found: &CampaignComparison) -> [&str; 2] {
 fn hosts(found: &CampaignComparison) -> Option<Section> {
     let names = found.hosts.iter().map(|host| sanitize_line(&host.name));
     let names: Vec<String> = names.collect();
-    let mut heads = vec!["what"];
-    heads.extend(names.iter().map(String::as_str));
-    let mut table = Table::new(&heads);
+    let mut table = Table::new(&[vec!["what".to_owned()], names].concat());
     let mut push = |what: &str, of: &dyn Fn(&HostBlock) -> String| {
         let mut cells = vec![sanitize_line(what)];
         cells.extend(found.hosts.iter().map(of));
@@ -202,15 +149,11 @@ fn hosts(found: &CampaignComparison) -> Option<Section> {
             value => sanitize_line(value),
         });
     }
-    Some(Section {
-        part: ComparisonPart::Setting,
-        title: match first.differs.is_empty() {
-            true => "Hosts, without recorded differences".to_owned(),
-            false => "Hosts, with their differences".to_owned(),
-        },
-        table: Some(table),
-        lines: Vec::new(),
-    })
+    let title = match first.differs.is_empty() {
+        true => "Hosts, without recorded differences",
+        false => "Hosts, with their differences",
+    };
+    section(ComparisonPart::Setting, title, Block::Table(table))
 }
 
 fn equal(found: &CampaignComparison, count: usize) -> Option<Section> {
@@ -218,8 +161,7 @@ fn equal(found: &CampaignComparison, count: usize) -> Option<Section> {
     (count > 0).then(|| Section {
         part: ComparisonPart::Equal,
         title: format!("Equal within {margin}: {results}"),
-        table: None,
-        lines: Vec::new(),
+        content: None,
     })
 }
 
@@ -371,23 +313,16 @@ const fn unit(found: &CampaignComparison) -> &'static str {
 fn overall(found: &CampaignComparison) -> Option<Section> {
     let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
     let mut table = Table::new(&["contender", ">results", RATIO, "verdict"]);
-    let mut any = false;
     for overall in found.overall.iter().filter(with_cost) {
         let Some(cost) = &overall.cost else { continue };
-        any = true;
-        table.push(vec![
+        table.push([
             sanitize_line(&overall.contender),
             overall.results.to_string(),
             ratio(cost),
             describe(cost, unit(found)),
         ]);
     }
-    any.then(|| Section {
-        part: ComparisonPart::Overall,
-        title: "Over all its results (geometric mean)".to_owned(),
-        table: Some(table),
-        lines: Vec::new(),
-    })
+    section(ComparisonPart::Overall, "Over all its results (geometric mean)", Block::Table(table))
 }
 
 fn failures(found: &CampaignComparison) -> Option<Section> {
@@ -407,12 +342,8 @@ fn failures(found: &CampaignComparison) -> Option<Section> {
             failure.planned_rounds
         )
     });
-    (!found.new_failures.is_empty()).then(|| Section {
-        part: ComparisonPart::Failures,
-        title: format!("Failed {after}, and not {before}"),
-        table: None,
-        lines: lines.collect(),
-    })
+    let title = format!("Failed {after}, and not {before}");
+    section(ComparisonPart::Failures, title, Block::list(lines))
 }
 
 fn changes<'a>(
@@ -424,12 +355,7 @@ fn changes<'a>(
     let mut changes: Vec<&ResultChange> = changes.collect();
     // Sort by size, in either direction.
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    (!changes.is_empty()).then(|| Section {
-        part,
-        title: title.to_owned(),
-        table: Some(table(&changes, found)),
-        lines: Vec::new(),
-    })
+    section(part, title, Block::Table(table(&changes, found)))
 }
 
 fn size(change: &ResultChange) -> f64 {
@@ -482,12 +408,7 @@ fn open(mut open: Vec<&ResultChange>, found: &CampaignComparison) -> Option<Sect
         true => format!("Not enough {unit}: {}, the {shown} largest", open.len()),
         false => format!("Not enough {unit}"),
     };
-    (!open.is_empty()).then(|| Section {
-        part: ComparisonPart::Open,
-        title,
-        table: Some(table(&open[..shown], found)),
-        lines: Vec::new(),
-    })
+    section(ComparisonPart::Open, title, Block::Table(table(&open[..shown], found)))
 }
 
 fn not_compared(found: &CampaignComparison) -> Option<Section> {
@@ -496,20 +417,14 @@ fn not_compared(found: &CampaignComparison) -> Option<Section> {
     let others = found.not_the_same.iter();
     let others = others
         .map(|n| format!("{}/{}: {}", sanitize_line(&n.test), sanitize_line(&n.phase), n.reason));
-    let lines: Vec<String> = alone.chain(others).collect();
-    (!lines.is_empty()).then(|| Section {
-        part: ComparisonPart::NotCompared,
-        title: "Not compared".to_owned(),
-        table: None,
-        lines,
-    })
+    section(ComparisonPart::NotCompared, "Not compared", Block::list(alone.chain(others)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: TextStyle = TextStyle::Text { columns: None };
+    use crate::render::{DocumentOptions, markdown, terminal};
     use model::{CampaignResults, Nanos, Status};
     use stats::{
         AnalysedCampaign, CompareFilter, analyse, compare_campaigns, compare_contenders, fixture,
@@ -550,7 +465,7 @@ mod tests {
         (before, after)
     }
 
-    fn shown(rounds: u32, form: TextStyle) -> String {
+    fn shown(rounds: u32) -> Document {
         let (before, after) = sides(rounds);
         let (old, new) = (analyse(&before), analyse(&after));
         let found = compare_campaigns(
@@ -559,22 +474,22 @@ mod tests {
             &CompareFilter::default(),
         );
         let sides = SideLabels { before: "campaign 3", after: "campaign 4" };
-        compare_text(&found.unwrap(), sides, form)
+        comparison(&found.unwrap(), sides)
     }
 
     #[test]
     fn a_comparison_as_text() {
-        insta::assert_snapshot!(shown(7, TEXT));
+        insta::assert_snapshot!(terminal(&shown(7), &DocumentOptions::default()));
     }
 
     #[test]
     fn a_comparison_as_markdown() {
-        insta::assert_snapshot!(shown(7, TextStyle::Markdown));
+        insta::assert_snapshot!(markdown(&shown(7)));
     }
 
     #[test]
     fn smallest_detectable_regression_is_reported() {
-        let text = shown(3, TEXT).replace('\n', " ");
+        let text = terminal(&shown(3), &DocumentOptions::FILE);
         assert!(text.contains("would have been called worse"), "{text}");
     }
 
@@ -603,8 +518,8 @@ mod tests {
         let found = compare_contenders(side, "middle", "slow", &CompareFilter::default()).unwrap();
         assert_eq!(found.disturbed, [[0, 3]; 2]);
         let shown = SideLabels { before: "middle", after: "slow" };
-        let form = TextStyle::Text { columns: Some(80) };
-        let text = compare_text(&found, shown, form);
+        let options = DocumentOptions::terminal(80);
+        let text = terminal(&comparison(&found, shown), &options);
         assert!(text.contains("worse with slow than with middle"), "{text}");
         assert!(!text.contains("BEFORE") && !text.contains("after"), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max();
@@ -639,9 +554,10 @@ mod tests {
             panic!("they have results in common")
         };
         let sides = SideLabels { before: a, after: b };
-        let markdown = compare_text(&found, sides, TextStyle::Markdown);
+        let document = comparison(&found, sides);
+        let markdown = markdown(&document);
         assert!(!markdown.contains('<') && !markdown.contains('\u{1b}'), "{markdown}");
-        let text = compare_text(&found, sides, TEXT);
+        let text = terminal(&document, &DocumentOptions::default());
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use model::{Nanos, USER, Unit};
 use stats::{DiskCounter, ElapsedComponent, Explanation};
 
-use crate::tables::table::Table;
+use crate::document::{Block, Document, Item, Table};
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::UnitScale;
 
@@ -26,19 +26,21 @@ const SHORT: usize = 20;
 /// Ratio of two counts from which both are mentioned.
 const MIN_REPORTED_RATIO: f64 = 1.3;
 
-/// Renders the whole explanation.
-pub fn explanation_text(explanation: &Explanation) -> String {
+/// Returns the whole explanation as a document.
+pub fn explanation_report(explanation: &Explanation) -> Document {
     let sides = Sides::of(explanation);
-    format!("{}\n{}", sides.sentences(), sides.tables())
+    let mut document = Document::default();
+    document.blocks.extend(sides.sentences().into_iter().map(Block::Paragraph));
+    sides.tables(&mut document);
+    document
 }
 
 /// Returns the causes of a difference, one sentence each; empty if there is practically no
 /// difference.
 pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
-    let sentences = Sides::of(explanation).sentences();
-    let behind_the_first = sentences.lines().skip(1);
-    let functions = Sides::of(explanation).functions();
-    behind_the_first.map(str::to_owned).chain(functions).collect()
+    let sides = Sides::of(explanation);
+    let behind_the_first = sides.sentences().into_iter().skip(1);
+    behind_the_first.chain(sides.functions()).collect()
 }
 
 /// An explanation, and which of the two contenders is slower.
@@ -62,7 +64,7 @@ impl<'a> Sides<'a> {
 
     /// Returns the slower contender, the difference and its parts, then the requests to the disk
     /// that differ.
-    fn sentences(&self) -> String {
+    fn sentences(&self) -> Vec<String> {
         let elapsed = self.explanation.elapsed;
         let (slower, faster) = (elapsed[self.slow], elapsed[self.fast]);
         let ratio = slower.0 as f64 / faster.0.max(1) as f64;
@@ -70,10 +72,10 @@ impl<'a> Sides<'a> {
         let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
         if ratio < ALIKE {
             let [one, other] = &self.names;
-            return format!(
-                "{result}: {one} and {other} take as good as the same time ({} and {}).\n",
+            return vec![format!(
+                "{result}: {one} and {other} take as good as the same time ({} and {}).",
                 elapsed[0], elapsed[1]
-            );
+            )];
         }
         let how = match ratio {
             ratio if ratio < RATIO_FROM => {
@@ -83,16 +85,14 @@ impl<'a> Sides<'a> {
             ratio => format!("{ratio:.0} × as long as"),
         };
         let more = Nanos(slower.0 - faster.0);
-        let mut text = format!(
-            "{result}: {slow} takes {how} {fast} ({slower} against {faster}).\n\
-             Where the {more} come from: {}.\n",
-            self.reasons().join(", ")
-        );
         let asked = self.asked();
-        if !asked.is_empty() {
-            text += &format!("On the disk of {slow}: {}.\n", asked.join(", "));
-        }
-        text
+        let on_disk =
+            (!asked.is_empty()).then(|| format!("On the disk of {slow}: {}.", asked.join(", ")));
+        let sentences = [
+            format!("{result}: {slow} takes {how} {fast} ({slower} against {faster})."),
+            format!("Where the {more} come from: {}.", self.reasons().join(", ")),
+        ];
+        sentences.into_iter().chain(on_disk).collect()
     }
 
     /// Returns the parts that differ most, largest first.
@@ -157,54 +157,60 @@ impl<'a> Sides<'a> {
         .collect()
     }
 
-    fn tables(&self) -> String {
+    fn tables(&self, document: &mut Document) {
         let explanation = self.explanation;
         let parts = explanation.parts.iter();
         let parts = parts.map(|(part, times)| (self.word(*part).to_owned(), *times));
         let all = ("all".to_owned(), explanation.elapsed);
-        let time = self.time_table("where the time went", parts.chain([all]));
-        let mut text = format!("{time}\n{}", self.count_table());
+        document.push(self.time_table("where the time went", parts.chain([all])));
+        document.push(self.count_table());
         let calls = explanation.by_call.iter();
         let calls = calls.map(|(call, times)| (call_word(call), *times));
-        text += &self.part_of_cpu("System calls and tasks, with all that they call", calls);
+        self.part_of_cpu(document, "System calls and tasks, with all that they call", calls);
         let own = explanation.by_self_time.iter();
         let own = own.map(|function| (sanitize_line(&function.function), function.own));
-        text += &self.part_of_cpu("Functions of the kernel, in themselves", own);
+        self.part_of_cpu(document, "Functions of the kernel, in themselves", own);
         let modules = explanation.by_total_time.iter();
         let modules = modules.map(|f| (sanitize_line(&f.function), f.total));
-        text += &self.part_of_cpu("Functions of modules, including callees", modules);
-        text + &self.samples()
+        self.part_of_cpu(document, "Functions of modules, including callees", modules);
+        document.section("Samples", [Block::Facts(self.samples())]);
     }
 
-    /// Returns a table of a part of the time outside the disk, with the rows that matter for the
-    /// total time.
-    fn part_of_cpu(&self, title: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+    /// Adds a table of a part of the time outside the disk, with the rows that matter for the total
+    /// time.
+    fn part_of_cpu(
+        &self,
+        document: &mut Document,
+        title: &str,
+        rows: impl Iterator<Item = (String, [Nanos; 2])>,
+    ) {
         let least = SHOWN_FROM * self.explanation.elapsed[self.slow].0 as f64;
         let shown = rows.filter(|(_, times)| times[0].0.abs_diff(times[1].0) as f64 >= least);
         let shown: Vec<_> = shown.take(ROWS).collect();
-        match shown.is_empty() {
-            true => format!("\n{title}: none differs by 1 % of the time.\n"),
-            false => format!("\n{title}\n{}", self.time_table("", shown.into_iter())),
-        }
+        let content = match shown.is_empty() {
+            true => Block::Paragraph("None differs by 1 % of the time.".to_owned()),
+            false => self.time_table("", shown.into_iter()),
+        };
+        document.section(title, [content]);
     }
 
-    fn time_table(&self, first: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+    fn time_table(&self, first: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> Block {
         let mut table = self.table(first);
         for (name, times) in rows {
             let ([one, other], difference) = self.in_one_unit(Unit::Seconds, seconds(times));
-            table.push(vec![name, one, other, difference]);
+            table.push([name, one, other, difference]);
         }
-        table.text("  ")
+        Block::Table(table)
     }
 
-    fn count_table(&self) -> String {
+    fn count_table(&self) -> Block {
         let mut table = self.table("requests to the disk");
         for (count, values) in &self.explanation.counts {
             let values = values.map(|value| value as f64);
             let ([one, other], difference) = self.in_one_unit(unit(*count), values);
-            table.push(vec![count_word(*count).to_owned(), one, other, difference]);
+            table.push([count_word(*count).to_owned(), one, other, difference]);
         }
-        table.text("  ")
+        Block::Table(table)
     }
 
     fn table(&self, first: &str) -> Table {
@@ -230,12 +236,10 @@ impl<'a> Sides<'a> {
     }
 
     /// Returns the number of samples on each side.
-    fn samples(&self) -> String {
-        let mut text = String::new();
-        for (side, name) in self.names.iter().enumerate() {
+    fn samples(&self) -> Vec<Item> {
+        let sides = self.names.iter().enumerate().map(|(side, name)| {
             let samples = self.explanation.samples[side];
-            let period = self.explanation.period[side];
-            text += &format!("\n{name}: {samples} samples, one each {period}");
+            let mut text = format!("{samples} samples, one each {}", self.explanation.period[side]);
             match self.explanation.passes[side] {
                 1 => {}
                 passes => {
@@ -246,8 +250,9 @@ impl<'a> Sides<'a> {
                 0 => {}
                 lost => text += &format!("; {lost} found no room"),
             }
-        }
-        text + "\n"
+            Item::new(name, text)
+        });
+        sides.collect()
     }
 }
 
@@ -301,6 +306,7 @@ const fn count_word(count: DiskCounter) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{DocumentOptions, terminal};
     use stats::FunctionTimes;
 
     const fn millis(n: u64) -> Nanos {
@@ -342,15 +348,16 @@ mod tests {
 
     #[test]
     fn an_explanation_in_full() {
-        insta::assert_snapshot!(explanation_text(&explanation()));
+        let report = explanation_report(&explanation());
+        insta::assert_snapshot!(terminal(&report, &DocumentOptions::FILE));
     }
 
     #[test]
     fn equal_times_are_not_explained() {
         let mut same = explanation();
         same.elapsed = [Nanos(100), Nanos(101)];
-        let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).\n";
-        assert_eq!(Sides::of(&same).sentences(), told);
+        let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).";
+        assert_eq!(Sides::of(&same).sentences(), [told]);
     }
 
     #[test]
@@ -361,7 +368,7 @@ mod tests {
             times.reverse();
         }
         turned.parts[0].1 = [millis(300), millis(90)];
-        let told = Sides::of(&turned).sentences();
+        let told = Sides::of(&turned).sentences().join("\n");
         let first = "tree/within: ext4 takes 2.8 × as long as xfs (1.13 s against 407 ms).\n\
                      Where the 723 ms come from: seek +633 ms (720 ms against 87.0 ms), CPU of the kernel -210 ms";
         assert!(told.starts_with(first), "{told}");
@@ -371,7 +378,7 @@ mod tests {
     fn small_differences_are_shown_in_per_cent() {
         let mut close = explanation();
         close.elapsed = [millis(107), millis(100)];
-        let told = Sides::of(&close).sentences();
+        let told = Sides::of(&close).sentences().join("\n");
         let first = "tree/within: xfs takes 7 % longer than ext4 (107 ms against 100 ms).";
         assert!(told.starts_with(first), "{told}");
     }
@@ -380,10 +387,8 @@ mod tests {
     fn irrelevant_functions_are_not_shown() {
         let mut long = explanation();
         long.elapsed = [millis(100_000), millis(50_000)];
-        let told = Sides::of(&long).tables();
-        assert!(
-            told.contains("Functions of modules, including callees: none differs by 1 %"),
-            "{told}"
-        );
+        let told = terminal(&explanation_report(&long), &DocumentOptions::FILE);
+        let none = "Functions of modules, including callees:\nNone differs by 1 %";
+        assert!(told.contains(none), "{told}");
     }
 }

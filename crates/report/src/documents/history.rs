@@ -1,9 +1,9 @@
-//! Renders the history of a result as text: a sparkline, and a table with the level changes.
+//! The history of a result: a sparkline, and a table with the level changes.
 
 use stats::{History, HistoryPoint, Series};
 
 use crate::UnitScale;
-use crate::tables::table::Table;
+use crate::document::{Block, Document, Item, Table};
 use crate::text::date::moment;
 use crate::text::labels::{self, arrow, percent};
 use crate::text::sanitize::sanitize_line;
@@ -16,42 +16,35 @@ const NOTHING: char = '·';
 /// Mark of a level change.
 const CHANGE: char = '│';
 
-/// Renders the history as text.
-pub fn history_text(history: &History) -> String {
-    let mut out = String::new();
+/// Returns the history as a document.
+pub fn history_report(history: &History) -> Document {
+    let mut document = Document::default();
     for series in &history.series {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out += &of_series(series);
+        add_series(series, &mut document);
     }
-    if !history.excluded.is_empty() {
-        out += "\nLeft out, since not comparable with the latest\n";
-        for campaign in &history.excluded {
-            out +=
-                &format!("  campaign {}: {}\n", campaign.campaign, sanitize_line(&campaign.reason));
-        }
-    }
-    out
+    let excluded = history.excluded.iter().map(|campaign| {
+        Item::new(format!("campaign {}", campaign.campaign), sanitize_line(&campaign.reason))
+    });
+    document.list("Left out, since not comparable with the latest", excluded);
+    document
 }
 
-fn of_series(series: &Series) -> String {
+fn add_series(series: &Series, document: &mut Document) {
     let medians = series.points.iter().filter_map(|p| Some(p.estimate?.median));
     let scale = UnitScale::for_metric(series.metric, medians);
-    let mut out = format!(
-        "{}, {}/{}:{} ({} {})\n  {}\n",
+    let title = format!(
+        "{}, {}/{}:{} ({} {})",
         sanitize_line(&series.contender),
         sanitize_line(&series.test),
         sanitize_line(&series.phase),
         series.metric,
         scale.symbol(),
-        arrow(series.direction),
-        sparkline(series)
+        arrow(series.direction)
     );
     let mut table =
         Table::new(&[">campaign", "begun", ">median", "interval", "change", "kernel", "name"]);
     for (place, point) in series.points.iter().enumerate() {
-        table.push(vec![
+        table.push([
             point.campaign.to_string(),
             moment(point.started),
             point.estimate.map_or_else(|| point.outcomes.join("/"), |e| scale.number(e.median)),
@@ -61,15 +54,15 @@ fn of_series(series: &Series) -> String {
             sanitize_line(&point.name),
         ]);
     }
-    out += &table.text("  ");
-    if let (Some(between), Some(within)) = (series.between_campaign_sd, series.within) {
-        out += &format!(
-            "  Campaigns vary by {} around their level, rounds of a campaign by {}.\n",
+    let variation = series.between_campaign_sd.zip(series.within).map(|(between, within)| {
+        Block::Note(format!(
+            "Campaigns vary by {} around their level, rounds of a campaign by {}.",
             percent(between),
             percent(within)
-        );
-    }
-    out
+        ))
+    });
+    let content = [Block::Paragraph(sparkline(series)), Block::Table(table)];
+    document.section(title, content.into_iter().chain(variation));
 }
 
 /// Returns one bar for each campaign, scaled from the smallest to the largest value, with a mark at
@@ -131,6 +124,7 @@ fn chance(p: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{DocumentOptions, terminal};
     use model::{CampaignResults, Nanos, Status};
     use stats::{AnalysedCampaign, analyse, fixture, history};
 
@@ -162,6 +156,7 @@ mod tests {
             let analysis = analyse(&results);
             collector.add(AnalysedCampaign::new(&results, &analysis));
         }
-        insta::assert_snapshot!(history_text(&collector.finish()));
+        let report = history_report(&collector.finish());
+        insta::assert_snapshot!(terminal(&report, &DocumentOptions::FILE));
     }
 }

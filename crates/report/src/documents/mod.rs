@@ -1,11 +1,10 @@
-//! Reports as text: terminal, Markdown, comparison, search for the first worse version, agreement,
-//! history, advice.
+//! Reports as documents: campaign, comparison, search for the first worse version, agreement, history,
+//! explanation, advice.
 
 pub(crate) mod advice;
 pub(crate) mod agreement;
+pub(crate) mod campaign;
 pub(crate) mod compare;
 pub(crate) mod explanation;
 pub(crate) mod history;
-pub(crate) mod markdown;
 pub(crate) mod regression_search;
-pub(crate) mod terminal;

@@ -1,4 +1,4 @@
-//! The first worse version of a list, as text: the regression and its size, the changes of that
+//! The first worse version of a list: the regression and its size, the changes of that
 //! version, and the campaigns that were run.
 
 use std::collections::BTreeSet;
@@ -10,56 +10,33 @@ use stats::{
 };
 
 use crate::UnitScale;
-use crate::documents::compare::TextStyle;
-use crate::documents::{explanation, markdown};
-use crate::tables::table::Table;
+use crate::document::{Block, Document, Table};
+use crate::documents::explanation;
 use crate::text::conclusions::{format_excess, listed};
 use crate::text::labels::{percent, pluralize};
-use crate::text::sanitize::{sanitize_line, wrap};
+use crate::text::sanitize::sanitize_line;
 
-/// Width of text that is not written to a terminal, in columns.
-const COLUMNS: usize = 80;
 /// Maximum number of versions that are listed by name.
 const MAX_NAMES: usize = 3;
 /// Settings that repeat others. They are shown only if no other setting differs.
 const REDUNDANT_SETTINGS: [&str; 2] = ["machine of a guest", "put on"];
 
-/// Renders the result of the search, with the answer first.
-pub fn first_worse_text(found: &RegressionSearch, form: TextStyle) -> String {
-    let report = Report { found, form };
-    let title = match form {
-        TextStyle::Text { .. } => report.paragraph(&report.answer()),
-        TextStyle::Markdown => format!("# {}\n", markdown::escape(&report.answer())),
-    };
-    let notes = report.notes();
-    let notes: String = notes.iter().map(|note| report.paragraph(note)).collect();
-    let notes = match notes.is_empty() {
-        true => notes,
-        false => format!("\n{notes}"),
-    };
-    title + &notes + &report.others() + &report.versions() + &report.every_result()
+/// Returns the result of the search as a document, with the answer first.
+pub fn first_worse_report(found: &RegressionSearch) -> Document {
+    let report = Report { found };
+    let mut document = Document::titled(report.answer());
+    document.blocks.extend(report.notes().into_iter().map(Block::Paragraph));
+    document.section("Worse, too", [Block::Table(report.others())]);
+    document.section("Versions that were run", report.versions().map(Block::Table));
+    document.paragraph(report.every_result().unwrap_or_default());
+    document
 }
 
 struct Report<'a> {
     found: &'a RegressionSearch,
-    form: TextStyle,
 }
 
 impl Report<'_> {
-    fn paragraph(&self, text: &str) -> String {
-        match self.form {
-            TextStyle::Text { columns } => wrap(text, columns.unwrap_or(COLUMNS)).join("\n") + "\n",
-            TextStyle::Markdown => format!("{}\n\n", markdown::escape(text)),
-        }
-    }
-
-    fn table(&self, table: &Table) -> String {
-        match self.form {
-            TextStyle::Text { columns } => table.text_within("  ", columns.unwrap_or(COLUMNS)),
-            TextStyle::Markdown => self.form.table(table),
-        }
-    }
-
     fn name(&self, at: usize) -> String {
         let version = self.found.versions.get(at);
         version.map_or_else(String::new, |version| sanitize_line(&version.name))
@@ -204,7 +181,7 @@ impl Report<'_> {
     }
 
     /// Returns a table of the other results that became worse.
-    fn others(&self) -> String {
+    fn others(&self) -> Table {
         let mut table = Table::new(&["result", "first worse", "the last costs"]);
         for other in &self.found.other_regressions {
             let [good, bad] = other.version_bounds;
@@ -214,44 +191,34 @@ impl Report<'_> {
                 false => format!("{} … {}", names[0], self.name(bad)),
             };
             let share = format_excess(other.ratio - 1.0);
-            table.push(vec![result(&other.result), place, share]);
+            table.push([result(&other.result), place, share]);
         }
-        match table.rows().is_empty() {
-            true => String::new(),
-            false => self.form.heading("Worse, too") + &self.table(&table),
-        }
+        table
     }
 
     /// Returns the versions of the list, with the value of the result that was searched.
-    fn versions(&self) -> String {
-        let Some(target) = &self.found.target else {
-            return String::new();
-        };
+    fn versions(&self) -> Option<Table> {
+        let target = self.found.target.as_ref()?;
         let heading = format!(">{}", result(target));
         let mut table = Table::new(&["version", ">campaign", &heading, "verdict"]);
         let versions = self.found.versions.iter().enumerate();
         for (at, version) in versions.filter(|(_, version)| version.seen != VersionState::NotRun) {
-            table.push(vec![
+            table.push([
                 sanitize_line(&version.name),
                 version.campaign.map_or_else(String::new, |id| id.to_string()),
                 self.value(at, target).unwrap_or_default(),
                 self.says(at, version),
             ]);
         }
-        self.form.heading("Versions that were run") + &self.table(&table)
+        Some(table)
     }
 
     /// Returns the command that shows all results.
-    fn every_result(&self) -> String {
+    fn every_result(&self) -> Option<String> {
         let campaign = |at: usize| self.found.versions.get(at)?.campaign;
         let [before, after] = self.found.version_bounds.map(campaign);
-        match before.zip(after) {
-            Some((before, after)) => {
-                let every = format!("Every result of the two: fsarena compare {before} {after}");
-                format!("\n{}", self.paragraph(&every))
-            }
-            None => String::new(),
-        }
+        let (before, after) = before.zip(after)?;
+        Some(format!("Every result of the two: fsarena compare {before} {after}"))
     }
 
     fn says(&self, at: usize, version: &TestedVersion) -> String {
@@ -345,7 +312,13 @@ mod tests {
 
     use super::*;
 
-    const TEXT: TextStyle = TextStyle::Text { columns: None };
+    use crate::render::{DocumentOptions, markdown, terminal};
+
+    const NARROW: DocumentOptions = DocumentOptions::terminal(80);
+
+    fn text(found: &RegressionSearch) -> String {
+        terminal(&first_worse_report(found), &DocumentOptions::FILE)
+    }
 
     /// Returns a version in which `slow` writes and reads in the given milliseconds, without
     /// failures.
@@ -422,21 +395,21 @@ mod tests {
 
     #[test]
     fn the_first_worse_version_as_text() {
-        let text = first_worse_text(&worse(), TEXT);
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        let text = terminal(&first_worse_report(&worse()), &NARROW);
+        assert!(text.lines().all(|line| line.chars().count() <= NARROW.width), "{text}");
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn the_first_worse_version_as_markdown() {
-        insta::assert_snapshot!(first_worse_text(&worse(), TextStyle::Markdown));
+        insta::assert_snapshot!(markdown(&first_worse_report(&worse())));
     }
 
     #[test]
     fn largest_difference_is_reported_without_a_regression() {
         let run = |id, times| Some((version(id, "noatime", times), VersionState::NotWorse));
         let list = [("6.1", run(1, [200, 100])), ("6.12", run(2, [206, 100]))];
-        insta::assert_snapshot!(first_worse_text(&found(&list, [0, 1]), TEXT));
+        insta::assert_snapshot!(text(&found(&list, [0, 1])));
     }
 
     #[test]
@@ -448,7 +421,7 @@ mod tests {
         ];
         let found = found(&list, [0, 1]);
         assert_eq!(found.target.as_ref().unwrap().metric, None);
-        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        let text = text(&found);
         assert!(
             text.starts_with("First worse: v2 (2 of 2 versions run): file/read is failed"),
             "{text}"
@@ -465,7 +438,7 @@ mod tests {
             ("v4", run(4, [400, 110], VersionState::Worse)),
         ];
         let found = found(&list, [1, 2]);
-        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        let text = text(&found);
         assert!(text.contains("With v2 it costs less than with v1: a bisect assumes"), "{text}");
         assert!(text.contains("file/read is worse with v2 but not with v3 after it"), "{text}");
         assert!(text.contains("v4 costs another 33 % more than v3"), "{text}");
@@ -496,8 +469,7 @@ mod tests {
             let mut found = worse();
             found.versions[4].name = name;
             found.versions[3].skip_reason = Some(why);
-            for form in [TEXT, TextStyle::Markdown] {
-                let text = first_worse_text(&found, form);
+            for text in [text(&found), markdown(&first_worse_report(&found))] {
                 prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
             }
         }

@@ -4,6 +4,8 @@ use model::{CampaignResults, CommandRecord, Contender, Environment};
 use stats::Analysis;
 
 use super::evidence::failed_cells;
+use crate::document::{Block, Document};
+use crate::render::html;
 use crate::tables::resources;
 use crate::text::command::quote_words;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
@@ -73,25 +75,16 @@ fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> Contender
     }
 }
 
-/// Resource limits and use of each contender, as a table.
-pub(super) struct ResourcesView {
-    pub title: &'static str,
-    pub note: &'static str,
-    /// Column names, each with whether the column is aligned to the right.
-    pub heading: Vec<(String, bool)>,
-    /// One row for each contender, in the campaign's order.
-    pub rows: Vec<Vec<String>>,
-}
-
-pub(super) fn resources(analysis: &Analysis) -> Option<ResourcesView> {
-    let table = resources::table(analysis)?;
-    let heading = table.heading();
-    Some(ResourcesView {
-        title: resources::TITLE,
-        note: resources::NOTE,
-        heading: heading.map(|(name, right)| (name.to_owned(), right)).collect(),
-        rows: table.rows().to_vec(),
-    })
+/// Returns the resource limits and use of each contender, as HTML; empty if there is nothing to
+/// show.
+pub(super) fn resources(analysis: &Analysis) -> String {
+    let Some(table) = resources::table(analysis) else {
+        return String::new();
+    };
+    let mut document = Document::default();
+    let note = Block::Note(resources::NOTE.to_owned());
+    document.section(resources::TITLE, [Block::Table(table), note]);
+    html(&document)
 }
 
 pub(super) fn environments(results: &CampaignResults) -> Vec<EnvironmentView> {

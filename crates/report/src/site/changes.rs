@@ -4,10 +4,11 @@
 use askama::Template;
 use stats::{CampaignComparison, History};
 
+use crate::document::Document;
 use crate::documents::compare::{ComparisonPart, Section, sections, verdict};
+use crate::render::html;
 use crate::site::history::{HistoryResultView, excluded_campaigns, views};
 use crate::site::{CampaignHead, Frame};
-use crate::tables::table::Table;
 
 /// Input of the page over several campaigns.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +25,8 @@ pub struct HistoryOverview<'a> {
 struct PartView {
     title: String,
     class: &'static str,
-    heading: Vec<(String, bool)>,
-    rows: Vec<Vec<String>>,
-    lines: Vec<String>,
+    /// The changes, as HTML.
+    content: String,
 }
 
 #[derive(Template)]
@@ -79,24 +79,13 @@ const fn order(part: ComparisonPart) -> u8 {
 }
 
 fn part(section: Section) -> PartView {
-    let table = section.table.as_ref();
-    let heading = table.into_iter().flat_map(Table::heading);
     PartView {
         class: match section.part {
             ComparisonPart::Failures | ComparisonPart::Worse => "worse",
             ComparisonPart::Better => "better",
             _ => "",
         },
-        heading: heading.map(|(name, right)| (name.to_owned(), right)).collect(),
-        rows: table.map_or_else(Vec::new, |table| table.rows().to_vec()),
         title: section.title,
-        lines: section.lines,
-    }
-}
-
-impl PartView {
-    /// Returns the cells of a row, each with whether it is right-aligned.
-    fn cells<'a>(&'a self, row: &'a [String]) -> impl Iterator<Item = (&'a String, bool)> {
-        row.iter().zip(self.heading.iter().map(|(_, right)| *right))
+        content: html(&Document { blocks: section.content.into_iter().collect() }),
     }
 }

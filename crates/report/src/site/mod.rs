@@ -15,6 +15,7 @@ use model::CampaignResults;
 
 use crate::documents::history::release;
 use crate::page::script;
+use crate::text::caveats::Caveat;
 use crate::text::conclusions::category_conclusions_by_disk;
 use crate::text::date::moment;
 use crate::text::sanitize::sanitize_line;
@@ -152,7 +153,7 @@ fn verdict(results: &CampaignResults, analysis: &stats::Analysis) -> String {
     let all = all.map(|all| format!("{}: {}", heading(&all.question), all.answer));
     let all: Vec<String> = all.collect();
     let all = (!all.is_empty()).then(|| all.join(" "));
-    let unfinished = summary::incomplete_note(analysis);
+    let unfinished = Caveat::unfinished(analysis).map(|caveat| caveat.to_string());
     let nothing = || match results.cells.iter().any(|cell| cell.result.is_some()) {
         true => "Nothing that could be ranked.".to_owned(),
         false => "Nothing has run yet.".to_owned(),

@@ -3,7 +3,8 @@
 use stats::{AchievedAge, Analysis, ComparisonResult, ComparisonVerdict, ContenderAgeingCost};
 
 use crate::UnitScale;
-use crate::tables::table::{Table, ratio};
+use crate::document::table::ratio;
+use crate::document::{Block, Table};
 use crate::text::conclusions::describe;
 use crate::text::labels::{percent, pluralize};
 use crate::text::sanitize::sanitize_line;
@@ -12,22 +13,34 @@ use crate::text::scale::three_digits;
 /// Title of the tables.
 pub(crate) const TITLE: &str = "The price of age";
 /// Title of the table of single results.
-pub(crate) const EACH: &str = "Each result, fresh and aged:";
+const EACH: &str = "Each result, fresh and aged:";
 /// Title of the table if it contains only some results.
-pub(crate) const WORST: &str =
+const WORST: &str =
     "Results with the highest cost of ageing, for each contender (the page has every result):";
 /// Explanation of the tables.
-pub(crate) const NOTE: &str = "Each aged contender compared with the same contender fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
+const NOTE: &str = "Each aged contender compared with the same contender fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
 /// Label of the most important row.
 const ALL: &str = "all results";
 
-/// Returns the cost of ageing for each aged contender, over all results and in each test category,
-/// or `None` if no contender is aged.
-pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
-    let prices = &analysis.ageing.prices;
-    if prices.is_empty() {
-        return None;
+/// Returns the cost of ageing in sentences and tables, with at most `most` results of each aged
+/// contender; empty if no contender is aged.
+pub(crate) fn section(analysis: &Analysis, most: usize) -> Vec<Block> {
+    if analysis.ageing.prices.is_empty() {
+        return Vec::new();
     }
+    let title = if most == usize::MAX { EACH } else { WORST };
+    let mut blocks = vec![Block::list(sentences(analysis)), Block::Table(sums(analysis))];
+    let results = results(analysis, most);
+    if !results.is_empty() {
+        blocks.extend([Block::Paragraph(title.to_owned()), Block::Table(results)]);
+    }
+    blocks.push(Block::Note(NOTE.to_owned()));
+    blocks
+}
+
+/// Returns the cost of ageing for each aged contender, over all results and in each test category.
+fn sums(analysis: &Analysis) -> Table {
+    let prices = &analysis.ageing.prices;
     let mut table = Table::new(&["contender", "over", ">results", "cost aged / fresh", "verdict"]);
     for price in prices {
         let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
@@ -42,12 +55,11 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<Table> {
             ]);
         }
     }
-    Some(table)
+    table
 }
 
-/// Returns at most `most` results of each aged contender, with the highest cost of ageing first, or
-/// `None` if there are no results.
-pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
+/// Returns at most `most` results of each aged contender, with the highest cost of ageing first.
+fn results(analysis: &Analysis, most: usize) -> Table {
     let mut table = Table::new(&[
         "contender",
         "result",
@@ -78,12 +90,12 @@ pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<Table> {
             ]);
         }
     }
-    (!table.rows().is_empty()).then_some(table)
+    table
 }
 
 /// Returns the result and cost of ageing in sentences: a line for each aged contender, and for each
 /// change of order.
-pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+fn sentences(analysis: &Analysis) -> Vec<String> {
     let prices = &analysis.ageing.prices;
     let mut lines: Vec<String> = prices.iter().map(|price| of(analysis, price)).collect();
     for turn in &analysis.ageing.turns {
@@ -153,6 +165,7 @@ fn name(analysis: &Analysis, contender: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::table::TableCell;
     use stats::{analyse, fixture};
 
     #[test]
@@ -169,20 +182,21 @@ mod tests {
             said[2],
             "The order turns over all results: a is ahead of b, and b-aged of a-aged."
         );
-        let sums = sums(&analysis).unwrap();
-        let lines: Vec<String> = sums.rows().iter().map(|row| row[..3].join(" ")).collect();
+        let words =
+            |cells: &[TableCell]| cells.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
+        let lines: Vec<String> =
+            sums(&analysis).cells().map(|row| words(row)[..3].join(" ")).collect();
         assert_eq!(lines[0], "a-aged all results 2");
         assert_eq!(lines.len(), 6);
-        let results = results(&analysis, 1).unwrap();
-        assert_eq!(results.rows().len(), 2);
-        assert_eq!(results.rows()[0][1], "file/write:throughput");
-        assert!(results.rows()[0][6].starts_with("costs at least"));
+        let results: Vec<_> = results(&analysis, 1).cells().map(words).collect();
+        assert_eq!(results.len(), 2);
+        assert_eq!(results[0][1], "file/write:throughput");
+        assert!(results[0][6].starts_with("costs at least"));
     }
 
     #[test]
     fn no_report_without_aged_contenders() {
         let analysis = analyse(&fixture::plain());
-        assert!(sums(&analysis).is_none() && results(&analysis, 1).is_none());
-        assert_eq!(sentences(&analysis), [""; 0]);
+        assert_eq!(section(&analysis, 1), []);
     }
 }

@@ -4,7 +4,8 @@ use model::{Calibration, CampaignResults, RawDevicePerformance, RepeatedValue, U
 use stats::{Analysis, RawDeviceRange, ResultRow};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
 use crate::text::sanitize::sanitize_line;
 
 /// One result of a calibration.
@@ -91,6 +92,9 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
     facts
 }
 
+/// Title of the table of shares.
+pub(crate) const TITLE: &str = "Share of the raw device's performance";
+
 /// Returns the phases with at least one result as a share of the raw device, as a table like the
 /// overview.
 pub(crate) fn shares<'a>(
@@ -109,7 +113,7 @@ fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
     let shares = row.results.iter().map(|result| result.raw_device_share);
     let entries: Vec<TableCell> =
         shares.map(|share| entry(share, raw_device, row.raw_device_range)).collect();
-    let any = entries.iter().any(|entry| entry.tone == CellStyle::Plain);
+    let any = entries.iter().any(|entry| entry.tone == Style::Plain);
     any.then(|| PhaseLine {
         row: Some(row),
         label: sanitize_line(&row.phase),
@@ -129,12 +133,12 @@ fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
 fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> TableCell {
     let number = |share| UnitScale::for_values(Unit::Percent, [share]).number(share);
     let (text, tone) = match (share, range) {
-        (Some(share), None) => (number(share), CellStyle::Plain),
+        (Some(share), None) => (number(share), Style::Plain),
         (Some(share), Some(RawDeviceRange { min: least, max: most })) => {
             let of = |reading| number(share * raw_device / reading);
-            (format!("{}…{}", of(most), of(least)), CellStyle::Plain)
+            (format!("{}…{}", of(most), of(least)), Style::Plain)
         }
-        (None, _) => ("-".to_owned(), CellStyle::Missing),
+        (None, _) => ("-".to_owned(), Style::Missing),
     };
     TableCell { text, signs: String::new(), tone }
 }

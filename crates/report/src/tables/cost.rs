@@ -6,7 +6,8 @@ use model::{CampaignResults, Metric, Unit};
 use stats::{Analysis, ResultRow};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table, which explains its cells.
@@ -56,11 +57,7 @@ impl<'a> Rows<'a> {
             Some(row.results[contender].estimate?.median)
         };
         let Some(agent) = median(Metric::Cpu) else {
-            return TableCell {
-                text: "-".to_owned(),
-                signs: String::new(),
-                tone: CellStyle::Missing,
-            };
+            return TableCell { text: "-".to_owned(), signs: String::new(), tone: Style::Missing };
         };
         let driver = median(Metric::CpuDriver).filter(|share| *share >= DRIVER_FROM);
         let driver = driver.map_or_else(String::new, |share| format!("+{}", percent(share)));
@@ -73,7 +70,7 @@ impl<'a> Rows<'a> {
                 faults(Metric::MinorFaults)
             ),
             signs: String::new(),
-            tone: CellStyle::Plain,
+            tone: Style::Plain,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, Metric, SimulatedDiskStats};
 use stats::{Analysis, ResultRow};
 
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, test_blocks};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table, which explains its cells.
@@ -63,7 +64,7 @@ fn line<'a>(
     let of = |contender: &'a String| works.get(&(contender.as_str(), &*row.test, &*row.phase));
     let entries: Vec<TableCell> =
         analysis.contenders.iter().map(|contender| entry(of(contender))).collect();
-    entries.iter().any(|entry| entry.tone == CellStyle::Plain).then(|| PhaseLine {
+    entries.iter().any(|entry| entry.tone == Style::Plain).then(|| PhaseLine {
         row: None,
         label: sanitize_line(&row.phase),
         rule: None,
@@ -74,7 +75,7 @@ fn line<'a>(
 
 fn entry(works: Option<&Vec<SimulatedDiskStats>>) -> TableCell {
     let text = works.map(|works| parts(works)).filter(|text| !text.is_empty());
-    let tone = if text.is_some() { CellStyle::Plain } else { CellStyle::Missing };
+    let tone = if text.is_some() { Style::Plain } else { Style::Missing };
     TableCell { text: text.unwrap_or_else(|| "-".to_owned()), signs: String::new(), tone }
 }
 

@@ -5,7 +5,8 @@ use model::{CampaignResults, Test};
 use stats::{Analysis, Interference, InterferenceValues};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock};
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
@@ -69,8 +70,8 @@ fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
 
 fn entry(text: Option<String>) -> TableCell {
     let tone = match text {
-        Some(_) => CellStyle::Plain,
-        None => CellStyle::Missing,
+        Some(_) => Style::Plain,
+        None => Style::Missing,
     };
     TableCell { text: text.unwrap_or_else(|| "none".to_owned()), signs: String::new(), tone }
 }

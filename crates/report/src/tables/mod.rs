@@ -11,5 +11,4 @@ pub(crate) mod overview;
 pub(crate) mod resources;
 pub(crate) mod scores;
 pub(crate) mod sweeps;
-pub(crate) mod table;
 pub(crate) mod totals;

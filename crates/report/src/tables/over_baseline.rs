@@ -5,7 +5,8 @@ use model::{CacheState, CampaignResults, Unit};
 use stats::{Analysis, ContenderTotal, RobustEstimate, RoundOutcome, StepTime, Total};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock};
 use crate::text::labels::percent;
 use crate::text::sanitize::sanitize_line;
 
@@ -142,11 +143,11 @@ fn signed(value: f64, scale: &UnitScale) -> String {
 }
 
 fn plain(text: String) -> TableCell {
-    TableCell { text, signs: String::new(), tone: CellStyle::Plain }
+    TableCell { text, signs: String::new(), tone: Style::Plain }
 }
 
 fn absent(word: &str) -> TableCell {
-    TableCell { tone: CellStyle::Missing, ..plain(word.to_owned()) }
+    TableCell { tone: Style::Missing, ..plain(word.to_owned()) }
 }
 
 /// Describes for each test which steps take almost only the baseline's time, and which step takes

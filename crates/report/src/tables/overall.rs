@@ -4,7 +4,8 @@ use model::{CampaignResults, Unit};
 use stats::{Analysis, CategoryScore, RobustEstimate};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, LACKING, PhaseLine, TableCell, TestBlock, rank_symbol};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{LACKING, PhaseLine, TestBlock, rank_symbol};
 use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
@@ -41,7 +42,7 @@ pub(crate) fn overall<'a>(
             None => "overall".to_owned(),
         },
         title: format!(
-            "geometric means of ratios to the best, {}",
+            "geometric means of results, each as a multiple of the best of its row, {}",
             match is_single(analysis) {
                 true => "of one number each".to_owned(),
                 false => labels::replicates(analysis.clock, results.campaign.rounds),
@@ -49,6 +50,17 @@ pub(crate) fn overall<'a>(
         ),
         lines,
     })
+}
+
+/// Returns the numbers of results that contenders lack; empty if none lacks any.
+pub(crate) fn lacking(analysis: &Analysis) -> String {
+    let scores = analysis.contenders.iter().zip(&analysis.overall.total);
+    let lacking = scores.filter(|(_, score)| score.missing > 0 && score.ratio.is_some());
+    let lacking = lacking.map(|(name, score)| {
+        let results = labels::pluralize(score.missing as u64, "result");
+        format!("{} lacks {results}", sanitize_line(name))
+    });
+    lacking.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns lines with the interval bounds of the last row, without signs.
@@ -63,8 +75,8 @@ fn interval_lines(scores: &[CategoryScore]) -> Vec<PhaseLine<'static>> {
         for entry in &mut line.entries {
             entry.signs.clear();
             entry.tone = match entry.tone {
-                CellStyle::Missing => CellStyle::Missing,
-                _ => CellStyle::Plain,
+                Style::Missing => Style::Missing,
+                _ => Style::Plain,
             };
         }
         line
@@ -87,7 +99,7 @@ fn line(
             return TableCell {
                 text: if score.set_apart > 0 { "not ranked" } else { "no result" }.to_owned(),
                 signs: String::new(),
-                tone: CellStyle::Missing,
+                tone: Style::Missing,
             };
         };
         let (tone, sign) = rank_symbol(score.place.as_ref());

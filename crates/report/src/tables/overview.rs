@@ -8,35 +8,10 @@ use model::{CampaignResults, Metric, Test};
 use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcome};
 
 use crate::UnitScale;
+use crate::document::table::{Style, TableCell};
 use crate::tables::sweeps;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
-
-/// Style of a cell of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CellStyle {
-    /// A number.
-    Plain,
-    /// A number of the best contender.
-    Best,
-    /// A number of the worst contender.
-    Worst,
-    /// A status in place of a number, after a failure.
-    Failed,
-    /// A status in place of a number, without a failure.
-    Missing,
-}
-
-/// A cell of the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TableCell {
-    /// A number, or a word that replaces it.
-    pub text: String,
-    /// Signs after the text; see [`LEGEND`].
-    pub signs: String,
-    /// Style of the cell.
-    pub tone: CellStyle,
-}
 
 /// A row of the table: a phase with its primary metric.
 pub(crate) struct PhaseLine<'a> {
@@ -161,20 +136,24 @@ pub(crate) fn line<'a>(row: &'a ResultRow, label: String, scale: &UnitScale) -> 
         row: Some(row),
         label,
         rule: None,
-        unit: format!("{} {}", scale.symbol(), labels::arrow(row.direction)),
+        // A feature either works or does not.
+        unit: match row.metric {
+            Metric::Supported => String::new(),
+            _ => format!("{} {}", scale.symbol(), labels::arrow(row.direction)),
+        },
         entries: row.results.iter().map(|result| entry(row, result, scale)).collect(),
     }
 }
 
 /// Returns the style and the sign of a rank. A contender between the best and the worst has no
 /// sign.
-pub(crate) fn rank_symbol(place: Option<&Rank>) -> (CellStyle, Option<char>) {
+pub(crate) fn rank_symbol(place: Option<&Rank>) -> (Style, Option<char>) {
     match place {
-        Some(place) if place.best => (CellStyle::Best, Some(BEST)),
-        Some(place) if place.worst => (CellStyle::Worst, Some(WORST)),
-        Some(place) if place.is_equal() => (CellStyle::Plain, Some(EQUAL)),
-        Some(place) if place.shortlisted => (CellStyle::Plain, Some(OPEN)),
-        _ => (CellStyle::Plain, None),
+        Some(place) if place.best => (Style::Best, Some(BEST)),
+        Some(place) if place.worst => (Style::Worst, Some(WORST)),
+        Some(place) if place.is_equal() => (Style::Plain, Some(EQUAL)),
+        Some(place) if place.shortlisted => (Style::Plain, Some(OPEN)),
+        _ => (Style::Plain, None),
     }
 }
 
@@ -191,7 +170,7 @@ pub(crate) fn entry(row: &ResultRow, result: &MetricResult, scale: &UnitScale) -
         None => TableCell {
             text: status_summary(result),
             signs: String::new(),
-            tone: if result.has_failed_rounds() { CellStyle::Failed } else { CellStyle::Missing },
+            tone: if result.has_failed_rounds() { Style::Failed } else { Style::Missing },
         },
     }
 }

@@ -4,8 +4,8 @@
 use model::Bytes;
 use stats::{Analysis, Resources, RobustEstimate};
 
-use crate::tables::table::Table;
-use crate::text::asymmetries::{ALL, FRESH, unlike};
+use crate::document::Table;
+use crate::text::asymmetries::{ALL, FRESH, asymmetries};
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
@@ -36,14 +36,14 @@ fn bytes(estimate: Option<RobustEstimate>) -> Option<String> {
 pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     let resources = &analysis.resources;
     let is_measured = |r: &Resources| r.kernel.is_some() || r.driver.is_some();
-    if !resources.iter().any(is_measured) && unlike(analysis).is_empty() {
+    if !resources.iter().any(is_measured) && asymmetries(analysis).next().is_none() {
         return None;
     }
     let is_known = |(_, of): &&ResourceColumn| resources.iter().any(|r| of(r).is_some());
     let columns: Vec<&ResourceColumn> = COLUMNS.iter().filter(is_known).collect();
     let heading: Vec<&str> =
         ["contender"].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
-    let mut table = Table::new(&heading);
+    let mut table = Table { by_contender: true, ..Table::new(&heading) };
     for of in resources {
         let cells = columns.iter().map(|(name, value)| {
             value(of).unwrap_or_else(|| match *name {
@@ -52,7 +52,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
                 _ => "none".to_owned(),
             })
         });
-        table.push([sanitize_line(&of.contender)].into_iter().chain(cells).collect());
+        table.push([sanitize_line(&of.contender)].into_iter().chain(cells));
     }
     Some(table)
 }
@@ -60,6 +60,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DocumentOptions;
     use model::{CampaignResults, ContenderOverrides, KernelMemoryUse};
     use stats::{analyse, fixture};
 
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_contender_has_a_line_with_its_limits_and_use() {
-        let text = table(&analyse(&measured())).unwrap().text("");
+        let text = table(&analyse(&measured())).unwrap().text(&DocumentOptions::FILE);
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|l| l.split("  ").filter(|w| !w.is_empty()).map(str::trim).collect())

@@ -1,10 +1,9 @@
-//! Standings of contenders over all tests, as tables: counts of phases, and test categories with
-//! their costs.
+//! Standings of contenders over all tests, as tables: counts of phases, and groups of contenders
+//! with their costs.
 
-use stats::{Analysis, CategoryScore, GroupMean};
+use stats::{Analysis, GroupMean};
 
-use crate::tables::overview::rank_symbol;
-use crate::tables::table::Table;
+use crate::document::Table;
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
 
@@ -24,41 +23,13 @@ pub(crate) fn counts(analysis: &Analysis) -> Table {
     table
 }
 
-/// Returns the cost and rank of each contender in each test category and over all, or `None` if no
-/// category has a result.
-pub(crate) fn groups(analysis: &Analysis) -> Option<Table> {
-    let overall = &analysis.overall;
-    if overall.groups.is_empty() {
-        return None;
-    }
-    let titles = overall.groups.iter().map(|g| format!(">{}", g.group.title()));
-    let heading: Vec<String> = ["contender".to_owned()]
-        .into_iter()
-        .chain(titles)
-        .chain([">all alike".to_owned()])
-        .collect();
-    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
-    let mut table = Table::new(&heading);
-    for (index, contender) in analysis.contenders.iter().enumerate() {
-        let scores = overall.groups.iter().map(|g| &g.scores[index]);
-        let scores = scores.chain(overall.total.get(index)).map(cell);
-        table.push([sanitize_line(contender)].into_iter().chain(scores).collect());
-    }
-    Some(table)
-}
-
-/// Formats the cost with the sign of its rank, such as `1.17`, or with the number of missing
-/// results.
-fn cell(score: &CategoryScore) -> String {
-    let Some(ratio) = &score.ratio else {
-        return "none".to_owned();
+/// Returns the title of the table of contender groups.
+pub(crate) fn groups_title(analysis: &Analysis) -> String {
+    let over = match analysis.by_disk.is_empty() {
+        true => "",
+        false => ", over all disks together",
     };
-    let cost = three_digits(ratio.median);
-    match (rank_symbol(score.place.as_ref()).1, score.missing) {
-        (Some(sign), _) => format!("{cost} {sign}"),
-        (None, 0) => cost,
-        (None, missing) => format!("{cost} (lacks {missing})"),
-    }
+    format!("Groups of contenders, by the geometric mean of their members' costs{over}")
 }
 
 /// Returns the contender groups of the campaign, each with its mean in each test category and over
@@ -72,14 +43,13 @@ pub(crate) fn contender_groups(analysis: &Analysis) -> Option<Table> {
     let heading = ["group".to_owned()].into_iter().chain(titles);
     let heading: Vec<String> =
         heading.chain([">all alike".to_owned(), "members".to_owned()]).collect();
-    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
     let mut table = Table::new(&heading);
     for group in &analysis.contender_groups {
         let means = group.groups.iter().map(|g| &g.mean).chain([&group.total]);
         let members = group.members.iter().map(|m| sanitize_line(&analysis.contenders[*m]));
         let members = members.collect::<Vec<_>>().join(", ");
         let row = [sanitize_line(&group.name)].into_iter().chain(means.map(mean));
-        table.push(row.chain([members]).collect());
+        table.push(row.chain([members]));
     }
     Some(table)
 }
@@ -96,6 +66,7 @@ pub(crate) fn mean(mean: &GroupMean) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DocumentOptions;
     use model::ContenderGroup;
     use stats::{analyse, fixture};
 
@@ -109,10 +80,9 @@ mod tests {
         }];
         let table = contender_groups(&analyse(&results)).unwrap();
         assert_eq!(
-            table.markdown(str::to_owned),
-            "| group | large files written | large files read | all alike | members |\n\
-             | :-- | --: | --: | --: | :-- |\n\
-             | others | 2.83 | 1.00 | 1.68 | middle, slow |\n"
+            table.text(&DocumentOptions::FILE),
+            "GROUP   LARGE FILES WRITTEN  LARGE FILES READ  ALL ALIKE  MEMBERS\n\
+             others                 2.83              1.00       1.68  middle, slow\n"
         );
     }
 }

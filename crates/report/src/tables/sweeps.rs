@@ -7,7 +7,8 @@ use model::{CampaignResults, SweepAxis, Test};
 use stats::{Analysis, ENOUGH, Knee, Sweep, SweepSlice, SweptPhase};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, PhaseLine, TableCell, TestBlock, line};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{PhaseLine, TestBlock, line};
 use crate::text::sanitize::{sanitize_line, width};
 use crate::text::scale::three_digits;
 
@@ -142,7 +143,7 @@ fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine
 
 fn entry(text: Option<String>) -> TableCell {
     TableCell {
-        tone: if text.is_some() { CellStyle::Plain } else { CellStyle::Missing },
+        tone: if text.is_some() { Style::Plain } else { Style::Missing },
         text: text.unwrap_or_else(|| "unknown".to_owned()),
         signs: String::new(),
     }

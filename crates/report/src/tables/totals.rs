@@ -5,9 +5,8 @@ use model::{CampaignResults, Unit};
 use stats::{Analysis, Attempt, RoundOutcome, Total};
 
 use crate::UnitScale;
-use crate::tables::overview::{
-    CellStyle, LOWER_BOUND, NOT_DURABLE, PhaseLine, TableCell, TestBlock,
-};
+use crate::document::table::{Style, TableCell};
+use crate::tables::overview::{LOWER_BOUND, NOT_DURABLE, PhaseLine, TestBlock};
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
@@ -105,9 +104,7 @@ fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
 fn entries(attempts: &[Option<&Attempt>], scale: &UnitScale) -> Vec<TableCell> {
     let shown = |attempt: &Option<&Attempt>| match attempt {
         Some(a) => entry(a.seconds, a.outcome, a.time_limited, scale),
-        None => {
-            TableCell { text: "none".to_owned(), signs: String::new(), tone: CellStyle::Missing }
-        }
+        None => TableCell { text: "none".to_owned(), signs: String::new(), tone: Style::Missing },
     };
     attempts.iter().map(shown).collect()
 }
@@ -126,9 +123,9 @@ fn entry(
         text: seconds.map_or_else(|| outcome.to_string(), number),
         signs: String::new(),
         tone: match (seconds, outcome) {
-            (Some(_), _) => CellStyle::Plain,
-            (None, outcome) if outcome.is_failure() => CellStyle::Failed,
-            (None, _) => CellStyle::Missing,
+            (Some(_), _) => Style::Plain,
+            (None, outcome) if outcome.is_failure() => Style::Failed,
+            (None, _) => Style::Missing,
         },
     }
 }
@@ -154,13 +151,13 @@ mod tests {
         let results = fixture::realistic();
         for label in ["total", "attempt 2"] {
             let entry = shown(&results, label, "zfs-fuse");
-            assert_eq!((entry.text.as_str(), entry.tone), ("invalid", CellStyle::Failed));
+            assert_eq!((entry.text.as_str(), entry.tone), ("invalid", Style::Failed));
         }
         for label in ["attempt 1", "attempt 3"] {
             let entry = shown(&results, label, "zfs-fuse");
             assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
         }
-        assert_eq!(shown(&results, "total", "ext4").tone, CellStyle::Plain);
+        assert_eq!(shown(&results, "total", "ext4").tone, Style::Plain);
     }
 
     #[test]
@@ -202,6 +199,6 @@ mod tests {
         let first = shown(&results, "attempt 1, disturbed", "xfs");
         assert_eq!(first, shown(&results, "attempt 1", "xfs"));
         let other = shown(&results, "attempt 1, disturbed", "ext4");
-        assert_eq!((other.text.as_str(), other.tone), ("none", CellStyle::Missing));
+        assert_eq!((other.text.as_str(), other.tone), ("none", Style::Missing));
     }
 }

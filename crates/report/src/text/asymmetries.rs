@@ -1,4 +1,6 @@
-//! Differences between contenders other than their filesystem, in sentences.
+//! Differences between contenders other than their filesystem.
+
+use std::fmt;
 
 use stats::{Analysis, Resources};
 
@@ -9,8 +11,20 @@ pub(crate) const ALL: &str = "all there is";
 /// Text for a contender that is not aged.
 pub(crate) const FRESH: &str = "fresh";
 
-/// Returns sentences on differences between contenders that may explain their order.
-pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
+/// A difference between contenders that may explain their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asymmetry {
+    /// How contenders differ.
+    how: &'static str,
+    /// What every answer compares.
+    both: &'static str,
+    /// Contenders by what differs.
+    kinds: Vec<(String, Vec<String>)>,
+    by_disk: bool,
+}
+
+/// Returns the differences between contenders that may explain their order.
+pub(crate) fn asymmetries(analysis: &Analysis) -> impl Iterator<Item = Asymmetry> {
     let disks = |r: &Resources| {
         let model = r.disk.as_deref().map(sanitize_line)?;
         Some(match r.disks {
@@ -27,20 +41,20 @@ pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
         let age = r.age.as_deref().map_or_else(|| FRESH.to_owned(), sanitize_line);
         any_aged.then_some(age)
     };
-    let sentences = [
-        sentence(analysis, "are of different age", "filesystem and age", age),
-        sentence(analysis, "are on different disks", "filesystem and disk", disks),
-        sentence(analysis, "may use different memory", "filesystem and memory", memory),
+    let found = [
+        asymmetry(analysis, "are of different age", "filesystem and age", age),
+        asymmetry(analysis, "are on different disks", "filesystem and disk", disks),
+        asymmetry(analysis, "may use different memory", "filesystem and memory", memory),
     ];
-    sentences.into_iter().flatten().collect()
+    found.into_iter().flatten()
 }
 
-fn sentence(
+fn asymmetry(
     analysis: &Analysis,
-    how: &str,
-    both: &str,
+    how: &'static str,
+    both: &'static str,
     of: impl Fn(&Resources) -> Option<String>,
-) -> Option<String> {
+) -> Option<Asymmetry> {
     let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
     for resources in &analysis.resources {
         let Some(kind) = of(resources) else { continue };
@@ -50,20 +64,28 @@ fn sentence(
             None => kinds.push((kind, vec![who])),
         }
     }
-    if kinds.len() < 2 {
-        return None;
+    let by_disk = !analysis.by_disk.is_empty();
+    (kinds.len() > 1).then_some(Asymmetry { how, both, kinds, by_disk })
+}
+
+impl fmt::Display for Asymmetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = self.kinds.iter();
+        let kinds = kinds.map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
+        let kinds: Vec<String> = kinds.collect();
+        let compared = match self.by_disk {
+            false => "Every answer compares",
+            true => "Answers take each disk by itself; tables compare",
+        };
+        write!(
+            f,
+            "Contenders {}: {}. {compared} {} together; only those in one pair of brackets differ by their \
+             filesystem alone.",
+            self.how,
+            kinds.join("; "),
+            self.both
+        )
     }
-    let kinds = kinds.iter().map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
-    let kinds: Vec<String> = kinds.collect();
-    let compared = match analysis.by_disk.is_empty() {
-        true => "Every answer compares",
-        false => "Answers take each disk by itself; tables compare",
-    };
-    Some(format!(
-        "Contenders {how}: {}. {compared} {both} together; only those in one pair of brackets differ by their \
-         filesystem alone.",
-        kinds.join("; ")
-    ))
 }
 
 #[cfg(test)]
@@ -73,10 +95,14 @@ mod tests {
 
     #[test]
     fn only_differing_resources_are_reported() {
-        assert_eq!(unlike(&analyse(&fixture::plain())), [""; 0]);
+        let unlike = |results: &model::CampaignResults| -> Vec<String> {
+            let analysis = analyse(results);
+            asymmetries(&analysis).map(|one| one.to_string()).collect()
+        };
+        assert_eq!(unlike(&fixture::plain()), [""; 0]);
         let mut results = fixture::plain();
         results.campaign.contenders[2].own.memory = Some(model::Bytes::mib(32));
-        let said = unlike(&analyse(&results));
+        let said = unlike(&results);
         assert_eq!(said.len(), 1);
         assert!(
             said[0].starts_with(

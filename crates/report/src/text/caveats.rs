@@ -1,13 +1,15 @@
-//! Notes on the reliability of the results, common to all human-readable reports. Only the text is
-//! made here; all decisions are made by the analysis.
+//! Notes on the reliability of the results, common to all human-readable reports. Each is a value
+//! with one text; all decisions are made by the analysis.
 
-use model::{Clock, HostNoise, Nanos, Status};
+use std::fmt;
+
+use model::{CampaignResults, Clock, HostNoise, Nanos, Status};
 use stats::{
-    Analysis, CellFailure, Crossover, Drift, MetricResult, NoiseFloor, RankingState, ResultRow,
+    Analysis, CellFailure, Completeness, Drift, MetricResult, NoiseFloor, RankingState, ResultRow,
     ReusedImages, RoundOutcome, RoundValue, StopDecision, StopReason,
 };
 
-use crate::text::asymmetries::unlike;
+use crate::text::asymmetries::{Asymmetry, asymmetries};
 use crate::text::conclusions::{listed, split_by_disk};
 use crate::text::labels::{self, pluralize};
 use crate::text::sanitize::sanitize_line;
@@ -19,203 +21,181 @@ const MAX_NAMES: usize = 3;
 /// Maximum number of sentences of one kind about single rows.
 const EXAMPLES: usize = 5;
 
-/// Note on several simulated disks that are images on one physical disk.
-const IMAGES: &str = "All disks are images on one disk of this machine: a curve over their number shows what spreading costs, and more \
-                      of them get no faster than that disk is.";
-
-/// Returns notes on the reliability of the results, one sentence each.
-pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
-    let name = |contender: usize| sanitize_line(&analysis.contenders[contender]);
-    let mut remarks: Vec<String> = Vec::new();
-    remarks.extend(what_rounds_are(analysis));
-    remarks.extend(withheld(analysis));
-    remarks.extend(too_fast(analysis));
-    remarks.extend(failures(analysis));
-    remarks.extend(unflushed(analysis));
-    remarks.extend(unsteady(analysis));
-    remarks.extend(unlike(analysis));
-    remarks.extend(analysis.disks_are_images.then(|| IMAGES.to_owned()));
-    remarks.extend(crossovers(analysis));
-    remarks.extend(analysis.noise.iter().map(|n| noise(n, &name)));
-    let named = analysis.drifts.iter().filter(|d| d.is_named());
-    remarks.extend(named.map(|d| drift(d, &name)));
-    remarks.extend(outliers(analysis));
-    remarks.extend(warm_reads(analysis));
-    remarks.extend(analysis.ageing.reused_images.map(kept));
-    remarks.extend(disturbed(analysis));
-    remarks.extend(analysis.stop.as_ref().map(|s| stop(s, analysis)));
-    remarks.extend(analysis.budget.map(|time| budget(time, analysis)));
-    remarks
+/// A reason for caution. Its text is in [`fmt::Display`]; names in it are sanitized.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Caveat {
+    /// In virtual time, rounds differ only because of their seeds: results that are the same in
+    /// each round, and all results.
+    SeedsOnly { same: usize, results: usize },
+    /// Phases without scores in virtual time, by reason.
+    Withheld(Vec<(String, Vec<String>)>),
+    /// Phases without ranking, because the fastest contenders have no number.
+    TooFast(Vec<String>),
+    /// No cell has run.
+    NothingRan,
+    /// Contenders with failed cells, most failures first; cells with unsupported features.
+    Failures { failed: Vec<(String, usize)>, unsupported: usize, run: u32 },
+    /// Contenders that are fast because their durable writes are not durable.
+    NotDurable(Vec<String>),
+    /// Results that vary much between rounds.
+    Unsteady { unsteady: usize, results: usize },
+    /// Contenders that differ in more than their filesystem.
+    Unlike(Asymmetry),
+    /// Several simulated disks are images on one physical disk.
+    Images,
+    /// The order depends on the weights: the leader at equal weights, and the leader above a share
+    /// of the weight of a group.
+    Weights { disk: Option<String>, leader: String, others: Vec<(String, &'static str, f64)> },
+    /// Differences between two equal contenders.
+    Noise { names: [String; 2], floor: NoiseFloor },
+    /// Change over the rounds, of one contender or of all.
+    Drift { contender: Option<String>, drift: Drift },
+    /// Rounds far off the others.
+    Outliers(Vec<String>),
+    /// Results that measure the page cache less than their name suggests.
+    WarmReads(Vec<String>),
+    /// Cells that started with a stored aged state.
+    ReusedImages(ReusedImages),
+    /// Cells whose times are less reliable because the machine was busy: all, those that ran again,
+    /// and those that did not or were disturbed again.
+    Disturbed { cells: usize, again: usize, still: Vec<String> },
+    /// Why a campaign added no more rounds, and the results that are still wide.
+    Stopped { stop: StopDecision, wide: Vec<String> },
+    /// How often cells ran within a budget, whether all is settled, and the tests that did not run.
+    Budget { budget: Nanos, rounds: (usize, usize), settled: bool, left_out: Vec<String> },
+    /// Cells that ran while other processes were busy.
+    Busy { disturbed: usize, ran: usize },
+    /// Cells that did not run, and whether they may not fit a budget.
+    Unfinished { left: u32, cells: u32, budget: Option<Nanos> },
+    /// A contender whose syncs never reach the disk.
+    LessWork(String),
 }
 
-/// Returns a note on the meaning of the rounds of a campaign.
-fn what_rounds_are(analysis: &Analysis) -> Option<String> {
-    if analysis.clock != Clock::Virtual {
-        return None;
+impl Caveat {
+    /// Returns the caveat about an unfinished campaign.
+    pub fn unfinished(analysis: &Analysis) -> Option<Self> {
+        let counts = &analysis.counts;
+        let (left, cells) = (counts.cells - counts.run, counts.cells);
+        (counts.completeness == Completeness::Incomplete).then_some(Self::Unfinished {
+            left,
+            cells,
+            budget: analysis.budget,
+        })
     }
+
+    /// Returns the caveat about other processes, if they were busy in more than a tenth of the cells.
+    pub fn busy(results: &CampaignResults) -> Option<Self> {
+        let ran = results.cells.iter().filter_map(|cell| cell.result.as_ref());
+        let disturbed = ran.clone().filter(|r| r.disturbance.is_some_and(|d| d.is_significant()));
+        let (ran, disturbed) = (ran.count(), disturbed.count());
+        (disturbed * 10 > ran).then_some(Self::Busy { disturbed, ran })
+    }
+
+    /// Returns the caveat about phases without scores.
+    pub fn withheld(analysis: &Analysis) -> Option<Self> {
+        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        let primary = analysis.rows.iter().filter(|row| row.primary);
+        for (row, reason) in primary.filter_map(|row| Some((row, row.withheld.as_deref()?))) {
+            let reason = sanitize_line(reason);
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, phases)) => phases.push(phase(row)),
+                None => reasons.push((reason, vec![phase(row)])),
+            }
+        }
+        (!reasons.is_empty()).then_some(Self::Withheld(reasons))
+    }
+}
+
+/// Returns the caveat about a contender that does less work than a phase requires.
+#[must_use]
+pub fn less_work(contender: &str) -> String {
+    Caveat::LessWork(sanitize_line(contender)).to_string()
+}
+
+/// Returns notes on the reliability of the results.
+pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
+    let name = |contender: usize| sanitize_line(&analysis.contenders[contender]);
+    let noise = |floor: &NoiseFloor| Caveat::Noise {
+        names: [floor.a, floor.b].map(name),
+        floor: floor.clone(),
+    };
+    let drift = |drift: &Drift| Caveat::Drift {
+        contender: drift.contender.map(name),
+        drift: drift.clone(),
+    };
+    let mut caveats: Vec<Caveat> = Vec::new();
+    caveats.extend(seeds_only(analysis));
+    caveats.extend(Caveat::withheld(analysis));
+    caveats.extend(some(too_fast(analysis), Caveat::TooFast));
+    caveats.push(failures(analysis));
+    caveats.extend(some(unflushed(analysis), Caveat::NotDurable));
+    caveats.extend(unsteady(analysis));
+    caveats.extend(asymmetries(analysis).map(Caveat::Unlike));
+    caveats.extend(analysis.disks_are_images.then_some(Caveat::Images));
+    caveats.extend(split_by_disk(analysis).into_iter().filter_map(|(on, part)| weights(on, part)));
+    caveats.extend(analysis.noise.iter().map(noise));
+    caveats.extend(analysis.drifts.iter().filter(|drift| drift.is_named()).map(drift));
+    caveats.extend(some(outliers(analysis), Caveat::Outliers));
+    caveats.extend(some(warm_reads(analysis), Caveat::WarmReads));
+    caveats.extend(analysis.ageing.reused_images.map(Caveat::ReusedImages));
+    caveats.extend(disturbed(analysis));
+    caveats.extend(analysis.stop.as_ref().map(|stop| stopped(stop, analysis)));
+    caveats.extend(analysis.budget.map(|time| budget(time, analysis)));
+    caveats
+}
+
+/// Returns a caveat about examples, if there are any.
+fn some(examples: Vec<String>, caveat: fn(Vec<String>) -> Caveat) -> Option<Caveat> {
+    (!examples.is_empty()).then(|| caveat(examples))
+}
+
+fn phase(row: &ResultRow) -> String {
+    format!("{}/{}", sanitize_line(&row.test), sanitize_line(&row.phase))
+}
+
+fn seeds_only(analysis: &Analysis) -> Option<Caveat> {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
     let several: Vec<_> = results.filter_map(|r| r.estimate).filter(|e| e.rounds > 1).collect();
     let same = several.iter().filter(|e| e.variation == Some(0.0)).count();
-    let same = match same {
-        0 => String::new(),
-        some => format!(
-            " {some} of {} are the same in each round: they do not depend on seeds, and one round is enough.",
-            pluralize(several.len() as u64, "result")
-        ),
-    };
-    Some(format!(
-        "In virtual time there is no noise: rounds differ only because of their seeds.{same}"
-    ))
+    let caveat = Caveat::SeedsOnly { same, results: several.len() };
+    (analysis.clock == Clock::Virtual).then_some(caveat)
 }
 
-/// Lists the phases without scores, with the reasons.
-pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    let primary = analysis.rows.iter().filter(|row| row.primary);
-    for (row, reason) in primary.filter_map(|row| Some((row, row.withheld.as_deref()?))) {
-        let phase = format!("{}/{}", sanitize_line(&row.test), sanitize_line(&row.phase));
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, phases)) => phases.push(phase),
-            None => reasons.push((reason, vec![phase])),
-        }
-    }
-    let each = reasons.iter().map(|(reason, phases)| {
-        format!("{}, because {}", listed(phases, "and"), sanitize_line(reason))
-    });
-    let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
-        format!("Not counted in virtual time: {} (docs/virtual-time.md).", each.join("; "))
-    })
-}
-
-/// Returns the phases without ranking, because the fastest contenders have no number.
-fn too_fast(analysis: &Analysis) -> Option<String> {
+fn too_fast(analysis: &Analysis) -> Vec<String> {
     let rows = analysis.rows.iter();
-    let rows = rows.filter(|row| row.primary && row.ranking == RankingState::TooFast);
-    let found: Vec<String> = rows
-        .map(|row| format!("{}/{}", sanitize_line(&row.test), sanitize_line(&row.phase)))
-        .collect();
-    (!found.is_empty()).then(|| {
-        format!(
-            "Not ranked, since who ended too soon to be timed has no number: {}.",
-            some_of(&found)
-        )
-    })
+    rows.filter(|row| row.primary && row.ranking == RankingState::TooFast).map(phase).collect()
 }
 
-/// Describes how the order depends on the weights, in one sentence, or in one for each disk.
-fn crossovers(analysis: &Analysis) -> impl Iterator<Item = String> {
-    let parts = split_by_disk(analysis).into_iter();
-    parts.filter_map(|(disk, part)| crossover(disk, part))
-}
-
-fn crossover(disk: Option<&str>, analysis: &Analysis) -> Option<String> {
+fn weights(disk: Option<&str>, analysis: &Analysis) -> Option<Caveat> {
     let name = |contender: usize| sanitize_line(&analysis.contenders[contender]);
-    let crossovers = analysis.overall.crossovers.iter();
-    let told: Vec<&Crossover> = crossovers.filter(|c| c.share <= MAX_SHARE).collect();
-    let first = told.first()?;
-    let each = told.iter().map(|crossover| {
-        format!(
-            "{} where “{}” has more than {:.0} % of the weight",
-            name(crossover.leader_above),
-            crossover.group.title(),
-            100.0 * crossover.share
-        )
-    });
-    let each: Vec<String> = each.collect();
-    Some(format!(
-        "{} depends on the weights: {} leads if all groups have the same weight, {}.",
-        disk.map_or_else(|| "It".to_owned(), |disk| format!("On {}, it", sanitize_line(disk))),
-        name(first.from),
-        listed(&each, "and")
-    ))
+    let crossovers = analysis.overall.crossovers.iter().filter(|c| c.share <= MAX_SHARE);
+    let leader = name(crossovers.clone().next()?.from);
+    let others = crossovers.map(|c| (name(c.leader_above), c.group.title(), c.share)).collect();
+    Some(Caveat::Weights { disk: disk.map(sanitize_line), leader, others })
 }
 
-fn noise(noise: &NoiseFloor, name: &impl Fn(usize) -> String) -> String {
-    format!(
-        "Noise floor: {} and {} are the same; {} of {} results call one of them worse, and their medians differ by {} \
-         typically and by {} at most.",
-        name(noise.a),
-        name(noise.b),
-        noise.called_different.len(),
-        noise.compared,
-        labels::percent(noise.typical),
-        labels::percent(noise.largest)
-    )
-}
-
-/// Returns the contenders with failed cells, most failures first. Unsupported features are counted
-/// separately.
-fn failures(analysis: &Analysis) -> Option<String> {
+fn failures(analysis: &Analysis) -> Caveat {
+    if analysis.counts.run == 0 {
+        return Caveat::NothingRan;
+    }
     let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) =
         analysis.failures.iter().partition(|f| f.status == Status::Unsupported);
-    let also = match cannot.len() {
-        0 => String::new(),
-        some => format!("; {} with unsupported features", pluralize(some as u64, "cell")),
-    };
-    if analysis.counts.run == 0 {
-        return Some("No cell has run yet: start with `fsarena resume`.".to_owned());
-    }
-    let run = pluralize(analysis.counts.run, "cell");
-    if failed.is_empty() {
-        return Some(format!("No failure in {run}{also}."));
-    }
     let of = |contender: &String| failed.iter().filter(|f| f.contender == *contender).count();
-    let mut who: Vec<(&String, usize)> = analysis.contenders.iter().map(|c| (c, of(c))).collect();
-    who.retain(|(_, count)| *count > 0);
+    let who = analysis.contenders.iter().map(|c| (sanitize_line(c), of(c)));
+    let mut who: Vec<(String, usize)> = who.filter(|(_, count)| *count > 0).collect();
     who.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<String> = who
-        .iter()
-        .take(MAX_NAMES)
-        .map(|(contender, count)| format!("{count} of {}", sanitize_line(contender)))
-        .collect();
-    let rest: usize = who.iter().skip(MAX_NAMES).map(|(_, count)| count).sum();
-    let others = match rest {
-        0 => String::new(),
-        rest => format!(", {rest} of others"),
-    };
-    Some(format!(
-        "{} of {run} that ran {} not ok: {}{others}{also}.",
-        failed.len(),
-        if failed.len() == 1 { "was" } else { "were" },
-        named.join(", ")
-    ))
+    Caveat::Failures { failed: who, unsupported: cannot.len(), run: analysis.counts.run }
 }
 
-/// Returns the number of results that vary much between rounds.
-fn unsteady(analysis: &Analysis) -> Option<String> {
+fn unsteady(analysis: &Analysis) -> Option<Caveat> {
     let primaries = analysis.rows.iter().filter(|row| row.primary);
     let estimates = primaries.flat_map(|row| row.results.iter().filter_map(|f| f.estimate));
     let estimates: Vec<_> = estimates.filter(|e| e.rounds > 1).collect();
     let unsteady = estimates.iter().filter(|e| e.is_unstable()).count();
-    (unsteady > 0).then(|| {
-        format!(
-            "{unsteady} of {} vary by more than {:.0} % between rounds and carry a ~.",
-            pluralize(estimates.len() as u64, "result"),
-            stats::UNSTEADY_ABOVE
-        )
-    })
+    (unsteady > 0).then_some(Caveat::Unsteady { unsteady, results: estimates.len() })
 }
 
-fn drift(drift: &Drift, name: &impl Fn(usize) -> String) -> String {
-    let who = drift.contender.map_or_else(|| "everybody together".to_owned(), name);
-    let (change, word) = match drift.change {
-        change if change >= 1.0 => (change - 1.0, "worse"),
-        change => (1.0 - change, "better"),
-    };
-    format!(
-        "Drift: {who} got {word} by {} from the first to the last of {} ({}).",
-        labels::percent(change),
-        pluralize(drift.rounds, "round"),
-        match drift.p_corrected {
-            p if p < 0.001 => "p < 0.001".to_owned(),
-            p => format!("p = {p:.3}"),
-        }
-    )
-}
-
-/// Lists outliers among the results of primary metrics.
-fn outliers(analysis: &Analysis) -> Option<String> {
+fn outliers(analysis: &Analysis) -> Vec<String> {
     let mut found = Vec::new();
     for row in analysis.rows.iter().filter(|row| row.primary) {
         for result in &row.results {
@@ -233,28 +213,17 @@ fn outliers(analysis: &Analysis) -> Option<String> {
             }
         }
     }
-    (!found.is_empty())
-        .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
+    found
 }
 
-/// Returns the contenders that are fast because their durable writes are not durable.
-fn unflushed(analysis: &Analysis) -> Option<String> {
-    let found = analysis.unflushed.iter();
-    let found = found.map(|u| {
+fn unflushed(analysis: &Analysis) -> Vec<String> {
+    let found = analysis.unflushed.iter().map(|u| {
         format!("{} ({})", sanitize_line(&u.contender), pluralize(u.operations, "synced write"))
     });
-    let found: Vec<String> = found.collect();
-    (!found.is_empty()).then(|| {
-        format!(
-            "Not durable: the disk's cache was never flushed for {}, where others had it flushed: a loss of power may \
-             take what was synced. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
-            some_of(&found)
-        )
-    })
+    found.collect()
 }
 
-/// Lists results that measure the page cache less than their name suggests.
-fn warm_reads(analysis: &Analysis) -> Option<String> {
+fn warm_reads(analysis: &Analysis) -> Vec<String> {
     let found = analysis.warm_reads.iter().map(|read| {
         format!(
             "{}: {}, {} (up to {}, in {})",
@@ -265,23 +234,10 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
             pluralize(read.rounds.len() as u64, "round")
         )
     });
-    let found: Vec<String> = found.collect();
-    (!found.is_empty()).then(|| {
-        format!("To be served from memory, but read from the device: {}.", some_of(&found))
-    })
+    found.collect()
 }
 
-/// Counts the cells that started with a stored aged state.
-fn kept(states: ReusedImages) -> String {
-    format!(
-        "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all cells with the same image, including those of other campaigns.",
-        pluralize(states.cells, "cell"),
-        pluralize(states.images, "kept image"),
-    )
-}
-
-/// Lists cells whose times are less reliable because the machine was busy with other work.
-fn disturbed(analysis: &Analysis) -> Option<String> {
+fn disturbed(analysis: &Analysis) -> Option<Caveat> {
     let cells = &analysis.disturbed;
     let again = cells.iter().filter(|cell| cell.first.is_some()).count();
     let still = cells.iter().filter_map(|cell| {
@@ -289,29 +245,11 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
         let (round, what) = (cell.round, cell.disturbance?);
         Some(format!("{contender}: {test} (round {round}: {what})"))
     });
-    let still: Vec<String> = still.collect();
-    if cells.is_empty() {
-        return None;
-    }
-    let mut text = format!(
-        "Disturbed: while {} ran, other processes had more than {:.0} % of the processors, or the host took more \
-         than {:.0} %",
-        pluralize(cells.len() as u64, "cell"),
-        HostNoise::OTHER_CPU_LIMIT_PERCENT,
-        HostNoise::STEAL_LIMIT_PERCENT,
-    );
-    if again > 0 {
-        text += &format!("; {again} of them ran again, and that counts");
-    }
-    if !still.is_empty() {
-        text += &format!(". Not run again, or disturbed again: {}", some_of(&still));
-    }
-    Some(text + ".")
+    let still = still.collect();
+    (!cells.is_empty()).then_some(Caveat::Disturbed { cells: cells.len(), again, still })
 }
 
-/// Returns how often cells ran within a budget, why they did not run more often, and the tests that
-/// did not run at all.
-fn budget(budget: Nanos, analysis: &Analysis) -> String {
+fn budget(budget: Nanos, analysis: &Analysis) -> Caveat {
     let ran = |result: &MetricResult| {
         let has_run = |round: &&RoundValue| {
             !matches!(round.outcome, RoundOutcome::NotNeeded | RoundOutcome::NotRun)
@@ -323,65 +261,236 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
     let rounds = begun.iter().flat_map(|row| row.results.iter().map(ran));
     let (least, most) =
         rounds.fold((usize::MAX, 0), |(least, most), rounds| (least.min(rounds), most.max(rounds)));
-    let why = match analysis.unresolved_pairs().is_empty() && left_out.is_empty() {
+    let settled = analysis.unresolved_pairs().is_empty() && left_out.is_empty();
+    let mut left_out: Vec<String> = left_out.iter().map(|row| sanitize_line(&row.test)).collect();
+    left_out.dedup();
+    Caveat::Budget { budget, rounds: (least.min(most), most), settled, left_out }
+}
+
+fn stopped(stop: &StopDecision, analysis: &Analysis) -> Caveat {
+    let wide = stop.wide.iter().map(|wide| {
+        let row = &analysis.rows[wide.row];
+        let width = wide.width.map_or_else(
+            || "fewer than six rounds".to_owned(),
+            |width| format!("±{}", labels::percent(width)),
+        );
+        let who = sanitize_line(&analysis.contenders[wide.contender]);
+        format!("{who}: {}, {} ({width})", sanitize_line(&row.test), sanitize_line(&row.phase))
+    });
+    Caveat::Stopped { wide: wide.collect(), stop: stop.clone() }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SeedsOnly { same, results } => {
+                f.write_str(
+                    "In virtual time there is no noise: rounds differ only because of their seeds.",
+                )?;
+                match same {
+                    0 => Ok(()),
+                    same => write!(
+                        f,
+                        " {same} of {} are the same in each round: they do not depend on seeds, and one round is enough.",
+                        pluralize(*results as u64, "result")
+                    ),
+                }
+            }
+            Self::Withheld(reasons) => {
+                let each = reasons.iter();
+                let each = each.map(|(why, phases)| format!("{}, because {why}", listed(phases, "and")));
+                let each: Vec<String> = each.collect();
+                write!(f, "Not counted in virtual time: {} (docs/virtual-time.md).", each.join("; "))
+            }
+            Self::TooFast(phases) => write!(
+                f,
+                "Not ranked, since who ended too soon to be timed has no number: {}.",
+                some_of(phases)
+            ),
+            Self::NothingRan => f.write_str("No cell has run yet: start with `fsarena resume`."),
+            Self::Failures { failed, unsupported, run } => failures_text(f, failed, *unsupported, *run),
+            Self::NotDurable(who) => write!(
+                f,
+                "Not durable: the disk's cache was never flushed for {}, where others had it flushed: a loss of power may \
+                 take what was synced. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
+                some_of(who)
+            ),
+            Self::Unsteady { unsteady, results } => write!(
+                f,
+                "{unsteady} of {} vary by more than {:.0} % between rounds and carry a ~.",
+                pluralize(*results as u64, "result"),
+                stats::UNSTEADY_ABOVE
+            ),
+            Self::Unlike(asymmetry) => asymmetry.fmt(f),
+            Self::Images => f.write_str(
+                "All disks are images on one disk of this machine: a curve over their number shows what spreading costs, and more \
+                 of them get no faster than that disk is.",
+            ),
+            Self::Weights { disk, leader, others } => {
+                let on = disk.as_ref().map_or("It".to_owned(), |disk| format!("On {disk}, it"));
+                let others = others.iter().map(|(name, group, share)| {
+                    format!("{name} where “{group}” has more than {:.0} % of the weight", 100.0 * share)
+                });
+                let others: Vec<String> = others.collect();
+                write!(
+                    f,
+                    "{on} depends on the weights: {leader} leads if all groups have the same weight, {}.",
+                    listed(&others, "and")
+                )
+            }
+            Self::Noise { names: [a, b], floor } => write!(
+                f,
+                "Noise floor: {a} and {b} are the same; {} of {} results call one of them worse, and their medians differ by {} \
+                 typically and by {} at most.",
+                floor.called_different.len(),
+                floor.compared,
+                labels::percent(floor.typical),
+                labels::percent(floor.largest)
+            ),
+            Self::Drift { contender, drift } => drift_text(f, contender.as_deref(), drift),
+            Self::Outliers(found) => {
+                write!(f, "Outliers, far off their other rounds: {}.", some_of(found))
+            }
+            Self::WarmReads(found) => write!(
+                f,
+                "To be served from memory, but read from the device: {}.",
+                some_of(found)
+            ),
+            Self::ReusedImages(states) => write!(
+                f,
+                "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all cells with the same image, including those of other campaigns.",
+                pluralize(states.cells, "cell"),
+                pluralize(states.images, "kept image"),
+            ),
+            Self::Disturbed { cells, again, still } => {
+                write!(
+                    f,
+                    "Disturbed: while {} ran, other processes had more than {:.0} % of the processors, or the host took more \
+                     than {:.0} %",
+                    pluralize(*cells as u64, "cell"),
+                    HostNoise::OTHER_CPU_LIMIT_PERCENT,
+                    HostNoise::STEAL_LIMIT_PERCENT,
+                )?;
+                if *again > 0 {
+                    write!(f, "; {again} of them ran again, and that counts")?;
+                }
+                if !still.is_empty() {
+                    write!(f, ". Not run again, or disturbed again: {}", some_of(still))?;
+                }
+                f.write_str(".")
+            }
+            Self::Stopped { stop, wide } => stopped_text(f, stop, wide),
+            Self::Budget { budget, rounds, settled, left_out } => {
+                budget_text(f, *budget, *rounds, *settled, left_out)
+            }
+            Self::Busy { disturbed, ran } => {
+                write!(f, "Careful: other processes were busy while {disturbed} of {ran} cells ran.")
+            }
+            Self::Unfinished { left, cells, budget: Some(budget) } => write!(
+                f,
+                "{left} of {cells} cells have not run: they did not fit into the budget of {budget}, or it is not over."
+            ),
+            Self::Unfinished { left, cells, budget: None } => {
+                write!(f, "This campaign is not finished: {left} of {cells} cells have not run yet.")
+            }
+            Self::LessWork(name) => write!(
+                f,
+                "{name} does less work than requested: its syncs never reach the disk, and synced data is not durable."
+            ),
+        }
+    }
+}
+
+fn failures_text(
+    f: &mut fmt::Formatter<'_>,
+    failed: &[(String, usize)],
+    unsupported: usize,
+    run: u32,
+) -> fmt::Result {
+    let run = pluralize(run, "cell");
+    let also = match unsupported {
+        0 => String::new(),
+        some => format!("; {} with unsupported features", pluralize(some as u64, "cell")),
+    };
+    if failed.is_empty() {
+        return write!(f, "No failure in {run}{also}.");
+    }
+    let named = failed.iter().take(MAX_NAMES).map(|(name, count)| format!("{count} of {name}"));
+    let named: Vec<String> = named.collect();
+    let others = match failed.iter().skip(MAX_NAMES).map(|(_, count)| count).sum() {
+        0 => String::new(),
+        rest => format!(", {rest} of others"),
+    };
+    let all: usize = failed.iter().map(|(_, count)| count).sum();
+    let were = if all == 1 { "was" } else { "were" };
+    write!(f, "{all} of {run} that ran {were} not ok: {}{others}{also}.", named.join(", "))
+}
+
+fn drift_text(f: &mut fmt::Formatter<'_>, who: Option<&str>, drift: &Drift) -> fmt::Result {
+    let who = who.unwrap_or("everybody together");
+    let (change, word) = match drift.change {
+        change if change >= 1.0 => (change - 1.0, "worse"),
+        change => (1.0 - change, "better"),
+    };
+    write!(
+        f,
+        "Drift: {who} got {word} by {} from the first to the last of {} ({}).",
+        labels::percent(change),
+        pluralize(drift.rounds, "round"),
+        match drift.p_corrected {
+            p if p < 0.001 => "p < 0.001".to_owned(),
+            p => format!("p = {p:.3}"),
+        }
+    )
+}
+
+fn budget_text(
+    f: &mut fmt::Formatter<'_>,
+    budget: Nanos,
+    rounds: (usize, usize),
+    settled: bool,
+    left_out: &[String],
+) -> fmt::Result {
+    let why = match settled {
         true => "every answer that more rounds can settle is settled",
         false => "then the time was over; what is open needs more of it",
     };
-    let mut tests: Vec<String> = left_out.iter().map(|row| sanitize_line(&row.test)).collect();
-    tests.dedup();
-    let left_out = match &tests[..] {
-        [] => String::new(),
-        [test] => format!(" {test} was excluded, as it did not fit."),
-        tests => format!(" {} were excluded, as they did not fit.", listed(tests, "and")),
-    };
-    let tests_that_ran = match &left_out[..] {
-        "" => "every test",
-        _ => "every test that fit",
-    };
-    let rounds = match (least.min(most), most) {
-        (least, most) if least == most => match least {
-            1 => format!("{tests_that_ran} ran once"),
-            least => format!("{tests_that_ran} ran {least} times"),
-        },
+    let tests = if left_out.is_empty() { "every test" } else { "every test that fit" };
+    let rounds = match rounds {
+        (1, 1) => format!("{tests} ran once"),
+        (least, most) if least == most => format!("{tests} ran {least} times"),
         (least, most) => {
             format!("tests ran {least} to {most} times, most often for undecided answers")
         }
     };
-    format!("Within the budget of {budget} {rounds}: {why}.{left_out}")
+    write!(f, "Within the budget of {budget} {rounds}: {why}.")?;
+    match left_out {
+        [] => Ok(()),
+        [test] => write!(f, " {test} was excluded, as it did not fit."),
+        tests => write!(f, " {} were excluded, as they did not fit.", listed(tests, "and")),
+    }
 }
 
-fn stop(stop: &StopDecision, analysis: &Analysis) -> String {
+fn stopped_text(f: &mut fmt::Formatter<'_>, stop: &StopDecision, wide: &[String]) -> fmt::Result {
     let width = labels::percent(stop.until.width);
     let narrow = stop.counted as usize - stop.wide.len();
     let why = match stop.reason {
-        StopReason::IntervalsNarrow => "this precision was requested, so it stopped".to_owned(),
-        StopReason::MaxRounds => "it stopped at the maximum number of rounds".to_owned(),
-        StopReason::MaxTime => "it stopped as its time was over".to_owned(),
-        StopReason::Running => "its cells have not all run yet".to_owned(),
-        StopReason::IntervalsWide => "more rounds will run".to_owned(),
+        StopReason::IntervalsNarrow => "this precision was requested, so it stopped",
+        StopReason::MaxRounds => "it stopped at the maximum number of rounds",
+        StopReason::MaxTime => "it stopped as its time was over",
+        StopReason::Running => "its cells have not all run yet",
+        StopReason::IntervalsWide => "more rounds will run",
     };
-    let mut text = format!(
+    write!(
+        f,
         "After {} {narrow} of {} results are known to ±{width}: {why}.",
         pluralize(stop.rounds, "round"),
         stop.counted
-    );
-    let wide: Vec<String> = stop
-        .wide
-        .iter()
-        .map(|wide| {
-            let row = &analysis.rows[wide.row];
-            let width = wide.width.map_or_else(
-                || "fewer than six rounds".to_owned(),
-                |width| format!("±{}", labels::percent(width)),
-            );
-            let who = sanitize_line(&analysis.contenders[wide.contender]);
-            format!("{who}: {}, {} ({width})", sanitize_line(&row.test), sanitize_line(&row.phase))
-        })
-        .collect();
-    if !wide.is_empty() {
-        text += &format!(" Still wide: {}.", some_of(&wide));
+    )?;
+    match wide {
+        [] => Ok(()),
+        wide => write!(f, " Still wide: {}.", some_of(wide)),
     }
-    text
 }
 
 /// Returns the first entries, and the number of further ones.

@@ -1,9 +1,14 @@
 //! Tests of the notes on noise, drift and the rule that added rounds.
 
 use super::*;
+use crate::render::markdown;
 use crate::tables::overall::overall;
 use model::{CampaignResults, StoppingRule};
 use stats::{analyse, fixture};
+
+fn said(analysis: &Analysis) -> Vec<String> {
+    caveats(analysis).iter().map(ToString::to_string).collect()
+}
 
 fn shown(results: &CampaignResults) -> String {
     let analysis = analyse(results);
@@ -13,7 +18,7 @@ fn shown(results: &CampaignResults) -> String {
             line.entries.iter().map(|e| format!("{}{}", e.text, e.signs)).collect();
         text += &format!("{} | {}\n", line.label, entries.join(" | "));
     }
-    text + &remarks(&analysis).join("\n")
+    text + &said(&analysis).join("\n")
 }
 
 #[test]
@@ -26,7 +31,7 @@ fn a_small_campaign() {
 fn no_cell_is_reported_as_passed_before_a_run() {
     let mut results = fixture::plain();
     results.cells.iter_mut().for_each(|cell| cell.result = None);
-    let all = remarks(&analyse(&results));
+    let all = said(&analyse(&results));
     let said: Vec<_> = all.iter().filter(|one| one.contains("resume")).collect();
     assert_eq!(said, ["No cell has run yet: start with `fsarena resume`."]);
     assert!(!all.iter().any(|one| one.contains("No failure")), "{all:?}");
@@ -52,15 +57,15 @@ fn several_disks_have_their_tables_and_sentences_each() {
     }
     assert!(!table.contains("overall: geometric means"));
     assert!(page.contains("as a multiple of the best on the same disk"));
-    assert!(!remarks(&analysis).join(" ").contains("depends"));
-    analysis.by_disk[1].analysis.overall.crossovers = vec![Crossover {
+    assert!(!said(&analysis).join(" ").contains("depends"));
+    analysis.by_disk[1].analysis.overall.crossovers = vec![stats::Crossover {
         group: stats::WorkloadCategory::StreamWrite,
         from: 0,
         leader_above: 1,
         share: 0.5,
     }];
     let told = "On hdd, it depends on the weights: fs1 leads if all groups have the same weight, fs3 where";
-    assert!(remarks(&analysis).join(" ").contains(told));
+    assert!(said(&analysis).join(" ").contains(told));
 }
 
 #[test]
@@ -152,7 +157,7 @@ fn virtual_time_results_have_no_noise() {
             .title
             .ends_with(", 3 rounds of different seeds")
     );
-    assert!(remarks(&analysis)[0].contains("In virtual time there is no noise"));
+    assert!(said(&analysis)[0].contains("In virtual time there is no noise"));
 }
 
 #[test]
@@ -172,8 +177,8 @@ fn hostile_names_are_cleaned() {
 fn images_on_one_disk_are_reported_as_such() {
     let mut results = fixture::over_disks();
     let said = |results: &CampaignResults| {
-        let remarks = remarks(&analyse(results));
-        remarks.iter().any(|remark| remark == IMAGES)
+        let remarks = said(&analyse(results));
+        remarks.iter().any(|remark| remark.starts_with("All disks are images"))
     };
     assert!(!said(&results), "no contender has a disk");
     let commands = &mut results.campaign.contenders[0].filesystem.commands;
@@ -188,7 +193,7 @@ fn contender_that_never_flushes_is_not_durable() {
     let mut analysis = analyse(&fixture::plain());
     analysis.unflushed =
         vec![stats::UnflushedSync { contender: "jfs".to_owned(), operations: 2048 }];
-    let said = remarks(&analysis).join("\n");
+    let said = said(&analysis).join("\n");
     let told = "Not durable: the disk's cache was never flushed for jfs (2048 synced writes), where others had it flushed:";
     assert!(said.contains(told), "{said}");
 }
@@ -207,10 +212,9 @@ fn phases_excluded_in_virtual_time_have_a_reason() {
     let analysis = stats::analyse_with_margin(&results, stats::Margin::default(), &all);
     let sentence =
         "Not counted in virtual time: file/write, because nothing waits (docs/virtual-time.md).";
-    assert!(remarks(&analysis).contains(&sentence.to_owned()));
-    assert!(
-        crate::answers_text(&analysis, &results).replace('\n', " ").contains("file/write, because")
-    );
+    assert!(said(&analysis).contains(&sentence.to_owned()));
+    let answers = crate::answers_report(&analysis, &results);
+    assert!(markdown(&answers).contains("file/write, because"));
     let counted = analyse(&results);
-    assert!(!remarks(&counted).iter().any(|said| said.starts_with("Not counted")));
+    assert!(!said(&counted).iter().any(|said| said.starts_with("Not counted")));
 }

@@ -95,7 +95,7 @@ pub(crate) fn summary(study: &Study) -> String {
 }
 
 /// Returns a note on the figures of a study that a report omits, or `None` if all are numbers.
-pub fn excluded_figures(study: &Study) -> Option<String> {
+pub(crate) fn excluded_figures(study: &Study) -> Option<String> {
     let ranges = study.figures.cells();
     let ranges = ranges.filter(|(_, _, cell)| cell.range.is_some()).count();
     let are = match ranges {

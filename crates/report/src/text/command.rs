@@ -2,6 +2,8 @@
 
 use model::{BackendKind, Bytes, CampaignResults, Contender, CopySource, GuestDisk};
 
+use stats::Analysis;
+
 use crate::text::sanitize::sanitize_line;
 
 /// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
@@ -59,6 +61,20 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
         option("--host", host.clone());
     }
     quote_words(&words)
+}
+
+/// Returns the command that repeats a campaign, with a time budget in place of a number of rounds: it
+/// runs first what may decide an open answer. Empty if there is no command.
+pub(crate) fn budget_command(analysis: &Analysis, command: &str) -> String {
+    let Some((before, behind)) = command.split_once(" --rounds ") else {
+        return String::new();
+    };
+    let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+    let budget = match analysis.budget {
+        Some(budget) => format!("{}s", 2 * budget.0.div_ceil(1_000_000_000)),
+        None => "30min".to_owned(),
+    };
+    format!("`{before} --budget {budget}{rest}`")
 }
 
 /// Returns a contender in the syntax of the command line.

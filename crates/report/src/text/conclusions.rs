@@ -10,7 +10,8 @@ use stats::{
     Rank, Recommendation, ShortlistState, advise,
 };
 
-use crate::text::exclusions::reasons;
+use crate::text::command::budget_command;
+use crate::text::exclusions::by_reason;
 use crate::text::labels::percent;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
@@ -146,12 +147,9 @@ pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis
 /// Returns a note on the confidence of the answers and the margin of relevance; empty if no answer
 /// depends on them.
 pub(crate) fn confidence_text(analysis: &Analysis) -> String {
-    let conclusions = analysis.conclusions.iter();
-    let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
-    let is_open = all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }));
-    let open = match is_open && !is_single(analysis) {
+    let open = match is_any_undecided(analysis) && !is_single(analysis) {
         true => format!(
-            "A number in brackets, such as (1.04×), is the cost so far as a multiple of the first contender named, compared round by round.{}",
+            "A number in brackets, such as 1.04×, is the cost so far as a multiple of the first contender named, compared round by round.{}",
             more_rounds(analysis)
         ),
         false => String::new(),
@@ -173,6 +171,13 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
     };
     let parts = [sure, open].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether more rounds may settle an answer.
+pub(crate) fn is_any_undecided(analysis: &Analysis) -> bool {
+    let conclusions = analysis.conclusions.iter();
+    let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
+    all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }))
 }
 
 /// Returns true if any answer is a shortlist.
@@ -280,6 +285,11 @@ pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &
     }
 }
 
+/// Whether more rounds may settle an answer.
+pub(crate) const fn is_undecided(advice: &Advice) -> bool {
+    matches!(advice.recommendation, Recommendation::NotEnoughRounds)
+}
+
 /// Text for an answer without open questions.
 pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
 
@@ -290,8 +300,11 @@ pub(crate) fn unresolvable_hint(analysis: &Analysis, command: &str) -> String {
             "One round does not show the noise: {}",
             with_rounds(command, MIN_ROUNDS_FOR_NOISE)
         ),
-        _ => "The number of rounds needed is unknown: the results are very close, or very noisy."
-            .to_owned(),
+        _ => {
+            let command = budget_command(analysis, command);
+            let unknown = "The number of rounds needed is unknown: the results are very close, or very noisy.";
+            format!("{unknown} {command}").trim_end().to_owned()
+        }
     }
 }
 
@@ -312,16 +325,8 @@ fn with_rounds(command: &str, rounds: u32) -> String {
 
 /// Lists the excluded contenders, grouped by the reason.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {
-    let mut why: Vec<(String, Vec<String>)> = Vec::new();
-    for candidate in &advice.ruled_out {
-        let reason = reasons(candidate).join(", ");
-        let name = sanitize_line(&candidate.contender);
-        match why.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(name),
-            None => why.push((reason, vec![name])),
-        }
-    }
-    let why = why.iter().map(|(reason, names)| format!("{} ({reason})", listed(names, "and")));
+    let why = by_reason(advice).into_iter();
+    let why = why.map(|(names, reason)| format!("{} ({reason})", listed(&names, "and")));
     let why: Vec<String> = why.collect();
     format!("nothing; each contender is ruled out: {}.", why.join("; "))
 }
@@ -524,13 +529,20 @@ impl Phrases<'_> {
     /// Returns the contenders that may be the best, each with its cost so far, such as `xfs
     /// (1.04×)`, and the subset that is far behind.
     fn with_ratios(&self) -> (Vec<String>, Vec<String>) {
-        let ratios = self.conclusion.ratios.iter();
-        let ratios = ratios.map(|ratio| match three_digits(*ratio).as_str() {
-            "1.00" => String::new(),
-            ratio => format!(" ({ratio}×)"),
-        });
-        let names = self.names_of(&self.conclusion.shortlist).into_iter();
-        let mut names: Vec<String> = names.zip(ratios).map(|(name, ratio)| name + &ratio).collect();
+        let mut names = self.names_of(&self.conclusion.shortlist);
+        // The first ratio shows what it is.
+        let so_far = if self.single { "" } else { "so far " };
+        let (mut before, mut of) = (so_far, format!(" {}", names.first().map_or("", |name| name)));
+        for (name, ratio) in names.iter_mut().zip(&self.conclusion.ratios) {
+            let ratio = three_digits(*ratio);
+            if ratio != "1.00" {
+                *name += &format!(
+                    " ({}{ratio}×{})",
+                    std::mem::take(&mut before),
+                    std::mem::take(&mut of)
+                );
+            }
+        }
         let ratios = self.conclusion.ratios.iter();
         let far = names.split_off(ratios.take_while(|ratio| **ratio <= FAR_BEHIND_FACTOR).count());
         (names, far)

@@ -23,7 +23,7 @@ fn too_few_rounds_give_no_best_but_the_rounds_needed() {
     results.campaign.rounds = 1;
     results.cells.retain(|stored| stored.cell.round == 1);
     let lines = said(category_conclusions(&analyse(&results)));
-    assert!(lines[0].contains("fast or middle (2.00×): too few rounds to say which"));
+    assert!(lines[0].contains("fast or middle (so far 2.00× fast): too few rounds to say which"));
     let far = "slow (4.00×) is far behind, but not yet ruled out";
     assert!(lines[0].contains(far), "{}", lines[0]);
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
@@ -96,8 +96,8 @@ fn space_answers_use_leaves_and_time_answers_use_costs() {
             "space left: fast; slow leaves at least 20 % less.",
             "make, mount, check: fast or middle, equal within 5 %; slow costs at least 42 % more.",
             "trees of files: fast; middle costs at least 10 % more, slow at least 3.00 times as much.",
-            "names and attributes: fast, middle (1.10×) or slow (1.20×): too few rounds to say which, 8 would do (--rounds 8).",
-            "durable writes: fast or middle (1.10×): too few rounds to say which; \
+            "names and attributes: fast, middle (so far 1.10× fast) or slow (1.20×): too few rounds to say which, 8 would do (--rounds 8).",
+            "durable writes: fast or middle (so far 1.10× fast): too few rounds to say which; \
              slow costs at least 2.50 times as much.",
             "large files read: no contender has every result of it.",
         ]
@@ -235,13 +235,15 @@ fn every_surface_gives_the_same_answers() {
             assert!(surface.contains(&sentence.answer), "{sentence:?} is not in {surface}");
         }
     }
-    for remark in crate::text::caveats::remarks(&analysis) {
+    for remark in crate::text::caveats::caveats(&analysis) {
+        let remark = remark.to_string();
         for surface in &surfaces {
             assert!(surface.contains(&remark), "{remark} is not in {surface}");
         }
     }
     for (one, sentence) in analysis.uses.iter().zip(use_case_conclusions(&analysis)) {
-        let advice = plain(crate::advice_text(&advise(one), &analysis, &results));
+        let advice = crate::advice_report(&advise(one), &analysis, &results, None);
+        let advice = plain(crate::render::markdown(&advice));
         let said = sentence.answer.strip_prefix("no advice").unwrap_or(&sentence.answer);
         assert!(advice.contains(said), "{said} is not in {advice}");
     }

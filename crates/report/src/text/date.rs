@@ -3,7 +3,7 @@
 use model::Nanos;
 
 /// Formats nanoseconds since 1970 as `2026-03-14 15:09 UTC`; 0 means "not stated".
-pub(crate) fn moment(since_1970: Nanos) -> String {
+pub fn moment(since_1970: Nanos) -> String {
     if since_1970.0 == 0 {
         return "not stated".to_owned();
     }

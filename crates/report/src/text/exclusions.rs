@@ -1,6 +1,6 @@
 //! Reasons why a contender does not qualify for a use case, with the same text in every format.
 
-use stats::{Candidate, ExclusionReason};
+use stats::{Advice, Candidate, ExclusionReason};
 
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
@@ -23,6 +23,21 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
         reasons.push(format!("and {more} more"));
     }
     reasons
+}
+
+/// Returns the excluded contenders, those with the same reasons together: their names, and the
+/// reasons.
+pub(crate) fn by_reason(advice: &Advice) -> Vec<(Vec<String>, String)> {
+    let mut why: Vec<(Vec<String>, String)> = Vec::new();
+    for candidate in &advice.ruled_out {
+        let reason = reasons(candidate).join("; ");
+        let name = sanitize_line(&candidate.contender);
+        match why.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.push(name),
+            None => why.push((vec![name], reason)),
+        }
+    }
+    why
 }
 
 /// One reason.

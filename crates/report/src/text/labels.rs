@@ -350,7 +350,7 @@ pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
 }
 
 /// Returns a count with its noun: `1 round`, `3 rounds`.
-pub(crate) fn pluralize(count: impl Into<u64>, noun: &str) -> String {
+pub fn pluralize(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),

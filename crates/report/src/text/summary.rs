@@ -2,7 +2,7 @@
 //! outcomes of the cells.
 
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
-use stats::{Analysis, Completeness, RoundOutcome};
+use stats::{Analysis, RoundOutcome};
 
 use crate::text::date::moment;
 use crate::text::labels::pluralize;
@@ -135,18 +135,6 @@ pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
         .into_iter()
         .filter_map(|outcome| Some((outcome, *counts.get(&outcome)?)))
         .collect()
-}
-
-/// Returns a note on an unfinished campaign.
-pub(crate) fn incomplete_note(analysis: &Analysis) -> Option<String> {
-    let counts = &analysis.counts;
-    (counts.completeness == Completeness::Incomplete).then(|| {
-        let left = format!("{} of {} cells", counts.cells - counts.run, counts.cells);
-        match analysis.budget {
-            Some(budget) => format!("{left} have not run: they did not fit into the budget of {budget}, or it is not over."),
-            None => format!("This campaign is not finished: {left} have not run yet."),
-        }
-    })
 }
 
 /// Returns the known facts about the environment of a session, as pairs of name and value.

@@ -11,7 +11,7 @@ use stats::{AnalysedCampaign, Margin, agreement, strip_disk_suffix};
 use crate::args::cli::GlobalArgs;
 use crate::args::tool_args::AgreeArgs;
 use crate::output::exit::{ExitReason, UsageError};
-use crate::output::text::{print_json, print_styled};
+use crate::output::text::{print_document, print_json};
 use crate::paths;
 use crate::settings::analysis::analysed;
 use crate::settings::select_campaign;
@@ -42,7 +42,7 @@ pub fn run(args: &AgreeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitReason::Success.into());
     }
     let sides = SideLabels { before: &before, after: &after };
-    print_styled(args.markdown, |form| report::agreement_text(&found, sides, form))?;
+    print_document(args.markdown, &report::agreement_report(&found, sides))?;
     Ok(ExitReason::Success.into())
 }
 

@@ -1,0 +1,388 @@
+//! The report of a campaign: a summary with the best over all, tables of all phases, the failures
+//! and the answers.
+//!
+//! A reader of the first screen of a terminal sees the verdict; after a run, the last lines on the
+//! screen are the answers.
+
+use model::{CampaignResults, FACT_TITLES, Feature};
+use stats::{Analysis, ContenderFeatures};
+use studies::Study;
+
+use crate::document::{Block, Document, Item, Style, Table};
+use crate::tables::overview::{TestBlock, legend, legend_text, overview};
+use crate::tables::{
+    ageing, calibration, cost, disk_time, interference, over_baseline, overall, resources, scores,
+    totals,
+};
+use crate::text::caveats::{Caveat, caveats};
+use crate::text::claims;
+use crate::text::command::{budget_command, rerun_command};
+use crate::text::conclusions::{
+    ConclusionText, category_conclusions, confidence_text, is_any_undecided, is_single,
+    split_by_disk, use_case_conclusions,
+};
+use crate::text::failures::failure_lines;
+use crate::text::kernel_warnings::complaint_lines;
+use crate::text::sanitize::{sanitize_line, short_names};
+use crate::text::{labels, summary};
+
+/// Extent of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What fits a terminal, with the answers at the end.
+    Brief,
+    /// Everything, with the answers first.
+    Full,
+}
+
+impl Detail {
+    /// Maximum width of a contender's name in a table.
+    const fn name_width(self) -> usize {
+        match self {
+            Self::Brief => 17,
+            Self::Full => 40,
+        }
+    }
+
+    /// Maximum number of results of an aged contender.
+    const fn aged_results(self) -> usize {
+        match self {
+            Self::Brief => 5,
+            Self::Full => usize::MAX,
+        }
+    }
+}
+
+/// Returns the report of a campaign.
+pub fn campaign_report(results: &CampaignResults, analysis: &Analysis, detail: Detail) -> Document {
+    let document = Document::titled(summary::one_line(results));
+    Report { results, analysis, detail, document }.complete()
+}
+
+/// Returns the report on a published comparison, starting with its title and the verdicts on its
+/// claims.
+pub fn study_report(
+    study: &Study,
+    results: &CampaignResults,
+    analysis: &Analysis,
+    detail: Detail,
+) -> Document {
+    let mut document = Document::titled(sanitize_line(&study.title));
+    let claims = claims::summary(study);
+    let (claims, name) = (claims.trim_end_matches('.'), sanitize_line(&study.name));
+    document.paragraph(format!("{claims} (fsarena study claims {name})."));
+    document.paragraph(claims::excluded_figures(study).unwrap_or_default());
+    document.paragraph(summary::one_line(results));
+    Report { results, analysis, detail, document }.complete()
+}
+
+struct Report<'a> {
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+    detail: Detail,
+    document: Document,
+}
+
+impl Report<'_> {
+    fn complete(mut self) -> Document {
+        self.head();
+        match self.detail {
+            Detail::Brief => self.summary(),
+            Detail::Full => {
+                self.answers();
+                self.reliability();
+                self.standings();
+            }
+        }
+        self.results();
+        self.derived_tables();
+        self.contenders();
+        self.failures();
+        match self.detail {
+            Detail::Brief => {
+                self.reliability();
+                self.answers();
+            }
+            Detail::Full => self.environment(),
+        }
+        self.document
+    }
+
+    fn head(&mut self) {
+        let (results, analysis) = (self.results, self.analysis);
+        self.document.paragraph(summary::outcome_line(results, analysis));
+        let unfinished = Caveat::unfinished(analysis);
+        self.document.blocks.extend(unfinished.map(Block::from));
+        self.document.paragraph(summary::virtual_time(results).unwrap_or_default());
+    }
+
+    /// Adds the best contender over all test categories, for each disk if there are several.
+    fn summary(&mut self) {
+        let parts = split_by_disk(self.analysis).into_iter();
+        let best = parts.filter_map(|(disk, part)| {
+            let all = category_conclusions(part).pop()?;
+            let on = disk.map_or_else(String::new, |disk| format!("on {}, ", sanitize_line(disk)));
+            Some(Item::new(on + &all.question, all.answer))
+        });
+        self.document.list("Summary (details at the end)", best);
+    }
+
+    /// Adds the answers: for each test category, then for each use case, which is the most
+    /// important one. Answers that hold on every disk are given once.
+    fn answers(&mut self) {
+        let analysis = self.analysis;
+        let parts = split_by_disk(analysis);
+        let uses: Vec<Vec<ConclusionText>> =
+            parts.iter().map(|(_, part)| use_case_conclusions(part)).collect();
+        let mut everywhere = uses.first().cloned().unwrap_or_default();
+        everywhere.retain(|one| uses.iter().all(|of_part| of_part.contains(one)));
+        for ((disk, part), mut own) in parts.into_iter().zip(uses) {
+            own.retain(|one| !everywhere.contains(one));
+            let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", sanitize_line(disk)));
+            self.document.list(format!("{on} group of tests"), category_conclusions(part));
+            self.document.list(format!("{on} use"), own);
+        }
+        let title = match analysis.by_disk.is_empty() {
+            true => "By use",
+            false => "By use, on every disk alike",
+        };
+        let sure = match analysis.uses.is_empty() {
+            true => String::new(),
+            false => confidence_text(analysis),
+        };
+        self.document.section(title, [Block::list(everywhere), Block::Note(sure)]);
+        let command = budget_command(analysis, &rerun_command(self.results));
+        if is_any_undecided(analysis) && !command.is_empty() {
+            self.document.section("To decide more", [Block::Paragraph(command)]);
+        }
+    }
+
+    /// Adds notes on the reliability of the results, as given by the statistics.
+    fn reliability(&mut self) {
+        self.document.list(
+            "Reliability of the results",
+            caveats(self.analysis).iter().map(ToString::to_string),
+        );
+    }
+
+    /// Adds the number of phases that each contender wins.
+    fn standings(&mut self) {
+        for (disk, part) in split_by_disk(self.analysis) {
+            let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
+            let counts = Block::Table(scores::counts(part));
+            self.document.section(format!("Standings{on}"), [counts]);
+        }
+    }
+
+    /// Adds the results of all phases, and the overall view.
+    fn results(&mut self) {
+        let (results, analysis) = (self.results, self.analysis);
+        let blocks = overview(results, analysis);
+        self.tests(&self.names(analysis), &blocks, |block| block.test.rationale.clone());
+        let mut shown = blocks;
+        for (disk, part) in split_by_disk(analysis) {
+            let overall: Vec<TestBlock<'_>> =
+                overall::overall(results, part, disk).into_iter().collect();
+            self.tests(&self.names(part), &overall, |_| String::new());
+            if !overall.is_empty() {
+                self.document.note(overall::lacking(part));
+            }
+            shown.extend(overall);
+        }
+        let single = is_single(analysis);
+        let signs = legend(&shown).into_iter();
+        let signs = signs.map(|(sign, text)| format!("{sign} {}", legend_text(sign, text, single)));
+        self.document.note(signs.collect::<Vec<_>>().join(" · "));
+    }
+
+    /// Adds the results of tests: a table of all, or one for each with the reason for the test.
+    fn tests(
+        &mut self,
+        names: &[String],
+        blocks: &[TestBlock<'_>],
+        rationale: impl Fn(&TestBlock<'_>) -> String,
+    ) {
+        if self.detail == Detail::Brief && !blocks.is_empty() {
+            return self.document.push(Block::Table(Table::of_contenders(names, blocks)));
+        }
+        for block in blocks {
+            let table = Block::Table(Table::of_lines(names, &block.lines));
+            let content = [Block::Paragraph(rationale(block)), table];
+            self.document.section(format!("{}: {}", block.name, block.title), content);
+        }
+    }
+
+    fn names(&self, analysis: &Analysis) -> Vec<String> {
+        short_names(&analysis.contenders, self.detail.name_width())
+    }
+
+    fn derived_tables(&mut self) {
+        let (results, analysis, detail) = (self.results, self.analysis, self.detail);
+        let names = self.names(analysis);
+        let attempts = match detail {
+            Detail::Brief => totals::AttemptFilter::OfBroken,
+            Detail::Full => totals::AttemptFilter::All,
+        };
+        let of = |blocks: &[TestBlock<'_>]| Block::Table(Table::of_contenders(&names, blocks));
+        let baseline = over_baseline::blocks(results, analysis);
+        let mut above = vec![of(&baseline)];
+        if !baseline.is_empty() {
+            let sentences = over_baseline::sentences(analysis).into_iter();
+            above.extend(
+                [over_baseline::note(analysis)].into_iter().chain(sentences).map(Block::Note),
+            );
+        }
+        let note = |text: &str| Block::Note(text.to_owned());
+        let full = |text: &str| match detail {
+            Detail::Brief => note(""),
+            Detail::Full => note(text),
+        };
+        let document = &mut self.document;
+        document.section(calibration::TITLE, [of(&calibration::shares(results, analysis))]);
+        document.section(cost::TITLE, [of(&cost::blocks(results, analysis))]);
+        document.section(disk_time::TITLE, [of(&disk_time::blocks(results, analysis))]);
+        document.section(over_baseline::TITLE, above);
+        let totals = totals::blocks(results, analysis, attempts);
+        if !totals.is_empty() {
+            document.section(totals::TITLE, [of(&totals), full(totals::NOTE)]);
+        }
+        let roles = interference::blocks(results, analysis);
+        if !roles.is_empty() {
+            document.section(interference::TITLE, [of(&roles), full(interference::NOTE)]);
+        }
+        if let Some(groups) = scores::contender_groups(analysis) {
+            document.section(scores::groups_title(analysis), [Block::Table(groups)]);
+        }
+        document.section(ageing::TITLE, ageing::section(analysis, detail.aged_results()));
+        if let Some(table) = resources::table(analysis) {
+            document.section(resources::TITLE, [Block::Table(table), full(resources::NOTE)]);
+        }
+    }
+
+    /// Adds the abilities of each contender, and the catalog's facts about it.
+    fn contenders(&mut self) {
+        let analysis = self.analysis;
+        let tried = labels::has_tried(analysis);
+        if self.detail == Detail::Full {
+            if tried {
+                let table = Block::Table(features(analysis));
+                self.document.section("Features", [table, Block::Note(labels::CLASSES.to_owned())]);
+            }
+            return self.facts();
+        }
+        let names = analysis.contenders.iter().zip(self.names(analysis));
+        let full = names.map(|(name, short)| (sanitize_line(name), short));
+        let full = full.filter(|(name, short)| name != short);
+        let full = full.map(|(name, short)| format!("{short} is {name}"));
+        self.document.list("Names in full", full);
+        let lines = analysis.features.iter().map(|contender| {
+            let name = sanitize_line(&contender.contender);
+            match labels::abilities(contender, tried) {
+                nothing if nothing.is_empty() => Item::from(name),
+                abilities => Item::new(name, abilities),
+            }
+        });
+        self.document.list("Contenders", lines);
+    }
+
+    /// Adds the catalog's facts about each contender, followed by their sources.
+    fn facts(&mut self) {
+        let contenders = &self.analysis.features;
+        let mut table = contender_table(contenders);
+        let mut sources = Vec::new();
+        for (index, fact) in FACT_TITLES.into_iter().enumerate() {
+            let mut cells = vec![fact.to_owned()];
+            for contender in contenders {
+                let said = sanitize_line(&contender.facts.to_lines()[index]);
+                if said.is_empty() {
+                    cells.push("not said".to_owned());
+                    continue;
+                }
+                cells.push(said);
+                let name = sanitize_line(&contender.contender);
+                let source = sanitize_line(&contender.facts.sources()[index].join("; "));
+                sources.push(Item::new(format!("{fact}, {name}"), source));
+            }
+            table.push(cells);
+        }
+        self.document.section("Facts from the catalog", [Block::Table(table)]);
+        self.document.list("Sources of the facts", sources);
+    }
+
+    fn failures(&mut self) {
+        let analysis = self.analysis;
+        let failures = failure_lines(analysis);
+        let failures: Vec<Item> = failures
+            .iter()
+            .map(|line| {
+                let first = line.first();
+                let text = format!(
+                    "{}: {} ({}): {}",
+                    sanitize_line(&first.contender),
+                    line.place(),
+                    line.rounds(),
+                    line.reason()
+                );
+                Item::styled(first.status.name(), Style::Failed, text)
+            })
+            .collect();
+        if failures.is_empty() && self.detail == Detail::Full {
+            let nothing = Block::Paragraph("Nothing: every cell that ran is ok.".to_owned());
+            self.document.section("Not ok", [nothing]);
+        }
+        self.document.section("Not ok", [Block::Facts(failures)]);
+        let complaints = complaint_lines(analysis);
+        let complaints = complaints.iter().map(|complaint| {
+            let subject = format!("{} ({})", complaint.contender(), complaint.extent());
+            Item::new(subject, complaint.example())
+        });
+        self.document.list("The kernel complained during cells that passed", complaints);
+    }
+
+    /// Adds the machine, the overhead of fsarena, and the performance of the raw device.
+    fn environment(&mut self) {
+        let facts = summary::facts(self.results).into_iter();
+        let facts = facts.map(|(name, value)| Item::new(name, value));
+        let sessions = self.results.environments.iter().flat_map(summary::environment);
+        let sessions = sessions.map(|(name, value)| Item::new(name, value));
+        self.document.section("Environment", [Block::Facts(facts.chain(sessions).collect())]);
+        let measured = calibration::facts(self.results).into_iter();
+        let measured = measured.map(|(name, value)| Item::new(name, value)).collect();
+        self.document.section("Harness overhead and raw device", [Block::Facts(measured)]);
+    }
+}
+
+impl From<Caveat> for Block {
+    fn from(caveat: Caveat) -> Self {
+        Self::Warning(caveat.to_string())
+    }
+}
+
+impl From<ConclusionText> for Item {
+    fn from(one: ConclusionText) -> Self {
+        Self::new(one.question, one.answer)
+    }
+}
+
+fn contender_table(contenders: &[ContenderFeatures]) -> Table {
+    let names = contenders.iter().map(|contender| sanitize_line(&contender.contender));
+    Table::new(&[String::new()].into_iter().chain(names).collect::<Vec<_>>())
+}
+
+fn features(analysis: &Analysis) -> Table {
+    let contenders = &analysis.features;
+    let mut table = contender_table(contenders);
+    let mut row = |title: &str, cell: &dyn Fn(&ContenderFeatures) -> String| {
+        table.push([title.to_owned()].into_iter().chain(contenders.iter().map(cell)));
+    };
+    row("Class", &|c| labels::class(c.class).to_owned());
+    row("Driver", &|c| labels::driver(c.driver).to_owned());
+    for (index, feature) in Feature::ALL.into_iter().enumerate() {
+        row(labels::feature(feature), &|c| labels::found(&c.features[index].found));
+    }
+    table
+}
+
+#[cfg(test)]
+#[path = "campaign_tests.rs"]
+mod tests;
