@@ -157,7 +157,7 @@ impl EarlyChecks<'_> {
         };
         let means = GuestResources {
             guest: Arc::clone(guest),
-            cache: guest_command::cells(self.no_cache, &mut |_| {}),
+            cache: guest_command::cells(self.no_cache, None, &mut |_| {}),
             jobs: None,
             sampling: None,
             only_its_own: false,

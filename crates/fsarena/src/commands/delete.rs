@@ -80,7 +80,7 @@ fn confirm(named: &[&CampaignSummary]) -> anyhow::Result<()> {
     write!(
         terminal,
         "{all}: {} will be lost.\nType `yes` to delete: ",
-        counted(results.into(), "result")
+        counted(results, "result")
     )?;
     terminal.flush()?;
     match answer(&stop)?.trim() {
@@ -121,7 +121,7 @@ fn tell(named: &[&CampaignSummary], freed: Bytes, globals: &GlobalArgs) -> anyho
         return Ok(());
     }
     let lines = named.iter().map(|campaign| {
-        let results = counted(campaign.done.into(), "result");
+        let results = counted(campaign.done, "result");
         format!("deleted {} with {results}\n", called(campaign))
     });
     Ok(print(&(lines.collect::<String>() + &format!("the database is smaller by {freed}\n")))?)

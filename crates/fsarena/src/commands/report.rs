@@ -16,7 +16,7 @@ use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::output_file;
-use crate::output::text::{layout, print, print_json, print_note};
+use crate::output::text::{layout, print, print_json, print_note, print_unwrapped};
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
