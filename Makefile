@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-record bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check style clean
+.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check style clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Prints answers and tables and writes an HTML report.
@@ -29,12 +29,6 @@ bench: build
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
 	$(BENCH) instructions --document docs/benchmarks.md
-
-# Compares the cost of recording a command with the cost of strace: docs/recording-traces.md.
-bench-record: build
-	@scripts/install-packages.sh strace gcc libc6-dev make
-	cargo build --release --locked -p bench
-	$(BENCH) record
 
 # Makes the traces of the suite `traces` in a minute; `make traces TRACES=git` makes one of them.
 TRACES :=

@@ -14,7 +14,7 @@ declare -A packages=(
 if [ "$1" = packages ]; then
   shift
   for name in "$@"; do
-    for package in ${packages[$name]}; do
+    for package in strace ${packages[$name]}; do
       dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || echo "$package"
     done
   done | sort -u

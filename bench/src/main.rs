@@ -1,7 +1,7 @@
 //! `fsarena-bench`: compares fsarena's engine with other programs. Dispatches the subcommands:
 //! `bench` compares speed, `agreement` checks that the measured values agree, `instructions` counts
-//! the instructions per operation on both sides, `record` compares the cost of recording with
-//! strace, `hosts` measures the cost of very large campaigns for the collecting machine.
+//! the instructions per operation on both sides, `hosts` measures the cost of very large campaigns
+//! for the collecting machine.
 
 mod agreement;
 mod bench;
@@ -12,7 +12,6 @@ mod instructions;
 mod paired;
 mod peers;
 mod plan;
-mod record;
 mod scratch;
 mod table;
 
@@ -50,8 +49,6 @@ enum Choice {
     /// Count the instructions per operation of the engine and its peers, in programs and in the
     /// kernel. Runs in guests in virtual time; the counts are the same in every run.
     Instructions(instructions::InstructionOptions),
-    /// Compare the cost of recording a command with that of tracing it with strace.
-    Record(record::RecordOptions),
     /// Measure the cost of a very large campaign on very many hosts for the machine that plans and
     /// collects.
     Hosts(hosts::HostOptions),
@@ -114,10 +111,6 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
         }
         Choice::Instructions(options) => {
             instructions::run(options)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Choice::Record(options) => {
-            record::run(options)?;
             return Ok(ExitCode::SUCCESS);
         }
         Choice::Hosts(options) => {

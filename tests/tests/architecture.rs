@@ -18,7 +18,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ("guest", &["model", "simdisk", "sys"]),
     ("import", &["model"]),
     ("mkfs", &["model"]),
-    ("record", &["model", "sys", "trace"]),
     ("storage", &["model", "sys"]),
     ("studies", &["config", "model", "stats"]),
     ("agent", &["import", "mkfs", "model", "simdisk", "sys", "workload"]),
@@ -29,7 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "fsarena",
         &[
             "agent", "backend", "batch", "campaign", "config", "guest", "import", "mkfs", "model",
-            "record", "report", "simdisk", "stats", "storage", "studies", "sys", "trace",
+            "report", "simdisk", "stats", "storage", "studies", "sys", "trace",
         ],
     ),
     // Not part of fsarena: runs every parser of untrusted input on malformed input.

@@ -13,6 +13,7 @@ mod output;
 mod panic_guard;
 mod past_durations;
 mod paths;
+mod recorder;
 mod request_logs;
 mod session;
 mod settings;

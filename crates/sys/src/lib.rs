@@ -14,4 +14,3 @@ pub mod mount;
 #[cfg(test)]
 mod own_process;
 pub mod process;
-pub mod ptrace;

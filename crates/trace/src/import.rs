@@ -5,11 +5,17 @@ mod errno;
 mod fs_model;
 mod iolog;
 mod line;
+mod recording;
+mod resolve;
 mod tasks;
+mod tidy;
 
 use thiserror::Error;
 
 use crate::trace::Trace;
+
+pub use recording::{InheritedFile, RecordingStart, STRACE_CALLS, Surroundings};
+pub use tasks::{Standing, StraceImporter};
 
 /// A supported format of imported files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,10 @@ mod summary;
 mod trace;
 
 pub use format::{DecodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
-pub use import::{ImportFormat, TraceImportError, detect_format, import};
+pub use import::{
+    ImportFormat, InheritedFile, RecordingStart, STRACE_CALLS, Standing, StraceImporter,
+    Surroundings, TraceImportError, detect_format, import,
+};
 pub use paths::{PathId, PathInterner};
 pub use plan::{Dependency, ReplayPlan, ReplayStep, ReplayThread};
 pub use summary::TraceSummary;

@@ -118,7 +118,7 @@ static void ranges(void)
     close(to);
 }
 
-/* Pages that were written in memory, seen when they are synced, unmapped, and when the process ends. */
+/* Pages that are written in memory, which a recording does not contain. */
 static void memory(void)
 {
     int m = open("m", O_RDWR | O_CREAT, 0644);
@@ -126,11 +126,6 @@ static void memory(void)
     char *pages = mmap(NULL, 10 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, m, 0);
     close(m);
     pages[2 * 4096] = 1;
-    pages[3 * 4096] = 1;
-    msync(pages, 10 * 4096, MS_SYNC);
-    pages[5 * 4096] = 1;
-    munmap(pages + 4 * 4096, 6 * 4096);
-    pages[0] = 1;
 }
 
 int main(void)

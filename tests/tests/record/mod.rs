@@ -108,6 +108,8 @@ fn each_kind_of_call_is_recorded_once_with_its_path_place_length_and_result() {
     });
     let shown: String = shown.collect();
     assert_eq!(shown, CALLS_RECORDED);
+    let unseen = &trace.header.limitations;
+    assert!(unseen.iter().any(|limit| limit.starts_with("Files were mapped")), "{unseen:?}");
     let modes: Vec<_> = trace.after.iter().map(|e| (path_of(&trace, e.path), e.mode)).collect();
     assert!(modes.contains(&("d".to_owned(), 0o755)), "{modes:?}");
     let link = trace.after.iter().find(|e| path_of(&trace, e.path) == "d/hh").unwrap();
@@ -381,6 +383,16 @@ fn a_recorded_tree_is_listed_before_and_after() {
         unreachable!("it was looked for")
     };
     assert_eq!((offset, length), (5, 2), "what is added goes to the end");
+}
+
+#[test]
+fn a_machine_without_strace_is_reported_with_the_fix() {
+    let place = Place::new();
+    let mut recorder = place.recorder(&["make"]);
+    let ended = recorder.env("PATH", place.top()).output().unwrap();
+    let ended = CommandOutput::from(ended).assert_code(3);
+    let expected = "fsarena: cannot record make: strace is not installed; apt install strace\n";
+    assert_eq!(ended.stderr, expected);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::trace::Errno;
 
 /// Errors of filesystems that can occur again during a replay.
-const NAMES: [(&str, u16); 34] = [
+const NAMES: [(&str, u16); 33] = [
     ("EPERM", 1),
     ("ENOENT", 2),
     ("EIO", 5),
@@ -28,7 +28,6 @@ const NAMES: [(&str, u16); 34] = [
     ("EMLINK", 31),
     ("ERANGE", 34),
     ("ENAMETOOLONG", 36),
-    ("ENOSYS", 38),
     ("ENOTEMPTY", 39),
     ("ELOOP", 40),
     ("ENODATA", 61),

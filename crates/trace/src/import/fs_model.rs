@@ -47,14 +47,44 @@ pub struct FsModel {
     nodes: Vec<KnownAttributes>,
     there: HashMap<PathId, PathState>,
     children: HashMap<PathId, Vec<PathId>>,
+    /// True if all entries before the first operation are known.
+    complete: bool,
 }
 
 impl FsModel {
     /// Creates a directory with unknown contents.
     pub fn new() -> Self {
-        let mut world = Self { nodes: Vec::new(), there: HashMap::new(), children: HashMap::new() };
+        let mut world = Self {
+            nodes: Vec::new(),
+            there: HashMap::new(),
+            children: HashMap::new(),
+            complete: false,
+        };
         let top = world.add(InodeType::Directory, 0o755, Some(PathId::TOP));
         world.there.insert(PathId::TOP, PathState::Present(top));
+        world
+    }
+
+    /// Creates a directory with these entries. All other entries appear later.
+    pub fn with_entries(paths: &PathInterner, entries: &[TreeEntry]) -> Self {
+        let mut world = Self { complete: true, ..Self::new() };
+        for entry in entries {
+            let (kind, size) = match &entry.kind {
+                TracedKind::File { size } => (InodeType::File, *size),
+                TracedKind::Directory => (InodeType::Directory, 0),
+                TracedKind::Symlink(text) => (InodeType::Symlink(text.clone()), 0),
+                TracedKind::Pipe => (InodeType::Pipe, 0),
+                TracedKind::Link(first) => {
+                    if let Some(there) = world.there.get(first).copied() {
+                        world.place(paths, entry.path, there);
+                    }
+                    continue;
+                }
+            };
+            let node = world.add(kind, entry.mode, None);
+            world.nodes[node.0].size = size;
+            world.place(paths, entry.path, PathState::Present(node));
+        }
         world
     }
 
@@ -108,12 +138,13 @@ impl FsModel {
             }
             return Some(node);
         }
-        if self.is_absent(path) {
-            return None;
-        }
-        let origin = self.origin_of(paths, path)?;
+        let origin = match self.complete {
+            true => None,
+            false if self.is_absent(path) => return None,
+            false => Some(self.origin_of(paths, path)?),
+        };
         let mode = if kind == InodeType::Directory { 0o755 } else { 0o644 };
-        let node = self.add(kind, mode, Some(origin));
+        let node = self.add(kind, mode, origin);
         self.place(paths, path, PathState::Present(node));
         Some(node)
     }
@@ -144,14 +175,10 @@ impl FsModel {
         kind: InodeType,
         mode: u16,
     ) -> Option<Inode> {
-        if self.inode_at(path).is_some() {
+        if self.inode_at(path).is_some() && !self.complete {
             return None;
         }
         self.exists(paths, paths.parent(path)?, InodeType::Directory)?;
-        let mode = match kind {
-            InodeType::Symlink(_) => 0o777,
-            _ => mode,
-        };
         let node = self.add(kind, mode, None);
         self.place(paths, path, PathState::Present(node));
         Some(node)

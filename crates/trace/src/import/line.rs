@@ -124,7 +124,8 @@ fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
             _ if quoted => {}
             // Path of a descriptor: `3</tmp/a>`.
             b'<' if at > 0 && is_of_descriptor(text[at - 1]) => named = true,
-            b'>' if named => named = false,
+            // Not the arrow in a socket's name: `4<UNIX-STREAM:[12->34]>`.
+            b'>' if named => named = is_arrow(text, at),
             _ if named => {}
             b'(' | b'[' | b'{' => depth += 1,
             b')' if depth == 0 => {
@@ -142,6 +143,11 @@ fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
         }
     }
     None
+}
+
+fn is_arrow(text: &[u8], at: usize) -> bool {
+    let next = text.get(at + 1).is_some_and(|next| next.is_ascii_digit() || *next == b'[');
+    next && text[at - 1] == b'-'
 }
 
 /// Returns true for the last byte of a descriptor: a digit, or the last letter of `AT_FDCWD`.
@@ -226,6 +232,11 @@ mod tests {
         assert_eq!(string(said.argument(1)).unwrap(), b"x\",AA y");
         assert!(said.has_flag(2, "O_CREAT") && !said.has_flag(2, "O_CREA"));
         assert_eq!(said.arguments.len(), 4);
+        let text = br#"read(4<UNIX-STREAM:[12->34,"/a, b"]>, "", 1) = 0"#;
+        let said = ParsedCall::read(text).unwrap();
+        assert_eq!(said.arguments[1..], [&b"\"\""[..], b"1"]);
+        let path = br#"UNIX-STREAM:[12->34,"/a, b"]"#.to_vec();
+        assert_eq!(descriptor(said.argument(0)), Some((4, Some(path))));
     }
 
     #[test]

@@ -1,19 +1,27 @@
 //! Follows the threads of a recorded program: their directories, their descriptors, and which
 //! thread started or awaited which.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem;
 use std::rc::Rc;
 
 use model::Nanos;
 
 use super::fs_model::{FsModel, Inode};
 use super::line::{Line, ParsedCall, descriptor, has, number};
+use super::recording::{RecordingStart, Surroundings};
+use super::tidy::tidy;
 use super::{TraceImportError, calls, lines};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
-    Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord,
+    Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord, TreeEntry,
 };
+
+/// Limitation: order that only the calls of `SyncEvent` would show.
+const ORDER: &str = "Order between threads is recorded only through starts, waits, pipes and local sockets: not through file locks, the network, shared memory and futexes.";
+/// Limitation: threads whose start is not in the log.
+const STARTS: &str = "The start of some processes is not in the log.";
 
 /// An open file, shared by all descriptors that refer to it.
 #[derive(Debug)]
@@ -25,11 +33,30 @@ pub struct OpenDescription {
     pub appends: bool,
     /// Operation that currently lists the directory.
     pub listing: Option<usize>,
-    descriptors: usize,
+}
+
+/// Target of a descriptor.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// An open file below the directory.
+    File(Rc<RefCell<OpenDescription>>),
+    /// The writing end of a pipe, by the name of the pipe.
+    Pipe(Rc<Vec<u8>>),
 }
 
 /// Descriptors of a process, each with its close-on-exec flag.
-type TaskTable = HashMap<i32, (Rc<RefCell<OpenDescription>>, bool)>;
+pub type TaskTable = HashMap<i32, (Held, bool)>;
+
+/// View of the filesystem of a process, or of several processes that share it.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// Working directory, if known.
+    pub directory: Option<Vec<u8>>,
+    /// Root directory; empty for the root of the system.
+    pub root: Vec<u8>,
+    /// Permissions that are removed from new files.
+    pub umask: u16,
+}
 
 /// Attributes that tasks share with `CLONE_FS`.
 #[derive(Clone)]
@@ -41,34 +68,54 @@ pub struct Standing {
 
 /// A recorded thread.
 pub struct Task {
-    pub number: u32,
+    number: u32,
     process: u32,
     pub table: Rc<RefCell<TaskTable>>,
-    pub standing: Rc<Standing>,
+    pub standing: Rc<RefCell<Standing>>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
+    /// Thread that an unfinished call has started. It may end before the call returns.
+    child: Option<u32>,
     /// Whether the end of the thread was recorded.
     ended: bool,
+    /// Start of the thread's last operation.
+    latest: u64,
+    /// Number of operations that other threads may depend on.
+    acted: u64,
 }
 
-/// Umask of the first process, which strace does not print.
-const INITIAL_UMASK: u16 = 0o022;
+/// Latest message of a thread through a pipe or a socket.
+struct Sent {
+    message: u32,
+    acted: u64,
+}
 
-/// State of the import at a line.
-pub struct Importer {
-    pub below: Option<Vec<u8>>,
-    pub paths: PathInterner,
-    pub world: FsModel,
+/// An import of strace's output, line by line.
+pub struct StraceImporter {
+    pub(super) below: Option<Vec<u8>>,
+    pub(super) paths: PathInterner,
+    pub(super) world: FsModel,
+    pub(super) surroundings: Box<dyn Surroundings>,
+    start: RecordingStart,
     tasks: HashMap<u32, Task>,
-    pub operations: Vec<TraceRecord>,
+    /// Lines of threads whose parent is not known yet.
+    early: BTreeMap<u32, Vec<Vec<u8>>>,
+    pub(super) operations: Vec<TraceRecord>,
     began: Option<u64>,
+    threads: u32,
     processes: u32,
-    pub handles: u32,
+    handles: u32,
     messages: u32,
-    /// Last message in each pipe.
-    pipes: HashMap<Vec<u8>, u32>,
-    pub elsewhere: u64,
-    pub unseen: BTreeSet<&'static str>,
+    /// Messages in each pipe and socket, by sending thread.
+    channels: HashMap<Vec<u8>, BTreeMap<u32, Sent>>,
+    /// Receiving threads with their messages.
+    received: HashSet<(u32, u32)>,
+    pub(super) elsewhere: u64,
+    pub(super) unseen: BTreeSet<&'static str>,
+    /// True if the last thread of the first process has ended.
+    first_ended: bool,
+    /// Result of the first attempts to execute the command: the last error, if none succeeded.
+    pub(super) started: Option<Result<(), String>>,
 }
 
 /// A call with its thread and time.
@@ -76,117 +123,180 @@ pub struct CallContext<'a> {
     pub task: u32,
     pub at: u64,
     pub duration: u64,
+    /// Time of the return.
+    pub end: u64,
     pub call: ParsedCall<'a>,
 }
 
 /// Imports the output of strace.
 pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
-    let mut importer = Importer {
-        below: below.map(|path| calls::normalize_path(b"/", path)),
-        paths: PathInterner::default(),
-        world: FsModel::new(),
-        tasks: HashMap::new(),
-        operations: Vec::new(),
-        began: None,
-        processes: 0,
-        handles: 0,
-        messages: 0,
-        pipes: HashMap::new(),
-        elsewhere: 0,
-        unseen: BTreeSet::new(),
-    };
-    let mut read = 0;
+    let mut importer = StraceImporter::new(below);
     for (number, text) in lines(text) {
-        let line = Line::read(text).map_err(|what| TraceImportError {
+        importer.line(text).map_err(|what| TraceImportError {
             line: number,
             message: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
         })?;
-        importer.line(&line);
-        read += 1;
     }
-    match (read, &importer.below) {
-        (0, _) => Err(TraceImportError { line: 1, message: "there is nothing in it".into() }),
-        (_, None) => Err(TraceImportError {
-            line: 1,
-            message: "the working directory of the program is unknown: give --below DIR".into(),
-        }),
-        _ => Ok(importer.finish()),
+    let first = |message: &str| TraceImportError { line: 1, message: message.into() };
+    match (importer.began, &importer.below) {
+        (None, _) => Err(first("there is nothing in it")),
+        (_, None) => {
+            Err(first("the working directory of the program is unknown: give --below DIR"))
+        }
+        _ => Ok(importer.finish(None)),
     }
 }
 
-impl Importer {
-    fn line(&mut self, line: &Line<'_>) {
-        self.began.get_or_insert(line.at);
-        self.meet(line.task, line.at);
+impl StraceImporter {
+    /// Starts an import of a log whose directory is known only from the calls in it.
+    fn new(below: Option<&[u8]>) -> Self {
+        let start = RecordingStart {
+            standing: Standing { umask: 0o022, ..Standing::default() },
+            ..RecordingStart::default()
+        };
+        Self {
+            below: below.map(|path| calls::normalize_path(b"/", path)),
+            paths: PathInterner::default(),
+            world: FsModel::new(),
+            surroundings: Box::new(()),
+            start,
+            tasks: HashMap::new(),
+            early: BTreeMap::new(),
+            operations: Vec::new(),
+            began: None,
+            threads: 0,
+            processes: 0,
+            handles: 0,
+            messages: 0,
+            channels: HashMap::new(),
+            received: HashSet::new(),
+            elsewhere: 0,
+            unseen: BTreeSet::new(),
+            first_ended: false,
+            started: None,
+        }
+    }
+
+    /// Starts the import of a running recording.
+    pub fn recording(mut start: RecordingStart, surroundings: Box<dyn Surroundings>) -> Self {
+        let mut importer = Self::new(Some(&start.below));
+        importer.world = FsModel::with_entries(&start.paths, &start.before);
+        importer.paths = mem::take(&mut start.paths);
+        importer.surroundings = surroundings;
+        importer.start = start;
+        importer
+    }
+
+    /// Imports the next line.
+    ///
+    /// # Errors
+    /// Returns the reason if it is not a line of strace.
+    pub fn line(&mut self, text: &[u8]) -> Result<(), &'static str> {
+        let line = Line::read(text)?;
+        if self.tasks.get(&line.task).is_none_or(|task| task.ended) {
+            let parents = self.parents();
+            if parents.len() > 1 || self.early.contains_key(&line.task) {
+                self.early.entry(line.task).or_default().push(text.to_vec());
+                return Ok(());
+            }
+            self.began.get_or_insert(line.at);
+            match parents.first() {
+                Some((parent, flags)) => {
+                    self.start(*parent, line.task, line.at, flags);
+                    self.task_mut(*parent).child = Some(line.task);
+                }
+                None => self.meet(line.task, line.at),
+            }
+        }
+        self.follow(&line);
+        Ok(())
+    }
+
+    /// Returns the number of running processes, once the first one has ended.
+    pub fn left_behind(&self) -> Option<usize> {
+        self.first_ended.then(|| {
+            let running = self.tasks.values().filter(|task| !task.ended);
+            running.map(|task| task.process).collect::<BTreeSet<u32>>().len()
+        })
+    }
+
+    /// Returns the error with which the command could not be executed.
+    pub fn start_error(&self) -> Option<&str> {
+        self.started.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
+    fn follow(&mut self, line: &Line<'_>) {
         let what = line.rest;
         if what.starts_with(b"+++") {
-            self.end(line.task, line.at);
+            self.end(line.task, line.at, what);
         } else if what.starts_with(b"---") {
             // A signal.
+        } else if what.starts_with(b"exit") {
+            // A reader of a pipe may see its end before the end of this thread is shown.
+            self.leave(line.task, line.at);
         } else if let Some(begun) = what.strip_suffix(b"<unfinished ...>") {
-            let begun = (line.at, begun.trim_ascii_end().to_vec());
-            self.task_mut(line.task).unfinished = Some(begun);
+            let begun = begun.trim_ascii_end();
+            // The reader may get the data before the write returns.
+            if begun.starts_with(b"write") || begun.starts_with(b"send") {
+                let whole = [begun, b") = 0"].concat();
+                let to = ParsedCall::read(&whole).map(|said| said.argument(0));
+                if let Some(channel) = to.and_then(|to| self.channel(to, true)) {
+                    self.sent(line.task, line.at, channel);
+                }
+            }
+            self.task_mut(line.task).unfinished = Some((line.at, begun.to_vec()));
         } else if what.starts_with(b"<... ") {
             let resumed = b"resumed>";
             let at = what.windows(resumed.len()).position(|window| window == resumed);
             let begun = self.task_mut(line.task).unfinished.take();
             if let (Some(at), Some((began, mut text))) = (at, begun) {
                 text.extend_from_slice(&what[at + resumed.len()..]);
-                self.call(line.task, began, line.at - began.min(line.at), &text);
+                self.call(line.task, began, Some(line.at.max(began)), &text);
             }
         } else {
-            self.call(line.task, line.at, 0, what);
+            self.call(line.task, line.at, None, what);
         }
     }
 
-    fn call(&mut self, task: u32, at: u64, took: u64, text: &[u8]) {
+    fn call(&mut self, task: u32, at: u64, end: Option<u64>, text: &[u8]) {
         if let Some(said) = ParsedCall::read(text) {
-            let took = said.duration.unwrap_or(took);
-            calls::follow(self, &CallContext { task, at, duration: took, call: said });
+            let duration = said.duration.unwrap_or(end.unwrap_or(at) - at);
+            let end = end.unwrap_or(at.saturating_add(duration));
+            calls::follow(self, &CallContext { task, at, duration, end, call: said });
         }
     }
 
-    pub fn task(&self, task: u32) -> &Task {
+    pub(super) fn task(&self, task: u32) -> &Task {
         &self.tasks[&task]
     }
 
-    fn task_mut(&mut self, task: u32) -> &mut Task {
+    pub(super) fn task_mut(&mut self, task: u32) -> &mut Task {
         self.tasks.get_mut(&task).expect("each line's thread is met first")
     }
 
-    /// Handles the first line of a thread. Except for the very first thread, it was started by an
-    /// unfinished call of another thread.
-    fn meet(&mut self, task: u32, at: u64) {
-        if self.tasks.contains_key(&task) {
-            return;
-        }
+    /// Returns the threads that are starting another one, each with the text of its call.
+    fn parents(&self) -> Vec<(u32, Vec<u8>)> {
         let starts = |text: &[u8]| {
             [&b"clone"[..], b"fork", b"vfork"].iter().any(|name| text.starts_with(name))
         };
-        let mut parents: Vec<(u32, Vec<u8>)> = self
-            .tasks
-            .iter()
-            .filter_map(|(number, task)| {
-                let (_, text) = task.unfinished.as_ref()?;
-                starts(text).then(|| (*number, text.clone()))
-            })
-            .collect();
-        parents.sort_unstable();
-        match parents.first() {
-            Some((parent, text)) => {
-                let text = text.clone();
-                self.start(*parent, task, at, &text);
-            }
-            None => {
-                if !self.tasks.is_empty() {
-                    self.unseen.insert("who started some of the processes");
-                }
-                let process = self.processes;
-                self.processes += 1;
-                let standing =
-                    Standing { directory: RefCell::default(), umask: Cell::new(INITIAL_UMASK) };
-                self.add(task, process, Rc::default(), Rc::new(standing));
-            }
+        let starting = |(number, task): (&u32, &Task)| {
+            let (_, text) = task.unfinished.as_ref()?;
+            starts(text).then(|| (*number, text.clone()))
+        };
+        self.tasks.iter().filter_map(starting).collect()
+    }
+
+    /// Adds a thread that no known thread has started. The first one is the command.
+    fn meet(&mut self, task: u32, at: u64) {
+        let is_first = self.threads == 0;
+        if !is_first {
+            self.unseen.insert(STARTS);
+        }
+        self.processes += 1;
+        let standing = Rc::new(RefCell::new(self.start.standing.clone()));
+        self.add(task, self.processes - 1, Rc::default(), standing);
+        for file in mem::take(&mut self.start.inherited) {
+            calls::inherit(self, task, at, &file);
         }
     }
 
@@ -195,34 +305,42 @@ impl Importer {
         task: u32,
         process: u32,
         table: Rc<RefCell<TaskTable>>,
-        standing: Rc<Standing>,
+        standing: Rc<RefCell<Standing>>,
     ) {
-        let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        let task_of = Task { number, process, table, standing, unfinished: None, ended: false };
-        self.tasks.insert(task, task_of);
+        let number = self.threads;
+        self.threads += 1;
+        let new = Task {
+            number,
+            process,
+            table,
+            standing,
+            unfinished: None,
+            child: None,
+            ended: false,
+            latest: 0,
+            acted: 0,
+        };
+        self.tasks.insert(task, new);
     }
 
     /// Records that a thread has started another, whose number is known.
-    pub fn start(&mut self, parent: u32, child: u32, at: u64, flags: &[u8]) {
-        if self.tasks.contains_key(&child) {
+    pub(super) fn start(&mut self, parent: u32, child: u32, at: u64, flags: &[u8]) {
+        let is_met = self.task_mut(parent).child.take() == Some(child);
+        if is_met || self.tasks.get(&child).is_some_and(|task| !task.ended) {
             return;
         }
+        self.unseen.insert(ORDER);
         let from = self.task(parent);
-        let process = from.process;
         let table = match has(flags, "CLONE_FILES") {
             true => Rc::clone(&from.table),
-            false => {
-                let table = from.table.borrow().clone();
-                table.values().for_each(|(open, _)| open.borrow_mut().descriptors += 1);
-                Rc::new(RefCell::new(table))
-            }
+            false => Rc::new(RefCell::new(from.table.borrow().clone())),
         };
         let standing = match has(flags, "CLONE_FS") {
             true => Rc::clone(&from.standing),
-            false => Rc::new(Standing::clone(&from.standing)),
+            false => Rc::new(RefCell::new(from.standing.borrow().clone())),
         };
         let process = match has(flags, "CLONE_THREAD") {
-            true => process,
+            true => from.process,
             false => {
                 self.processes += 1;
                 self.processes - 1
@@ -231,28 +349,52 @@ impl Importer {
         self.add(child, process, table, standing);
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
-    }
-
-    /// Records that a thread has waited for the end of a process.
-    pub fn process_reaped(&mut self, task: u32, at: u64, child: u32) {
-        if let Some(child) = self.tasks.get(&child) {
-            let thread = child.number;
-            self.order(task, at, SyncEvent::Join { thread });
+        for text in self.early.remove(&child).unwrap_or_default() {
+            // The line was read once already.
+            let _ = self.line(&text);
         }
     }
 
-    /// Records a write to a pipe.
-    pub fn sent(&mut self, task: u32, at: u64, pipe: Vec<u8>) {
+    /// Records that a thread has waited for the end of a process.
+    pub(super) fn process_reaped(&mut self, task: u32, at: u64, child: u32) {
+        let Some(process) = self.tasks.get(&child).filter(|child| child.ended) else {
+            return;
+        };
+        let process = process.process;
+        let threads = self.tasks.values().filter(|task| task.process == process);
+        let threads: BTreeSet<u32> = threads.map(|task| task.number).collect();
+        for thread in threads {
+            self.order(task, at, SyncEvent::Join { thread });
+        }
+        // The number of the process may be used again.
+        self.tasks.retain(|_, task| task.process != process);
+    }
+
+    /// Records a write to a pipe or a socket: all previous operations of the thread precede the following ones
+    /// of a reader. Records nothing if the thread has done no operation since its last write.
+    pub(super) fn sent(&mut self, task: u32, at: u64, channel: Vec<u8>) {
+        let (thread, acted) = (self.task(task).number, self.task(task).acted);
+        let sent = self.channels.entry(channel).or_default();
+        if sent.get(&thread).map_or(acted == 0, |sent| sent.acted == acted) {
+            return;
+        }
         let message = self.messages;
         self.messages += 1;
-        self.pipes.insert(pipe, message);
+        sent.insert(thread, Sent { message, acted });
         self.order(task, at, SyncEvent::Send { message });
     }
 
-    /// Records a read from a pipe, or of its end of file.
-    pub fn received(&mut self, task: u32, at: u64, pipe: &[u8]) {
-        if let Some(message) = self.pipes.get(pipe).copied() {
-            self.order(task, at, SyncEvent::Receive { message });
+    /// Records a read from a pipe or a socket, or of its end of file. The amount of data is not
+    /// examined, because even unread messages were sent earlier.
+    pub(super) fn received(&mut self, task: u32, at: u64, channel: &[u8]) {
+        let thread = self.task(task).number;
+        let sent = self.channels.get(channel).into_iter().flatten();
+        let from_others = sent.filter(|(sender, _)| **sender != thread);
+        let messages: Vec<u32> = from_others.map(|(_, sent)| sent.message).collect();
+        for message in messages {
+            if self.received.insert((thread, message)) {
+                self.order(task, at, SyncEvent::Receive { message });
+            }
         }
     }
 
@@ -261,7 +403,7 @@ impl Importer {
     }
 
     /// Adds an operation and returns its index.
-    pub fn push(
+    pub(super) fn push(
         &mut self,
         task: u32,
         at: u64,
@@ -270,50 +412,58 @@ impl Importer {
         outcome: SyscallResult,
     ) -> usize {
         let from = self.began.unwrap_or(at);
-        let task = self.task(task);
-        self.operations.push(TraceRecord {
+        let task = self.task_mut(task);
+        // Operations of a thread keep their order, although clocks are adjusted.
+        task.latest = task.latest.max(at);
+        let tells =
+            matches!(call, Syscall::Order(SyncEvent::Send { .. } | SyncEvent::Spawn { .. }));
+        task.acted += u64::from(!tells);
+        let operation = TraceRecord {
             process: task.process,
             thread: task.number,
-            began: Nanos(at.saturating_sub(from)),
+            began: Nanos(task.latest.saturating_sub(from)),
             duration: Nanos(took),
             call,
             outcome,
-        });
+        };
+        self.operations.push(operation);
         self.operations.len() - 1
     }
 
     /// Adds a call with its result.
-    pub fn done(&mut self, made: &CallContext<'_>, call: Syscall, outcome: SyscallResult) -> usize {
+    pub(super) fn done(
+        &mut self,
+        made: &CallContext<'_>,
+        call: Syscall,
+        outcome: SyscallResult,
+    ) -> usize {
         self.push(made.task, made.at, made.duration, call, outcome)
     }
 
     /// Adds a failed call.
-    pub fn failed(&mut self, made: &CallContext<'_>, call: Syscall, errno: Errno) {
+    pub(super) fn failed(&mut self, made: &CallContext<'_>, call: Syscall, errno: Errno) {
         self.done(made, call, SyscallResult::Err(errno));
     }
 
-    /// Records that a descriptor refers to an open file.
-    pub fn install(
-        &mut self,
-        task: u32,
-        descriptor: i32,
-        open: Rc<RefCell<OpenDescription>>,
-        closes: bool,
-    ) {
-        open.borrow_mut().descriptors += 1;
-        let table = Rc::clone(&self.task(task).table);
-        table.borrow_mut().insert(descriptor, (open, closes));
+    /// Records that a descriptor refers to an open file or a pipe.
+    pub(super) fn install(&self, task: u32, descriptor: i32, held: Held, closes: bool) {
+        self.task(task).table.borrow_mut().insert(descriptor, (held, closes));
+    }
+
+    /// Returns the next number of an open file.
+    pub(super) fn next_handle(&mut self) -> HandleId {
+        self.handles += 1;
+        HandleId(self.handles - 1)
     }
 
     /// Creates an open file with the next handle and no descriptor.
-    pub fn opening(
+    pub(super) fn opening(
         &mut self,
         path: PathId,
         node: Inode,
         appends: bool,
     ) -> Rc<RefCell<OpenDescription>> {
-        let handle = HandleId(self.handles);
-        self.handles += 1;
+        let handle = self.next_handle();
         Rc::new(RefCell::new(OpenDescription {
             handle,
             path,
@@ -321,63 +471,95 @@ impl Importer {
             position: 0,
             appends,
             listing: None,
-            descriptors: 0,
         }))
     }
 
-    /// Returns the open file of a descriptor if it is below the directory.
-    pub fn open(&self, task: u32, descriptor: i32) -> Option<Rc<RefCell<OpenDescription>>> {
+    /// Returns the target of a descriptor, if known.
+    pub(super) fn held(&self, task: u32, descriptor: i32) -> Option<Held> {
         let table = self.task(task).table.borrow();
-        table.get(&descriptor).map(|(open, _)| Rc::clone(open))
+        table.get(&descriptor).map(|(held, _)| held.clone())
     }
 
-    /// Closes a descriptor, and the file with its last descriptor. Returns true if the descriptor
-    /// was known.
-    pub fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) -> bool {
-        let table = Rc::clone(&self.task(task).table);
-        let Some((open, _)) = table.borrow_mut().remove(&descriptor) else {
-            return false;
-        };
-        let mut open = open.borrow_mut();
-        open.descriptors -= 1;
-        if open.descriptors == 0 {
-            let handle = open.handle;
-            self.push(task, at, took, Syscall::Close { handle }, SyscallResult::Ok(0));
+    /// Closes a descriptor, and the file or the end of the pipe with its last descriptor.
+    pub(super) fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) {
+        let removed = self.task(task).table.borrow_mut().remove(&descriptor);
+        match removed {
+            Some((Held::File(open), _)) if Rc::strong_count(&open) == 1 => {
+                let handle = open.borrow().handle;
+                self.push(task, at, took, Syscall::Close { handle }, SyscallResult::Ok(0));
+            }
+            Some((Held::Pipe(pipe), _)) if Rc::strong_count(&pipe) == 1 => {
+                self.sent(task, at, pipe.to_vec());
+            }
+            _ => {}
         }
-        true
+    }
+
+    /// Closes all descriptors of a thread for which `which` returns true for their number and their
+    /// close-on-exec flag.
+    pub(super) fn close_all(&mut self, task: u32, at: u64, which: impl Fn(i32, bool) -> bool) {
+        let table = self.task(task).table.borrow();
+        let chosen = table.iter().filter(|(number, (_, closes))| which(**number, *closes));
+        let chosen: BTreeSet<i32> = chosen.map(|(number, _)| *number).collect();
+        drop(table);
+        for descriptor in chosen {
+            self.close(task, at, 0, descriptor);
+        }
     }
 
     /// Handles the execution of another program, which closes all close-on-exec descriptors.
-    pub fn exec(&mut self, task: u32, at: u64) {
-        let closed = |(descriptor, (_, closes)): (&i32, &(_, bool))| closes.then_some(*descriptor);
-        let closed: BTreeSet<i32> =
-            self.task(task).table.borrow().iter().filter_map(closed).collect();
-        for descriptor in closed {
-            self.close(task, at, 0, descriptor);
+    pub(super) fn exec(&mut self, task: u32, at: u64) {
+        let own = self.task(task).table.borrow().clone();
+        self.task_mut(task).table = Rc::new(RefCell::new(own));
+        self.close_all(task, at, |_, closes| closes);
+    }
+
+    /// Closes all open files of a process with its last thread.
+    fn leave(&mut self, task: u32, at: u64) {
+        if Rc::strong_count(&self.task(task).table) == 1 {
+            self.close_all(task, at, |_, _| true);
         }
     }
 
-    /// Records the end of a thread. The last thread of a process also closes all its open files.
-    fn end(&mut self, task: u32, at: u64) {
-        self.task_mut(task).ended = true;
-        let table = Rc::clone(&self.task(task).table);
-        let others = self.tasks.values().filter(|other| !other.ended);
-        if others.filter(|other| Rc::ptr_eq(&other.table, &table)).count() > 0 {
+    /// Records the end of a thread. If another thread executes a program, it gets the number of the
+    /// first one.
+    fn end(&mut self, task: u32, at: u64, what: &[u8]) {
+        let by = what.strip_prefix(b"+++ superseded by execve in pid ");
+        let by = by.and_then(|text| text.split(|byte| !byte.is_ascii_digit()).next());
+        if let Some(mut other) = by.and_then(number).and_then(|by: u32| self.tasks.remove(&by)) {
+            mem::swap(&mut other.number, &mut self.task_mut(task).number);
+            self.task_mut(task).unfinished = other.unfinished.take();
             return;
         }
-        let descriptors: BTreeSet<i32> = table.borrow().keys().copied().collect();
-        for descriptor in descriptors {
-            self.close(task, at, 0, descriptor);
-        }
+        self.leave(task, at);
+        let ended = self.task_mut(task);
+        ended.ended = true;
+        ended.table = Rc::default();
+        let process = ended.process;
+        let lives = |task: &Task| task.process == process && !task.ended;
+        self.first_ended |= process == 0 && !self.tasks.values().any(lives);
     }
 
-    fn finish(mut self) -> Trace {
-        self.operations.sort_by_key(|operation| operation.began);
-        let said = [
-            "what the kernel read ahead and when it wrote back",
-            "pages that were read or written through mappings",
-        ];
+    /// Returns the paths to which entries of the tree refer.
+    pub fn paths(&mut self) -> &mut PathInterner {
+        &mut self.paths
+    }
+
+    /// Finishes the import. A recording provides the tree after it.
+    pub fn finish(mut self, after: Option<Vec<TreeEntry>>) -> Trace {
+        while let Some((_, lines)) = self.early.pop_first() {
+            self.tasks.values_mut().for_each(|task| task.unfinished = None);
+            for text in lines {
+                // The line was read once already.
+                let _ = self.line(&text);
+            }
+        }
+        let said = ["What the kernel read ahead and when it wrote back is not in the trace."];
         let below = self.below.unwrap_or_default();
+        let (before, after) = match after {
+            Some(after) => (self.start.before, after),
+            None => (self.world.before(), self.world.after()),
+        };
         Trace {
             header: TraceHeader {
                 command: vec![format!("below {}", String::from_utf8_lossy(&below))],
@@ -386,11 +568,23 @@ impl Importer {
                 limitations: said.into_iter().chain(self.unseen).map(str::to_owned).collect(),
                 ..TraceHeader::default()
             },
-            before: self.world.before(),
-            after: self.world.after(),
+            before,
+            after,
             paths: self.paths,
-            operations: self.operations,
+            operations: tidy(self.operations),
         }
+    }
+
+    /// Returns the name of the pipe to which a descriptor refers, or the number of the local socket
+    /// that receives. Returns `None` for other descriptors.
+    pub(super) fn channel(&mut self, argument: &[u8], writes: bool) -> Option<Vec<u8>> {
+        let path = descriptor(argument)?.1?;
+        if path.starts_with(b"UNIX-") {
+            // `UNIX-STREAM:[12->34,"/name"]`: this socket and its peer.
+            let mut numbers = path.split(|byte| !byte.is_ascii_digit()).filter(|n| !n.is_empty());
+            return numbers.nth(usize::from(writes)).map(<[u8]>::to_vec);
+        }
+        (path.starts_with(b"pipe:[") || self.is_named_pipe(&path)).then_some(path)
     }
 }
 
@@ -405,9 +599,4 @@ pub fn waited_for(said: &ParsedCall<'_>) -> Option<u32> {
         }
         _ => said.returned.and_then(|number| u32::try_from(number).ok()).filter(|n| *n > 0),
     }
-}
-
-/// Returns the name of the pipe to which a descriptor refers. Returns `None` for other descriptors.
-pub fn pipe(argument: &[u8]) -> Option<Vec<u8>> {
-    descriptor(argument)?.1.filter(|path| path.starts_with(b"pipe:["))
 }

@@ -74,6 +74,190 @@ fn a_shell_is_understood() {
     assert_eq!(trace.header.elsewhere, 1);
 }
 
+/// Returns the text of the operations of a log of calls in `/w`, each a process, a time and a call.
+fn imported(lines: &[&str]) -> Vec<String> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    text_of(&import(text.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap().operations)
+}
+
+#[test]
+fn the_last_descriptor_closes_wherever_its_copies_are() {
+    let operations = imported(&[
+        "1 1.0 open(\"/w/a\", O_RDWR|O_CREAT|O_CLOEXEC, 0666) = 3</w/a>",
+        "1 2.0 dup(3</w/a>) = 4</w/a>",
+        "1 3.0 dup2(4</w/a>, 9) = 9</w/a>",
+        "1 3.1 dup2(9</w/a>, 9</w/a>) = 9</w/a>",
+        "1 4.0 fork() = 2",
+        "1 5.0 close(4</w/a>) = 0",
+        "1 6.0 close_range(9</w/a>, 4294967295, 0) = 0",
+        "2 7.0 execve(\"/bin/x\", [\"x\"], 0x1 /* 1 vars */) = 0",
+        "2 7.1 close(4</w/a>) = 0",
+        "1 8.0 close(3</w/a>) = 0",
+        "1 8.1 sync() = 0",
+        "2 9.0 +++ exited with 0 +++",
+    ]);
+    assert_eq!(operations, ["0 open", "0 order", "0 sync", "1 close"]);
+}
+
+#[test]
+fn sends_only_new_messages_and_delivers_each_once() {
+    let (act, send) = ("sync() = 0", "write(4<pipe:[5]>, \"\", 1) = 1");
+    let (receive, wait) = ("read(3<pipe:[5]>, \"\", 1) = 1", "read(3<pipe:[5]>, <unfinished ...>");
+    let started = ["1 1.0 fork() = 2".to_owned(), "1 1.1 fork() = 3".to_owned()];
+    let calls = [
+        (1, send),
+        (1, act),
+        (1, send),
+        (1, send),
+        (2, receive),
+        (2, act),
+        (2, receive),
+        (3, wait),
+        (1, act),
+        (1, "write(4<pipe:[5]>, \"\", 1 <unfinished ...>"),
+        (3, "<... read resumed>\"\", 1) = 1"),
+        (3, act),
+        (1, "<... write resumed>) = 1"),
+        (2, receive),
+        (2, act),
+        (1, "write(6<UNIX-STREAM:[8->9]>, \"\", 1) = 1"),
+        (3, "recvfrom(7<UNIX-STREAM:[9->8,\"/w/s\"]>, \"\", 1, 0, NULL, NULL) = 1"),
+        (3, act),
+    ];
+    let calls = (2..).zip(calls).map(|(at, (task, call))| format!("{task} {at}.0 {call}"));
+    let lines: Vec<String> = started.into_iter().chain(calls).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let trace = import(lines.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    let shown = trace.operations.iter().map(|o| match &o.call {
+        Syscall::Order(SyncEvent::Send { message }) => format!("{} sends {message}", o.thread),
+        Syscall::Order(SyncEvent::Receive { message }) => format!("{} gets {message}", o.thread),
+        Syscall::Order(_) => format!("{} starts", o.thread),
+        call => format!("{} {}", o.thread, call.name()),
+    });
+    let expected = [
+        "0 starts",
+        "0 starts",
+        "0 sync",
+        "0 sends 0",
+        "1 gets 0",
+        "1 sync",
+        "0 sync",
+        "0 sends 1",
+        "2 gets 1",
+        "2 sync",
+        "1 gets 1",
+        "1 sync",
+        "0 sends 2",
+        "2 gets 2",
+        "2 sync",
+    ];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+}
+
+/// Both parents are in `fork` when the first call of a child is shown.
+#[test]
+fn the_end_of_a_pipe_is_a_message_of_its_last_writer() {
+    let operations = imported(&[
+        "1 1.0 pipe2([3<pipe:[5]>, 4<pipe:[5]>], 0) = 0",
+        "1 1.1 fork() = 2",
+        "1 1.2 close(4<pipe:[5]>) = 0",
+        "1 1.3 read(3<pipe:[5]>, <unfinished ...>",
+        "2 2.0 sync() = 0",
+        "2 3.0 exit_group(0) = ?",
+        "1 3.1 <... read resumed>\"\", 1) = 0",
+        "2 3.2 +++ exited with 0 +++",
+        "1 3.3 sync() = 0",
+    ]);
+    assert_eq!(operations, ["0 order", "1 sync", "1 order", "0 order", "0 sync"]);
+}
+
+#[test]
+fn a_child_belongs_to_the_parent_that_gets_its_number() {
+    let operations = imported(&[
+        "1 1.0 fork() = 2",
+        "1 2.0 open(\"/w/a\", O_RDWR|O_CREAT, 0666) = 3</w/a>",
+        "1 3.0 fork( <unfinished ...>",
+        "2 3.1 fork( <unfinished ...>",
+        "4 3.2 write(3</w/a>, \"\", 5) = 5",
+        "2 3.3 <... fork resumed>) = 5",
+        "1 3.4 <... fork resumed>) = 4",
+        "4 3.5 +++ exited with 0 +++",
+        "1 3.6 wait4(4, NULL, 0, NULL) = 4",
+        "1 4.0 close(3</w/a>) = 0",
+    ]);
+    assert_eq!(operations, ["0 open", "0 order", "1 write 5", "0 order", "0 close"]);
+}
+
+#[test]
+fn a_child_that_ends_before_its_parent_continues_is_one_process() {
+    let operations = imported(&[
+        "1 1.0 open(\"/w/a\", O_RDWR|O_CREAT|O_CLOEXEC, 0666) = 3</w/a>",
+        "1 2.0 vfork( <unfinished ...>",
+        "2 3.0 write(3</w/a>, \"\", 5) = 5",
+        "2 3.1 +++ exited with 0 +++",
+        "1 4.0 <... vfork resumed>) = 2",
+        "1 4.1 wait4(-1, NULL, 0, NULL) = 2",
+        "1 4.2 close(3</w/a>) = 0",
+    ]);
+    assert_eq!(operations, ["0 open", "0 order", "1 write 5", "0 order", "0 close"]);
+}
+
+/// A file that appears with 7 bytes.
+struct Moved;
+
+impl Surroundings for Moved {
+    fn link(&mut self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn file(&self, path: &[u8]) -> Option<(u64, u16)> {
+        (path == b"/w/new").then_some((7, 0o600))
+    }
+}
+
+#[test]
+fn a_recording_knows_the_tree_before_it() {
+    let mut start = RecordingStart { below: b"/w".to_vec(), ..RecordingStart::default() };
+    for (name, kind) in [("old", TracedKind::File { size: 5 }), ("pipe", TracedKind::Pipe)] {
+        let path = start.paths.intern(name.as_bytes());
+        start.before.push(TreeEntry { path, kind, mode: 0o640 });
+    }
+    let before = start.before.clone();
+    let mut importer = StraceImporter::recording(start, Box::new(Moved));
+    let lines = [
+        "open(\"/w/old\", O_WRONLY|O_APPEND) = 3</w/old>",
+        "write(3</w/old>, \"\", 2) = 2",
+        "open(\"/w/pipe\", O_WRONLY) = 4</w/pipe>",
+        "write(4</w/pipe>, \"\", 1) = 1",
+        "rename(\"/tmp/x\", \"/w/new\") = 0",
+        "stat(\"/w/appeared\", {st_mode=S_IFREG|0644, st_size=1, ...}) = 0",
+    ];
+    for (at, line) in (1..).zip(lines) {
+        importer.line(format!("1 {at}.0 {line}").as_bytes()).unwrap();
+    }
+    let trace = importer.finish(Some(Vec::new()));
+    let expected =
+        ["0 open", "0 write 2", "0 open", "0 write 7", "0 close", "0 stat"].map(str::to_owned);
+    assert_eq!(text_of(&trace.operations), expected);
+    let appended = Syscall::Write { handle: HandleId(0), offset: 5, length: 2 };
+    assert_eq!(trace.operations[1].call, appended);
+    assert_eq!((trace.before, trace.after), (before, Vec::new()));
+}
+
+#[test]
+fn each_process_has_its_umask_and_owners_are_changed_as_the_flag_says() {
+    let text = "1 1.0 fork() = 2\n\
+                1 2.0 umask(077) = 022\n\
+                2 3.0 mkdir(\"/w/two\", 0777) = 0\n\
+                1 4.0 mkdir(\"/w/one\", 0777) = 0\n\
+                1 5.0 fchownat(AT_FDCWD</w>, \"one\", 0, 0, AT_SYMLINK_NOFOLLOW) = 0\n";
+    let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    let modes: Vec<u16> = trace.after.iter().map(|entry| entry.mode).collect();
+    assert_eq!(modes, [0o755, 0o700]);
+    let last = &trace.operations.last().unwrap().call;
+    assert!(matches!(last, Syscall::ChangeOwner { follow: false, .. }), "{last:?}");
+}
+
 #[test]
 fn renamed_files_existed_before_under_the_old_name() {
     let text = "1 1.0 rename(\"/w/a\", \"/w/b\") = 0 <0.1>\n\

@@ -1,9 +1,9 @@
-//! Post-processing of a recording: sorts by time, removes unnecessary ordering events, and
+//! Post-processing of an import: sorts by time, removes unnecessary ordering events, and
 //! renumbers without gaps.
 
 use std::collections::{BTreeMap, HashSet};
 
-use trace::{SyncEvent, Syscall, TraceRecord};
+use crate::trace::{SyncEvent, Syscall, TraceRecord};
 
 /// Sorts operations by their start, removes ordering events without effect, and numbers processes,
 /// threads and messages in the order of their first appearance.
@@ -72,8 +72,8 @@ fn renumber(operations: &mut [TraceRecord]) {
 
 #[cfg(test)]
 mod tests {
+    use crate::trace::SyscallResult;
     use model::Nanos;
-    use trace::SyscallResult;
 
     use super::*;
 
