@@ -58,14 +58,6 @@ pub struct Standing {
     pub umask: u16,
 }
 
-/// Attributes that tasks share with `CLONE_FS`.
-#[derive(Clone)]
-pub struct Standing {
-    pub directory: RefCell<Option<Vec<u8>>>,
-    /// Permission bits that are removed from new files.
-    pub umask: Cell<u16>,
-}
-
 /// A recorded thread.
 pub struct Task {
     number: u32,
