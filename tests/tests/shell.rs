@@ -12,7 +12,7 @@ fn every_command_has_help_with_examples() {
     for words in
         [&["--help"][..], &["run", "--help"], &["disk", "--help"], &["tool", "format", "-h"]]
     {
-        let help = run(sandbox.fsarena().args(&words)).assert_code(0).stdout;
+        let help = run(sandbox.fsarena().args(words)).assert_code(0).stdout;
         assert!(help.contains("Examples:"), "{words:?}:\n{help}");
         assert!(help.contains("fsarena "), "{words:?}:\n{help}");
         assert!(!help.contains(ESCAPE), "{words:?} is piped: no colours");

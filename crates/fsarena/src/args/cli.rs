@@ -37,9 +37,9 @@ Options:
     after_help = "\
 Examples:
   sudo fsarena run -c ext4 -c xfs -s bonnie   two filesystems, one suite
-  fsarena run --backend vm                    every filesystem, in guests, without root
-  fsarena advise --use file-server            the best contender for a file server
-  fsarena compare 3 4 --threshold 5%          list changes; exit with 1 on a regression
+  fsarena run --backend vm                    all filesystems, without root
+  fsarena advise --use file-server            the best one for a file server
+  fsarena compare 3 4 --threshold 5%          exit with 1 on a regression
 Exit codes: 0 success, 1 worse, 2 usage, 3 refused, 4 internal, 130 interrupted"
 )]
 pub struct Cli {
@@ -58,7 +58,7 @@ pub struct GlobalArgs {
     /// Use this database [default: the user's fsarena.db].
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub db: Option<PathBuf>,
-    /// Add filesystems and suites of your own to the built-in ones.
+    /// Add your own filesystems and suites to the built-in ones.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub catalog: Option<PathBuf>,
     /// Write JSON.

@@ -72,7 +72,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
             Ok(()) => ExitReason::Success.into(),
         };
     }
-    print_error(&usage_error::text(error), json_is_asked_for());
+    print_error(&usage_error::text(error, std::env::args_os()), json_is_asked_for());
     ExitReason::Usage.into()
 }
 

@@ -1,6 +1,7 @@
 //! Errors of the command line parser as one line: the cause, and a fix.
 
 use std::error::Error;
+use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
@@ -8,16 +9,12 @@ use clap::{Command, CommandFactory};
 use crate::args::cli::{Cli, commands};
 use crate::output::exit::one_line;
 
-/// Returns the text of an error that is not a request for help.
-pub fn text(error: &clap::Error) -> String {
-    let command = Failed::of(error);
+/// Returns the text of an error in these arguments that is not a request for help.
+pub fn text(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> String {
+    let command = Failed::of(arguments);
     let path = &command.path;
     let about = |kind| of(error, kind);
     let [argument, value] = [ContextKind::InvalidArg, ContextKind::InvalidValue].map(about);
-    let suggestion = |kind, otherwise: String| match about(kind) {
-        near if near.is_empty() => otherwise,
-        near => format!("did you mean `{near}`?"),
-    };
     let see_help = || format!("see `{path} --help`");
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -28,7 +25,10 @@ pub fn text(error: &clap::Error) -> String {
         }
         ErrorKind::UnknownArgument => {
             let kind = if argument.starts_with('-') { "option" } else { "argument" };
-            let hint = suggestion(ContextKind::SuggestedArg, see_help());
+            let hint = match about(ContextKind::SuggestedArg) {
+                near if near.is_empty() => see_help(),
+                near => format!("did you mean `{near}`?"),
+            };
             format!("cannot run `{path}`: it takes no {kind} `{argument}`; {hint}")
         }
         ErrorKind::MissingRequiredArgument => {
@@ -47,9 +47,8 @@ pub fn text(error: &clap::Error) -> String {
             format!("cannot use `{argument}`: its value is missing; {}", see_help())
         }
         ErrorKind::InvalidValue => {
-            let valid = format!("use {}", about(ContextKind::ValidValue));
-            let hint = suggestion(ContextKind::SuggestedValue, valid);
-            format!("cannot use `{value}` for `{argument}`: it is not one of its values; {hint}")
+            let valid = about(ContextKind::ValidValue);
+            format!("cannot use `{value}` for `{argument}`: unknown value; use one of {valid}")
         }
         ErrorKind::ValueValidation => {
             let cause = error.source().map_or_else(String::new, cause);
@@ -70,23 +69,22 @@ pub fn text(error: &clap::Error) -> String {
 
 /// The command that could not be parsed.
 struct Failed {
-    /// Its names, such as `fsarena disk replay`.
+    /// Names from the program on, such as `fsarena disk replay`.
     path: String,
     command: Command,
 }
 
 impl Failed {
-    /// Finds the command in the usage line of the error.
-    fn of(error: &clap::Error) -> Self {
-        let usage = of(error, ContextKind::Usage);
+    /// Finds the command in the arguments.
+    fn of(arguments: impl Iterator<Item = OsString>) -> Self {
         let mut command = Cli::command();
         command.build();
         let mut found = Self { path: "fsarena".to_owned(), command };
-        for word in usage.split(' ').skip(2) {
-            let Some(command) = found.command.find_subcommand(word).cloned() else {
-                break;
-            };
-            found = Self { path: format!("{} {word}", found.path), command };
+        for word in arguments.skip(1) {
+            if let Some(command) = found.command.find_subcommand(&word).cloned() {
+                found =
+                    Self { path: format!("{} {}", found.path, word.to_string_lossy()), command };
+            }
         }
         found
     }
@@ -148,7 +146,10 @@ mod tests {
     use super::*;
 
     fn told(line: &str) -> String {
-        text(&Cli::try_parse_from(line.split(' ')).unwrap_err())
+        text(
+            &Cli::try_parse_from(line.split(' ')).unwrap_err(),
+            line.split(' ').map(OsString::from),
+        )
     }
 
     #[test]
@@ -188,11 +189,7 @@ mod tests {
             ),
             (
                 "fsarena report --format papyrus",
-                "cannot use `papyrus` for `--format <FORMAT>`: it is not one of its values; use table, html, csv, json, markdown, bonnie-csv, iozone, parquet",
-            ),
-            (
-                "fsarena report --format htm",
-                "cannot use `htm` for `--format <FORMAT>`: it is not one of its values; did you mean `html`?",
+                "cannot use `papyrus` for `--format <FORMAT>`: unknown value; use one of table, html, csv, json, markdown, bonnie-csv, iozone, parquet",
             ),
             (
                 "fsarena report --format",
