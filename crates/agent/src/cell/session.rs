@@ -468,7 +468,7 @@ impl<'a> CellSession<'a> {
         };
         match read(journal) {
             Ok(part) => {
-                part.into_iter().for_each(|part| self.events.send(&CellEvent::Journal(part)))
+                part.into_iter().for_each(|part| self.events.send(&CellEvent::Journal(part)));
             }
             Err(error) => eprintln!("fsarena: the journal of the disk cannot be read: {error}"),
         }

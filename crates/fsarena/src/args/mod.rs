@@ -4,10 +4,10 @@ pub mod batch_args;
 pub mod cli;
 pub mod cli_values;
 pub mod compare_args;
+pub mod delete_args;
 pub mod disk_args;
 #[cfg(test)]
 mod documented_commands_tests;
-pub mod delete_args;
 pub mod guest_args;
 pub mod import_args;
 pub mod machine_args;

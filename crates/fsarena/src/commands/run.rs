@@ -125,7 +125,7 @@ pub enum RunOutcome {
         /// Its number.
         id: campaign::store::CampaignId,
         /// Store that contains the campaign.
-        store: Store,
+        store: Box<Store>,
     },
 }
 
@@ -225,7 +225,7 @@ pub fn campaign(
     ));
     let stored = store.load(id)?;
     let ended = session::run_to_end(&mut store, stored, Some(taken), &means, &*reach, &asked, stop);
-    Ok(RunOutcome::Campaign { ended, id, store })
+    Ok(RunOutcome::Campaign { ended, id, store: Box::new(store) })
 }
 
 /// Estimates the cost of a campaign from earlier campaigns, else from the last calibration of the

@@ -54,7 +54,8 @@ fn head(study: &Study) -> Vec<Item> {
         counted(study.figures.numbers() as u64, "number"),
         counted(figures.contenders.len() as u64, "contender")
     );
-    let claims = format!("{} (fsarena study claims {})", summary(&study.evaluate_claims()), study.name);
+    let claims =
+        format!("{} (fsarena study claims {})", summary(&study.evaluate_claims()), study.name);
     vec![
         Item::new("source", study.source.as_str()),
         Item::new("figures", figures),

@@ -230,7 +230,7 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
             pen.line(&format!("now: {}", cells.collect::<Vec<_>>().join(" │ ")), NOW);
         }
         (CampaignState::Complete, _) => {
-            pen.line(&format!("complete: `fsarena report {}` shows it", state.id), BOLD)
+            pen.line(&format!("complete: `fsarena report {}` shows it", state.id), BOLD);
         }
         (CampaignState::Stopped, _) => {
             pen.line(&format!("stopped; resume with `fsarena resume {}`", state.id), BOLD);

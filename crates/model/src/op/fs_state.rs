@@ -187,7 +187,7 @@ impl FsState {
                 "a mix has changed the {kind} `{name}`: only another mix can use it"
             )),
             None => {
-                self.reject(format!("no earlier phase made a {kind} `{name}`, or one removed it"))
+                self.reject(format!("no earlier phase made a {kind} `{name}`, or one removed it"));
             }
         }
         found.unwrap_or(FsObject { kind, entries: 0, bytes: 0 })

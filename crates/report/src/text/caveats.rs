@@ -121,7 +121,7 @@ pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
     };
     let drift = |drift: &Drift| Caveat::Drift {
         contender: drift.contender.map(name),
-        drift: drift.clone(),
+        drift: *drift,
     };
     let mut caveats: Vec<Caveat> = Vec::new();
     caveats.extend(seeds_only(analysis));
