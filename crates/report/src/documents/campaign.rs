@@ -185,7 +185,7 @@ impl Report<'_> {
                 overall::overall(results, part, disk).into_iter().collect();
             self.tests(&self.names(part), &overall, |_| String::new());
             if !overall.is_empty() {
-                self.document.note(overall::lacking(part));
+                self.document.note(overall::note(part));
             }
             shown.extend(overall);
         }

@@ -149,7 +149,7 @@ mod in_markdown {
             "| unmount | ms ↓ |",
             "| all minor-faults |",
             "? may be the best: one number each does not say",
-            "one number each does not say which; reiserfs (3.03× xfs) and ext3 (3.56×) are far behind, but how far a \
+            "one number each does not say which; reiserfs (3.03×) and ext3 (3.56×) are far behind, but how far a \
              number varies is not stated.",
         ] {
             assert!(text.contains(said), "{said}: {text}");

@@ -42,7 +42,7 @@ pub(crate) fn overall<'a>(
             None => "overall".to_owned(),
         },
         title: format!(
-            "geometric means of results, each as a multiple of the best of its row, {}",
+            "geometric means of ratios to the best, {}",
             match is_single(analysis) {
                 true => "of one number each".to_owned(),
                 false => labels::replicates(analysis.clock, results.campaign.rounds),
@@ -52,15 +52,23 @@ pub(crate) fn overall<'a>(
     })
 }
 
-/// Returns the numbers of results that contenders lack; empty if none lacks any.
-pub(crate) fn lacking(analysis: &Analysis) -> String {
+/// Returns the explanation of the table, with the numbers of results that contenders lack.
+pub(crate) fn note(analysis: &Analysis) -> String {
     let scores = analysis.contenders.iter().zip(&analysis.overall.total);
     let lacking = scores.filter(|(_, score)| score.missing > 0 && score.ratio.is_some());
     let lacking = lacking.map(|(name, score)| {
         let results = labels::pluralize(score.missing as u64, "result");
         format!("{} lacks {results}", sanitize_line(name))
     });
-    lacking.collect::<Vec<_>>().join(", ")
+    let lacking: Vec<String> = lacking.collect();
+    let lacking = match lacking.is_empty() {
+        true => String::new(),
+        false => format!(" {}.", lacking.join(", ")),
+    };
+    format!(
+        "Overall: costs as multiples of the best of each row; a ratio in an answer is the cost as a multiple of the first \
+         contender named.{lacking}"
+    )
 }
 
 /// Returns lines with the interval bounds of the last row, without signs.
