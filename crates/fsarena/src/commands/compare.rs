@@ -16,6 +16,7 @@ use crate::args::compare_args::CompareArgs;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print_json, print_styled};
 use crate::settings::select_campaign;
+use crate::settings::validate::reject_unmatched_only;
 
 /// Writes the comparison. Exits with 1 if a threshold is given and exceeded.
 pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -87,6 +88,8 @@ fn campaigns(
         );
         return Err(UsageError(why).into());
     }
+    let suites = [&before[0], &after[0]].into_iter().flat_map(|side| &side.campaign.suites);
+    reject_unmatched_only(&args.only, suites)?;
     // In virtual time all sessions are equal.
     if before[0].campaign.clock == Clock::Virtual {
         before.truncate(1);
@@ -124,7 +127,12 @@ fn contenders(
     wanted: &CompareFilter,
     globals: &GlobalArgs,
 ) -> anyhow::Result<Compared> {
+    if args.before == args.after {
+        let why = format!("both sides are {}: name two contenders", line(&args.before));
+        return Err(UsageError(why).into());
+    }
     let mut hosts = select_campaign::campaigns_by_host(campaign, globals)?;
+    reject_unmatched_only(&args.only, &hosts[0].campaign.suites)?;
     if hosts.len() > 1 {
         let analyses = hosts.iter().map(analyse).collect();
         let both = analysed(&hosts, &analyses);
@@ -154,19 +162,16 @@ fn contenders(
 /// do not exist.
 pub fn refused(error: IncomparableCampaigns) -> anyhow::Error {
     let text = match &error {
-        IncomparableCampaigns::NoContender(name) => {
-            format!("there is no contender `{}` to compare", line(name))
-        }
         IncomparableCampaigns::Clocks(..) => {
             format!("{error}; use `fsarena agree` to compare their rankings")
         }
-        _ => error.to_string(),
+        _ => line(&error.to_string()),
     };
     match error {
         IncomparableCampaigns::Clocks(..)
         | IncomparableCampaigns::Backends(..)
         | IncomparableCampaigns::NoHostRanBoth(..) => EnvironmentError(text).into(),
-        IncomparableCampaigns::NoContender(_) | IncomparableCampaigns::NoCommonResults => {
+        IncomparableCampaigns::NoContender { .. } | IncomparableCampaigns::NoCommonResults => {
             UsageError(text).into()
         }
     }

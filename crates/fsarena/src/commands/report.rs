@@ -2,7 +2,7 @@
 //! end of a run.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::studies::Study;
@@ -15,9 +15,7 @@ use sys::fs::safe_path;
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
-#[cfg(not(feature = "parquet"))]
-use crate::output::exit::EnvironmentError;
-use crate::output::exit::{ExitReason, UsageError};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError, error_chain};
 use crate::output::text::{
     line, print, print_json, print_unwrapped, terminal_width, wrap_with_margin,
 };
@@ -178,6 +176,19 @@ fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Resul
     Err(EnvironmentError(NO_PARQUET.into()).into())
 }
 
+/// Writes the page of a campaign to the directory of the database, and returns its path.
+fn write_page(
+    store: &Store,
+    results: &CampaignResults,
+    analysis: &Analysis,
+    globals: &GlobalArgs,
+) -> anyhow::Result<PathBuf> {
+    let (reports, name) = (paths::reports(globals)?, paths::page(globals, CampaignId(results.id))?);
+    let html = page(store, results, analysis, None);
+    reports.replace(&name, safe_path::default_mode(), html.as_bytes())?;
+    Ok(reports.path().join(name))
+}
+
 /// Prints the table of a completed campaign, and writes its page to the directory of the database.
 pub fn after_run(
     store: &Store,
@@ -186,19 +197,26 @@ pub fn after_run(
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
-    let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
-    let html = page(store, &results, &analysis, None);
-    reports.replace(&name, safe_path::default_mode(), html.as_bytes())?;
-    let page = reports.path().join(name);
+    let page = write_page(store, &results, &analysis, globals);
     if globals.json {
+        let page = page.as_ref().ok();
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
         let options = options(true);
         print(&report::render(ReportFormat::Table, &results, &analysis, &options))?;
-        print(&format!("\nreport: {}\n", page.display()))?;
+        if let Ok(page) = &page {
+            print(&format!("\nreport: {}\n", page.display()))?;
+        }
     }
+    page.map_err(|error| {
+        EnvironmentError(format!(
+            "cannot write the page of campaign {id}: {}; the results are stored: `fsarena report {id} --format html -o FILE` \
+             writes it",
+            error_chain(&error)
+        ))
+    })?;
     let all_ok = results.cells.iter().all(|c| {
         c.result
             .as_ref()
