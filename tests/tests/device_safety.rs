@@ -136,6 +136,31 @@ fn uses_an_empty_device_and_a_full_one_only_if_named_twice() {
     assert!(device.path().exists() && device.image().exists(), "kept");
 }
 
+/// 131 MB are no whole number of sectors, and a loop device has only whole ones.
+#[test]
+fn sizes_that_are_no_whole_number_of_sectors() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.path("odd.img");
+    fs::File::create(&image).unwrap().set_len(131_000_000).unwrap();
+    for more in [&["--size", "131MB"][..], &["--device", image.to_str().unwrap()]] {
+        run(sandbox.campaign(&["ext4"], "trial").args(more)).assert_code(0);
+        assert_eq!(cells_of(&sandbox.results(), "ext4")[0].status, Status::Ok, "{more:?}");
+    }
+}
+
+/// The table is the answer to hours of work; a page that cannot be written does not hide it.
+#[test]
+fn results_are_shown_even_if_their_page_cannot_be_written() {
+    let sandbox = Sandbox::new();
+    // A directory of this name cannot be replaced by a file.
+    fs::create_dir_all(sandbox.path("reports/campaign-1.html/full")).unwrap();
+    let ended = run(&mut sandbox.campaign(&["tmpfs"], "trial")).assert_code(3);
+    assert!(ended.stdout.contains("tmpfs") && ended.stdout.contains("↓"), "{}", ended.stdout);
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(last.contains("cannot write the page of campaign 1: "), "{last}");
+    assert!(last.contains("the results are stored: `fsarena report 1"), "{last}");
+}
+
 #[test]
 fn naming_another_device_for_erasing_does_not_erase_this_one() {
     let sandbox = Sandbox::new();

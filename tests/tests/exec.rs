@@ -125,7 +125,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
                 "there is no program `no-such-program`; apt-get install no-such-package"
             ),
             (Status::Failed, "`sh` was killed by signal 9"),
-            (Status::Skipped, "killed died before it"),
+            (Status::Skipped, "killed did not succeed"),
         ]
     );
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");

@@ -9,6 +9,25 @@ fn report(sandbox: &Sandbox, words: &[&str]) -> String {
     run(sandbox.fsarena().arg("report").args(words)).assert_code(0).stdout
 }
 
+/// Every event of a campaign, with each of its fields, is in the table of docs/json.md.
+#[test]
+fn events_have_the_documented_fields() {
+    let document = include_str!("../../docs/json.md");
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.campaign(&["ext4"], "trial");
+    let ended = run(command.arg("--json")).assert_code(0);
+    assert!(ended.stdout.lines().count() > 4, "{}", ended.stdout);
+    for line in ended.stdout.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let begin = format!("| `{}` |", event["event"].as_str().unwrap());
+        let row = document.lines().find(|row| row.starts_with(&begin));
+        let row = row.unwrap_or_else(|| panic!("docs/json.md lacks {line}"));
+        for field in event.as_object().unwrap().keys().filter(|field| *field != "event") {
+            assert!(row.contains(&format!("`{field}`")), "{field} in: {row}");
+        }
+    }
+}
+
 #[test]
 fn a_campaign_leaves_in_every_form() {
     let sandbox = Sandbox::new();

@@ -13,6 +13,7 @@ mod circumstances;
 mod compare;
 mod database;
 mod device_safety;
+mod documented_commands;
 mod exec;
 mod exports;
 mod failures;

@@ -45,14 +45,14 @@ impl RawDeviceHandle {
     ///
     /// # Errors
     /// Returns an error if another process uses the device.
-    pub fn from_loop(attached: LoopDevice, size: Bytes, what: &str) -> anyhow::Result<Self> {
+    pub fn from_loop(attached: LoopDevice, what: &str) -> anyhow::Result<Self> {
         let path = attached.path().to_owned();
         let claim =
             block_claim::claim(&path).with_context(|| format!("cannot open {}", path.display()))?;
         Ok(Self {
             path,
             claim,
-            size,
+            size: attached.state()?.identity.size,
             written: false,
             blank_afterwards: false,
             description: format!("{what}, on a {}", attached.attachment()),
@@ -68,7 +68,7 @@ impl RawDeviceHandle {
         let claim = device.claim()?;
         if !device.is_block() {
             let attached = LoopDevice::attach_file(&claim, device.path())?;
-            return Self::from_loop(attached, device.size(), &what);
+            return Self::from_loop(attached, &what);
         }
         Ok(Self {
             path: device.path().to_owned(),

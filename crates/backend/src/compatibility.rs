@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 
 use crate::{CellEnd, CellResultBuilder};
 use model::wire::CellEvent;
@@ -50,18 +51,26 @@ pub fn misfit(
     if let Some(misfit) = of_disk(campaign, contender, test) {
         return Ok(Some(misfit));
     }
+    let another = |kind: &str| match campaign.device {
+        Some(_) => format!("name a {kind} --device"),
+        None => format!("give a {kind} --size"),
+    };
+    let of_size = || {
+        let kind = if size < requires.smallest { "larger" } else { "smaller" };
+        Some(format!("{}: {}", requires.check_size(size)?, another(kind)))
+    };
     let of_test = || {
         let advice = match requires.largest {
             Some(largest) if size <= largest && size < campaign.size => {
-                "which is the most that it takes: choose a smaller --profile"
+                "which is the most that it takes: choose a smaller --profile".to_owned()
             }
-            _ => "give a larger --size or choose a smaller --profile",
+            _ => format!("{} or choose a smaller --profile", another("larger")),
         };
         (test.space > size)
             .then(|| format!("the test `{}` needs {}, not {size}: {advice}", test.name, test.space))
     };
     let aged = || of_age(campaign, contender, test, size);
-    Ok(requires.check_size(size).or_else(of_test).map(Incompatibility).or_else(aged))
+    Ok(of_size().or_else(of_test).map(Incompatibility).or_else(aged))
 }
 
 /// Returns the reason if a contender cannot be aged before a test on a device of this size.
@@ -253,9 +262,13 @@ fn is_for_want_of_size(
     !test.makes_filesystem() && fits_fresh && is_all && test.space > age.free_space_after(size)
 }
 
-/// Returns the size of the campaign's device, or `None` if it cannot be read.
+/// Returns the size of the campaign's device, or `None` if it cannot be read or is no device.
 pub fn planned_device_size(campaign: &Campaign) -> Option<Bytes> {
     let mut device = File::open(campaign.device.as_ref()?).ok()?;
+    let kind = device.metadata().ok()?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return None;
+    }
     device.seek(SeekFrom::End(0)).ok().map(Bytes)
 }
 

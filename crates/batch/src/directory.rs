@@ -19,7 +19,7 @@ pub(crate) mod share;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use guest::{Guest, GuestCopy, GuestError};
@@ -141,6 +141,19 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Checks that a directory for a new plan is empty or does not exist. Creates nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the directory is not empty or cannot be read.
+    pub fn require_empty(path: &Path) -> Result<(), BatchError> {
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(BatchError::NotEmpty(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(BatchError::io("read", path)(error)),
+        }
+    }
+
     /// Plans a campaign in a directory, which must be empty or not exist.
     ///
     /// # Errors
@@ -148,10 +161,7 @@ impl Batch {
     pub fn create(path: &Path, planned: &PlanInput<'_>) -> Result<Self, BatchError> {
         let directory = SafeDir::make(path)?;
         let path = directory.path();
-        let is_empty = fs::read_dir(path).map_err(BatchError::io("read", path))?.next().is_none();
-        if !is_empty {
-            return Err(BatchError::NotEmpty(path.to_owned()));
-        }
+        Self::require_empty(path)?;
         let program = path.join(PROGRAM);
         fs::copy(planned.program, &program).map_err(BatchError::io("write", &program))?;
         let checks = checks(planned.cells.len(), planned.checked);

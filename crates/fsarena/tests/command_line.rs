@@ -367,3 +367,39 @@ fn without_an_emulator_guests_are_refused_in_one_line_before_anything_is_fetched
         assert!(!cache.exists(), "{arguments:?}");
     }
 }
+
+/// A guest takes minutes to download and to build, so names are checked before. The cache here cannot
+/// be used, so a guest would be an error of its own.
+#[test]
+fn names_are_checked_before_a_guest_is_built() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("in-the-way"), "").unwrap();
+    let place = home.path().to_str().unwrap();
+    for (arguments, cause) in [
+        (vec!["guest", "shell", "nope"], "nope"),
+        (vec!["guest", "selftest", "nope"], "nope"),
+        (vec!["run", "--backend", "vm", "-c", "nope"], "nope"),
+        (vec!["plan", "--backend", "vm", "-c", "ext4", "-o", place], "is not empty"),
+    ] {
+        let mut command = fsarena(home.path(), &arguments);
+        let output = command.env("XDG_CACHE_HOME", "/proc/no/cache").output().unwrap();
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert!(complaint.contains(cause), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
+fn a_worker_asks_for_an_entry_or_for_all() {
+    let output = run(&["work", "/nowhere"]);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("--index") && complaint.contains("--all"), "{complaint}");
+}
+
+#[test]
+fn verdicts_filter_the_claims_of_all_studies() {
+    let partly = said(&["claims", "--verdict", "partly"]);
+    assert_eq!(partly, said(&["claims", "all", "--verdict", "partly"]));
+    assert!(partly.contains("partly") && partly != said(&["claims"]), "{partly}");
+}

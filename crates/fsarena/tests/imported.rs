@@ -62,7 +62,7 @@ fn program_output_becomes_a_campaign_with_a_report() {
     assert!(told.starts_with("campaign 1 “bonnie++” of bonnie++ 2.00a: "), "{told}");
     assert!(told.ends_with("; `fsarena report 1` shows it\n"), "{told}");
     let again = said(&home, &["import", bonnie]);
-    assert!(again.starts_with("is here already, as campaign 1: "), "{again}");
+    assert!(again.starts_with("campaign 1 is here already: "), "{again}");
     assert_eq!(count(&home), 1);
     let show: Value = serde_json::from_str(&said(&home, &["show", "1", "--json"])).unwrap();
     let contender = &show["campaign"]["contenders"][0];
@@ -108,7 +108,7 @@ fn reports_and_databases_are_imported_unchanged() {
     let database = theirs.path().join("results.db").display().to_string();
     assert!(said(&ours, &["import", &report]).starts_with("campaign 1 "));
     let told = said(&ours, &["import", &database]);
-    assert!(told.starts_with("is here already, as campaign 1"), "{told}");
+    assert!(told.starts_with("campaign 1 is here already: "), "{told}");
     let show = |home: &TempDir| said(home, &["show", "1", "--json"]);
     assert_eq!(show(&ours), show(&theirs));
     let sheet = said(&ours, &["report", "1", "--format", "iozone"]);
@@ -216,6 +216,8 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let told = run(&home, &["import", "--from", "csv", &csv]);
     assert_told(&told, 2, "f.csv, read as csv: line 3: elapsed of t/p occurs twice");
     let report = said(&home, &["report", "1", "--format", "json"]);
+    let named = format!("mine={}", bad("whole.json", report.as_bytes()));
+    assert_told(&run(&home, &["import", &named]), 2, "leave the name out");
     let mut report: Value = serde_json::from_str(&report).unwrap();
     report["results"]["environments"] = serde_json::json!([]);
     let results = &report["results"];

@@ -106,10 +106,10 @@ impl Requirements {
     pub fn check_size(&self, size: Bytes) -> Option<String> {
         if size < self.smallest {
             let smallest = self.smallest;
-            return Some(format!("needs {smallest} at least, not {size}: give a larger --size"));
+            return Some(format!("needs {smallest} at least, not {size}"));
         }
         let largest = self.largest.filter(|&largest| size > largest)?;
-        Some(format!("takes {largest} at most, not {size}: give a smaller --size"))
+        Some(format!("takes {largest} at most, not {size}"))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use storage::{DeviceRefusal, ExclusiveDevice, LoopDevice};
 
@@ -26,6 +26,22 @@ fn a_second_fsarena_cannot_hold_the_device() {
     );
     drop(first);
     held(&disk);
+}
+
+/// The holder would end itself if another fsarena had the file open for writing. The kernel refuses
+/// to open a running program for writing, so an attempt would be reported instead of the lock.
+#[test]
+fn a_file_is_not_opened_for_writing_before_it_is_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("program");
+    fs::copy("/bin/cat", &file).unwrap();
+    let mut running = Command::new(&file).stdin(Stdio::piped()).spawn().unwrap();
+    let lock = File::open(&file).unwrap();
+    lock.lock().unwrap();
+    let refused = ExclusiveDevice::acquire(&file, Some(&file)).unwrap_err();
+    assert!(matches!(refused, DeviceRefusal::Locked { .. }), "{refused}");
+    drop(running.stdin.take());
+    running.wait().unwrap();
 }
 
 #[test]

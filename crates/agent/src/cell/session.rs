@@ -413,10 +413,10 @@ impl<'a> CellSession<'a> {
     /// Returns the reason that a phase cannot run after the failure of an earlier one.
     fn obstacle(&self, phase: &Phase) -> Option<String> {
         if let Some(step) = &self.died {
-            return Some(format!("{step} died before it"));
+            return Some(format!("{step} did not succeed"));
         }
         match &phase.needs {
-            None => self.failed.map(|step| format!("{step} died before it")),
+            None => self.failed.map(|step| format!("{step} did not succeed")),
             Some(needs) => {
                 let mut needs = needs.iter();
                 let missing = needs.find(|needed| self.undone.contains(&needed.as_str()));

@@ -117,8 +117,9 @@ impl AgedImageCache {
         let all = self.all();
         let size = Bytes(all.iter().map(|image| image.size.0).sum());
         let (count, place) = (all.len(), self.path().display());
+        let take = if count == 1 { "takes" } else { "take" };
         format!(
-            "aged states are kept in {place}: {count} take {size}, and {MAX_AGED_BYTES} at most"
+            "aged states are kept in {place}: {count} {take} {size}, and {MAX_AGED_BYTES} at most"
         )
     }
 

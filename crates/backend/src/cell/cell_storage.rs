@@ -58,24 +58,23 @@ pub fn for_device(
     device: &mut ExclusiveDevice,
     mountpoint: PathBuf,
 ) -> anyhow::Result<CellStorage> {
-    let (path, size) = (device.path().to_owned(), device.size());
+    let path = device.path().to_owned();
     if device.is_block() {
         let state = device.prepare_handover()?;
         let place: Vec<_> = state.map(|state| (path, state)).into_iter().collect();
-        return Ok(CellStorage::Device(volume(contender, &place, None, size, mountpoint)));
+        return Ok(CellStorage::Device(volume(contender, &place, None, device.size(), mountpoint)));
     }
     let attached = LoopDevice::attach_file(&device.claim()?, &path)?;
     set_readahead(&attached, campaign)?;
-    for_loops(contender, vec![attached], None, size, mountpoint)
+    for_loops(contender, vec![attached], None, mountpoint)
 }
 
-/// Builds the storage on loop devices of this size. Several devices become a pool of the
+/// Builds the storage on loop devices of one size. Several devices become a pool of the
 /// filesystem, or a stripe with this readahead.
 pub fn for_loops(
     contender: &Contender,
     devices: Vec<LoopDevice>,
     readahead: Option<Bytes>,
-    size: Bytes,
     mountpoint: PathBuf,
 ) -> anyhow::Result<CellStorage> {
     let members: Vec<PathBuf> = devices.iter().map(|d| d.path().to_owned()).collect();
@@ -90,9 +89,11 @@ pub fn for_loops(
             devices.iter().map(|device| Ok((device.path().to_owned(), device.state()?))).collect()
         }
     };
-    let size = Bytes(size.0 * devices.len() as u64);
+    let told = told?;
+    // The kernel rounds the size of an image down to whole sectors, and that of a stripe to chunks.
+    let size = Bytes(told.iter().map(|(_, state)| state.identity.size.0).sum());
     Ok(CellStorage::Loop {
-        volume: volume(contender, &told?, span, size, mountpoint),
+        volume: volume(contender, &told, span, size, mountpoint),
         _stripe: stripe,
         _devices: devices,
     })

@@ -210,7 +210,7 @@ impl<'a> CellResultBuilder<'a> {
                 failure.clone()
             } else {
                 let died = if failure.step.is_empty() { "an earlier step" } else { &failure.step };
-                let reason = format!("{died} died before it");
+                let reason = format!("{died} did not succeed");
                 Failure { step: planned.name.clone(), reason, ..Failure::default() }
             });
             self.phases.push(result);
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!((result.status, failure.step.as_str()), (Status::Hung, "mount"));
         assert!(failure.reason.contains("9.00 s") && failure.reason.contains("still exists"));
         assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
-        assert_eq!(result.phases[0].failure.as_ref().unwrap().reason, "mount died before it");
+        assert_eq!(result.phases[0].failure.as_ref().unwrap().reason, "mount did not succeed");
     }
 
     #[test]

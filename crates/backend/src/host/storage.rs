@@ -190,7 +190,7 @@ impl CampaignStorage {
         let mountpoint = place.context("the work directory is not taken")?.mountpoint()?;
         dialogue.note(&format!("filling {} to copy from", source::describe(campaign)));
         let device = LoopDevice::attach(image.path())?;
-        let storage = for_loops(contender, vec![device], None, image.size(), mountpoint)?;
+        let storage = for_loops(contender, vec![device], None, mountpoint)?;
         source::write_source_image(campaign, storage.target(), executor)?;
         drop(storage);
         if storage::is_loop_attached(image.path(), RELEASE) {
@@ -282,11 +282,7 @@ impl CampaignStorage {
         match &mut self.kind {
             StorageKind::Images { images, .. } => Ok(RawDeviceHandle {
                 written: true,
-                ..RawDeviceHandle::from_loop(
-                    LoopDevice::attach(images[0].path())?,
-                    campaign.size,
-                    &what,
-                )?
+                ..RawDeviceHandle::from_loop(LoopDevice::attach(images[0].path())?, &what)?
             }),
             StorageKind::Device(device) => {
                 self.in_use = true;
@@ -360,7 +356,7 @@ impl CampaignStorage {
                     Ok(device)
                 });
                 let devices = devices.collect::<anyhow::Result<_>>()?;
-                for_loops(contender, devices, campaign.readahead, campaign.size, mountpoint)
+                for_loops(contender, devices, campaign.readahead, mountpoint)
             }
             StorageKind::Device(device) => {
                 let storage = for_device(campaign, contender, device, mountpoint)?;

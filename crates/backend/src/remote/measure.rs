@@ -89,7 +89,7 @@ fn on_image(
     let what = format!("image of {size}: {}", describe_storage(image.path()));
     let raw = RawDeviceHandle {
         written: true,
-        ..RawDeviceHandle::from_loop(LoopDevice::attach(image.path())?, size, &what)?
+        ..RawDeviceHandle::from_loop(LoopDevice::attach(image.path())?, &what)?
     };
     Ok((RawDeviceSubject::Device(Box::new(raw)), Some(HeldTarget::Directory(place))))
 }

@@ -132,7 +132,10 @@ pub fn run<L: ResultSink, B: CellBackend>(
     let ended = run.rounds();
     if let Some(written) = run.written {
         let (so_far, most) = (written.used(), written.limit());
-        observer.note(&format!("written: {so_far}; the limit is {most}"));
+        let above = if so_far > most { "; the last cell was completed" } else { "" };
+        if most > Bytes(0) {
+            observer.note(&format!("written: {so_far}; the limit is {most}{above}"));
+        }
     }
     ended
 }

@@ -95,7 +95,7 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error(
-        "the disk of the database {} is full: free some space, then run `fsarena resume` (with --db, if it was given)",
+        "the disk of the database {} is full: free some space, then run the command again; a stored campaign continues with `fsarena resume`",
         path.display()
     )]
     DiskFull {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{ArgGroup, Args, Subcommand, ValueHint};
 
 use crate::args::cli_values::{int_up_to, one_of, path, share, text};
 use crate::args::machine_args::SharedCache;
@@ -77,18 +77,19 @@ impl CheckArgs {
 
 /// Options of `cluster work`.
 #[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("entries").required(true).args(["index", "all"])))]
 pub struct WorkArgs {
     /// Directory created by `fsarena cluster plan`.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directory: PathBuf,
     /// Run this entry, counted from 0.
-    #[arg(long, value_name = "N", required_unless_present = "all")]
+    #[arg(long, value_name = "N")]
     pub index: Option<u32>,
     /// Run this many entries, starting at --index.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "index", value_parser = int_up_to(MAX_BATCH_ARGS))]
     pub count: u32,
     /// Run all entries that have no result yet.
-    #[arg(long, conflicts_with = "index")]
+    #[arg(long)]
     pub all: bool,
     /// Write each result, in the format of its file, to standard output instead of a file; exit
     /// when standard input closes. For a host that has only a copy of the directory.

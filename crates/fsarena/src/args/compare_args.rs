@@ -57,7 +57,7 @@ pub struct GuardArgs {
     /// such as mkfs; NAME=DIR sets the name.
     #[arg(long, value_name = "VERSION,…", value_delimiter = ',', value_parser = text, help_heading = "Guard")]
     pub over: Vec<String>,
-    /// Exit with 1 if a result of the last surely costs at least this much more, or newly fails.
+    /// Exit with 1 if a result of the last surely costs more than this much more, or newly fails.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
     pub threshold: f64,
     /// Exit with 3 if a result that costs this much more might have been missed.

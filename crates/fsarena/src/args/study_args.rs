@@ -54,11 +54,11 @@ pub struct StudyShowArgs {
 /// Options of `study claims`.
 #[derive(Clone, Debug, Args)]
 pub struct ClaimsArgs {
-    /// Study to show (see `fsarena list studies`) [default: counts for all].
+    /// Study to show (see `fsarena list studies`) or `all` [default: counts for all].
     #[arg(value_name = "STUDY")]
     pub study: Option<String>,
     /// Show only claims with this verdict.
-    #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
+    #[arg(long, value_name = "VERDICT", value_parser = verdict)]
     pub verdict: Option<studies::Verdict>,
 }
 

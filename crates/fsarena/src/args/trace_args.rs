@@ -87,7 +87,7 @@ pub struct MakeArgs {
     /// Write traces to this directory [default: the directory in which campaigns find them].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub into: Option<PathBuf>,
-    /// List the Debian packages of the recorded programs, and record nothing.
+    /// List the missing Debian packages of the recorded programs, and record nothing.
     #[arg(long)]
     pub packages: bool,
 }

@@ -16,6 +16,7 @@ use crate::args::compare_args::CompareArgs;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print_document, print_json};
 use crate::settings::select_campaign::{Campaigns, campaign_label};
+use crate::settings::validate::reject_unmatched_only;
 
 /// Writes the comparison. Exits with 1 if a threshold is given and exceeded.
 pub fn run(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -101,6 +102,8 @@ fn campaigns(args: &CompareArgs, globals: &GlobalArgs) -> anyhow::Result<Compare
         let why = format!("both sides are {}: name two campaigns", campaign_label(&before[0]));
         return Err(UsageError(why).into());
     }
+    let suites = [&before[0], &after[0]].into_iter().flat_map(|side| &side.campaign.suites);
+    reject_unmatched_only(&args.only, suites)?;
     // In virtual time all sessions are equal.
     if before[0].campaign.clock == Clock::Virtual {
         before.truncate(1);
@@ -133,6 +136,11 @@ fn analysed<'a>(
 }
 
 fn contenders(args: &CompareArgs, hosts: &[CampaignResults]) -> anyhow::Result<Compared> {
+    if args.before == args.after {
+        let why = format!("both sides are {}: name two contenders", line(&args.before));
+        return Err(UsageError(why).into());
+    }
+    reject_unmatched_only(&args.only, &hosts[0].campaign.suites)?;
     let wanted = filter(args);
     let [results] = hosts else {
         let analyses = hosts.iter().map(analyse).collect();
@@ -162,19 +170,16 @@ fn contenders(args: &CompareArgs, hosts: &[CampaignResults]) -> anyhow::Result<C
 /// do not exist.
 pub fn refused(error: IncomparableCampaigns) -> anyhow::Error {
     let text = match &error {
-        IncomparableCampaigns::NoContender(name) => {
-            format!("there is no contender `{}` to compare", line(name))
-        }
         IncomparableCampaigns::Clocks(..) => {
             format!("{error}; use `fsarena tool agree` to compare their rankings")
         }
-        _ => error.to_string(),
+        _ => line(&error.to_string()),
     };
     match error {
         IncomparableCampaigns::Clocks(..)
         | IncomparableCampaigns::Backends(..)
         | IncomparableCampaigns::NoHostRanBoth(..) => EnvironmentError(text).into(),
-        IncomparableCampaigns::NoContender(_) | IncomparableCampaigns::NoCommonResults => {
+        IncomparableCampaigns::NoContender { .. } | IncomparableCampaigns::NoCommonResults => {
             UsageError(text).into()
         }
     }

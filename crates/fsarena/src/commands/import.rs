@@ -162,10 +162,14 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
         true => limited(io::stdin().lock(), &shown)?,
         false => match contents(&input.path, &shown)? {
             Some(bytes) => bytes,
-            None => return Ok(InputKind::Database(paths::foreign_store(&input.path)?)),
+            None => {
+                require_no_name(input)?;
+                return Ok(InputKind::Database(paths::foreign_store(&input.path)?));
+            }
         },
     };
     if from.is_none() && is_report(&bytes) {
+        require_no_name(input)?;
         let results = report::read_json(&bytes).and_then(|results| {
             import::validate(&results)?;
             Ok(results)
@@ -194,6 +198,18 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
     let found = import::read(format, &bytes, &naming)
         .map_err(|error| UsageError(format!("{shown}, read as {format}: {error}")))?;
     Ok(InputKind::ProgramOutput(Box::new(found)))
+}
+
+/// Rejects a contender's name for campaigns of fsarena, which contain the names.
+fn require_no_name(input: &Input) -> Result<(), UsageError> {
+    match &input.contender {
+        None => Ok(()),
+        Some(name) => Err(UsageError(format!(
+            "cannot import {} as `{}`: it names its contenders itself; leave the name out",
+            shown(&input.path),
+            line(name)
+        ))),
+    }
 }
 
 /// Returns the content of a file. Returns `None` for a database, which is not read as a whole.
@@ -322,7 +338,7 @@ impl ImportMetadata {
             Some(id) if self.is_new => {
                 format!("campaign {id} {what}; `fsarena report {id}` shows it")
             }
-            Some(id) => format!("is here already, as campaign {id}: {what}"),
+            Some(id) => format!("campaign {id} is here already: {what}"),
         }
     }
 

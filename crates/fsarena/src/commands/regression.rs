@@ -77,6 +77,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
 /// the contenders.
 fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
     let (mut contenders, mut run) = (args.versions.clone(), args.run.clone());
+    run.compared.clone_from(&args.only);
     if contenders.last().is_some_and(|last| last.ends_with(".toml")) {
         run.file = contenders.pop().map(PathBuf::from);
     }

@@ -1,7 +1,7 @@
 //! `fsarena report`: writes a stored campaign in one of the formats. Also writes the report at the
 //! end of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use campaign::store::{CampaignId, Store};
@@ -14,7 +14,7 @@ use sys::fs::safe_path::{self, SafeDir};
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
-use crate::output::exit::{ExitReason, UsageError};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError, error_chain};
 use crate::output::output_file;
 use crate::output::text::{layout, print, print_json, print_note, print_unwrapped};
 use crate::paths;
@@ -169,6 +169,19 @@ fn charts(
     }
 }
 
+/// Writes the page of a campaign to the directory of the database, and returns its path.
+fn write_page(
+    store: &Store,
+    results: &CampaignResults,
+    analysis: &Analysis,
+    globals: &GlobalArgs,
+) -> anyhow::Result<PathBuf> {
+    let (reports, name) = (paths::reports(globals)?, paths::page(globals, CampaignId(results.id))?);
+    let html = page(store, results, analysis, None);
+    reports.replace(&name, safe_path::default_mode(), html.as_bytes())?;
+    Ok(reports.path().join(name))
+}
+
 /// Prints the table of a completed campaign, and writes its page to the directory of the database.
 pub fn after_run(
     store: &Store,
@@ -177,22 +190,29 @@ pub fn after_run(
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
-    let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
-    let html = page(store, &results, &analysis, None);
-    reports.replace(&name, safe_path::default_mode(), html.as_bytes())?;
-    let page = reports.path().join(name);
+    let page = write_page(store, &results, &analysis, globals);
     if globals.json {
+        let page = page.as_ref().ok();
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
         print(&report::render(ReportFormat::Table, &results, &analysis, &layout()))?;
-        print(&format!("\nreport: {}\n", page.display()))?;
+        if let Ok(page) = &page {
+            print(&format!("\nreport: {}\n", page.display()))?;
+        }
     }
     if let Some(device) = &results.campaign.device {
         let device = device.display();
         print_note(&format!("{device} still holds the last filesystem that was made there"));
     }
+    page.map_err(|error| {
+        EnvironmentError(format!(
+            "cannot write the page of campaign {id}: {}; the results are stored: `fsarena report {id} --format html -o FILE` \
+             writes it",
+            error_chain(&error)
+        ))
+    })?;
     let all_ok = results.cells.iter().all(|c| {
         c.result
             .as_ref()

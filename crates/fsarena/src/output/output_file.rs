@@ -90,6 +90,11 @@ pub fn require_directory(path: &Path) -> Result<(), UsageError> {
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     require_directory(path)?;
     let cannot = || format!("cannot write {}", path.display());
+    if path.is_dir() {
+        return Err(
+            EnvironmentError(format!("{}: it is a directory; name a file", cannot())).into()
+        );
+    }
     let name = path.file_name().with_context(cannot)?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let directory = SafeDir::shared_or_new(parent.unwrap_or(Path::new(".")))?;
@@ -246,6 +251,10 @@ mod tests {
         lchown(&link, Some(65_534), None).unwrap();
         let refused = write(&link, b"x").unwrap_err();
         assert!(refused.to_string().contains("uid 65534"), "{refused}");
-        assert!(write(place.path(), b"x").is_err());
+        for directory in [place.path(), Path::new("/"), Path::new("..")] {
+            let refused = write(directory, b"x").unwrap_err();
+            assert!(refused.is::<EnvironmentError>(), "{refused}");
+            assert!(refused.to_string().ends_with(": it is a directory; name a file"), "{refused}");
+        }
     }
 }

@@ -273,6 +273,24 @@ mod tests {
         assert_eq!(shown(30), "1/9, 45.0 s left");
     }
 
+    /// The steps in docs/json.md are those that the agent sends.
+    #[test]
+    fn steps_are_documented_as_they_are_printed() {
+        let document = include_str!("../../../../docs/json.md");
+        let row = document.lines().find(|line| line.starts_with("| `cell-step` |")).unwrap();
+        let documented: Vec<serde_json::Value> = row
+            .split('`')
+            .filter(|part| part.starts_with('{'))
+            .map(|part| serde_json::from_str(part).unwrap())
+            .collect();
+        let step = || "mkfs".to_owned();
+        let events = [
+            CellEvent::Begin { step: step() },
+            CellEvent::Progress { step: step(), done: 0, total: None },
+        ];
+        assert_eq!(documented, events.map(|event| json!(event)));
+    }
+
     #[test]
     fn cells_that_run_side_by_side_are_all_named_and_those_that_have_ended_are_not() {
         let progress = ProgressDisplay::Bar(

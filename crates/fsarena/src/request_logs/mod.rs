@@ -73,7 +73,7 @@ fn without_disk(results: &CampaignResults) -> UsageError {
             "no cell of campaign {id} has succeeded yet; see its progress with `fsarena show {id}`"
         ),
         false => format!(
-            "no cell of campaign {id} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has"
+            "no cell of campaign {id} has a simulated disk; `fsarena run --backend vm --disk hdd-2003-7200` runs cells with one"
         ),
     })
 }

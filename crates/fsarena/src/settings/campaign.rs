@@ -29,7 +29,7 @@ use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate::{
     reject_duplicates, reject_guest_only_options, reject_panic_options, reject_small_limits,
-    reject_too_many_cells,
+    reject_too_many_cells, reject_unmatched_only,
 };
 use crate::traces;
 
@@ -64,6 +64,12 @@ pub fn read(
     // Check this before the machine is examined, which may print many notes.
     let suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
+    reject_unmatched_only(&args.compared, &suites)?;
+    // Check the names before a guest is built.
+    let of_file = |spec: &String| asked.file.contenders.iter().any(|c| c.name == *spec);
+    for spec in args.contenders.iter().filter(|spec| !of_file(spec)) {
+        catalog.contender(spec)?;
+    }
     let models = wishes.models(catalog)?;
     let reader = SettingsReader {
         work_dir: work_dir(args, globals)?,

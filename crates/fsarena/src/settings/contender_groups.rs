@@ -46,6 +46,10 @@ pub fn groups(
         if !seen.insert(name) {
             return Err(UsageError(format!("the group `{name}` is named twice")));
         }
+        if names.contains(&name.as_str()) {
+            let why = format!("the group `{name}` has the name of a contender; choose another");
+            return Err(UsageError(why));
+        }
         let mut members = BTreeSet::new();
         for member in &group.members {
             if !names.contains(&member.as_str()) {
@@ -113,6 +117,7 @@ mod tests {
              ext4:noatime,data=journal, xfs"
         );
         assert!(of(&["a=ext4,ext4"]).unwrap_err().contains("names `ext4` twice"));
+        assert!(of(&["ext4=ext4,xfs"]).unwrap_err().contains("has the name of a contender"));
         assert!(of(&["a=ext4", "a=xfs"]).unwrap_err().contains("`a` is named twice"));
     }
 

@@ -269,6 +269,13 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
 /// Returns the user's arguments of a program: options, the options of a job file, or a workload as
 /// one argument. None of them may access files outside the measured filesystem.
 fn own_words(peer: &ExternalProgram, options: &str, base: &Path) -> anyhow::Result<Vec<String>> {
+    if options.is_empty() && matches!(peer.format, InputFormat::Fio | InputFormat::Filebench) {
+        let program = peer.program;
+        let why = format!(
+            "cannot run -s {program}: its file is missing; name one, as in -s {program}:FILE"
+        );
+        return Err(UsageError(why).into());
+    }
     let file = || traces::bytes(&base.join(options));
     let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
     match peer.format {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use config::{DirectoryContender, Settings};
-use model::{BackendKind, Bytes, Campaign, Contender, CopySource, Nanos};
+use model::{
+    BackendKind, Bytes, Campaign, Contender, CopySource, Nanos, Phase, ResultSelector, Suite, Test,
+};
 
 use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
@@ -147,6 +149,26 @@ pub fn reject_too_many_cells(campaign: &Campaign) -> Result<(), UsageError> {
     )))
 }
 
+/// Returns an error if `--only` names a result that no test has.
+pub fn reject_unmatched_only<'a>(
+    only: &[ResultSelector],
+    suites: impl IntoIterator<Item = &'a Suite>,
+) -> Result<(), UsageError> {
+    let tests = suites.into_iter().flat_map(|suite| &suite.tests);
+    let results: Vec<(&Test, &Phase)> =
+        tests.flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).collect();
+    let is_known = |wanted: &&ResultSelector| results.iter().any(|(t, p)| wanted.matches(t, p));
+    let Some(unknown) = only.iter().find(|wanted| !is_known(wanted)) else {
+        return Ok(());
+    };
+    let example = results.first().map_or_else(String::new, |(test, phase)| {
+        format!("; name a result such as {}/{}", test.name, phase.name)
+    });
+    Err(UsageError(format!(
+        "cannot compare --only {unknown}: the campaign has no such result{example}"
+    )))
+}
+
 /// Returns an error if a name occurs twice. Equal names would be indistinguishable in tables.
 pub fn reject_duplicates<'a>(
     what: &str,
@@ -164,6 +186,18 @@ pub fn reject_duplicates<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_result_is_refused_with_an_example() {
+        let suites = crate::fixture::campaign().suites;
+        let test = &suites[0].tests[0];
+        let known = format!("{}/{}", test.name, test.phases[0].name);
+        let refused = |only: &str| reject_unmatched_only(&[only.parse().unwrap()], &suites);
+        assert!(refused(&known).is_ok() && refused("*/*").is_ok());
+        let told = refused("foo/bar").unwrap_err().0;
+        let expected = "cannot compare --only foo/bar: the campaign has no such result; name a result such as ";
+        assert_eq!(told, format!("{expected}{known}"));
+    }
 
     #[test]
     fn a_size_without_its_unit_is_refused() {

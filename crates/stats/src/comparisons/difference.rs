@@ -219,10 +219,12 @@ impl<'a> AnalysedCampaign<'a> {
         &self,
         name: &str,
     ) -> Result<(usize, &'a Contender), IncomparableCampaigns> {
-        let mut contenders = self.results.campaign.contenders.iter().enumerate();
-        contenders
-            .find(|(_, contender)| contender.name == name)
-            .ok_or_else(|| IncomparableCampaigns::NoContender(name.to_owned()))
+        let all = &self.results.campaign.contenders;
+        let found = all.iter().enumerate().find(|(_, contender)| contender.name == name);
+        found.ok_or_else(|| IncomparableCampaigns::NoContender {
+            name: name.to_owned(),
+            known: all.iter().map(|contender| contender.name.clone()).collect(),
+        })
     }
 
     /// Returns the phase of a row.

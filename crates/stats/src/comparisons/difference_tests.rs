@@ -111,7 +111,7 @@ fn two_contenders_of_one_campaign_are_compared_round_by_round() {
     let filesystem = &found.settings[0];
     assert_eq!((filesystem.before.as_str(), filesystem.after.as_str()), ("a", "b"));
     let error = compare_contenders(side, "a", "z", &CompareFilter::default()).unwrap_err();
-    assert_eq!(error, IncomparableCampaigns::NoContender("z".to_owned()));
+    assert_eq!(error.to_string(), "there is no contender `z` to compare; contenders: a, b");
 }
 
 #[test]

@@ -15,7 +15,12 @@ pub enum IncomparableCampaigns {
     /// The contenders use different backends.
     Backends(String, String),
     /// No contender has this name.
-    NoContender(String),
+    NoContender {
+        /// The unknown name.
+        name: String,
+        /// Names of the contenders.
+        known: Vec<String>,
+    },
     /// The campaigns have no result in common.
     NoCommonResults,
     /// No host ran both contenders.
@@ -29,7 +34,10 @@ impl fmt::Display for IncomparableCampaigns {
             Self::Backends(a, b) => {
                 write!(f, "backends {a} and {b} are never compared with each other")
             }
-            Self::NoContender(name) => write!(f, "there is no contender `{name}` to compare"),
+            Self::NoContender { name, known } => {
+                let known = known.join(", ");
+                write!(f, "there is no contender `{name}` to compare; contenders: {known}")
+            }
             Self::NoHostRanBoth(a, b) => write!(
                 f,
                 "no host has run both {a} and {b}: what differs may be the hosts; run both on each (`fsarena run --hosts`)"

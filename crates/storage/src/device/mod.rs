@@ -15,6 +15,7 @@ mod source;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -45,7 +46,8 @@ pub struct ExclusiveDevice {
     /// Description of the data that will be lost with the user's consent.
     erases: Option<String>,
     sight: Option<ScanCoverage>,
-    handle: Flock<File>,
+    handle: File,
+    _lock: Flock<File>,
     /// Lock on the disk of a partition, which prevents use of the whole disk.
     _disk: Option<Flock<File>>,
     /// Claim of the initial examination, until it is used.
@@ -105,11 +107,13 @@ impl ExclusiveDevice {
         if !sysfs::has_io_counters(identity) {
             return Err(DeviceRefusal::NoIoCounters { path: resolved });
         }
-        let handle = lock(&resolved, !is_block, FlockArg::LockExclusiveNonblock);
-        let handle = handle.map_err(|refusal| better_reason(&resolved, identity, refusal))?;
+        let better = |refusal| better_reason(&resolved, identity, refusal);
+        let own_lock = lock(&resolved, FlockArg::LockExclusiveNonblock).map_err(better)?;
+        let handle = reopen(&own_lock, !is_block);
+        let handle = handle.map_err(|source| better(unreadable(&resolved, source)))?;
         let disk = sysfs::parent_disk(identity).map_err(|source| unreadable(&resolved, source))?;
         let disk = disk
-            .map(|name| lock(&Path::new("/dev").join(name), false, FlockArg::LockSharedNonblock))
+            .map(|name| lock(&Path::new("/dev").join(name), FlockArg::LockSharedNonblock))
             .transpose()?;
         let (claim, kind, size) = match is_block {
             true => block(&resolved, identity)?,
@@ -122,6 +126,7 @@ impl ExclusiveDevice {
             erases: None,
             sight: None,
             handle,
+            _lock: own_lock,
             _disk: disk,
             claim,
             trouble: None,
@@ -332,10 +337,11 @@ fn better_reason(path: &Path, identity: DeviceId, refusal: DeviceRefusal) -> Dev
 
 /// Locks a node while the file is open, like other programs that work on devices. Source: "Locking
 /// Block Device Access" of the systemd documentation.
-fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, DeviceRefusal> {
+///
+/// Opens the node only for reading: its owner ends if another process can write to it.
+fn lock(path: &Path, how: FlockArg) -> Result<Flock<File>, DeviceRefusal> {
     let mut file = OpenOptions::new()
         .read(true)
-        .write(writable)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)
         .map_err(|source| unreadable(path, source))?;
@@ -348,6 +354,12 @@ fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, Devic
         thread::sleep(LOCK_PAUSE);
     }
     Err(DeviceRefusal::Locked { path: path.to_owned() })
+}
+
+/// Opens a locked file again, for writing if requested.
+fn reopen(file: &File, writable: bool) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    OpenOptions::new().read(true).write(writable).open(path)
 }
 
 /// Returns the path without links. For a block device, returns its usual node, because all programs

@@ -32,7 +32,7 @@ impl ReadOnlyDevice {
         let resolved = resolve(path)?;
         let is_block = is_block(&resolved)?;
         let identity = DeviceId::from_path(&resolved).ok_or_else(|| absent(path))?;
-        let lock = lock(&resolved, false, FlockArg::LockSharedNonblock)?;
+        let lock = lock(&resolved, FlockArg::LockSharedNonblock)?;
         let claim = match is_block {
             true => Some(in_use::claim_unused_to_read(&resolved, identity)?),
             false => {

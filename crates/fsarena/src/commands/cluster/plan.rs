@@ -76,6 +76,7 @@ pub fn make(
     progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
+    Batch::require_empty(&paths::absolute("--output", output)?)?;
     let request = requested(args, globals, progress, stop)?;
     write(args, output, request, globals, progress, stop)
 }
@@ -88,8 +89,13 @@ pub fn make_once(
     progress: &ProgressDisplay,
     stop: &StopFlag,
 ) -> anyhow::Result<Batch> {
+    let directory = paths::absolute("--output", output)?;
+    let existing = Batch::open(&directory);
+    if existing.is_err() {
+        Batch::require_empty(&directory)?;
+    }
     let request = requested(args, globals, progress, stop)?;
-    match Batch::open(&paths::absolute("--output", output)?) {
+    match existing {
         Ok(batch) if batch.plan().campaign == request.campaign => Ok(batch),
         _ => write(args, output, request, globals, progress, stop),
     }

@@ -205,9 +205,9 @@ fn text(
     let outside = journal.entries.iter().filter(|(phase, _)| phase.is_none());
     let outside = outside.count();
     let how = match kind {
-        LoadModel::Open => "Each request comes when it came then, however long the disk takes",
+        LoadModel::Open => "Each request is sent at its recorded time, even if the disk is slower",
         LoadModel::Closed => {
-            "Each request waits for the same earlier requests as in the journal, with the same pauses in between"
+            "Each request is sent after the requests that it waited for, with the recorded pauses"
         }
     };
     let lines: Vec<[String; 12]> =

@@ -277,7 +277,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(UsageError(format!(
-                "`--with {word}`: name a driver that comes as source ({known}) a suite that needs programs, or one that runs as a suite (fio)"
+                "`--with {word}`: name a driver that comes as source ({known}), a suite that needs programs, or one that runs as a suite (fio)"
             )))
         })
     };

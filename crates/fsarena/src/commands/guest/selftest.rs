@@ -93,6 +93,9 @@ struct Trial {
 pub fn run(args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let test = find(&catalog, &args.test)?;
+    for contender in &args.contenders {
+        catalog.contender(contender)?;
+    }
     if args.once {
         return once(&catalog, args, globals, test);
     }

@@ -27,8 +27,8 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 /// Boots the guest, and waits until it exits.
 pub fn run(args: &ShellArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = guest_command::obtain_with_progress(&catalog, &args.made_of, globals)?;
     let contender = catalog.contender(&args.contender)?;
+    let guest = guest_command::obtain_with_progress(&catalog, &args.made_of, globals)?;
     let cell = StandaloneGuestCell::new(contender, args.size, DiskLocation::GuestMemory, &guest)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let job = cell.job(nothing());

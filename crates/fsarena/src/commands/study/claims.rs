@@ -22,7 +22,7 @@ pub fn run(args: &ClaimsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if globals.json {
         let values: Vec<Value> = studies.iter().map(in_json).collect();
         print_json(&json!({ "studies": values }))?;
-    } else if named.is_some() {
+    } else if named.is_some() || args.verdict.is_some() {
         let texts = studies.iter().map(|study| claims_text::of_study(study, args.verdict));
         print(&texts.collect::<String>())?;
     } else {

@@ -180,6 +180,10 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
     let name = name_of(&args.trace);
     let space = traces::space(&facts);
     let operations = facts.operations;
+    if args.speed.is_some() != matches!(args.pace, ReplaySpeedArg::Scaled) {
+        let why = "cannot replay: --speed belongs to --pace scaled; give both, or neither";
+        return Err(UsageError(why.to_owned()).into());
+    }
     let replay = Op::Replay(Replay {
         trace: name.clone(),
         into: name.clone(),
@@ -194,7 +198,7 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
         data: None,
     });
     if let Err(why) = replay.info().check() {
-        return Err(UsageError(format!("--pace and --speed: {why}")).into());
+        return Err(UsageError(format!("cannot replay: {why}")).into());
     }
     let test = Test {
         name: name.clone(),

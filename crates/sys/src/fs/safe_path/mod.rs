@@ -272,13 +272,14 @@ impl SafeDir {
     }
 
     /// Creates a file with this content and a random name, and flushes it to disk. The file is
-    /// removed unless it is renamed.
+    /// removed unless it is renamed. Errors do not contain this name.
     fn partial(&self, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
-        let mut file = tempfile::Builder::new()
+        let file = tempfile::Builder::new()
             .prefix(".partial-")
             .permissions(Permissions::from_mode(mode))
-            .tempfile_in(self.here())?;
-        file.write_all(content)?;
+            .tempfile_in(self.here());
+        let mut file = file.map_err(without_path)?;
+        file.as_file_mut().write_all(content)?;
         if let Some((owner, group)) = self.owner_for_new_files()? {
             fchown(file.as_file(), Some(owner), Some(group))?;
         }
@@ -469,4 +470,11 @@ impl SafeDir {
         };
         UntrustedPath::Io { doing, path, source: source.into() }
     }
+}
+
+/// Returns the error of the system call in an error of the crate tempfile, which also names the file.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(std::error::Error::source);
+    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or(error, io::Error::from_raw_os_error)
 }
