@@ -119,10 +119,8 @@ pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
         names: [floor.a, floor.b].map(name),
         floor: floor.clone(),
     };
-    let drift = |drift: &Drift| Caveat::Drift {
-        contender: drift.contender.map(name),
-        drift: *drift,
-    };
+    let drift =
+        |drift: &Drift| Caveat::Drift { contender: drift.contender.map(name), drift: *drift };
     let mut caveats: Vec<Caveat> = Vec::new();
     caveats.extend(seeds_only(analysis));
     caveats.extend(Caveat::withheld(analysis));

@@ -228,14 +228,7 @@ impl StraceImporter {
             self.leave(line.task, line.at);
         } else if let Some(begun) = what.strip_suffix(b"<unfinished ...>") {
             let begun = begun.trim_ascii_end();
-            // The reader may get the data before the write returns.
-            if begun.starts_with(b"write") || begun.starts_with(b"send") {
-                let whole = [begun, b") = 0"].concat();
-                let to = ParsedCall::read(&whole).map(|said| said.argument(0));
-                if let Some(channel) = to.and_then(|to| self.channel(to, true)) {
-                    self.sent(line.task, line.at, channel);
-                }
-            }
+            self.begin(line.task, line.at, begun);
             self.task_mut(line.task).unfinished = Some((line.at, begun.to_vec()));
         } else if what.starts_with(b"<... ") {
             let resumed = b"resumed>";
@@ -247,6 +240,24 @@ impl StraceImporter {
             }
         } else {
             self.call(line.task, line.at, None, what);
+        }
+    }
+
+    /// Handles the start of a call that passes data or the end of a pipe, because a reader may get it
+    /// before the call returns.
+    fn begin(&mut self, task: u32, at: u64, text: &[u8]) {
+        let whole = [text, b") = 0"].concat();
+        let Some(said) = ParsedCall::read(&whole) else { return };
+        let argument = said.argument(0);
+        if text.starts_with(b"write") || text.starts_with(b"send") {
+            if let Some(channel) = self.channel(argument, true) {
+                self.sent(task, at, channel);
+            }
+        } else if text.starts_with(b"close(")
+            && let Some((number, _)) = descriptor(argument)
+            && matches!(self.held(task, number), Some(Held::Pipe(_)))
+        {
+            self.close(task, at, 0, number);
         }
     }
 
