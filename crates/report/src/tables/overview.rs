@@ -8,7 +8,7 @@ use model::{CampaignResults, Metric, Test};
 use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcome};
 
 use crate::UnitScale;
-use crate::document::table::{Style, TableCell};
+use crate::document::table::{Column, Row, Style, Table, TableCell};
 use crate::tables::sweeps;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
@@ -247,6 +247,37 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
         })
     };
     LEGEND.into_iter().filter(|(sign, _)| occurs(*sign)).collect()
+}
+
+impl Table {
+    /// Creates a table of tests with a column for each contender.
+    pub(crate) fn of_contenders(names: &[String], blocks: &[TestBlock<'_>]) -> Self {
+        let mut table = Self::of_lines(names, &[]);
+        for block in blocks {
+            table.rows.push(Row::Group(block.name.clone(), block.title.clone()));
+            table.add_lines(&block.lines);
+        }
+        table
+    }
+
+    /// Creates a table of the phases of one test with a column for each contender.
+    pub(crate) fn of_lines(names: &[String], lines: &[PhaseLine<'_>]) -> Self {
+        let numbers = ["unit"].into_iter().chain(names.iter().map(String::as_str));
+        let numbers = numbers.map(|name| Column { name: name.to_owned(), right: true });
+        let label = Column { name: "phase".to_owned(), right: false };
+        let columns = [label].into_iter().chain(numbers).collect();
+        let mut table = Self { columns, labels: 2, ..Self::default() };
+        table.add_lines(lines);
+        table
+    }
+
+    fn add_lines(&mut self, lines: &[PhaseLine<'_>]) {
+        for line in lines {
+            self.rows.extend(line.rule.clone().map(Row::Rule));
+            let labels = [line.label.clone().into(), line.unit.clone().into()];
+            self.push(labels.into_iter().chain(line.entries.clone()));
+        }
+    }
 }
 
 #[cfg(test)]
