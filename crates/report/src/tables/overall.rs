@@ -4,7 +4,9 @@ use model::{CampaignResults, Unit};
 use stats::{Analysis, CategoryScore, RobustEstimate};
 
 use crate::UnitScale;
-use crate::tables::overview::{CellStyle, LACKING, PhaseLine, TableCell, TestBlock, rank_symbol};
+use crate::tables::overview::{
+    CellStyle, LACKING, NO_RESULT, PhaseLine, TableCell, TestBlock, rank_symbol,
+};
 use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
@@ -85,7 +87,7 @@ fn line(
     let entry = |score: &CategoryScore| {
         let Some(ratio) = &score.ratio else {
             return TableCell {
-                text: if score.set_apart > 0 { "not ranked" } else { "no result" }.to_owned(),
+                text: if score.set_apart > 0 { "not ranked" } else { NO_RESULT }.to_owned(),
                 signs: String::new(),
                 tone: CellStyle::Missing,
             };
