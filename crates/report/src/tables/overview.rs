@@ -208,9 +208,9 @@ fn value(metric: Metric, median: f64, scale: &UnitScale) -> String {
 }
 
 /// Text for a contender without any result in a test.
-const NO_RESULT: &str = "no result";
+pub(crate) const NO_RESULT: &str = "none";
 
-/// Returns the status of a result without a value: `failed`, `failed/crashed`, or "no result" if no
+/// Returns the status of a result without a value: `failed`, `failed/crashed`, or "none" if no
 /// cell was planned.
 pub(crate) fn status_summary(result: &MetricResult) -> String {
     let words: Vec<&str> = result.outcome_counts().iter().map(|(o, _)| o.name()).collect();
@@ -296,6 +296,15 @@ mod tests {
             for entry in block.lines.iter().flat_map(|line| &line.entries) {
                 assert!(!entry.text.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn the_readme_explains_every_word_instead_of_a_number() {
+        let readme = include_str!("../../../../README.md");
+        let outcomes = RoundOutcome::ALL.into_iter().filter(|outcome| *outcome != RoundOutcome::Ok);
+        for word in outcomes.map(RoundOutcome::name).chain([NO_RESULT, "not ranked"]) {
+            assert!(readme.contains(&format!("`{word}`")), "{word}");
         }
     }
 
