@@ -286,7 +286,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("my.fio"), "[a]\nrw=write\nsize=1m\n").unwrap();
         let file = Settings {
-            suites: vec!["fio:my.fio".to_owned(), "iozone:-s 64m -i 0".to_owned()],
+            suites: vec!["fio:my.fio".to_owned(), "iozone:-s 64m -r 64k -i 0".to_owned()],
             base: place.path().to_owned(),
             ..Settings::default()
         };

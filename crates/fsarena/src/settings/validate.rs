@@ -157,7 +157,18 @@ pub fn reject_unmatched_only<'a>(
     let tests = suites.into_iter().flat_map(|suite| &suite.tests);
     let results: Vec<(&Test, &Phase)> =
         tests.flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).collect();
-    let is_known = |wanted: &&ResultSelector| results.iter().any(|(t, p)| wanted.matches(t, p));
+    let is_known = |wanted: &&ResultSelector| {
+        let text = wanted.to_string();
+        let named = text.split(['/', ':']).nth(1).unwrap_or_default();
+        results.iter().any(|(test, phase)| {
+            let sweep = test.sweep.as_ref().map(|point| point.sweep.as_str());
+            // The role of a mix is a part of the name: `mix.deliver`.
+            let role = named.strip_prefix(phase.name.as_str());
+            let is_role = role.is_some_and(|role| role.starts_with('.'));
+            wanted.matches(test, phase)
+                || (is_role && wanted.matches_phase(&test.name, sweep, named))
+        })
+    };
     let Some(unknown) = only.iter().find(|wanted| !is_known(wanted)) else {
         return Ok(());
     };
@@ -189,11 +200,13 @@ mod tests {
 
     #[test]
     fn an_unknown_result_is_refused_with_an_example() {
-        let suites = crate::fixture::campaign().suites;
+        let catalog = config::Catalog::builtin().unwrap();
+        let suites = [catalog.suite("metadata", model::SizeProfile::Smoke).unwrap().clone()];
         let test = &suites[0].tests[0];
         let known = format!("{}/{}", test.name, test.phases[0].name);
         let refused = |only: &str| reject_unmatched_only(&[only.parse().unwrap()], &suites);
         assert!(refused(&known).is_ok() && refused("*/*").is_ok());
+        assert!(refused(&format!("{known}.role")).is_ok());
         let told = refused("foo/bar").unwrap_err().0;
         let expected = "cannot compare --only foo/bar: the campaign has no such result; name a result such as ";
         assert_eq!(told, format!("{expected}{known}"));

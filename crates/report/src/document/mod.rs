@@ -1,4 +1,4 @@
-//! A document for people, independent of its medium: sections build it once, and [`crate::render`]
+//! A document for people, independent of its medium: sections build it once, and `render`
 //! formats it for a terminal, as Markdown or as HTML.
 
 pub(crate) mod table;

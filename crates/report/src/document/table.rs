@@ -2,8 +2,6 @@
 
 use stats::inference::ComparisonResult;
 
-use crate::render::{self, DocumentOptions};
-use crate::tables::overview::{PhaseLine, TestBlock};
 use crate::text::scale::three_digits;
 
 /// Style of a cell, or of the label of a list.
@@ -27,7 +25,7 @@ pub enum Style {
 pub struct TableCell {
     /// A number, or a word that replaces it.
     pub text: String,
-    /// Signs after the text; see [`crate::tables::overview::LEGEND`].
+    /// Signs after the text; explained by the legend of the document.
     pub signs: String,
     /// Style of the cell.
     pub tone: Style,
@@ -82,27 +80,6 @@ impl Table {
         Self { columns: heading.iter().map(column).collect(), ..Self::default() }
     }
 
-    /// Creates a table of tests with a column for each contender.
-    pub(crate) fn of_contenders(names: &[String], blocks: &[TestBlock<'_>]) -> Self {
-        let mut table = Self::of_lines(names, &[]);
-        for block in blocks {
-            table.rows.push(Row::Group(block.name.clone(), block.title.clone()));
-            table.add_lines(&block.lines);
-        }
-        table
-    }
-
-    /// Creates a table of the phases of one test with a column for each contender.
-    pub(crate) fn of_lines(names: &[String], lines: &[PhaseLine<'_>]) -> Self {
-        let numbers = ["unit"].into_iter().chain(names.iter().map(String::as_str));
-        let numbers = numbers.map(|name| Column { name: name.to_owned(), right: true });
-        let label = Column { name: "phase".to_owned(), right: false };
-        let columns = [label].into_iter().chain(numbers).collect();
-        let mut table = Self { columns, labels: 2, ..Self::default() };
-        table.add_lines(lines);
-        table
-    }
-
     /// Creates a table with a label for each row and a column of numbers for each contender.
     pub fn by_contender<'a>(
         names: impl Iterator<Item = &'a str>,
@@ -116,14 +93,6 @@ impl Table {
         table
     }
 
-    fn add_lines(&mut self, lines: &[PhaseLine<'_>]) {
-        for line in lines {
-            self.rows.extend(line.rule.clone().map(Row::Rule));
-            let labels = [line.label.clone().into(), line.unit.clone().into()];
-            self.push(labels.into_iter().chain(line.entries.clone()));
-        }
-    }
-
     /// Adds a row.
     pub fn push<T: Into<TableCell>>(&mut self, row: impl IntoIterator<Item = T>) {
         self.rows.push(Row::Cells(row.into_iter().map(Into::into).collect()));
@@ -132,16 +101,6 @@ impl Table {
     /// Whether there are no rows.
     pub const fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// Renders the table alone: for a terminal, without a margin.
-    pub fn text(&self, options: &DocumentOptions) -> String {
-        render::table_text(self, options)
-    }
-
-    /// Renders the table alone as Markdown.
-    pub fn markdown(&self) -> String {
-        render::table_markdown(self)
     }
 
     /// The rows of cells.

@@ -4,12 +4,24 @@ mod html;
 mod markdown;
 mod terminal;
 
+use crate::document::Table;
+
 pub use html::html;
 pub(crate) use html::safe as safe_html;
 pub use markdown::markdown;
-pub(crate) use markdown::table_markdown;
-pub(crate) use terminal::table_text;
 pub use terminal::{DocumentOptions, terminal};
+
+impl Table {
+    /// Renders the table alone: for a terminal, without a margin.
+    pub fn text(&self, options: &DocumentOptions) -> String {
+        terminal::table_text(self, options)
+    }
+
+    /// Renders the table alone as Markdown.
+    pub fn markdown(&self) -> String {
+        markdown::table_markdown(self)
+    }
+}
 
 #[cfg(test)]
 mod render_tests;

@@ -5,7 +5,7 @@ use stats::{Analysis, CategoryScore, RobustEstimate};
 
 use crate::UnitScale;
 use crate::document::table::{Style, TableCell};
-use crate::tables::overview::{LACKING, PhaseLine, TestBlock, rank_symbol};
+use crate::tables::overview::{LACKING, NO_RESULT, PhaseLine, TestBlock, rank_symbol};
 use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
@@ -105,7 +105,7 @@ fn line(
     let entry = |score: &CategoryScore| {
         let Some(ratio) = &score.ratio else {
             return TableCell {
-                text: if score.set_apart > 0 { "not ranked" } else { "no result" }.to_owned(),
+                text: if score.set_apart > 0 { "not ranked" } else { NO_RESULT }.to_owned(),
                 signs: String::new(),
                 tone: Style::Missing,
             };

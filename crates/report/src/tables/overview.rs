@@ -8,7 +8,7 @@ use model::{CampaignResults, Metric, Test};
 use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcome};
 
 use crate::UnitScale;
-use crate::document::table::{Style, TableCell};
+use crate::document::table::{Column, Row, Style, Table, TableCell};
 use crate::tables::sweeps;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
@@ -208,9 +208,9 @@ fn value(metric: Metric, median: f64, scale: &UnitScale) -> String {
 }
 
 /// Text for a contender without any result in a test.
-const NO_RESULT: &str = "no result";
+pub(crate) const NO_RESULT: &str = "none";
 
-/// Returns the status of a result without a value: `failed`, `failed/crashed`, or "no result" if no
+/// Returns the status of a result without a value: `failed`, `failed/crashed`, or "none" if no
 /// cell was planned.
 pub(crate) fn status_summary(result: &MetricResult) -> String {
     let words: Vec<&str> = result.outcome_counts().iter().map(|(o, _)| o.name()).collect();
@@ -249,6 +249,37 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
     LEGEND.into_iter().filter(|(sign, _)| occurs(*sign)).collect()
 }
 
+impl Table {
+    /// Creates a table of tests with a column for each contender.
+    pub(crate) fn of_contenders(names: &[String], blocks: &[TestBlock<'_>]) -> Self {
+        let mut table = Self::of_lines(names, &[]);
+        for block in blocks {
+            table.rows.push(Row::Group(block.name.clone(), block.title.clone()));
+            table.add_lines(&block.lines);
+        }
+        table
+    }
+
+    /// Creates a table of the phases of one test with a column for each contender.
+    pub(crate) fn of_lines(names: &[String], lines: &[PhaseLine<'_>]) -> Self {
+        let numbers = ["unit"].into_iter().chain(names.iter().map(String::as_str));
+        let numbers = numbers.map(|name| Column { name: name.to_owned(), right: true });
+        let label = Column { name: "phase".to_owned(), right: false };
+        let columns = [label].into_iter().chain(numbers).collect();
+        let mut table = Self { columns, labels: 2, ..Self::default() };
+        table.add_lines(lines);
+        table
+    }
+
+    fn add_lines(&mut self, lines: &[PhaseLine<'_>]) {
+        for line in lines {
+            self.rows.extend(line.rule.clone().map(Row::Rule));
+            let labels = [line.label.clone().into(), line.unit.clone().into()];
+            self.push(labels.into_iter().chain(line.entries.clone()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +296,15 @@ mod tests {
             for entry in block.lines.iter().flat_map(|line| &line.entries) {
                 assert!(!entry.text.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn the_readme_explains_every_word_instead_of_a_number() {
+        let readme = include_str!("../../../../README.md");
+        let outcomes = RoundOutcome::ALL.into_iter().filter(|outcome| *outcome != RoundOutcome::Ok);
+        for word in outcomes.map(RoundOutcome::name).chain([NO_RESULT, "not ranked"]) {
+            assert!(readme.contains(&format!("`{word}`")), "{word}");
         }
     }
 

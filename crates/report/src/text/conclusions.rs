@@ -574,8 +574,8 @@ impl Phrases<'_> {
         let unranked = &self.conclusion.unranked[..];
         let lack = match unranked.len() {
             0 => return None,
-            1 => "lacks results of it",
-            _ => "lack results of it",
+            1 => "lacks results that others have",
+            _ => "lack results that others have",
         };
         Some(format!("{} {lack}", self.names(unranked, "and")))
     }

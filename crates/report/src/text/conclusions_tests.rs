@@ -122,7 +122,7 @@ fn contenders_without_results_are_named() {
     let all = said(category_conclusions(&analyse(&fixture::realistic())));
     let whole = all.last().unwrap();
     assert!(whole.starts_with("all groups, each weighing the same: "), "{whole}");
-    assert!(whole.contains("lack results of it"), "{whole}");
+    assert!(whole.contains("lack results that others have"), "{whole}");
 }
 
 /// Returns a campaign with two use cases: one that can be answered, and one without tests.

@@ -19,8 +19,8 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
         reasons.push(describe(reason));
     }
     if failures > 1 {
-        let more = labels::pluralize(failures as u64 - 1, "failure");
-        reasons.push(format!("and {more} more"));
+        let more = labels::pluralize(failures as u64 - 1, "more failure");
+        reasons.push(format!("and {more}"));
     }
     reasons
 }
@@ -112,7 +112,7 @@ mod tests {
                 "no hard-links (EPERM): copies are links",
                 "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other contenders",
                 "tree/copy-in: crashed in 1 of 3 rounds",
-                "and 2 failures more",
+                "and 2 more failures",
             ]
         );
     }
