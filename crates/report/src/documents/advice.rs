@@ -218,6 +218,7 @@ mod tests {
             order: None,
             readers: None,
             relevant: None,
+            crash_recovery: None,
             needs: vec![RequiredFeature {
                 feature: Feature::HardLinks,
                 rationale: "backups link what has not changed".to_owned(),

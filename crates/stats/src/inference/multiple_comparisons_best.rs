@@ -11,6 +11,8 @@
 //! same cell, and their noise is correlated as estimated from the campaign; rows of different tests
 //! are independent.
 
+use std::collections::BTreeMap;
+
 use super::estimates::{PairDifferences, PairwiseEstimates};
 use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
 use super::multiplicity::{level, sidak};
@@ -99,6 +101,51 @@ impl PairwiseEstimates {
             self.sum(&used, one, first)?.interval(FDR_LIMIT)
         };
         (0..self.costs.contenders).map(interval).collect()
+    }
+
+    /// Returns for each contender the logarithm of the most that it costs as a multiple of the
+    /// best, whichever that is; 0 if no other costs less. `None` if the noise is unknown.
+    ///
+    /// The bound of contender i is U = max(0, max over j of d + c): d is the estimated difference
+    /// in cost between i and j, and c is the error that it exceeds with a probability of α/(k − 1)
+    /// among k contenders. All bounds of a question hold together with a probability of 1 − α: a
+    /// bound is false only if the bound of the pair with the true best is false, and there are
+    /// k − 1 such pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the
+    /// contender with the least bound may be chosen after the fact.
+    pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<f64>> {
+        let used = asked.used();
+        let all = self.sums(&used, asked.takes_part);
+        if self.costs.exact {
+            let together = summed_up(&self.of_rows(&used), asked.takes_part);
+            return (0..all.contenders).map(|one| most_in_any_round(&together, one)).collect();
+        }
+        let level = FDR_LIMIT / all.comparable.saturating_sub(1).max(1) as f64;
+        let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
+        let bound = |one: usize| {
+            let pair = |other: usize| Some((other, all.between(one, other)?));
+            // The tail of a sum is no thicker than that of its part with the fewest degrees of
+            // freedom (M. R. Mickey and M. B. Brown, Ann. Math. Stat. 37, 1966). Most pairs need
+            // no exact tail, because even this bound is below that of another pair.
+            let mut pairs: Vec<(usize, f64)> = (0..all.contenders)
+                .filter_map(pair)
+                .map(|(other, sum)| {
+                    let tail = quantiles
+                        .entry(sum.freedom.to_bits())
+                        .or_insert_with(|| student::quantile(level, sum.freedom));
+                    (other, sum.mean + *tail * sum.variance.sqrt())
+                })
+                .collect();
+            pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let mut most = pairs.first().map(|_| 0.0)?;
+            for (other, at_most) in pairs {
+                if at_most <= most {
+                    break;
+                }
+                most = self.sum(&used, one, other)?.upper_bound(level)?.max(most);
+            }
+            Some(most)
+        };
+        (0..all.contenders).map(bound).collect()
     }
 
     /// Returns the comparisons of use cases among all contenders. Each use case is given by the
@@ -190,6 +237,16 @@ fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
         test: rows.first().map_or(0, |(row, _)| row.test),
         logs: (0..contenders).map(of_contender).collect(),
     }
+}
+
+/// Returns the logarithm of the most by which a contender costs more than another in any round, at
+/// least 0. `None` if no other can be compared with it.
+fn most_in_any_round(row: &LogCosts, one: usize) -> Option<f64> {
+    let others = (0..row.logs.len()).filter(|other| *other != one);
+    others
+        .flat_map(|other| row.differences(one, other).1)
+        .reduce(f64::max)
+        .map(|most| most.max(0.0))
 }
 
 /// Returns the verdict for values without noise: the share by which a contender is worse than any

@@ -76,12 +76,11 @@ impl RankedCosts {
                 of_rows[*number] += weight;
             }
         }
-        places(&self.estimates().weighed(Contrast {
-            weights: &of_rows,
-            takes_part: candidates,
-            margin,
-            family,
-        }))
+        let asked = Contrast { weights: &of_rows, takes_part: candidates, margin, family };
+        let bounds = self.estimates().at_most(asked);
+        let places = places(&self.estimates().weighed(asked));
+        let both = places.into_iter().zip(bounds);
+        both.map(|(place, log)| Some(Rank { at_most: log.map(f64::exp_m1), ..place? })).collect()
     }
 
     /// Ranks the selected contenders by the selected rows, and removes the ranks of all other
