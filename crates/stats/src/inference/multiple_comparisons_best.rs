@@ -36,6 +36,37 @@ pub struct BestComparison {
     pub exact: bool,
 }
 
+/// The most that a contender costs more than the best, as a logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExcessBound {
+    /// The bound.
+    pub most: f64,
+    /// The same bound after [`FORECAST_ROUNDS`] times as many rounds, if the estimates stay the
+    /// same: errors shrink with the square root of the rounds.
+    pub forecast: f64,
+}
+
+/// Number of times as many rounds for which a bound is forecast.
+pub const FORECAST_ROUNDS: f64 = 3.0;
+
+impl ExcessBound {
+    /// Returns the bound of a known excess.
+    const fn exact(excess: f64) -> Self {
+        Self { most: excess, forecast: excess }
+    }
+
+    /// Returns the larger of this bound and that of a difference with an error.
+    fn larger(self, difference: f64, error: f64) -> Self {
+        match difference + error > self.most {
+            true => Self {
+                most: difference + error,
+                forecast: (difference + error / FORECAST_ROUNDS.sqrt()).max(0.0),
+            },
+            false => self,
+        }
+    }
+}
+
 /// A question about several rows together.
 #[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
@@ -80,29 +111,6 @@ impl PairwiseEstimates {
         ]
     }
 
-    /// Returns the 95 % interval of each contender's cost as a multiple of the first's, in
-    /// logarithms. Without noise, the interval spans the rounds. `None` if it cannot be estimated.
-    pub fn intervals(&self, asked: Contrast<'_>) -> Vec<Option<[f64; 2]>> {
-        let used = asked.used();
-        let all = self.sums(&used, asked.takes_part);
-        let together = self.costs.exact.then(|| summed_up(&self.of_rows(&used), asked.takes_part));
-        let interval = |one: usize| {
-            let first = all.first?;
-            if one == first {
-                return Some([0.0; 2]);
-            }
-            all.between(one, first)?;
-            if let Some(row) = &together {
-                let rounds = row.differences(one, first).1;
-                let least = rounds.iter().copied().reduce(f64::min);
-                let most = rounds.iter().copied().reduce(f64::max);
-                return Some([least?, most?]);
-            }
-            self.sum(&used, one, first)?.interval(FDR_LIMIT)
-        };
-        (0..self.costs.contenders).map(interval).collect()
-    }
-
     /// Returns for each contender the logarithm of the most that it costs as a multiple of the
     /// best, whichever that is; 0 if no other costs less. `None` if the noise is unknown.
     ///
@@ -112,12 +120,13 @@ impl PairwiseEstimates {
     /// bound is false only if the bound of the pair with the true best is false, and there are
     /// k − 1 such pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the
     /// contender with the least bound may be chosen after the fact.
-    pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<f64>> {
+    pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<ExcessBound>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
         if self.costs.exact {
             let together = summed_up(&self.of_rows(&used), asked.takes_part);
-            return (0..all.contenders).map(|one| most_in_any_round(&together, one)).collect();
+            let most = |one| most_in_any_round(&together, one).map(ExcessBound::exact);
+            return (0..all.contenders).map(most).collect();
         }
         let level = FDR_LIMIT / all.comparable.saturating_sub(1).max(1) as f64;
         let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
@@ -136,14 +145,16 @@ impl PairwiseEstimates {
                 })
                 .collect();
             pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let mut most = pairs.first().map(|_| 0.0)?;
+            let mut bound = pairs.first().map(|_| ExcessBound::exact(0.0))?;
             for (other, at_most) in pairs {
-                if at_most <= most {
+                if at_most <= bound.most {
                     break;
                 }
-                most = self.sum(&used, one, other)?.upper_bound(level)?.max(most);
+                let sum = self.sum(&used, one, other)?;
+                let reach = sum.reach(level)?;
+                bound = bound.larger(sum.value, reach);
             }
-            Some(most)
+            Some(bound)
         };
         (0..all.contenders).map(bound).collect()
     }

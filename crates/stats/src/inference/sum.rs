@@ -44,21 +44,8 @@ impl WeightedSum {
         sum / (2 * DRAWS) as f64
     }
 
-    /// Returns the interval that misses the truth with this probability, half of it on either side,
-    /// or `None` if the noise is unknown.
-    pub fn interval(&self, chance: f64) -> Option<[f64; 2]> {
-        let reach = self.reach(chance / 2.0)?;
-        Some([self.value - reach, self.value + reach])
-    }
-
-    /// Returns the upper bound that the truth exceeds with this probability, or `None` if the noise
-    /// is unknown.
-    pub fn upper_bound(&self, chance: f64) -> Option<f64> {
-        Some(self.value + self.reach(chance)?)
-    }
-
-    /// Returns the error that is exceeded with this probability.
-    fn reach(&self, chance: f64) -> Option<f64> {
+    /// Returns the error that is exceeded with this probability, or `None` if the noise is unknown.
+    pub fn reach(&self, chance: f64) -> Option<f64> {
         if self.variance == 0.0 {
             return Some(0.0);
         }

@@ -32,6 +32,9 @@ pub struct Rank {
     /// if the noise is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
+    /// The same bound after three times as many rounds, if the estimates stay the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
 }
 
 impl Rank {
@@ -70,6 +73,7 @@ pub(crate) fn places(standing: &BestComparison) -> Vec<Option<Rank>> {
             verdict: standing.verdicts[one]?,
             exact: standing.exact,
             at_most: None,
+            forecast: None,
         })
     };
     (0..standing.differences.len()).map(place).collect()

@@ -84,6 +84,9 @@ pub struct CostBound {
     /// The most that it costs more than the best, as a share of the best's cost. `None` if the
     /// noise is unknown.
     pub at_most: Option<f64>,
+    /// The same bound after three times as many rounds, if the estimates stay the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
 }
 
 impl CostBound {
@@ -96,7 +99,7 @@ impl CostBound {
 /// Bound above which a contender is not recommended: it may cost half as much again as the best.
 pub const MAX_USEFUL_BOUND: f64 = 0.5;
 /// Difference of bounds within which a contender that recovers from a crash comes first.
-const ABOUT_EQUAL: f64 = 0.05;
+pub const ABOUT_EQUAL: f64 = 0.05;
 
 impl Conclusion {
     /// Returns the contender to take.
@@ -168,6 +171,7 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
             contender: *contender,
             ratio: place.ratio,
             at_most: place.at_most,
+            forecast: place.forecast,
         })
         .collect();
     // Contenders with the same bound stay in the order of their costs.
