@@ -6,8 +6,18 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::system;
 
-const KEYS: [&str; 9] =
-    ["name", "title", "order", "source", "rationale", "readers", "relevant", "need", "weight"];
+const KEYS: [&str; 10] = [
+    "name",
+    "title",
+    "order",
+    "source",
+    "rationale",
+    "readers",
+    "relevant",
+    "crash_recovery",
+    "need",
+    "weight",
+];
 const READERS: [&str; 2] = ["one_of", "why"];
 const NEED: [&str; 2] = ["feature", "why"];
 const WEIGHT: [&str; 3] = ["group", "parts", "why"];
@@ -26,6 +36,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
         rationale: top.text("rationale")?,
         readers: readers(&top)?,
         relevant: top.read("relevant", |v| v.percentage())?,
+        crash_recovery: top.read("crash_recovery", |v| v.text())?,
         needs: needs(&top)?,
         weights: weights(&top)?,
     };

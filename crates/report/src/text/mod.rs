@@ -1,5 +1,6 @@
 //! Text, numbers and sentences common to all human-readable reports.
 
+pub(crate) mod answer;
 pub(crate) mod asymmetries;
 pub(crate) mod caveats;
 pub(crate) mod claims;
