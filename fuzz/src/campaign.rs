@@ -40,11 +40,13 @@ fn planned(file: &Settings) {
         let suite = CATALOG.suite(name, profile);
         suite.expect("it was checked").clone()
     });
+    let contenders = file.contenders.iter().map(|entry| entry.contender(&CATALOG));
+    let contenders = contenders.collect::<Result<_, _>>().expect("they were checked");
     let campaign = Campaign {
         rounds: file.rounds.unwrap_or(1),
         seed: file.seed.unwrap_or(1),
         size: file.size.unwrap_or(Bytes::mib(64)),
-        ..campaign(file.contenders.clone(), suites.collect())
+        ..campaign(contenders, suites.collect())
     };
     has_a_plan(&campaign);
 }

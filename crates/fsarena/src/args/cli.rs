@@ -4,18 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use config::StorageSettings;
 use model::Bytes;
 
 use crate::args::batch_args::{CollectArgs, PlanArgs, WorkArgs};
 use crate::args::cli_values::{campaign_number, path, size};
 use crate::args::compare_args::{AgreeArgs, CompareArgs, GuardArgs, HistoryArgs};
+use crate::args::execution_args::EraseArgs;
 use crate::args::guest_args::GuestArgs;
 use crate::args::import_args::ImportArgs;
 use crate::args::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
 use crate::args::report_args::{AdviseArgs, ReportArgs, SiteArgs};
 use crate::args::run_args::{ResumeArgs, RunArgs};
 use crate::args::show_args::{ListArgs, ShowArgs};
-use crate::args::storage_args::StorageArgs;
 use crate::args::study_args::{ClaimsArgs, ReplicateArgs};
 use crate::args::trace_args::TraceArgs;
 
@@ -79,7 +80,15 @@ pub struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a campaign: contenders × suites × rounds.
-    #[command(after_help = "\
+    #[command(
+        after_help = "\
+Examples:
+  sudo fsarena run --profile smoke         a first look, a few seconds per contender
+  sudo fsarena run -c ext4 -c xfs -s tree  two filesystems, one suite
+  fsarena run --backend vm -c hpfs         in a guest, without root
+
+All options, and more examples: fsarena run --help",
+        after_long_help = "\
 Examples:
   sudo fsarena run --profile smoke                    a first look, a few seconds per contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
@@ -102,7 +111,8 @@ Examples:
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read on an increasing number of images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one contender with little memory
   sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
-                                                      two contenders as a group in reports")]
+                                                      two contenders as a group in reports"
+    )]
     Run(Box<RunArgs>),
     /// Resume a killed or interrupted campaign.
     #[command(after_help = "\
@@ -393,6 +403,7 @@ pub struct DoctorArgs {
 
 /// Options of `calibrate`.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("erase", |a| a.requires("device")))]
 pub struct CalibrateArgs {
     /// Measure only the harness overhead; does not need root.
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
@@ -400,9 +411,12 @@ pub struct CalibrateArgs {
     /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
-    /// Options for the device or the image.
+    /// The device, or the directory of the image.
     #[command(flatten)]
-    pub storage: StorageArgs,
+    pub storage: StorageSettings,
+    /// Data that may be erased.
+    #[command(flatten)]
+    pub erase: EraseArgs,
     /// Measure another machine, through ssh.
     #[arg(long, value_name = "USER@SERVER")]
     pub host: Option<String>,

@@ -1,25 +1,11 @@
 //! Parsers of option values with a special form: shares, and choices from a list of words.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{
-    PathBufValueParser, PossibleValuesParser, RangedI64ValueParser, TypedValueParser,
-};
-use model::{AgeingSpec, Bytes, Nanos, PerMille, percentage};
-
-/// Parses a percentage above 0 and at most 100. Returns a share.
-pub fn percent(text: &str) -> Result<f64, String> {
-    let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
-    let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
-    share.ok_or_else(expected)
-}
-
-/// Parses the fill of an aged filesystem.
-pub fn fill(text: &str) -> Result<PerMille, String> {
-    AgeingSpec::parse_fill(text)
-}
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+pub use config::settings::values::{int_up_to, path, size, text};
+use model::percentage;
 
 /// Parses one of the given words. Help and completions show these words.
 pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
@@ -28,20 +14,6 @@ where
 {
     PossibleValuesParser::new(names)
         .map(|word| word.parse().expect("every word shown is one that its type reads"))
-}
-
-/// Parses a path. It must be UTF-8, because stored campaigns and JSON output cannot contain other
-/// bytes.
-pub fn path() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.to_str() {
-        Some(_) => Ok(path),
-        None => Err("the path is not UTF-8"),
-    })
-}
-
-/// Parses a whole number from 1 to a limit, the same limit as in campaign files.
-pub fn int_up_to(most: u32) -> RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=i64::from(most))
 }
 
 /// Parses the number of a campaign.
@@ -56,30 +28,6 @@ pub fn campaign_number(text: &str) -> Result<i64, String> {
 pub fn cell_number(text: &str) -> Result<u32, String> {
     let expected = || "expected the number of a cell (`fsarena show` has all)".to_owned();
     text.parse().map_err(|_| expected())
-}
-
-/// Parses a size above zero.
-pub fn size(text: &str) -> Result<Bytes, String> {
-    match text.parse::<Bytes>() {
-        Ok(Bytes(0)) => Err("expected a size above 0".to_owned()),
-        other => other.map_err(|error| error.to_string()),
-    }
-}
-
-/// Parses a duration above zero.
-pub fn time(text: &str) -> Result<Nanos, String> {
-    match text.parse::<Nanos>() {
-        Ok(Nanos(0)) => Err("expected a time above 0".to_owned()),
-        other => other.map_err(|error| error.to_string()),
-    }
-}
-
-/// Parses a text that is not blank.
-pub fn text(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("expected a text".to_owned()),
-        text => Ok(text.to_owned()),
-    }
 }
 
 /// Parses the release of a Debian kernel.
@@ -120,16 +68,6 @@ mod tests {
         }
         for wrong in ["abc", "-1", ""] {
             assert!(cell_number(wrong).unwrap_err().contains("fsarena show"));
-        }
-    }
-
-    #[test]
-    fn a_percentage_has_its_sign_and_is_a_share() {
-        assert_eq!(percent("5%"), Ok(0.05));
-        assert_eq!(percent(" 2.5 % "), Ok(0.025));
-        assert_eq!(percent("100%"), Ok(1.0));
-        for wrong in ["5", "0%", "-1%", "101%", "%", "x%", "NaN%", "inf%"] {
-            assert!(percent(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -22,8 +22,8 @@ use sys::fs::plain_file;
 use sys::fs::safe_path::SafeDir;
 
 use crate::args::cli::GlobalArgs;
+use crate::args::execution_args::SharedCache;
 use crate::args::guest_args::{BuildOptions, GuestAction, GuestArgs};
-use crate::args::machine_args::SharedCache;
 use crate::commands::guest_selftest as selftest_command;
 use crate::commands::shell as shell_command;
 use crate::output::exit;

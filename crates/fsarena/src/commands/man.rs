@@ -67,7 +67,8 @@ fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<
 
 /// Returns the text below a command's help with unchanged lines.
 fn literal(command: &Command) -> String {
-    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let help = command.get_after_long_help().or(command.get_after_help());
+    let help = help.map(ToString::to_string).unwrap_or_default();
     let lines = help.lines().skip_while(|l| *l == "Examples:");
     let escaped = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-"));
     format!(".nf\n{}.fi\n", lines.map(escaped).collect::<String>())

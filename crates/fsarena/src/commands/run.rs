@@ -53,7 +53,10 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         true => 1,
         false => args.sessions.unwrap_or(1),
     };
-    if sessions > 1 && args.storage.device.is_some() && args.storage.erase.is_none() {
+    if sessions > 1
+        && args.settings.storage.device.is_some()
+        && args.execution.erase.erase.is_none()
+    {
         let why = "each session finds the last one's filesystem on the device: --sessions takes --erase there";
         return Err(UsageError(why.to_owned()).into());
     }
@@ -67,7 +70,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let code = match campaign(args, session, globals, &stop)? {
             RunOutcome::Planned(code) => code,
             RunOutcome::Campaign { ended, id, store } => {
-                finish(ended, id, &store, args.strict, globals)?
+                finish(ended, id, &store, args.execution.strict, globals)?
             }
         };
         if code != ExitReason::Success.into() {
@@ -97,7 +100,7 @@ fn on_scheduler(
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let (wanted, directory) = elsewhere(args)?;
     let batch = plan_command::make(args, directory, globals, &progress, stop)?;
-    collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
+    collect_command::follow(&batch, wanted, args.execution.strict, globals, &progress, stop)
 }
 
 /// Returns the scheduler of a campaign on other hosts, and its plan directory.
@@ -106,7 +109,7 @@ pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
         return Err(UsageError(why.to_owned()).into());
     };
-    let wanted = collect_command::engine(&args.engine, &args.machine.shared)?;
+    let wanted = collect_command::engine(&args.engine, &args.execution.shared)?;
     if let Some(SelectedScheduler::Slurm(_)) = wanted {
         Cluster::require()?;
     }
@@ -162,7 +165,7 @@ pub fn campaign(
     };
     let experience = store.as_ref().map(|s| past_durations::load(s, &campaign, None));
     let experience = experience.unwrap_or_default();
-    let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
+    let cost = cost(&campaign, store.as_ref(), &experience, args.execution.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
         return Ok(RunOutcome::Planned(dry_run(&campaign, &plan, &cost, globals)?));
     };
@@ -177,17 +180,17 @@ pub fn campaign(
     stale_directories::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;
-    let shared = guest_command::shared_cells(&args.machine.shared)?;
+    let shared = guest_command::shared_cells(&args.execution.shared)?;
     let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
-        consent: args.storage.consent(),
-        jobs: args.machine.jobs,
+        consent: args.execution.erase.consent(),
+        jobs: args.execution.jobs,
         max_written: None,
         exclusive: args.exclusive,
         cache: &|| {
             let own =
-                || guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text));
+                || guest_command::cells(args.execution.no_cache, &mut |text| progress.note(text));
             shared.clone().or_else(own)
         },
         guest: &|_| guest.as_ref().map(Arc::clone).context("the campaign has no guest"),
