@@ -63,7 +63,7 @@ settings! {
     /// Settings of a campaign. Those of the command line override those of the campaign file.
     pub struct Settings [storage: StorageSettings, limit: WriteLimit] {
         MAIN => {
-            /// Add a contender (ext4, ext4:noatime, xfs@sata-ssd) [default: all that run here].
+            /// Add a contender, such as ext4:noatime [default: all that run here].
             ///
             /// A filesystem, `:` with mount options, `@` with its disk, memory or age
             /// (`ext4:noatime`, `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`,
@@ -105,10 +105,6 @@ settings! {
             /// Test in this mounted directory; repeatable.
             #[arg(long = "dir", value_hint = ValueHint::DirPath)]
             directories: Vec<DirectoryContender> = Kind::new("DIR", ValueParser::new(path().map(DirectoryContender::parse)), directories);
-            /// Set the seed [default: random, and printed; 1 in virtual time].
-            ///
-            /// The seed determines all random choices.
-            seed: Option<u64> = a_number();
             /// Name the campaign.
             name: Option<String> = a_text();
         }
@@ -129,6 +125,9 @@ settings! {
             groups: Vec<ContenderGroup> = Kind::new("NAME=CONTENDER,...", ValueParser::new(group), groups);
         }
         ROUNDS => {
+            /// Set the seed of all random choices [default: random, and printed; 1 in virtual
+            /// time].
+            seed: Option<u64> = a_number();
             /// Add rounds until 95 % intervals are within this share of their medians (5%).
             until_width: Option<f64> = a_percentage();
             /// Stop adding rounds when this share of results has such intervals [default: 100%].

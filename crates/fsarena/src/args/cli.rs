@@ -83,7 +83,6 @@ pub enum Command {
     #[command(
         after_help = "\
 Examples:
-  sudo fsarena run --profile smoke         a first look, a few seconds per contender
   sudo fsarena run -c ext4 -c xfs -s tree  two filesystems, one suite
   fsarena run --backend vm -c hpfs         in a guest, without root
 

@@ -9,17 +9,22 @@ use crate::args::cli_values::path;
 use crate::args::guest_args::BuildOptions;
 use crate::output::erase_question::EraseConsent;
 
+/// Heading of limits.
+pub const LIMITS: Option<&str> = Some("Limits");
+
 /// Options of one run of a campaign.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ExecutionArgs {
     /// Data that may be erased.
     #[command(flatten)]
     pub erase: EraseArgs,
-    /// Run this many cells in parallel, in virtual time [default: one per processor].
+    /// Run this many cells in parallel in guests [default: one per processor].
+    ///
+    /// Only in virtual time.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// Exit with 1 if any cell is not ok.
-    #[arg(long)]
+    #[arg(long, help_heading = LIMITS)]
     pub strict: bool,
     /// Do not reuse results of identical cells in virtual time.
     #[arg(long, conflicts_with = "cache", help_heading = GUESTS)]

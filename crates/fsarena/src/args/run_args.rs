@@ -9,11 +9,8 @@ use model::{Nanos, Suite};
 
 use crate::args::batch_args::{CheckArgs, OVER_HOSTS, SchedulerArgs};
 use crate::args::cli_values::{campaign_number, int_up_to, path};
-use crate::args::execution_args::ExecutionArgs;
+use crate::args::execution_args::{ExecutionArgs, LIMITS};
 use crate::settings::select_campaign;
-
-/// Heading of limits.
-const LIMITS: Option<&str> = Some("Limits");
 
 /// Options of `run`. Omitted ones default to the campaign file, then to the profile.
 #[derive(Clone, Debug, Default, Args)]
