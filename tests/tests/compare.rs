@@ -205,7 +205,11 @@ fn guard_alternates_contenders_and_exits_with_1_on_a_regression() {
     assert!(listed.stdout.contains("again"), "{}", listed.stdout);
     let refused = guard(&["one", "again=one", "-c", "one"]).assert_code(2);
     assert!(refused.stderr.contains("remove -c and --dir"), "{}", refused.stderr);
-    // A contender that cannot be mounted fails, while the other one does not.
-    guard(&["one", "bad=one:nonsense", "--rounds", "2"]).assert_code(1);
+    // A contender that fails, while the other one does not.
+    sandbox.add_faulty("bad", &["errno-on=write:EIO"]);
+    guard(&["one", "bad", "--rounds", "2"]).assert_code(1);
+    // Mount options that are wrong are found before the first cell.
+    let refused = guard(&["one", "wrong=one:nonsense", "--rounds", "2"]).assert_code(2);
+    assert!(refused.stderr.contains("cannot mount `wrong`"), "{}", refused.stderr);
     sandbox.assert_clean();
 }

@@ -162,7 +162,7 @@ fn a_copy_equals_the_source_directory_and_does_not_modify_it() {
     assert!(condition.contains("2 links and other entries are skipped"), "{condition}");
     let page =
         run(sandbox.fsarena().args(["report", "--format", "markdown"])).assert_code(0).stdout;
-    assert!(page.contains("Source: directory "), "{page}");
+    assert!(page.contains("**Source:** directory "), "{page}");
 
     copied(&sandbox, &device, |at| {
         assert_eq!(files(&at.join("tree")), files(&source), "byte by byte");

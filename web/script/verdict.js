@@ -20,7 +20,7 @@ function conclusionWords(ranked, all, margin, amounts = COSTS) {
   return `${parts.filter((part) => part !== null).join("; ")}.`;
 }
 
-const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lacks" : "lack"} results of it`;
+const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lacks" : "lack"} results that others have`;
 
 // Why each contender is ruled out, those for the same reason together.
 function nothingWords({ against }) {

@@ -393,7 +393,7 @@ fn names_are_checked_before_a_guest_is_built() {
         (vec!["guest", "shell", "nope"], "nope"),
         (vec!["guest", "selftest", "nope"], "nope"),
         (vec!["run", "--backend", "vm", "-c", "nope"], "nope"),
-        (vec!["plan", "--backend", "vm", "-c", "ext4", "-o", place], "is not empty"),
+        (vec!["cluster", "plan", "--backend", "vm", "-c", "ext4", "-o", place], "is not empty"),
     ] {
         let mut command = fsarena(home.path(), &arguments);
         let output = command.env("XDG_CACHE_HOME", "/proc/no/cache").output().unwrap();
@@ -405,7 +405,7 @@ fn names_are_checked_before_a_guest_is_built() {
 
 #[test]
 fn a_worker_asks_for_an_entry_or_for_all() {
-    let output = run(&["work", "/nowhere"]);
+    let output = run(&["cluster", "work", "/nowhere"]);
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("--index") && complaint.contains("--all"), "{complaint}");
@@ -413,7 +413,7 @@ fn a_worker_asks_for_an_entry_or_for_all() {
 
 #[test]
 fn verdicts_filter_the_claims_of_all_studies() {
-    let partly = said(&["claims", "--verdict", "partly"]);
-    assert_eq!(partly, said(&["claims", "all", "--verdict", "partly"]));
-    assert!(partly.contains("partly") && partly != said(&["claims"]), "{partly}");
+    let partly = said(&["study", "claims", "--verdict", "partly"]);
+    assert_eq!(partly, said(&["study", "claims", "all", "--verdict", "partly"]));
+    assert!(partly.contains("partly") && partly != said(&["study", "claims"]), "{partly}");
 }

@@ -152,7 +152,7 @@ fn a_contender_that_lacks_a_test_is_drawn_too() {
     said(&home, &["import", file.to_str().unwrap()]);
     let charts = home.path().join("charts").display().to_string();
     said(&home, &["report", "1", "--charts", &charts]);
-    assert!(said(&home, &["report", "1"]).contains("no result"));
+    assert!(said(&home, &["report", "1"]).contains("none"));
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn advice_for_a_use_is_given_disk_by_disk() {
     let output = said(&database, &["advise", "--use", "file-server"], 0);
     let text = String::from_utf8(output.stdout).expect("it is text");
     for disk in ["slow", "fast"] {
-        assert!(text.lines().any(|line| line == format!("On {disk}")), "{text}");
+        assert!(text.lines().any(|line| line.ends_with(&format!(", on {disk}"))), "{text}");
     }
     let both = json(&said(&database, &["advise", "--use", "file-server", "--json"], 0));
     assert_eq!(both["by_disk"].as_array().map(Vec::len), Some(2));

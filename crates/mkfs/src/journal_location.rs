@@ -281,7 +281,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs jfsutils and reiserfsprogs, which few machines have"]
     fn finds_the_journal_of_jfs_and_reiserfs() {
         let (length, _) = looked("mkfs.jfs", &["-q"]);
         assert!((1 << 20..64 << 20).contains(&length), "{length}");

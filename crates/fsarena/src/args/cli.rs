@@ -123,9 +123,9 @@ Examples:
   ssh -t server fsarena watch --db /srv/fsarena.db
                               on another machine
 
-Reads the database while another process writes to it, and draws twice a second. Arrow keys scroll; q, Esc and Ctrl-C
-leave without stopping the campaign. The display ends with the campaign, and its last state remains on the terminal.
-A number in the grid is the cost of a contender's phases relative to the best so far: 1.00 is the best in every phase,
+Reads the database while another process writes to it, and draws twice a second. Arrow keys scroll; q, Esc and Ctrl-C \
+leave without stopping the campaign. The display ends with the campaign, and its last state remains on the terminal. \
+A number in the grid is the cost of a contender's phases relative to the best so far: 1.00 is the best in every phase, \
 2.00 takes twice as long. Use `fsarena report` to see which differences are significant.")]
     Watch(WatchArgs),
     /// Report on a campaign: table, page, charts or data.
@@ -179,7 +179,7 @@ Examples:
   fsarena guard xfs --over v1=a/,v2=b/,v3=c/ -s durable    kernels or mkfs of your own: the first worse one
   fsarena guard a b c d e defaults.toml -s durable         five sets of options, in their order
 
-Of a list, the first worse version is searched as git bisect does: see docs/guarding.md. Exit codes: 1 if the last is
+Of a list, the first worse version is searched as git bisect does: see docs/guarding.md. Exit codes: 1 if the last is \
 worse by more than --threshold, or fails but the first does not; 3 if --detect cannot be kept.")]
     Guard(Box<GuardArgs>),
     /// Explain a difference between two contenders, in virtual time.
@@ -190,7 +190,7 @@ Examples:
                                              of campaign 7; a flame graph and two maps go there
   fsarena explain tree/tree-within xfs ext4 --json
 
-Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
+Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and \
 is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]
     Explain(ExplainArgs),
     /// Show the cells of a campaign, or one cell with its evidence.
@@ -226,8 +226,8 @@ Examples:
   fsarena import other.db                     every campaign of another machine's database
   fsarena import composite.xml --dry-run      show the contents, and store nothing
 
-Supported: bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine
-(JSON), filebench, dbench, and reports (CSV, JSON) and databases of fsarena. The format is detected from the content.
+Supported: bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine \
+(JSON), filebench, dbench, and reports (CSV, JSON) and databases of fsarena. The format is detected from the content. \
 All files except fsarena's own are combined into one campaign. Damaged files are not imported.")]
     Import(ImportArgs),
     /// Delete campaigns with their results and request logs.
@@ -237,7 +237,7 @@ Examples:
   fsarena delete nightly      the only campaign with this name
   fsarena delete 3 4 5 --yes  three campaigns, without a question
 
-Results cannot be restored. Pages and reports that were written stay. A campaign that runs is not deleted, and no other
+Results cannot be restored. Pages and reports that were written stay. A campaign that runs is not deleted, and no other \
 campaign gets its number.")]
     Delete(DeleteArgs),
     /// Show published comparisons, check their claims, or repeat them.
@@ -280,7 +280,7 @@ Examples:
   seq 0 99 | parallel -S n1,n2 /shared/it/fsarena cluster work /shared/it --index {}
   fsarena cluster collect /shared/it                               store the results and list missing cells
 
-Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.
+Any program that starts processes works: see docs/many-machines.md for Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor. \
 `fsarena run --on slurm` and `--on ssh` do all three steps."
     )]
     Cluster(ClusterCommand),

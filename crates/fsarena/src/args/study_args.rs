@@ -25,7 +25,7 @@ Examples:
                                                     only claims that hold in part
   fsarena study claims all --json                   every claim of every study, with its statements
 
-Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure
+Verdicts: supported; partly (for some of the figures, or with another size); contradicted; undecidable (no figure \
 decides it; the reason is shown). docs/claims.md describes the claim language.")]
     Claims(ClaimsArgs),
     /// Repeat a published comparison, and show which of its claims hold now.
@@ -38,7 +38,7 @@ Examples:
   fsarena study replicate bonnie-linux-2011 --campaign 7 -o page.html
                                             compare campaign 7 with the study, and write the `then and now` page
 
-Claims are checked against both the published and the measured results. With one round in real time, or if intervals
+Claims are checked against both the published and the measured results. With one round in real time, or if intervals \
 overlap, the verdict is `not enough rounds`. Only orders and ratios are compared, never published times with new times.")]
     Replicate(Box<ReplicateArgs>),
 }

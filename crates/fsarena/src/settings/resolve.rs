@@ -218,7 +218,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("my.fio"), "[a]\nrw=write\nsize=1m\n").unwrap();
-        let suites = vec!["fio:my.fio".to_owned(), "iozone:-s 64m -i 0".to_owned()];
+        let suites = vec!["fio:my.fio".to_owned(), "iozone:-s 64m -r 64k -i 0".to_owned()];
         let text = format!("directories = [\"/\"]\nsuites = {suites:?}\n");
         std::fs::write(place.path().join("my.toml"), text).unwrap();
         let read = |args: &RunArgs| {

@@ -93,7 +93,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Splits a text at its first two backticks: the parts before, between and after them.
-fn quoted(text: &str) -> Option<(&str, &str, &str)> {
+pub(crate) fn quoted(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (code, behind) = rest.split_once('`')?;
     Some((before, code, behind))

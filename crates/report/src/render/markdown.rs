@@ -2,6 +2,7 @@
 
 use crate::document::table::{Row, Table, TableCell};
 use crate::document::{Block, Document, Item, Style};
+use crate::render::html::quoted;
 use crate::text::sanitize::{clean_lines, sanitize_paragraph};
 
 /// Renders a document as Markdown.
@@ -14,8 +15,8 @@ fn block(block: &Block) -> String {
     match block {
         Block::Title(text) => format!("# {}\n", safe(text)),
         Block::Heading(text) => format!("## {}\n", safe(text)),
-        Block::Paragraph(text) | Block::Note(text) => format!("{}\n", safe(text)),
-        Block::Warning(text) => format!("**{}**\n", safe(text)),
+        Block::Paragraph(text) | Block::Note(text) => format!("{}\n", prose(text)),
+        Block::Warning(text) => format!("**{}**\n", prose(text)),
         Block::List(items) | Block::Facts(items) => items.iter().map(item).collect(),
         Block::Table(table) => table_markdown(table),
         Block::Verbatim(text) => {
@@ -27,8 +28,8 @@ fn block(block: &Block) -> String {
 
 fn item(item: &Item) -> String {
     match item.label.is_empty() {
-        true => format!("- {}\n", safe(&item.text)),
-        false => format!("- **{}:** {}\n", safe(&item.label), safe(&item.text)),
+        true => format!("- {}\n", prose(&item.text)),
+        false => format!("- **{}:** {}\n", safe(&item.label), prose(&item.text)),
     }
 }
 
@@ -66,6 +67,22 @@ fn cell(cell: &TableCell) -> String {
         Style::Best => format!("**{text}**"),
         Style::Failed | Style::Missing => format!("*{text}*"),
     }
+}
+
+/// Returns safe text in which text between two backticks stays code. The excluded characters are
+/// not literal in the code of every dialect.
+fn prose(text: &str) -> String {
+    let text = sanitize_paragraph(text);
+    let is_literal = |code: &str| !code.is_empty() && !code.contains(['|', '<', '>', '&', '\\']);
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, code, behind)) = quoted(rest) {
+        let code = format!("`{code}`");
+        out += &escape(before);
+        out += &if is_literal(&code[1..code.len() - 1]) { code } else { escape(&code) };
+        rest = behind;
+    }
+    out + &escape(rest)
 }
 
 fn safe(text: &str) -> String {

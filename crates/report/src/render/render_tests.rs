@@ -77,6 +77,14 @@ fn labels_are_styled_only_in_colour() {
     }
 }
 
+#[test]
+fn commands_stay_code_in_markdown_unless_they_could_be_markup() {
+    let document = |text: &str| Document { blocks: vec![Block::Paragraph(text.to_owned())] };
+    let shown = |text: &str| markdown(&document(text));
+    assert_eq!(shown("run `fsarena run -c a_b` now*"), "run `fsarena run -c a_b` now\\*\n");
+    assert_eq!(shown("`a|b` and `<b>` and one `"), "\\`a\\|b\\` and \\`&lt;b&gt;\\` and one \\`\n");
+}
+
 proptest! {
     #[test]
     fn text_from_outside_is_safe_in_every_block(text in any::<String>(), width in 20_usize..90) {
