@@ -185,10 +185,11 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    /// Starts a machine that writes this text and then stays silent.
+    /// Starts a machine that writes this text and then stays silent. Descriptor 3 keeps its output
+    /// open.
     fn machine(says: &str) -> (Child, QmpMonitor) {
         let mut child = Command::new("sh")
-            .args(["-c", &format!("printf '{says}'; exec cat >/dev/null")])
+            .args(["-c", &format!("printf '{says}'; exec cat 3>&1 >/dev/null")])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
