@@ -76,7 +76,14 @@ pub struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a campaign: contenders × suites × rounds.
-    #[command(after_help = "\
+    #[command(
+        after_help = "\
+Examples:
+  sudo fsarena run -c ext4 -c xfs -s tree  two filesystems, one suite
+  fsarena run --backend vm -c hpfs         in a guest, without root
+
+All options, and more examples: fsarena run --help",
+        after_long_help = "\
 Examples:
   sudo fsarena run --profile smoke                    a first look, a few seconds per contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
@@ -99,7 +106,8 @@ Examples:
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read on an increasing number of images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one contender with little memory
   sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
-                                                      two contenders as a group in reports")]
+                                                      two contenders as a group in reports"
+    )]
     Run(Box<RunArgs>),
     /// Resume a killed or interrupted campaign.
     #[command(after_help = "\

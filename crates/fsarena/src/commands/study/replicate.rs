@@ -55,22 +55,22 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
     if run.study.is_some() {
         return refused("replicate takes the study as an argument; remove --study");
     }
-    if run.file.is_some() || !run.suites.is_empty() {
+    if run.file.is_some() || !run.settings.suites.is_empty() {
         return refused("a study has its own suites: leave the campaign file and -s out");
     }
-    if run.sessions.is_some() || run.age.is_some() {
+    if run.sessions.is_some() || run.settings.age.is_some() {
         return refused(
             "a study is one campaign on fresh filesystems: leave --sessions and --age out",
         );
     }
     let mut run = RunArgs { study: Some(args.study_name.clone()), ..run.clone() };
-    if run.backend == Some(BackendKind::Vm) {
+    if run.settings.backend == Some(BackendKind::Vm) {
         let study = paths::catalog(globals)?.study(&args.study_name)?;
         // Use the machine model of the study, unless the user requests another one or real time,
         // which has none.
-        let machine = &mut run.machine;
-        if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
-            machine.machine = machine.machine.take().or(study.machine);
+        let settings = &run.settings;
+        if settings.clock != Some(Clock::Real) && settings.processors.is_none() {
+            run.machine = run.machine.take().or(study.machine);
         }
     }
     Ok(run)

@@ -30,7 +30,7 @@ pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     let progress = ProgressDisplay::choose(false, globals.quiet || globals.json);
     let reach = paths::transport(args.host.as_deref())?;
     let what = what(args, globals)?;
-    let asked = EraseConfirmation { progress: &progress, yes: args.storage.yes, stop: &stop };
+    let asked = EraseConfirmation { progress: &progress, yes: args.erase.yes, stop: &stop };
     progress.calibrating();
     let taken = backend::measure(&*reach, what, &asked, &stop);
     progress.finish();
@@ -54,7 +54,7 @@ fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<Calibratio
     if let Some(device) = &args.storage.device {
         return Ok(CalibrationSubject::Device {
             path: device.clone(),
-            erase: args.storage.erase.clone(),
+            erase: args.erase.erase.clone(),
         });
     }
     let size = args.size.unwrap_or(SIZE);
