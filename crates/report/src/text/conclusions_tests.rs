@@ -79,7 +79,6 @@ fn concluded(
         group: Some(group),
         answer: ShortlistState::NotEnoughRounds { rounds: None },
         shortlist: Vec::new(),
-        ratios: Vec::new(),
         bounds: bounds.collect(),
         displaced,
         worse: worse.collect(),

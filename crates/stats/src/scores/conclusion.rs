@@ -20,9 +20,6 @@ pub struct Conclusion {
     pub answer: ShortlistState,
     /// Contenders that may be the best, by cost.
     pub shortlist: Vec<usize>,
-    /// Estimated cost of each of these as a multiple of the first's.
-    #[serde(default)]
-    pub ratios: Vec<f64>,
     /// All ranked contenders with the most that they cost, least first: the first one is the answer.
     #[serde(default)]
     pub bounds: Vec<CostBound>,
@@ -156,9 +153,6 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
     ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let (shortlist, worse): (Vec<_>, Vec<_>) =
         ranked.iter().partition(|(_, place)| place.shortlisted);
-    let lowest = shortlist.first().map_or(1.0, |(_, place)| place.ratio);
-    let ratios = shortlist.iter().map(|(_, place)| place.ratio / lowest);
-    let ratios: Vec<f64> = ratios.collect();
     let worse = worse.into_iter().filter_map(|(contender, place)| {
         let ComparisonVerdict::WorseByAtLeast(at_least) = place.verdict else {
             return None;
@@ -192,7 +186,6 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
     Conclusion {
         group: None,
         answer,
-        ratios,
         bounds,
         displaced: None,
         worse: worse.collect(),
