@@ -233,29 +233,6 @@ fn no_campaign(path: &Path) -> UsageError {
     ))
 }
 
-/// Returns the campaign to resume: the named one, else the latest incomplete one of this database
-/// (imported ones excluded), else the latest.
-pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    if named.is_none() {
-        let campaigns = store.campaigns()?;
-        for open in campaigns.iter().rev().filter(|c| c.done < c.planned) {
-            if !store.is_imported(open.id)? {
-                return Ok(open.id);
-            }
-        }
-    }
-    campaign_id(store, named)
-}
-
-/// Returns the campaign with this number, which may not exist, or the latest campaign.
-pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    let id = match named {
-        Some(id) => Some(CampaignId(id)),
-        None => store.latest()?,
-    };
-    id.ok_or_else(|| UsageError("no campaign was run yet".into()).into())
-}
-
 /// Loads the built-in catalog, with the user's files merged over it.
 pub fn catalog(globals: &GlobalArgs) -> anyhow::Result<Catalog> {
     let mut catalog = Catalog::builtin()?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 
 use crate::args::batch_args::ClusterCommand;
-use crate::args::cli_values::{campaign_number, path};
+use crate::args::cli_values::path;
 use crate::args::compare_args::{CompareArgs, GuardArgs, HistoryArgs};
 use crate::args::delete_args::DeleteArgs;
 use crate::args::disk_args::{DiskCommand, ExplainArgs};
@@ -336,9 +336,9 @@ pub const EXIT_CODES: &str = "\
 /// Options of `watch`.
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
-    /// Number of the campaign [default: the latest that runs].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// Campaign by number or name [default: the latest that runs].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
 }
 
 /// Options of `doctor`.

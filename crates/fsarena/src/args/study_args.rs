@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::args::cli_values::{campaign_number, path};
+use crate::args::cli_values::path;
 use crate::args::run_args::RunArgs;
 
 /// Commands for published comparisons.
@@ -71,8 +71,8 @@ pub struct ReplicateArgs {
     #[arg(value_name = "STUDY")]
     pub study_name: String,
     /// Compare this existing campaign with the study instead of running one.
-    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
-    pub campaign: Option<i64>,
+    #[arg(long, value_name = "CAMPAIGN", help_heading = "Replicate")]
+    pub campaign: Option<String>,
     /// Write the `then and now` page to this file.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
     pub output: Option<PathBuf>,
