@@ -6,6 +6,7 @@
 mod campaign;
 mod filesystem;
 mod machine;
+mod named_enum;
 mod names;
 pub mod op;
 pub mod result;

@@ -34,7 +34,7 @@ pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
 #[cfg(feature = "schema")]
 pub use exports::schema::json_schema;
-pub use format::{ReportFormat, UnknownFormat, render};
+pub use format::{ReportFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::{page, study_page};
 pub use render::DocumentOptions;

@@ -132,10 +132,9 @@ fn each<T>(
 
 fn origin(value: &TomlValue<'_>) -> Result<FilesystemOrigin, CatalogError> {
     let table = value.table(&ORIGIN)?;
-    let year = table.read("year", |v| v.count(1956..2100))?;
     Ok(FilesystemOrigin {
         system: table.text("system")?,
-        year: year.and_then(|year| u16::try_from(year).ok()),
+        year: table.read("year", |v| v.count(1956..=2099))?,
         source: table.text("source")?,
     })
 }
@@ -270,8 +269,7 @@ fn mkfs_writes(table: &TomlTable<'_>) -> Result<Option<MkfsWriteEstimate>, Catal
     };
     let table = value.table(&MKFS_WRITES)?;
     let bytes = table.required("bytes")?.size()?;
-    let one_in = table.required("one_in")?.count(1..u64::MAX)?;
-    let one_in = NonZeroU64::new(one_in).unwrap_or(NonZeroU64::MAX);
+    let one_in = table.required("one_in")?.count(NonZeroU64::MIN..)?;
     Ok(Some(MkfsWriteEstimate { bytes, one_in }))
 }
 

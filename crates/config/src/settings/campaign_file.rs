@@ -156,7 +156,7 @@ fn contender(value: &TomlValue<'_>, catalog: &Catalog) -> Result<Contender, Cata
         own: ContenderOverrides {
             memory: table.read("memory", |v| v.size())?,
             disk: table.read("disk", |v| disk(&v, catalog))?,
-            disks: table.read("disks", |v| disks(&v))?,
+            disks: table.read("disks", |v| v.count(1..=GuestConfig::MAX_DISKS))?,
             age: table.read("age", |v| age_file::contender_age(&v, catalog))?,
         },
     };
@@ -175,12 +175,6 @@ pub(crate) fn disk_name(
 fn disk(value: &TomlValue<'_>, catalog: &Catalog) -> Result<DiskModel, CatalogError> {
     let name = value.name()?;
     catalog.disk(&name).map_err(|e| value.error(e.to_string()))
-}
-
-fn disks(value: &TomlValue<'_>) -> Result<u32, CatalogError> {
-    let most = GuestConfig::MAX_DISKS;
-    let number = value.count(1..u64::from(most) + 1)?;
-    Ok(u32::try_from(number).unwrap_or(most))
 }
 
 /// Reads the ages at which every contender competes.

@@ -77,7 +77,7 @@ settings! {
             #[arg(short, long = "suite")]
             suites: Vec<String> = Kind::new("NAME", ValueParser::string(), suites);
             /// Set the size of the tests [default: quick].
-            profile: Option<SizeProfile> = one_of("PROFILE", SizeProfile::ALL.map(|p| (p.name(), p)));
+            profile: Option<SizeProfile> = one_of("PROFILE", SizeProfile::WORDS);
             /// Repeat each test this many times [default: by profile].
             ///
             /// Each time on a fresh filesystem.
@@ -164,7 +164,7 @@ settings! {
             processors: Option<u32> = up_to(GuestConfig::MAX_PROCESSORS);
             /// Set QEMU's cache mode for images and devices [default: writeback; none for a
             /// device].
-            disk_cache: Option<DiskCache> = one_of("MODE", DiskCache::ALL.map(|mode| (mode.name(), mode)));
+            disk_cache: Option<DiskCache> = one_of("MODE", DiskCache::WORDS);
         }
     }
 }

@@ -135,15 +135,12 @@ pub(crate) fn a_percentage() -> Kind<Option<f64>> {
 
 /// Returns the kind of whole numbers from 0.
 pub(crate) fn a_number() -> Kind<Option<u64>> {
-    Kind::new("N", clap::value_parser!(u64), |value, _| value.count(0..u64::MAX).map(Some))
+    Kind::new("N", clap::value_parser!(u64), |value, _| value.count(0..).map(Some))
 }
 
 /// Returns the kind of whole numbers from 1 to a limit.
 pub(crate) fn up_to(most: u32) -> Kind<Option<u32>> {
-    Kind::new("N", int_up_to(most), move |value, _| {
-        let number = value.count(1..u64::from(most) + 1)?;
-        Ok(Some(u32::try_from(number).unwrap_or(most)))
-    })
+    Kind::new("N", int_up_to(most), move |value, _| value.count(1..=most).map(Some))
 }
 
 /// Returns the kind of these words with their meanings.

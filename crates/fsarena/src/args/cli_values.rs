@@ -16,14 +16,6 @@ where
         .map(|word| word.parse().expect("every word shown is one that its type reads"))
 }
 
-/// Parses the number of a campaign.
-pub fn campaign_number(text: &str) -> Result<i64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| {
-        "expected the number of a campaign (`fsarena list campaigns` has all)".to_owned()
-    })
-}
-
 /// Parses the number of a cell.
 pub fn cell_number(text: &str) -> Result<u32, String> {
     let expected = || "expected the number of a cell (`fsarena show` has all)".to_owned();
@@ -64,12 +56,7 @@ mod tests {
 
     #[test]
     fn invalid_numbers_name_the_list_command() {
-        assert_eq!(campaign_number("12"), Ok(12));
         assert_eq!(cell_number("0"), Ok(0));
-        for wrong in ["abc", "0", "-1", "1.5", "99999999999999999999"] {
-            let told = campaign_number(wrong).unwrap_err();
-            assert!(told.contains("fsarena list campaigns"), "{told}");
-        }
         for wrong in ["abc", "-1", ""] {
             assert!(cell_number(wrong).unwrap_err().contains("fsarena show"));
         }

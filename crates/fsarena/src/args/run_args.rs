@@ -8,7 +8,7 @@ use config::{CONTENDERS, GUESTS, ROUNDS, STORAGE, Settings, WriteLimit};
 use model::{Nanos, ResultSelector, Suite};
 
 use crate::args::batch_args::{CheckArgs, OVER_HOSTS, SchedulerArgs};
-use crate::args::cli_values::{campaign_number, int_up_to, path, time};
+use crate::args::cli_values::{int_up_to, path, time};
 use crate::args::execution_args::{ExecutionArgs, LIMITS};
 use crate::settings::select_campaign;
 
@@ -92,9 +92,9 @@ fn only_in_long_help(arg: Arg) -> Arg {
 /// Options of `resume`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ResumeArgs {
-    /// Number of the campaign [default: the latest that is not complete].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// Campaign by number or name [default: the latest that is not complete].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
     /// Options of this run.
     #[command(flatten)]
     pub execution: ExecutionArgs,

@@ -18,6 +18,7 @@ use crate::output::text::line;
 use crate::paths;
 use crate::session;
 use crate::session::RunContext;
+use crate::settings::select_campaign;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -29,7 +30,7 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     // Not created for a campaign that cannot exist.
     paths::require_database(globals)?;
     let mut store = paths::store(globals)?;
-    let id = paths::campaign_to_resume(&store, args.id)?;
+    let id = select_campaign::campaign_to_resume(&store, args.campaign.as_deref())?;
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
     run_command::finish(ended, id, &store, args.execution.strict, globals)
 }

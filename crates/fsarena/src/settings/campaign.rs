@@ -70,7 +70,11 @@ pub fn read(
     }
     let models = wishes.models(catalog)?;
     let reader = SettingsReader {
-        work_dir: work_dir(args, globals)?,
+        work_dir: paths::given_work_directory(
+            asked.settings.storage.work_dir.as_deref(),
+            args.host.as_deref(),
+            globals,
+        )?,
         asked,
         catalog,
         reach,
@@ -78,14 +82,6 @@ pub fn read(
         stop,
     };
     reader.request(wishes, suites, &models)
-}
-
-/// Returns the directory for images.
-fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
-    match &args.settings.storage.work_dir {
-        Some(directory) => paths::absolute("--work-dir", directory),
-        None => paths::work_directory(args.host.as_deref(), globals),
-    }
 }
 
 /// Settings and the places to resolve them.

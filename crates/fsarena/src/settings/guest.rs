@@ -424,17 +424,11 @@ fn require_room(
     let needed = memory.0.saturating_add(disks.0);
     match available {
         Some(available) if needed > available.0 => Err(EnvironmentError(format!(
-            "a guest of {memory} with disks of {disks} does not fit the {} of memory that are free here: give a smaller \
-             --size or --memory",
-            gibibytes(available)
+            "a guest of {memory} with disks of {disks} does not fit the {available} of memory that are free here: give a \
+             smaller --size or --memory"
         ))),
         _ => Ok(()),
     }
-}
-
-/// Formats free memory, which is rarely a round number.
-fn gibibytes(memory: Bytes) -> String {
-    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }
 
 /// Returns a note on contenders whose disks are smaller than the campaign's.

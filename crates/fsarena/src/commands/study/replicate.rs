@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use ::studies::{Replication, Study};
 use campaign::run::CampaignEnd;
-use campaign::store::CampaignId;
 use model::{BackendKind, CampaignResults, Clock};
 use report::{CampaignHead, replication_page};
 use serde_json::json;
@@ -19,7 +18,7 @@ use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, print_note};
 use crate::output::{output_file, replicate_text};
 use crate::paths;
-use crate::settings::studies;
+use crate::settings::{select_campaign, studies};
 use crate::stop;
 
 /// Runs the campaign of a study, or uses an existing one, and compares it with the study.
@@ -27,8 +26,8 @@ pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     // Fail early: the campaign can take hours.
     args.output.as_deref().map_or(Ok(()), output_file::require_directory)?;
     let study = studies::study(&args.study_name, globals)?;
-    if let Some(id) = args.campaign {
-        let results = paths::existing_store(globals)?.load(CampaignId(id))?;
+    if let Some(named) = &args.campaign {
+        let results = select_campaign::select(Some(named), globals)?.results;
         return beside(&study, &results, args, globals);
     }
     let stop = stop::install_handlers()?;

@@ -62,9 +62,7 @@ fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<Calibratio
         let complaint = format!("--size {size} is too little; give {MIN_SIZE} at least");
         return Err(UsageError(complaint).into());
     }
-    let work_dir = match &args.storage.work_dir {
-        Some(directory) => std::path::absolute(directory)?,
-        None => paths::work_directory(args.host.as_deref(), globals)?,
-    };
+    let (given, host) = (args.storage.work_dir.as_deref(), args.host.as_deref());
+    let work_dir = paths::given_work_directory(given, host, globals)?;
     Ok(CalibrationSubject::Image { size, work_dir })
 }
