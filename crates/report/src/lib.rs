@@ -45,8 +45,7 @@ pub use site::{
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text::caveats::less_work;
 pub use text::command::shell_quote;
-pub use text::date::moment;
-pub use text::labels::pluralize;
+pub use text::labels::{moment, pluralize};
 pub use text::replication;
 pub use text::sanitize::{escape_invisible, wrap};
 pub use text::scale::UnitScale;

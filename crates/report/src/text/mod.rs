@@ -6,7 +6,6 @@ pub(crate) mod caveats;
 pub(crate) mod claims;
 pub(crate) mod command;
 pub(crate) mod conclusions;
-pub(crate) mod date;
 pub(crate) mod exclusions;
 pub(crate) mod failures;
 pub(crate) mod kernel_warnings;

@@ -4,7 +4,7 @@
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
 use stats::{Analysis, RoundOutcome};
 
-use crate::text::date::moment;
+use crate::text::labels::moment;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
 
