@@ -503,7 +503,7 @@ mod tests {
         #[test]
         fn whole_sizes_survive_showing_and_reading(n in 0u64..1 << 50) {
             let exact = Bytes(n & !0x3ff);
-            prop_assert_eq!(exact.to_string().parse::<Bytes>().unwrap(), exact);
+            prop_assert_eq!(format!("{exact:#}").parse::<Bytes>().unwrap(), exact);
         }
 
         #[test]
