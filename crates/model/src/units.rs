@@ -501,9 +501,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_sizes_survive_showing_and_reading(n in 0u64..1 << 50) {
-            let exact = Bytes(n & !0x3ff);
-            prop_assert_eq!(format!("{exact:#}").parse::<Bytes>().unwrap(), exact);
+        fn the_exact_form_of_a_size_survives_showing_and_reading(n in 0u64..1 << 50) {
+            for exact in [Bytes(n), Bytes(n & !0x3ff)] {
+                prop_assert_eq!(format!("{exact:#}").parse::<Bytes>().unwrap(), exact);
+            }
         }
 
         #[test]

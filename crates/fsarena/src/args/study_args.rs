@@ -113,3 +113,26 @@ fn verdict(text: &str) -> Result<studies::Verdict, String> {
         format!("expected one of: {}", words.join(", "))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        _replicate: ReplicateArgs,
+    }
+
+    #[test]
+    fn help_has_the_defaults_of_the_study() {
+        let help = Line::command().render_long_help().to_string();
+        for of_run in ["[default: quick]", "[default: all that run here]", "[default: by profile]"]
+        {
+            assert!(!help.contains(of_run), "{of_run}: {help}");
+        }
+        assert!(help.contains("[default: those of the study]"), "{help}");
+    }
+}
