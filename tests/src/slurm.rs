@@ -22,6 +22,8 @@ pub const NODES: [&str; 2] = ["n1", "n2"];
 pub struct Slurm {
     directory: TempDir,
     daemons: Vec<(String, Child)>,
+    /// Ports of the controller and the nodes.
+    ports: [u16; 3],
 }
 
 impl Slurm {
@@ -34,6 +36,7 @@ impl Slurm {
         let mut slurm = Self {
             directory: directory.expect("the directory for temporary files is writable"),
             daemons: Vec::new(),
+            ports: ports(),
         };
         for sub in ["state", "spool-n1", "spool-n2"] {
             fs::create_dir(slurm.path(sub)).expect("it is new");
@@ -69,7 +72,7 @@ impl Slurm {
     fn text(&self) -> String {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("it is always there");
         let (host, place) = (host.trim(), self.directory.path().display());
-        let [control, one, two] = ports();
+        let [control, one, two] = self.ports;
         format!(
             "ClusterName=fsarena\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={control}\nSlurmUser=root\n\
              AuthType=auth/munge\nAuthInfo=socket={place}/munge.socket,cred_expire=5\nCredType=cred/munge\n\
@@ -113,7 +116,16 @@ impl Slurm {
 
     /// Starts or restarts a node in a separate process namespace, which ends with its first
     /// process.
+    ///
+    /// # Panics
+    /// Panics if the port of the node does not become free.
     pub fn node(&mut self, name: &str) {
+        let place = NODES.iter().position(|node| *node == name).expect("it is a node");
+        let port = self.ports[place + 1];
+        // The processes of a killed node end some time after the first one.
+        self.wait_for(&format!("port {port} is free"), |_| {
+            TcpListener::bind(("127.0.0.1", port)).is_ok()
+        });
         let mut command = Command::new("unshare");
         // Unmounts by other processes also take effect in the node's namespace.
         command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--propagation=slave"]);
