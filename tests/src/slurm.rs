@@ -193,10 +193,14 @@ impl Slurm {
     pub fn resume(&self, node: &str) {
         let name = format!("nodename={node}");
         self.wait_for(&format!("{node} resumes"), |slurm| {
+            let is_drained = || slurm.state(node).starts_with("drain");
             // An earlier attempt may have succeeded without an answer.
-            slurm.run("scontrol", &["update", &name, "state=resume"]);
-            !self.state(node).starts_with("drain")
+            if is_drained() {
+                slurm.run("scontrol", &["update", &name, "state=resume"]);
+            }
+            !is_drained()
         });
+        thread::sleep(PAUSE);
     }
 
     /// Returns the state of a node.

@@ -134,6 +134,19 @@ fn answer(results: &CampaignResults, weights: &[(WorkloadCategory, f64)]) -> Str
     said.replace("<code>", "").replace("</code>", "")
 }
 
+/// Returns a campaign whose cells vary by a factor of up to four.
+fn noisy() -> CampaignResults {
+    let mut results = spread(6, 2, Clock::Real);
+    for stored in &mut results.cells {
+        let mut rng = SeededRng::substream(6, &stored.cell.id.0.to_string());
+        let factor = 1.0 + 3.0 * rng.next_f64();
+        for phase in stored.result.iter_mut().flat_map(|result| &mut result.phases) {
+            phase.elapsed = Nanos((phase.elapsed.0 as f64 * factor) as u64);
+        }
+    }
+    results
+}
+
 /// Covers many weights, in campaigns of few and of many rounds, and without noise.
 #[test]
 fn sliders_give_the_same_answer_as_reports_with_these_weights() {
@@ -150,6 +163,7 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
         spread(3, 4, Clock::Real),
         spread(4, 9, Clock::Real),
         spread(5, 2, Clock::Virtual),
+        noisy(),
     ];
     let mut kinds = std::collections::BTreeSet::new();
     for (number, results) in campaigns.iter().enumerate() {

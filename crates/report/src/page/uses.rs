@@ -168,7 +168,7 @@ struct RoundedEstimate(f64);
 
 impl Serialize for RoundedEstimate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
+        let rounded = format!("{:.6e}", self.0).parse().unwrap_or(self.0);
         serializer.serialize_f64(rounded)
     }
 }

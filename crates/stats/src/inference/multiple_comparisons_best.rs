@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use super::estimates::{PairDifferences, PairwiseEstimates};
 use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
 use super::multiplicity::{level, sidak};
-use super::sum::WeightedSum;
+use super::sum::{SumTerm, WeightedSum};
 use super::{CampaignCosts, FDR_LIMIT, LogCosts, Selected, student};
 
 /// Standing of each contender relative to the best of a row or a use.
@@ -130,20 +130,25 @@ impl PairwiseEstimates {
         }
         let level = FDR_LIMIT / all.comparable.saturating_sub(1).max(1) as f64;
         let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
+        // The error of a sum is at most that of parts that all err together, each with the fewest
+        // degrees of freedom. Most pairs need no exact tail, because even this error does not make
+        // their bound the largest.
+        let mut farthest = |one: usize, other: usize| {
+            let parts = self.parts(&used, one, other)?;
+            let freedom = parts.iter().map(|p| p.estimate.freedom).fold(f64::INFINITY, f64::min);
+            let tail = quantiles
+                .entry(freedom.to_bits())
+                .or_insert_with(|| student::quantile(level, freedom));
+            let ends = parts.iter().map(|part| {
+                let SumTerm { share, estimate, .. } = part;
+                share * (estimate.mean + *tail * estimate.variance.sqrt())
+            });
+            Some((other, ends.sum::<f64>()))
+        };
         let bound = |one: usize| {
-            let pair = |other: usize| Some((other, all.between(one, other)?));
-            // The tail of a sum is no thicker than that of its part with the fewest degrees of
-            // freedom (M. R. Mickey and M. B. Brown, Ann. Math. Stat. 37, 1966). Most pairs need
-            // no exact tail, because even this bound is below that of another pair.
-            let mut pairs: Vec<(usize, f64)> = (0..all.contenders)
-                .filter_map(pair)
-                .map(|(other, sum)| {
-                    let tail = quantiles
-                        .entry(sum.freedom.to_bits())
-                        .or_insert_with(|| student::quantile(level, sum.freedom));
-                    (other, sum.mean + *tail * sum.variance.sqrt())
-                })
-                .collect();
+            let others = (0..all.contenders).filter(|other| all.between(one, *other).is_some());
+            let mut pairs: Vec<(usize, f64)> =
+                others.filter_map(|other| farthest(one, other)).collect();
             pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
             let mut bound = pairs.first().map(|_| ExcessBound::exact(0.0))?;
             for (other, at_most) in pairs {

@@ -220,3 +220,26 @@ fn one_round_with_noise_gives_no_bound() {
     let asked = Contrast { weights: &[1.0], takes_part: &[true, true], margin: MARGIN, family: 1 };
     assert_eq!(estimates.at_most(asked), [None, None]);
 }
+
+/// Pairs whose bound cannot be the largest are left out, but no other pair is.
+#[test]
+fn a_bound_is_the_largest_of_all_pairs() {
+    for (seed, rounds) in [(1, 2), (2, 2), (3, 4)] {
+        let what = SimulationSpec { truth: TrueEffect::SecondBy20, contenders: 6, rounds, ..DOZEN };
+        let known = simulate(seed, what);
+        let estimates = PairwiseEstimates::from_costs(known.costs.clone());
+        let takes_part = [true; 6];
+        for weights in &known.uses {
+            let asked = Contrast { weights, takes_part: &takes_part, margin: MARGIN, family: 1 };
+            let used = asked.used();
+            for (one, bound) in estimates.at_most(asked).into_iter().enumerate() {
+                let ends = (0..6).filter(|other| *other != one).map(|other| {
+                    let sum = estimates.sum(&used, one, other).unwrap();
+                    sum.value + sum.reach(FDR_LIMIT / 5.0).unwrap()
+                });
+                let most = ends.fold(0.0, f64::max);
+                assert_eq!(bound.unwrap().most, most, "{seed} {one}");
+            }
+        }
+    }
+}
