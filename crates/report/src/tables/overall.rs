@@ -66,8 +66,7 @@ pub(crate) fn note(analysis: &Analysis) -> String {
         false => format!(" {}.", lacking.join(", ")),
     };
     format!(
-        "Overall: costs as multiples of the best of each row; a ratio in an answer is the cost as a multiple of the first \
-         contender named.{lacking}"
+        "Overall: medians over rounds, as multiples of the best of each row; bounds in answers are of means.{lacking}"
     )
 }
 
