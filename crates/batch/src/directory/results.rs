@@ -160,13 +160,17 @@ impl<'a> ResultDirectory<'a> {
         if self.seen.get(path) == Some(&identity) {
             return Ok(());
         }
+        // Before the file is placed, which may mark it to be read again.
+        self.seen.insert(path.to_owned(), identity);
         let untaken = match ResultFile::read(path) {
             Ok(file) => self.place(path, &file),
             Err(UnreadableResult::NotFound) => return Ok(()),
             Err(UnreadableResult::Damaged) => Some(self.damaged(path)),
-            Err(UnreadableResult::Io(error)) => return Err(BatchError::io("read", path)(error)),
+            Err(UnreadableResult::Io(error)) => {
+                self.seen.remove(path);
+                return Err(BatchError::io("read", path)(error));
+            }
         };
-        self.seen.insert(path.to_owned(), identity);
         match untaken {
             Some(untaken) => self.untaken.insert(path.to_owned(), untaken),
             None => self.untaken.remove(path),
@@ -336,7 +340,7 @@ impl<'a> ResultDirectory<'a> {
     }
 }
 
-/// Lists the paths in a directory, sorted by name.
+/// Lists the paths in a directory, first runs before checks.
 fn listed(directory: &Path) -> Result<Vec<PathBuf>, BatchError> {
     let read = || {
         let entries = fs::read_dir(directory)?;
@@ -344,7 +348,8 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, BatchError> {
         paths
     };
     let mut paths = read().map_err(BatchError::io("read", directory))?;
-    paths.sort();
+    // The shorter name first: whether a check is taken depends on the host of the first run.
+    paths.sort_by_cached_key(|path| (path.as_os_str().len(), path.clone()));
     Ok(paths)
 }
 
