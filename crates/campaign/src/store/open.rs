@@ -1,6 +1,6 @@
 //! Opens the database: checks its path, its format and its integrity, and sets its durability.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +12,7 @@ use nix::fcntl::AT_FDCWD;
 use nix::sys::stat::{UtimensatFlags, utimensat};
 use nix::sys::time::TimeSpec;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
+use sys::fs::plain_file;
 
 use crate::store::error::RowError;
 use crate::store::row::ReadView;
@@ -210,16 +211,21 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(StoreError::Unreachable { path, source }),
     }
-    let mut begin = Vec::new();
-    let read = File::open(&path).and_then(|file| {
-        let mut file = file.take(SQLITE.len() as u64);
-        file.read_to_end(&mut begin)
-    });
-    match read {
-        Ok(_) if begin == SQLITE => Ok(true),
-        Ok(_) => Err(StoreError::NotAnFsarenaDatabase { path }),
+    match is_sqlite(&path) {
+        Ok(true) => Ok(true),
+        Ok(false) => Err(StoreError::NotAnFsarenaDatabase { path }),
         Err(source) => Err(StoreError::Unreachable { path, source }),
     }
+}
+
+/// Returns true if a plain file is a database of SQLite.
+///
+/// # Errors
+/// Returns an error if it is no plain file or cannot be read.
+pub fn is_sqlite(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    plain_file::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut begin)?;
+    Ok(begin == SQLITE)
 }
 
 fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
