@@ -21,6 +21,7 @@ use model::wire::machine::{
 };
 use model::{BackendKind, Campaign};
 use storage::{DeviceRefusal, HostInfo};
+use sys::fs::safe_path::SafeDir;
 use sys::io::bounded;
 use sys::mount::mounts;
 
@@ -298,14 +299,11 @@ fn facts(
 
 /// Checks a directory for the `dir` backend. Returns the reason if it cannot compete.
 fn mounted(path: &Path) -> Result<MountedDirectory, String> {
-    let shown = path.display();
-    let found = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
-    if found.to_str().is_none() {
-        return Err(not_utf8("--dir", &found));
-    }
-    match found.is_dir() {
-        true => Ok(MountedDirectory { filesystem: mounts::fs_type_of(&found), path: found }),
-        false => Err(format!("{shown} is no directory")),
+    let found = SafeDir::open_shared(path).map_err(|error| error.to_string())?;
+    let found = found.path().to_owned();
+    match found.to_str() {
+        Some(_) => Ok(MountedDirectory { filesystem: mounts::fs_type_of(&found), path: found }),
+        None => Err(not_utf8("--dir", &found)),
     }
 }
 
