@@ -36,15 +36,19 @@ pub fn seeds() -> Vec<Vec<u8>> {
 
 fn planned(file: &Settings) {
     let profile = file.profile.unwrap_or(SizeProfile::Smoke);
-    let suites = file.suites.iter().map(|name| {
+    // A name with a colon is another program.
+    let of_catalog = file.suites.iter().filter(|name| !name.contains(':'));
+    let suites = of_catalog.map(|name| {
         let suite = CATALOG.suite(name, profile);
         suite.expect("it was checked").clone()
     });
+    let contenders = file.contenders.iter().map(|entry| entry.contender(&CATALOG));
+    let contenders = contenders.collect::<Result<_, _>>().expect("they were checked");
     let campaign = Campaign {
         rounds: file.rounds.unwrap_or(1),
         seed: file.seed.unwrap_or(1),
         size: file.size.unwrap_or(Bytes::mib(64)),
-        ..campaign(file.contenders.clone(), suites.collect())
+        ..campaign(contenders, suites.collect())
     };
     has_a_plan(&campaign);
 }

@@ -78,7 +78,7 @@ impl Slurm {
              SlurmctldLogFile={place}/control.log\nSlurmdLogFile={place}/%n.log\n\
              SlurmdParameters=config_overrides\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2\n\
-             SlurmdTimeout=3\nKillWait=1\nMinJobAge=2\nMpiDefault=none\n\
+             SlurmdTimeout=10\nMessageTimeout=60\nKillWait=1\nMinJobAge=2\nMpiDefault=none\n\
              JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
              JobCompType=jobcomp/none\nSchedulerParameters=sched_interval=1,bf_interval=1\nMaxArraySize=6\n\
              NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={one} CPUs=1\n\
@@ -160,6 +160,31 @@ impl Slurm {
             .expect("scripts/test-packages names slurm-wlm");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         output.status.success().then_some(text)
+    }
+
+    /// Changes a setting, such as the state of a node. A busy controller may refuse at first.
+    ///
+    /// # Panics
+    /// Panics if the controller still refuses after some minutes.
+    #[track_caller]
+    pub fn update(&self, words: &[&str]) {
+        let command: Vec<&str> = ["update"].iter().chain(words).copied().collect();
+        let what = format!("scontrol {} succeeds", command.join(" "));
+        self.wait_for(&what, |slurm| slurm.run("scontrol", &command).is_some());
+    }
+
+    /// Lets a drained node run jobs again.
+    ///
+    /// # Panics
+    /// Panics if the node is still drained after some minutes.
+    #[track_caller]
+    pub fn resume(&self, node: &str) {
+        let name = format!("nodename={node}");
+        self.wait_for(&format!("{node} resumes"), |slurm| {
+            // An earlier attempt may have succeeded without an answer.
+            slurm.run("scontrol", &["update", &name, "state=resume"]);
+            !self.state(node).starts_with("drain")
+        });
     }
 
     /// Returns the state of a node.

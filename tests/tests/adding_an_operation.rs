@@ -1,13 +1,19 @@
 //! Adds an operation to a copy of the crates, following `docs/adding-an-operation.md`, and performs
-//! it. The copy is kept, so that only changed files are compiled again.
+//! it. Adds an option of campaigns, too. The copy is kept, so that only changed files are compiled
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// Crates of the copy: those that read suites and those that perform operations.
 const CRATES: [&str; 5] = ["trace", "model", "sys", "workload", "config"];
+
+/// Entry that declares an option.
+const OPTION: &str =
+    "            /// Wait between rounds.\n            pause: Option<Nanos> = a_time();\n";
 
 /// Program that reads the operation from a suite file and performs, undoes and repeats it.
 const USE: &str = r#"
@@ -31,6 +37,34 @@ fn the_operation_is_read_performed_undone_and_repeated() {
         assert!(!place.join("new").exists());
     }
     std::fs::remove_dir(&place).unwrap();
+}
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    settings: config::Settings,
+}
+
+#[test]
+fn the_option_is_a_flag_and_a_key_with_help_and_precedence() {
+    use clap::{CommandFactory, Parser};
+    use config::settings::campaign_file::parse;
+
+    let catalog = Catalog::builtin().unwrap();
+    let seconds = |seconds| Some(model::Nanos::from_secs(seconds));
+    let typed = |words: &[&str]| Line::try_parse_from(words).map(|line| line.settings);
+    let filed = |value: &str| {
+        parse(&format!("contenders = [\"ext4\"]\npause = {value}"), "c.toml", &catalog)
+    };
+    let file = filed("\"2 s\"").unwrap();
+    assert_eq!(file.pause, seconds(2));
+    assert_eq!(typed(&["run", "--pause", "5s"]).unwrap().over(file.clone()).pause, seconds(5));
+    assert_eq!(typed(&["run"]).unwrap().over(file.clone()).pause, seconds(2));
+    assert!(typed(&["run", "--pause", "soon"]).is_err() && filed("\"soon\"").is_err());
+    assert!(file.given().iter().any(|option| option.flag() == "--pause"));
+    let help = Line::command().render_help().to_string();
+    let line = help.lines().find(|line| line.contains("--pause <TIME>")).unwrap();
+    assert!(line.contains("Wait between rounds"), "{line}");
 }
 "#;
 
@@ -102,8 +136,11 @@ fn with_operation(page: &str) -> Files {
     files.insert("crates/model/src/op/touch.rs".into(), file.into());
     edit(&mut files, "crates/model/src/op/mod.rs", "\noperations! {\n", line);
     files.insert("crates/workload/tests/added.rs".into(), USE.into());
-    let dependency = "config.workspace = true\n";
+    let dependency = "clap.workspace = true\nconfig.workspace = true\n";
     edit(&mut files, "crates/workload/Cargo.toml", "[dev-dependencies]\n", dependency);
+    let main =
+        "pub struct Settings [storage: StorageSettings, limit: WriteLimit] {\n        MAIN => {\n";
+    edit(&mut files, "crates/config/src/settings/campaign_settings.rs", main, OPTION);
     files
 }
 
@@ -115,8 +152,11 @@ fn edit(files: &mut Files, name: &str, behind: &str, text: &str) {
     *content = old.replacen(behind, &format!("{behind}{text}"), 1).into();
 }
 
-#[test]
-fn a_file_and_a_line_are_an_operation() {
+/// Builds the copy, and runs one of its tests.
+fn passes(test: &str) {
+    // Both tests use the same copy.
+    static COPY: Mutex<()> = Mutex::new(());
+    let _only_one = COPY.lock();
     let page = fs::read_to_string(root().join("docs/adding-an-operation.md")).unwrap();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("added-operation");
     let source = place.join("source");
@@ -128,7 +168,7 @@ fn a_file_and_a_line_are_an_operation() {
          rationale = \"A test.\"\nspace = \"1 MiB\"\n[[test.phase]]\nname = \"new\"\n{phase}"
     );
     let built = Command::new(env!("CARGO"))
-        .args(["test", "--offline", "--quiet", "--package", "workload", "--test", "added"])
+        .args(["test", "--offline", "--quiet", "--package", "workload", "--test", "added", test])
         .args(["--config", "profile.dev.opt-level=0", "--config", "profile.dev.debug=false"])
         .current_dir(source)
         // A separate target directory, because this test's cargo may hold the other one.
@@ -136,6 +176,16 @@ fn a_file_and_a_line_are_an_operation() {
         .env("SUITE", suite)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{said}\n{}", String::from_utf8_lossy(&built.stdout));
+    let [out, said] = [&built.stdout, &built.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(built.status.success() && out.contains("1 passed"), "{said}\n{out}");
+}
+
+#[test]
+fn a_file_and_a_line_are_an_operation() {
+    passes("the_operation_is_read_performed_undone_and_repeated");
+}
+
+#[test]
+fn one_entry_is_an_option_and_a_key() {
+    passes("the_option_is_a_flag_and_a_key_with_help_and_precedence");
 }

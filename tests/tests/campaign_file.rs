@@ -120,8 +120,16 @@ fn a_dry_run_checks_its_places_and_creates_nothing() {
     let ended = run(command.arg("--work-dir").arg(sandbox.root()));
     assert!(ended.code != Some(0) && ended.stderr.contains("campaign.toml"), "{}", ended.stderr);
     let work = sandbox.path("missing");
-    assert_eq!(plan(&["--work-dir", work.to_str().unwrap()]).0, Some(0));
+    let (code, told) = plan(&["--work-dir", work.to_str().unwrap()]);
+    let shown = work.display();
+    let expected = format!("--work-dir {shown} does not exist; create it with `mkdir -p {shown}`");
+    assert!(code == Some(3) && told.trim_end().ends_with(&expected), "{told}");
     assert!(!work.exists(), "a dry run creates nothing");
+    let mut command = sandbox.fsarena();
+    command.args(["run", "-c", "ext4", "-s", "tree", "--profile", "smoke"]);
+    let ended = run(command.arg("--work-dir").arg(&work)).assert_code(3);
+    assert!(ended.stderr.trim_end().ends_with(&expected), "{}", ended.stderr);
+    assert!(!work.exists() && !sandbox.path("fsarena.db").exists());
 }
 
 /// An invalid file, the line of the error, and parts of the one-line message.

@@ -100,6 +100,7 @@ fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
         let ended = run(&mut campaign(&sandbox, database));
         assert_told(ended, 3, database, "full");
     }
+    assert!(!disk.0.join("new.db").exists(), "no empty database remains");
     fs::remove_file(filler).unwrap();
     assert_eq!(look(&["report", "--format", "json"]), before);
     run(&mut campaign(&sandbox, &database)).assert_code(0);

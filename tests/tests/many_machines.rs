@@ -138,15 +138,15 @@ fn slurm_failures_do_not_change_results() {
     // A drained node finishes its cell, so that both nodes have results.
     slurm.wait_for(&format!("n2 runs a cell\n{}", said()), runs_on("n2"));
     slurm.wait_for(&format!("n1 runs a cell\n{}", said()), runs_on("n1"));
-    let drain = ["update", "nodename=n2", "state=drain", "reason=test"];
+    let drain = ["nodename=n2", "state=drain", "reason=test"];
     slurm.kill("n1");
-    assert!(slurm.run("scontrol", &drain).is_some());
+    slurm.update(&drain);
     slurm.kill("slurmctld");
     first.0.kill().unwrap();
     first.code();
     slurm.control();
     // A controller stores the states of nodes now and then: the killed one may have lost this one.
-    assert!(slurm.run("scontrol", &drain).is_some());
+    slurm.update(&drain);
     slurm.node("n1");
 
     let resumed = sandbox.path("resumed");
@@ -156,7 +156,7 @@ fn slurm_failures_do_not_change_results() {
     let mut second = Following::start(&mut command, &slurm, &resumed);
     slurm.wait_for("n1 works again", runs_on("n1"));
     slurm.wait_for("n2 has nothing to do", |slurm| slurm.state("n2") == "drained");
-    assert!(slurm.run("scontrol", &["update", "nodename=n2", "state=resume"]).is_some());
+    slurm.resume("n2");
     let code = second.code();
     let text = fs::read_to_string(&resumed).unwrap();
     assert_eq!(code, Some(0), "{text}");
@@ -255,25 +255,24 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     // No node runs tasks until Ctrl-C.
     for node in end_to_end::slurm::NODES {
         let name = format!("nodename={node}");
-        assert!(slurm.run("scontrol", &["update", &name, "state=drain", "reason=test"]).is_some());
+        slurm.update(&[&name, "state=drain", "reason=test"]);
     }
     let none = run(&mut on_slurm()).assert_code(3);
     assert!(none.stderr.contains("no node of the cluster"), "{}", none.stderr);
     for node in end_to_end::slurm::NODES {
-        let name = format!("nodename={node}");
-        assert!(slurm.run("scontrol", &["update", &name, "state=resume"]).is_some());
+        slurm.resume(node);
     }
     slurm.wait_for("the nodes answer", |slurm| {
         end_to_end::slurm::NODES.iter().all(|node| slurm.answers(node))
     });
-    assert!(slurm.run("scontrol", &["update", "partitionname=all", "state=down"]).is_some());
+    slurm.update(&["partitionname=all", "state=down"]);
     let log = sandbox.path("log");
     let mut waiting = Following::start(&mut on_slurm(), &slurm, &log);
     slurm.wait_for("tasks wait", |slurm| slurm.queue().contains("PENDING"));
     succeed(Command::new("kill").args(["-INT", &waiting.0.id().to_string()]));
     assert_eq!(waiting.code(), Some(130), "{}", fs::read_to_string(&log).unwrap());
     wait_for("the queue is empty", || slurm.queue().is_empty(), || slurm.queue());
-    assert!(slurm.run("scontrol", &["update", "partitionname=all", "state=up"]).is_some());
+    slurm.update(&["partitionname=all", "state=up"]);
 
     run(&mut on_slurm()).assert_code(0);
     let all = sandbox.results();

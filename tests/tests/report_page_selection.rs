@@ -268,16 +268,16 @@ fn the_first_screen_answers() {
                 "[data-use=\"0\"] .said",
                 ".settle dd",
                 ".ranks .bar:nth-of-type(1)",
-                ".ranks .bracket",
+                ".ranks .estimate",
             ] {
                 let low = page.number(&format!(
                     "document.querySelector('{part}').getBoundingClientRect().bottom"
                 ));
                 assert!(low > 0.0 && low <= f64::from(view.height), "{part} ends at {low}");
             }
-            let whiskers =
-                page.number("document.querySelectorAll('[data-use=\"0\"] .ranks .whisker').length");
-            assert!(whiskers > 2.0, "{whiskers}");
+            let estimates = page
+                .number("document.querySelectorAll('[data-use=\"0\"] .ranks .estimate').length");
+            assert!(estimates > 2.0, "{estimates}");
             page.run("document.querySelectorAll('.uses button')[2].click()");
             let shown = page.texts("[...document.querySelectorAll('.use')].filter(n => !n.hidden).map(n => n.dataset.use)");
             assert_eq!(shown, ["2"]);

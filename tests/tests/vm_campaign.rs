@@ -74,14 +74,21 @@ fn virtual_time_results_are_independent_of_parallel_cells_and_user() {
 #[test]
 fn options_are_tried_in_a_guest_before_the_campaign() {
     let sandbox = Sandbox::new();
+    let said = "cannot mount `xfs:nobarrier`: xfs: Unknown parameter 'nobarrier'; ";
     for more in [&["--dry-run"][..], &[]] {
         let mut command = campaign(&sandbox, &["ext4:noatime", "xfs:nobarrier"], "1");
         let ended = run(command.args(more)).assert_code(2);
         let told = ended.stderr.lines().last().unwrap_or_default();
-        let said = "cannot mount `xfs:nobarrier`: xfs: Unknown parameter 'nobarrier'; ";
         assert!(told.contains(said), "{}", ended.stderr);
         assert!(!ended.stderr.contains("`ext4:noatime`:"), "{}", ended.stderr);
     }
+    let directory = sandbox.path("plan");
+    let mut plan = sandbox.fsarena();
+    plan.args(["cluster", "plan", "--backend", "vm", "-c", "xfs:nobarrier", "-s", "trial"]);
+    plan.args(["--profile", "smoke", "-o"]).arg(&directory);
+    let ended = run(plan.env("XDG_CACHE_HOME", program::cache())).assert_code(2);
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    assert!(!directory.exists(), "no plan was written");
     sandbox.assert_clean();
 }
 

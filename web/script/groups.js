@@ -78,11 +78,11 @@ function drawGroups(grid, list) {
 // What a group comes to, in words.
 function groupWords(title, ranked, whole, competes) {
   const amounts = title === inference.space ? SPACE : COSTS;
-  if (ranked.length > 0) return conclusionWords(ranked, competes, inference.margin, amounts);
+  if (ranked.length > 0) return conclusionWords(ranked, competes, amounts);
   if (whole.length !== 1) return "no contender has every result of it.";
   const others = competes.filter((c) => !whole.includes(c));
-  if (others.length === 0) return conclusionWords([], whole, inference.margin);
-  return `only ${namesOf(whole, "or")} has every result of it; ${lackWords(others)}.`;
+  if (others.length === 0) return conclusionWords([], whole);
+  return `only ${namesOf(whole, "or")} has every result of it. ${lackWords(others)}.`;
 }
 
 function standingOfGroup(parts) {

@@ -294,10 +294,51 @@ const lazyRounds = (count) => ({
 
 const mostOf = (rounds) => (rounds.includes(null) ? null : Math.max(...rounds));
 
+// The most that a contender costs more than the best, as a logarithm, and the same after more rounds: `at_most` of the analysis.
+// Null where the noise is unknown.
+function excessBound(sums, level) {
+  const reach = ({ value, variance }) => value + 3 * Math.sqrt(variance);
+  let bound = { most: 0, forecast: 0 };
+  for (const sum of [...sums].sort((a, b) => reach(b) - reach(a))) {
+    if (!Number.isFinite(sum.variance)) return null;
+    // The bound of this pair is no larger.
+    if (sum.chanceAbove(bound.most - sum.value) <= level) continue;
+    const error = sum.variance > 0 ? fallsTo(level, sum.chanceAbove, Math.sqrt(sum.variance)) : 0;
+    if (error >= 1e100) return null;
+    if (sum.value + error <= bound.most) continue;
+    bound = {
+      most: sum.value + error,
+      forecast: Math.max(0, sum.value + error / Math.sqrt(inference.forecastRounds)),
+    };
+  }
+  return bound;
+}
+
+// The same of values without noise.
+function excessInAnyRound(logs, one) {
+  const most = Math.max(0, ...logs.flatMap((_, other) => (other === one ? [] : roundsOfBoth(logs, one, other))));
+  return { most, forecast: most };
+}
+
+// Those with the least bound first; of two with about the same, one that recovers from a crash, if the question asks for it.
+function byBound(ranked, prefersRecovery) {
+  const most = ({ bound }) => (bound === null ? Infinity : bound.most);
+  const share = (one) => Math.expm1(most(one));
+  const sorted = [...ranked].sort((a, b) => (most(a) === most(b) ? a.difference - b.difference : most(a) - most(b)));
+  const [first] = sorted;
+  if (!prefersRecovery || !first?.bound || contenders[first.contender].recovery) return sorted;
+  const place = sorted.findIndex(
+    (one) => contenders[one.contender].recovery && share(one) - share(first) < inference.aboutEqual,
+  );
+  if (place < 0) return sorted;
+  const [safer] = sorted.splice(place, 1);
+  return [{ ...safer, displaced: first.contender }, ...sorted];
+}
+
 // What is asked of a sum of results: `used`, [{row, share}] with shares that add up to 1, by those who take part, with the
-// margin and the chance of a false claim about it. Everybody who can be ranked, the cheapest first, with a verdict, and the
-// logarithm of the cost as a multiple of the first's.
-function standingOf(used, takesPart, { margin, limit }) {
+// margin and the chance of a false claim about it. Everybody who can be ranked, the least bound first, with a verdict, and the
+// logarithm of the cost as a multiple of the lowest.
+function standingOf(used, takesPart, { margin, limit, isUse = false }) {
   const sums = sumsOf(used, takesPart);
   const beside = (one, other) => {
     const sum = one === other ? undefined : sums.get(placeOfPair(one, other));
@@ -314,23 +355,18 @@ function standingOf(used, takesPart, { margin, limit }) {
     (logs && certain(logs, one, first, asked.margin)) ?? verdictOn(one, first, othersOf(one), beside, asked);
   const verdicts = withFirst(first, new Map(ranked.map((one) => [one, verdict(one)])));
   const difference = (one) => (one === first ? 0 : beside(one, first)?.value);
-  const interval = (one) => {
-    if (one === first) return [0, 0];
-    if (!logs) return intervalOf95(beside(one, first));
-    const differences = roundsOfBoth(logs, one, first);
-    return differences.length > 0 ? [Math.min(...differences), Math.max(...differences)] : null;
-  };
-  return ranked
-    .filter((one) => difference(one) !== undefined && verdicts.get(one) !== null)
-    .sort((a, b) => difference(a) - difference(b) || a - b)
-    .map((contender) => ({
-      contender,
-      verdict: verdicts.get(contender),
-      difference: difference(contender),
-      get interval() {
-        return interval(contender);
-      },
-    }));
+  const known = ranked.filter((one) => difference(one) !== undefined && verdicts.get(one) !== null);
+  const lowest = Math.min(...known.map(difference));
+  const level = inference.falseLimit / Math.max(1, ranked.length - 1);
+  const bound = (one) =>
+    logs ? excessInAnyRound(logs, one) : excessBound(othersOf(one).map((other) => beside(one, other)), level);
+  const all = known.map((contender) => ({
+    contender,
+    verdict: verdicts.get(contender),
+    difference: difference(contender) - lowest,
+    bound: bound(contender),
+  }));
+  return byBound(all, isUse);
 }
 
 // Who costs least on average beside the others.
@@ -402,12 +438,4 @@ function verdictOn(one, first, others, beside, asked) {
   const worse = worseThan(farthest, asked);
   if (worse || one === first) return worse;
   return beside(one, first) ? equalTo(beside(one, first), asked) : null;
-}
-
-// In which interval a sum lies with a confidence of 95 %; null where nothing says.
-function intervalOf95(sum) {
-  if (!sum) return null;
-  if (sum.variance === 0) return [sum.value, sum.value];
-  const reach = fallsTo(inference.falseLimit / 2, sum.chanceAbove, Math.sqrt(sum.variance), 1e-4);
-  return Number.isFinite(sum.variance) && reach < 1e100 ? [sum.value - reach, sum.value + reach] : null;
 }

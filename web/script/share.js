@@ -60,10 +60,10 @@ function viewData() {
     address: addressOf(state),
     use: data.uses[state.use]?.title ?? null,
     answer: weighedUse() ? answerOf(data.uses[state.use], weighedUse()) : null,
-    ranking: (weighedUse()?.ranked ?? []).map(({ contender, difference, interval, verdict }) => ({
+    ranking: (weighedUse()?.ranked ?? []).map(({ contender, difference, bound, verdict }) => ({
       contender: contenders[contender].name,
-      times_the_first: Number(threeDigits(Math.exp(difference))),
-      interval: interval?.map((end) => Number(threeDigits(Math.exp(end)))) ?? null,
+      times_the_lowest: Number(threeDigits(Math.exp(difference))),
+      at_most_more: bound === null ? null : Math.expm1(bound.most),
       place: placeWords(verdict, data.uses[state.use].margin),
     })),
     results: phases.flatMap((phase) => resultsOf(phase)),

@@ -3,7 +3,7 @@
 
 const MOST_BARS = 12;
 const RANKS_NOTE =
-  "Cost of the same work in time, as a multiple of the first’s, with 95 % intervals. Bracketed contenders may be the best.";
+  "A bar ends at the most that a contender costs, as a multiple of the best’s cost; its mark is the estimate. Cost is time for the same work.";
 
 function usesSection(section) {
   const panels = [...section.querySelectorAll("[data-use]")];
@@ -43,7 +43,7 @@ function useView(host, use) {
       ...(chosen().isEverything ? [] : ["of what is shown"]),
       ...(state.weights === null ? [] : ["with your weights"]),
     ].join(" · ");
-    const words = settledBy(found);
+    const words = settledBy(found, use);
     settle.closest("dl").hidden = words === "";
     settle.replaceChildren(...withCode(words));
     sliders.refresh();
@@ -120,21 +120,21 @@ function rankFigure(use, { ranked, tested }, all) {
 }
 
 function rankTable(ranked, margin) {
-  const rows = ranked.map(({ contender, difference, interval, verdict }) =>
+  const rows = ranked.map(({ contender, difference, bound, verdict }) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, nameOf(contender)),
-      element("td", { class: "n" }, `${threeDigits(Math.exp(difference - ranked[0].difference))}×`),
-      element("td", { class: "n" }, interval ? interval.map((end) => threeDigits(Math.exp(end))).join(" … ") : ""),
+      element("td", { class: "n" }, `${threeDigits(Math.exp(difference))}×`),
+      element("td", { class: "n" }, bound === null ? "unknown" : `+${shareOf(bound.most) > 0 ? roundUp(shareOf(bound.most)) : 0}`),
       element("td", {}, placeWords(verdict, margin)),
     ),
   );
   const heads = [
-    ["Contender", ""],
-    ["Times the lowest", "n"],
-    ["Interval", "n"],
-    ["Beside the best", ""],
+    ["Filesystem", ""],
+    ["Estimate", "n"],
+    ["At most", "n"],
+    ["Compared with the best", ""],
   ];
-  return table("What the same work costs in time, weighted over all groups, as a multiple of the first’s", heads, rows);
+  return table("What the same work costs in time, weighted over all groups, beside the best", heads, rows);
 }

@@ -5,19 +5,85 @@ function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";
   if (found.tested > 0 && found.takesPart.length === 0) return nothingWords(found);
   if (!found.advice) return noAdvice(use, found);
-  return conclusionWords(found.ranked, found.takesPart, use.margin);
+  return conclusionWords(found.ranked, found.takesPart, USE);
 }
 
 // What a ranking comes to; `all` are those who could be in it.
-function conclusionWords(ranked, all, margin, amounts = COSTS) {
-  const [shortlist, worse] = [ranked.filter((one) => !isWorse(one)), ranked.filter(isWorse)];
+function conclusionWords(ranked, all, amounts = COSTS) {
   const unranked = all.filter((one) => ranked.length > 0 && !ranked.some(({ contender }) => contender === one));
+  const second = runnerUp(ranked);
+  const worse = ranked.filter((one) => isWorse(one) && one !== second);
+  const named = second ? 2 : 1;
   const parts = [
-    ranked.length === 0 ? `${namesOf(all, "or")}: no other is comparable` : shortlistWords(shortlist, margin),
-    worse.length > 0 ? worseWords(worse, amounts) : null,
+    ranked.length === 0
+      ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: no other is comparable`
+      : firstWords(ranked, amounts),
+    second ? secondWords(second, amounts) : null,
+    worse.length > 0 ? worseWords(worse, worse.length + named === ranked.length, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,
   ];
-  return `${parts.filter((part) => part !== null).join("; ")}.`;
+  return `${parts.filter((part) => part !== null).join(". ")}.`;
+}
+
+const shareOf = (log) => Math.expm1(log);
+const isUseful = ({ bound }) => bound !== null && shareOf(bound.most) <= inference.mostUseful;
+
+// Of whom the answer says at most how much it costs, and in what sense.
+const isOneSeed = () => inference.exact && inference.rounds.every((rounds) => rounds === 1);
+const certainty = () => (isOneSeed() ? "with this seed" : inference.exact ? "with these seeds" : "(95 %)");
+
+function firstWords(ranked, { isUse, isSpace, verb, share }) {
+  const [first] = ranked;
+  const name = nameOfOne(first.contender);
+  if (!isUseful(first)) return noPromise(ranked);
+  const most = shareOf(first.bound.most);
+  const atMost = `${roundUp(share(most))} ${isSpace ? "less" : "more"}`;
+  if (isUse) {
+    const other = first.displaced;
+    const advantage =
+      other === undefined ? "" : `: within 5 % of ${nameOfOne(other)}, and it ${contenders[first.contender].recovery}`;
+    return most > 0
+      ? `take ${name}${advantage}. It costs at most ${atMost} than the best here ${certainty()}`
+      : `take ${name}${advantage}. No other costs less ${certainty()}`;
+  }
+  if (most > 0) return `${name} ${verb} at most ${atMost} than the best`;
+  return isSpace ? `none leaves more than ${name}` : `no other costs less than ${name}`;
+}
+
+// Who came first, and why nothing useful is known about its cost.
+function noPromise(ranked) {
+  const [first, ...others] = ranked;
+  const came = `${nameOfOne(first.contender)} came first`;
+  if (first.bound === null) {
+    const why = isSingle()
+      ? "one number each does not show how far they vary"
+      : inference.rounds.every((rounds) => rounds === 1)
+        ? "one round does not show the noise (--rounds 5 does)"
+        : "the rounds do not show the noise";
+    const next = others
+      .slice(0, 3)
+      .map((one) => `${nameOfOne(one.contender)} (${threeDigits(Math.exp(one.difference - first.difference))}×)`);
+    return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
+  }
+  const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
+  const hope = forecast < most / 1.2 ? `; three times the rounds would bring about ${roundUp(forecast)}` : "";
+  return `${came}, but this run cannot promise less than ${roundUp(most)} more${hope}`;
+}
+
+// The second, if a useful bound of its cost is known.
+function runnerUp([first, second]) {
+  return first && second && isUseful(first) && (isUseful(second) || isOneSeed()) ? second : null;
+}
+
+function secondWords({ contender, bound, verdict }, { share, amount, isSpace }) {
+  const name = nameOfOne(contender);
+  const most = shareOf(bound.most);
+  const atMost = `at most ${roundUp(share(most))} ${isSpace ? "less" : "more"}`;
+  if (verdict.worse !== undefined) {
+    if (isOneSeed()) return `Second: ${name}, ${amount(bound.most)}`;
+    return `Second: ${name}, at least ${percent(share(shareOf(verdict.worse)))} and ${atMost}`;
+  }
+  return most > 0 ? `Second: ${name}, ${atMost}` : `Second: ${name}, which is no worse`;
 }
 
 const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lacks" : "lack"} results that others have`;
@@ -33,16 +99,12 @@ function nothingWords({ against }) {
   return `nothing; each contender is ruled out: ${each.join("; ")}.`;
 }
 
-// What would settle what an answer leaves open; nothing where that is in the answer.
-function settledBy({ advice, ranked }) {
+// What would bring a closer answer; nothing where that is in the answer.
+function settledBy({ advice, ranked }, { margin }) {
   if (!advice) return "";
-  const shortlist = ranked.filter((one) => !isWorse(one));
-  const others = shortlist.slice(1).map(({ verdict }) => verdict);
-  if (others.every((verdict) => verdict.equal)) return data.settled[0];
-  const rounds = openRounds(others);
-  if (rounds === null) return data.settled[1];
-  if (!canRunAgain()) return `it would take ${rounds}, measured as these were.`;
-  return `\`${data.command.replace(/ --rounds \d+/, ` --rounds ${rounds}`)}\``;
+  const [first] = ranked;
+  const isClose = !first || (first.bound !== null && shareOf(first.bound.most) <= margin);
+  return data.settled[isClose ? 0 : 1];
 }
 
 // What another program measured has no command.
@@ -51,39 +113,7 @@ const canRunAgain = () => data.command !== "";
 // Whether of what others measured there is one number each, of which they do not say how it varies.
 const isSingle = () => !canRunAgain() && inference.rounds.every((rounds) => rounds === 1);
 
-const openRounds = (verdicts) =>
-  mostOf(verdicts.flatMap((verdict) => (verdict.rounds === undefined ? [] : [verdict.rounds])));
-
 const isWorse = ({ verdict }) => verdict.worse !== undefined;
-
-function shortlistWords(shortlist, margin) {
-  const who = shortlist.map(({ contender }) => contender);
-  const names = namesOf(who, "or");
-  if (shortlist.length === 0) return "no contender has every result of it";
-  if (shortlist.length === 1) return names;
-  const others = shortlist.slice(1).map(({ verdict }) => verdict);
-  if (others.every((verdict) => verdict.equal)) return `${names}, equal within ${percent(margin)}`;
-  const rounds = openRounds(others);
-  const option = canRunAgain() ? ` (--rounds ${rounds})` : "";
-  const enough = rounds === null ? "" : `, ${rounds} would do${option}`;
-  const ratios = shortlist.map(({ difference }) => Math.exp(difference - shortlist[0].difference));
-  const shown = ratios.map(threeDigits);
-  // The first ratio shows what it is.
-  const first = shown.findIndex((ratio) => ratio !== "1.00");
-  const ratioOf = (place) =>
-    place === first
-      ? ` (${isSingle() ? "" : "so far "}${shown[place]}× ${nameOfOne(who[0])})`
-      : ` (${shown[place]}×)`;
-  const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ratioOf(place)));
-  const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
-  const far = named.slice(near.length);
-  const [few, which, unsure] = isSingle()
-    ? ["judged by one number each", "one number each does not say which", "how far a number varies is not stated"]
-    : [`with too few rounds to be certain${enough}`, `too few rounds to say which${enough}`, "not yet ruled out"];
-  const answer = near.length === 1 ? `${near[0]}, ${few}` : `${someOf(near, "or")}: ${which}`;
-  if (far.length === 0) return answer;
-  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ${unsure}`;
-}
 
 // What a verdict says beside the best.
 function placeWords(verdict, margin) {
@@ -94,25 +124,33 @@ function placeWords(verdict, margin) {
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
-function worseWords(worse, { verb, amount }) {
+function worseWords(worse, isRest, { verb, amount }) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
   const bound = ({ verdict }) => boundOf(amount(verdict.worse));
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
   const [next] = others;
   if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, all others at least ${amount(next.verdict.worse)}`;
+  return `${words}, ${isRest ? "all" : others.length} others at least ${amount(next.verdict.worse)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.
 function boundOf(amount) {
-  const isExact = inference.exact && inference.rounds.every((rounds) => rounds === 1);
-  return isExact ? amount : `at least ${amount}`;
+  return isOneSeed() ? amount : `at least ${amount}`;
 }
 
 // What is worse costs more; of space it leaves less.
-const COSTS = { verb: "costs", amount: (log) => more(log) };
-const SPACE = { verb: "leaves", amount: (log) => `${percent(-Math.expm1(-log))} less` };
+const COSTS = { verb: "costs", amount: (log) => more(log), share: (share) => share };
+const USE = { ...COSTS, isUse: true };
+const SPACE = {
+  isSpace: true,
+  verb: "leaves",
+  amount: (log) => `${percent(-Math.expm1(-log))} less`,
+  share: (share) => 1 - 1 / (1 + share),
+};
+
+// A share as a whole number of per cent, rounded up, at least 1 %.
+const roundUp = (share) => `${Math.max(1, Math.ceil(100 * share - 1e-6))} %`;
 
 // The suite of programs that the user named, which has no word of its own.
 const PEERS = "peers";

@@ -28,7 +28,7 @@ function weighed(use, weights, chosen) {
     .flatMap((results, index) => (results.length > 0 ? sharesOf(results, weights[index] / part) : []))
     .filter(({ share }) => share > 0)
     .sort((a, b) => a.row - b.row);
-  const ranked = part > 0 ? standingOf(used, takesPart, use) : [];
+  const ranked = part > 0 ? standingOf(used, takesPart, { ...use, isUse: true }) : [];
   const isAnswer = ranked.length > 0 || takesPart.length === 1;
   return {
     empty: whole === 0,

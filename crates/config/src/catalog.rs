@@ -481,8 +481,8 @@ impl Catalog {
         if let Some(entry) = self.disks.get(name) {
             return Ok(entry.value.model.clone());
         }
-        let in_state = FlashState::ALL.into_iter().find_map(|(word, state)| {
-            let plain = name.strip_suffix(word)?.strip_suffix('-')?;
+        let in_state = FlashState::ALL.into_iter().find_map(|state| {
+            let plain = name.strip_suffix(state.name())?.strip_suffix('-')?;
             self.disks.get(plain)?.value.model.with_state(state)
         });
         let known = self.disks.keys().map(String::as_str);

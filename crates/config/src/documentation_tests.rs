@@ -3,12 +3,12 @@
 
 use model::{CacheState, Op, SizeProfile, SyncAtEnd};
 
-use crate::Catalog;
 use crate::catalog::document::TomlSource;
 use crate::catalog::{age_file, disk_file, filesystem_file, machine_file, uses_file};
 use crate::settings::campaign_file;
 use crate::study::study_file;
 use crate::suite::suite_file;
+use crate::{AgeEntry, Catalog};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
@@ -89,9 +89,10 @@ fn the_example_of_a_disk_loads() {
 fn the_examples_of_ages_load() {
     let catalog = Catalog::builtin().unwrap();
     let campaign = campaign_file::parse(example(AGE), "c.toml", &catalog).unwrap();
-    assert_eq!(campaign.ages.len(), 2);
-    assert_eq!(campaign.ages[1].operations, Some(20_000));
-    let old = campaign.contenders[1].own.age.as_ref().unwrap();
+    let Some(AgeEntry::Defined(ages)) = campaign.age else { panic!("the file has ages") };
+    assert_eq!(ages.len(), 2);
+    assert_eq!(ages[1].operations, Some(20_000));
+    let old = campaign.contenders[1].contender(&catalog).unwrap().own.age.unwrap();
     assert_eq!(old.layout, Some(model::PerMille(850)));
     let (_, profiles) = AGE.split_once("## Profiles").unwrap();
     let source = TomlSource { file: "photos.toml", text: example(profiles) };

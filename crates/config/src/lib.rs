@@ -21,7 +21,11 @@ pub use catalog::disk_file::{DataSheet, DataSheetMetric, DiskEntry};
 pub use catalog::{Catalog, CatalogKind};
 pub use command_line::{Placeholders, expand_commands};
 pub use error::{CatalogError, did_you_mean};
-pub use settings::campaign_file::{DirectoryContender, GuestSection, RoundSettings, Settings};
+pub use settings::campaign_settings::{
+    AgeEntry, CONTENDERS, ContenderEntry, DEFAULT_MAX_ROUNDS, DEFAULT_PROFILE, DirectoryContender,
+    GUESTS, MAIN, ROUNDS, STORAGE, Settings, StorageSettings, WriteLimit,
+};
+pub use settings::declare::GivenOption;
 pub use study::publication::{
     CaveatSource, ClaimSource, ConsistencyCheck, NamedEntry, Publication, SpannedText,
     SumRuleSource,

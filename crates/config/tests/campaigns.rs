@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use clap::Parser;
 use config::settings::campaign_file;
-use config::{Catalog, DirectoryContender, RoundSettings};
+use config::{AgeEntry, Catalog, ContenderEntry, DirectoryContender, Settings};
 use model::{AgeingSpec, BackendKind, Bytes, Nanos, PerMille, SizeProfile};
 use proptest::prelude::*;
 
@@ -56,7 +57,7 @@ fn contender_can_override_memory_and_disks() {
     assert!(catalog.contender("xfs").unwrap().own.is_empty());
     let text = "contenders = [{ name = \"a\", filesystem = \"ext4\", disk = \"nvme-consumer\", disks = 3, memory = \"64 MiB\" }]";
     let filed = campaign_file::parse(text, "c.toml", catalog).unwrap();
-    let own = &filed.contenders[0].own;
+    let own = filed.contenders[0].contender(catalog).unwrap().own;
     assert_eq!(own.disk.as_ref().unwrap().name, "nvme-consumer");
     assert_eq!((own.disks, own.memory), (Some(3), Some(Bytes::mib(64))));
     for (spec, complaint) in [
@@ -122,11 +123,10 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
 }
 
 #[test]
-fn other_programs_are_suites_of_a_campaign_file_relative_to_its_directory() {
+fn other_programs_are_suites_of_a_campaign_file() {
     let text = "contenders = [\"ext4\"]\nsuites = [\"tree\", \"fio:my.fio\", \"bonnie++:-s 64M\"]";
     let campaign = campaign_file::load(Path::new("/a/c.toml"), text, catalog()).unwrap();
     assert_eq!(campaign.suites, ["tree", "fio:my.fio", "bonnie++:-s 64M"]);
-    assert_eq!(campaign.base, Path::new("/a"));
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn a_campaign_file_names_several_disks_and_groups() {
     let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\ndisk = [\"nvme-consumer\", \"ideal\"]\ndisks = [1, 2, 4]\n\
                 [groups]\nall = [\"jfs@nvme-consumer\", \"jfs@ideal\"]";
     let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
-    assert_eq!(campaign.machine.disk, ["nvme-consumer", "ideal"]);
-    assert_eq!(campaign.machine.disks, [1, 2, 4]);
+    assert_eq!(campaign.disk, ["nvme-consumer", "ideal"]);
+    assert_eq!(campaign.disks, [1, 2, 4]);
     assert_eq!(campaign.groups[0].name, "all");
     assert_eq!(campaign.groups[0].members, ["jfs@nvme-consumer", "jfs@ideal"]);
     for wrong in ["disks = []", "disks = [2, 2]", "disks = [1, 9]", "disk = [\"nvm\"]"] {
@@ -195,25 +195,67 @@ backend = "loop"
 device = "/dev/sdz"
 "#;
     let campaign = campaign_file::parse(all, "c.toml", catalog).unwrap();
-    let names: Vec<&str> = campaign.contenders.iter().map(|c| c.name.as_str()).collect();
+    let names: Vec<&str> = campaign.contenders.iter().map(ContenderEntry::name).collect();
     assert_eq!(names, ["ext4", "ext4:data=journal", "ext4-1k"]);
-    assert_eq!(campaign.contenders[2].mkfs_options, ["-b", "1024"]);
+    let third = campaign.contenders[2].contender(catalog).unwrap();
+    assert_eq!(third.mkfs_options, ["-b", "1024"]);
     assert_eq!(campaign.suites, ["tree", "lifecycle"]);
     assert_eq!(campaign.profile, Some(SizeProfile::Standard));
-    let rule = RoundSettings {
-        until_width: Some(0.05),
-        until_share: Some(0.9),
-        max_rounds: Some(12),
-        max_time: Some(Nanos::from_secs(7200)),
-        budget: None,
-    };
-    assert_eq!(campaign.rule, rule);
+    assert_eq!((campaign.until_width, campaign.until_share), (Some(0.05), Some(0.9)));
+    assert_eq!(campaign.max_rounds, Some(12));
+    assert_eq!((campaign.max_time, campaign.budget), (Some(Nanos::from_secs(7200)), None));
     assert_eq!(campaign.seed, Some(u64::MAX));
     assert_eq!(campaign.memory, Some(Bytes::mib(1024)));
     assert_eq!(campaign.backend, Some(BackendKind::Loop));
     let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", catalog).unwrap();
-    assert_eq!(little.rule, RoundSettings::default());
-    assert_eq!((little.profile, little.rounds, little.size), (None, None, None));
+    let expected = Settings { contenders: little.contenders.clone(), ..Settings::default() };
+    assert_eq!(little, expected);
+}
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Returns the settings of a command line.
+fn typed(options: &[&str]) -> Settings {
+    Line::try_parse_from(["run"].iter().chain(options)).unwrap().settings
+}
+
+#[test]
+fn options_override_the_keys_of_the_file() {
+    let text = "contenders = [\"xfs\", { name = \"wide\", filesystem = \"ext4\", disks = 2 }]\n\
+                budget = \"1 h\"\nsize = \"1 GiB\"\nkeep_aged = true\nmemory = \"2 GiB\"\n\
+                age = { profile = \"agrawal\" }\n[groups]\nall = [\"xfs\"]";
+    let file = campaign_file::parse(text, "c.toml", catalog()).unwrap();
+    let merged = |options: &[&str]| typed(options).over(file.clone());
+    assert_eq!(merged(&[]), file);
+    let both = merged(&["--size=64M", "--dir=/tmp", "--age=wang-os", "--group=mine=ext4,xfs"]);
+    assert_eq!((both.size, both.memory), (Some(Bytes::mib(64)), file.memory));
+    assert_eq!((both.directories.len(), both.keep_aged), (1, true));
+    assert_eq!(both.age, Some(AgeEntry::Profile("wang-os".into())));
+    assert_eq!((both.groups[0].name.as_str(), both.groups.len()), ("mine", 1));
+    let named = merged(&["-c", "wide", "-c", "jfs"]).contenders;
+    assert_eq!(named, [file.contenders[1].clone(), ContenderEntry::Spec("jfs".into())]);
+    assert_eq!(merged(&["--max-rounds=5"]).budget, file.budget);
+    for rule in ["--rounds=3", "--until-width=5%"] {
+        assert_eq!(merged(&[rule]).budget, None, "{rule} replaces the budget of the file");
+    }
+    for wrong in ["mine", "mine=", "=ext4", "A b=ext4"] {
+        assert!(Line::try_parse_from(["run", "--group", wrong]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn several_disks_are_for_images_and_guests_and_models_for_guests() {
+    let on_images = |key: &str| {
+        let text = format!("contenders = [\"ext4\"]\nbackend = \"loop\"\n{key}");
+        campaign_file::parse(&text, "c.toml", catalog()).map_err(|error| error.to_string())
+    };
+    assert_eq!(on_images("disks = 2").unwrap().disks, [2]);
+    let refused = on_images("disk = \"ideal\"").unwrap_err();
+    assert_eq!(refused, "c.toml:3: `disk` is for `backend = \"vm\"` alone");
 }
 
 #[test]
@@ -222,11 +264,10 @@ fn campaign_file_sets_the_guest_machine() {
                 disks = 3\ndisk = \"sata-ssd\"\ndisk_cache = \"none\"";
     let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
     assert_eq!(campaign.backend, Some(BackendKind::Vm));
-    let machine = campaign.machine;
-    assert_eq!(machine.clock, Some(model::Clock::Real));
-    assert_eq!((machine.processors, machine.disks), (Some(2), vec![3]));
-    assert_eq!(machine.disk, ["sata-ssd"]);
-    assert_eq!(machine.disk_cache, Some(model::DiskCache::None));
+    assert_eq!(campaign.clock, Some(model::Clock::Real));
+    assert_eq!((campaign.processors, campaign.disks), (Some(2), vec![3]));
+    assert_eq!(campaign.disk, ["sata-ssd"]);
+    assert_eq!(campaign.disk_cache, Some(model::DiskCache::None));
 }
 
 #[test]

@@ -26,7 +26,6 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use sys::memory::Allocator;
 
 use crate::args::batch_args::ClusterCommand;
@@ -48,7 +47,7 @@ fn program() -> ExitCode {
     if let Err(error) = stop::ignore_sigxfsz() {
         return exit::report(&error.into(), false);
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::from_arguments() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,32 @@ pub fn data_directory() -> anyhow::Result<PathBuf> {
 
 /// Default directory of images and mount points on another host.
 const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
+
+/// Returns the directory of images and mount points that the user gave, else the default one.
+///
+/// # Errors
+/// Returns an error if the given directory does not exist on this machine. A wrong path would
+/// otherwise become a new directory, probably on another disk.
+pub fn given_work_directory(
+    given: Option<&Path>,
+    host: Option<&str>,
+    globals: &GlobalArgs,
+) -> anyhow::Result<PathBuf> {
+    let Some(given) = given else {
+        return work_directory(host, globals);
+    };
+    let directory = absolute("--work-dir", given)?;
+    let found = directory.metadata().map_err(|error| error.kind());
+    match found {
+        Err(ErrorKind::NotFound) if host.is_none() => {
+            let shown = directory.display();
+            let create = format!("mkdir -p {}", shell_path(&directory));
+            let why = format!("--work-dir {shown} does not exist; create it with `{create}`");
+            Err(EnvironmentError(why).into())
+        }
+        _ => Ok(directory),
+    }
+}
 
 /// Returns the default directory of images and mount points: on this machine, the directory of the
 /// database.
@@ -107,10 +133,16 @@ pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> 
 }
 
 /// Opens the store, which must be in a directory that no other user can write to. Creates the store
-/// if it does not exist.
+/// if it does not exist, and removes the new file if it cannot be written, as on a full disk.
 pub fn store(globals: &GlobalArgs) -> anyhow::Result<Store> {
-    let path = own_database(&database(globals)?, true)?;
-    Ok(Store::open(&path)?)
+    let path = database(globals)?;
+    let is_new = path.try_exists().is_ok_and(|exists| !exists);
+    let path = own_database(&path, true)?;
+    let opened = Store::open(&path);
+    if opened.is_err() && is_new && path.metadata().is_ok_and(|file| file.len() == 0) {
+        let _ = fs::remove_file(&path);
+    }
+    Ok(opened?)
 }
 
 /// Checks that a campaign and its report page can be stored. Creates nothing.
@@ -231,29 +263,6 @@ fn no_campaign(path: &Path) -> UsageError {
     UsageError(format!(
         "no campaign was run yet: there is none in {path} (--db names another database)"
     ))
-}
-
-/// Returns the campaign to resume: the named one, else the latest incomplete one of this database
-/// (imported ones excluded), else the latest.
-pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    if named.is_none() {
-        let campaigns = store.campaigns()?;
-        for open in campaigns.iter().rev().filter(|c| c.done < c.planned) {
-            if !store.is_imported(open.id)? {
-                return Ok(open.id);
-            }
-        }
-    }
-    campaign_id(store, named)
-}
-
-/// Returns the campaign with this number, which may not exist, or the latest campaign.
-pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    let id = match named {
-        Some(id) => Some(CampaignId(id)),
-        None => store.latest()?,
-    };
-    id.ok_or_else(|| UsageError("no campaign was run yet".into()).into())
 }
 
 /// Loads the built-in catalog, with the user's files merged over it.

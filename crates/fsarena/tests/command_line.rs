@@ -54,6 +54,20 @@ fn the_help_fits_40_lines() {
 }
 
 #[test]
+fn short_help_of_run_has_40_lines_and_long_help_has_all_options() {
+    let short = said(&["run", "-h"]);
+    insta::assert_snapshot!("help-run-short", short);
+    assert!(short.lines().count() <= 40, "{short}");
+    let long = said(&["run", "--help"]);
+    let options = |help: &str| help.lines().filter(|line| line.trim().starts_with('-')).count();
+    assert!(options(&short) < 25 && options(&long) > 60);
+    for section in ["Contenders", "Rounds", "Storage", "Limits", "Guests (--backend vm)"] {
+        let heading = format!("\n{section}:\n");
+        assert!(long.contains(&heading) && !short.contains(&heading), "{section}");
+    }
+}
+
+#[test]
 fn a_mistake_is_one_line_and_exit_code_2() {
     for arguments in [
         vec!["frobnicate"],
@@ -168,7 +182,7 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
     ];
     let lists = lists.map(|what| format!("list {what}"));
     let helps = every_command().into_iter().map(|command| format!("{command} --help"));
-    let helps: Vec<String> = helps.collect();
+    let helps: Vec<String> = helps.chain(["run -h".to_owned()]).collect();
     let others = ["doctor".to_owned(), "disk validate".to_owned()];
     for arguments in lists.iter().chain(&helps).chain(&others) {
         let told = on_a_terminal(arguments);

@@ -204,6 +204,32 @@ fn a_campaign_is_chosen_by_number_by_name_or_by_file() {
 }
 
 #[test]
+fn every_command_that_takes_a_campaign_takes_its_name() {
+    let stored = stored();
+    let commands = [
+        (&["resume"][..], &[][..]),
+        (&["disk", "requests"], &[]),
+        (&["disk", "replay"], &[]),
+        (&["explain"], &["large-file/write", "ext4", "xfs"]),
+        (&["study", "replicate", "bonnie-linux-2011", "--campaign"], &[]),
+        (&["delete", "--yes"], &[]),
+    ];
+    let complaint = |before: &[&str], name: &str, after: &[&str]| {
+        let output = fsarena(&stored.database, &[before, &[name], after].concat());
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (before, after) in commands {
+        let told = complaint(before, "two of then", after);
+        assert!(told.contains("did you mean `two of them`?"), "{before:?}: {told}");
+        if !["resume", "delete"].contains(&before[0]) {
+            let told = complaint(before, "two of them", after);
+            assert_eq!(told, complaint(before, "1", after), "{before:?}");
+        }
+    }
+}
+
+#[test]
 fn the_ending_of_an_output_file_selects_its_format() {
     let stored = stored();
     let place = stored.database.parent().unwrap();

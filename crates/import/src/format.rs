@@ -1,72 +1,37 @@
 //! The input formats and their recognition by content.
 
-use std::fmt;
-use std::str::FromStr;
-
-/// Output format of a benchmark program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum InputFormat {
-    /// CSV lines of bonnie++.
-    Bonnie,
-    /// The table, the spreadsheet or the throughput test of IOzone.
-    Iozone,
-    /// `fio --output-format=json` or `json+`.
-    Fio,
-    /// The report of tiobench.pl.
-    Tiobench,
-    /// The table of fs_mark.
-    FsMark,
-    /// The results of IOR.
-    Ior,
-    /// The summary of mdtest.
-    Mdtest,
-    /// composite.xml of the Phoronix Test Suite.
-    Phoronix,
-    /// `hyperfine --export-json`.
-    Hyperfine,
-    /// The summary of filebench.
-    Filebench,
-    /// The summary of dbench.
-    Dbench,
-    /// `fsarena report --format csv`.
-    Csv,
+model::named_enum! {
+    /// Output format of a benchmark program.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum InputFormat {
+        /// CSV lines of bonnie++.
+        Bonnie = "bonnie++",
+        /// The table, the spreadsheet or the throughput test of IOzone.
+        Iozone = "iozone",
+        /// `fio --output-format=json` or `json+`.
+        Fio = "fio",
+        /// The report of tiobench.pl.
+        Tiobench = "tiobench",
+        /// The table of fs_mark.
+        FsMark = "fs_mark",
+        /// The results of IOR.
+        Ior = "ior",
+        /// The summary of mdtest.
+        Mdtest = "mdtest",
+        /// composite.xml of the Phoronix Test Suite.
+        Phoronix = "phoronix",
+        /// `hyperfine --export-json`.
+        Hyperfine = "hyperfine",
+        /// The summary of filebench.
+        Filebench = "filebench",
+        /// The summary of dbench.
+        Dbench = "dbench",
+        /// `fsarena report --format csv`.
+        Csv = "csv",
+    }
 }
 
 impl InputFormat {
-    /// Every format.
-    pub const ALL: [Self; 12] = [
-        Self::Bonnie,
-        Self::Iozone,
-        Self::Fio,
-        Self::Tiobench,
-        Self::FsMark,
-        Self::Ior,
-        Self::Mdtest,
-        Self::Phoronix,
-        Self::Hyperfine,
-        Self::Filebench,
-        Self::Dbench,
-        Self::Csv,
-    ];
-
-    /// Returns the name on the command line, which is also the suite name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bonnie => "bonnie++",
-            Self::Iozone => "iozone",
-            Self::Fio => "fio",
-            Self::Tiobench => "tiobench",
-            Self::FsMark => "fs_mark",
-            Self::Ior => "ior",
-            Self::Mdtest => "mdtest",
-            Self::Phoronix => "phoronix",
-            Self::Hyperfine => "hyperfine",
-            Self::Filebench => "filebench",
-            Self::Dbench => "dbench",
-            Self::Csv => "csv",
-        }
-    }
-
     /// Human-readable name.
     pub const fn title(self) -> &'static str {
         match self {
@@ -83,24 +48,6 @@ impl InputFormat {
             Self::Dbench => "dbench",
             Self::Csv => "fsarena (CSV)",
         }
-    }
-}
-
-impl fmt::Display for InputFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for InputFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|format| format.name() == text);
-        named.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("`{text}` is no format: one of {names}")
-        })
     }
 }
 

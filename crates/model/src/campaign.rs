@@ -53,25 +53,23 @@ impl FromStr for BackendKind {
     }
 }
 
-/// Size of the tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SizeProfile {
-    /// Seconds per contender: checks that it works.
-    Smoke,
-    /// About a minute per contender.
-    Quick,
-    /// Large enough that caches do not determine the results.
-    Standard,
-    /// The parameters of the published runs.
-    Study,
+crate::named_enum! {
+    /// Size of the tests.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum SizeProfile {
+        /// Seconds per contender: checks that it works.
+        Smoke = "smoke",
+        /// About a minute per contender.
+        Quick = "quick",
+        /// Large enough that caches do not determine the results.
+        Standard = "standard",
+        /// The parameters of the published runs.
+        Study = "study",
+    }
 }
 
 impl SizeProfile {
-    /// Every profile, from smallest to largest.
-    pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
-
     /// Returns the default maximum duration of a phase. It is longer for an emulated guest. In
     /// other cases the quick profiles use a short limit, so that they do not wait for a contender
     /// that is a hundred times slower than the rest.
@@ -87,33 +85,6 @@ impl SizeProfile {
             (Self::Standard, _) => 2 * 60 * MINUTE,
             (Self::Study, _) => 12 * 60 * MINUTE,
         })
-    }
-
-    /// Returns the name in data files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Smoke => "smoke",
-            Self::Quick => "quick",
-            Self::Standard => "standard",
-            Self::Study => "study",
-        }
-    }
-}
-
-impl fmt::Display for SizeProfile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for SizeProfile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|p| p.name() == text)
-            .ok_or_else(|| format!("`{text}` is not a profile: smoke, quick, standard or study"))
     }
 }
 

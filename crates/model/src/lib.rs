@@ -6,6 +6,7 @@
 mod campaign;
 mod filesystem;
 mod machine;
+mod named_enum;
 mod names;
 pub mod op;
 pub mod result;
@@ -21,8 +22,8 @@ pub use filesystem::contender::Contender;
 pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
-    BootLoader, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit, NativeReader,
-    OperatingSystem,
+    BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit,
+    NativeReader, OperatingSystem, RecoveryMechanism,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;

@@ -7,77 +7,40 @@ pub(crate) mod environment;
 pub(crate) mod host_noise;
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DiskModel};
 
-/// Accelerator that executes a guest's instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Accelerator {
-    /// Hardware virtualization by the kernel.
-    Kvm,
-    /// QEMU's translator, which emulates every instruction.
-    #[default]
-    Tcg,
-}
-
-impl Accelerator {
-    /// Returns QEMU's name of the accelerator.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kvm => "kvm",
-            Self::Tcg => "tcg",
-        }
+crate::named_enum! {
+    /// Accelerator that executes a guest's instructions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Accelerator {
+        /// Hardware virtualization by the kernel.
+        Kvm = "kvm",
+        /// QEMU's translator, which emulates every instruction.
+        #[default]
+        Tcg = "tcg",
     }
 }
 
-/// Cache mode of this machine for a guest's disk, with QEMU's names (`cache=` of qemu(1)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum DiskCache {
-    /// Bypasses the page cache.
-    None,
-    /// Uses the page cache; flushes of the guest are executed.
-    #[default]
-    Writeback,
-    /// Uses the page cache, but each write also goes to the disk.
-    Writethrough,
-    /// Bypasses the page cache, and each write goes to the disk.
-    Directsync,
-    /// Uses the page cache, without flushes.
-    Unsafe,
-}
-
-impl DiskCache {
-    /// Every mode.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::Writeback, Self::Writethrough, Self::Directsync, Self::Unsafe];
-
-    /// Returns QEMU's name of the mode.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Writeback => "writeback",
-            Self::Writethrough => "writethrough",
-            Self::Directsync => "directsync",
-            Self::Unsafe => "unsafe",
-        }
-    }
-}
-
-impl FromStr for DiskCache {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.name() == text)
-            .ok_or_else(|| format!("`{text}` is not a cache mode"))
+crate::named_enum! {
+    /// Cache mode of this machine for a guest's disk, with QEMU's names (`cache=` of qemu(1)).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum DiskCache {
+        /// Bypasses the page cache.
+        None = "none",
+        /// Uses the page cache; flushes of the guest are executed.
+        #[default]
+        Writeback = "writeback",
+        /// Uses the page cache, but each write also goes to the disk.
+        Writethrough = "writethrough",
+        /// Bypasses the page cache, and each write goes to the disk.
+        Directsync = "directsync",
+        /// Uses the page cache, without flushes.
+        Unsafe = "unsafe",
     }
 }
 

@@ -83,6 +83,26 @@ impl Bytes {
         }
     }
 
+    /// Returns the quantity in binary units if another one is shown in binary units, else in
+    /// decimal units, so that both can be compared at sight.
+    pub fn format_like(self, other: Self) -> String {
+        let shown = other.to_string();
+        match BINARY.iter().any(|(name, _)| shown.ends_with(name)) {
+            true => self.rounded(&BINARY),
+            false => self.rounded(&DECIMAL),
+        }
+    }
+
+    /// Returns the quantity in the largest of these units that it fills, with one decimal.
+    fn rounded(self, units: &[(&str, u64)]) -> String {
+        // 1023.9 MiB is shown as 1.0 GiB.
+        let fits = |(_, factor): &&(&str, u64)| self.0 as f64 >= 0.9995 * *factor as f64;
+        match units.iter().find(fits) {
+            Some((name, factor)) => format!("{:.1} {name}", self.0 as f64 / *factor as f64),
+            None => format!("{} B", self.0),
+        }
+    }
+
     /// Returns the quantity as a `usize`, for buffer lengths.
     ///
     /// # Panics
@@ -249,7 +269,8 @@ impl FromStr for Nanos {
 
 impl fmt::Display for Bytes {
     /// Uses the largest unit with a whole number, binary or decimal, whichever needs fewer digits.
-    /// Otherwise uses a binary unit with one decimal.
+    /// Uses a binary unit with one decimal if there is no such unit or the number is hard to read;
+    /// the form `{:#}` is always exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |units: &[(&'static str, u64)]| {
             let is_whole =
@@ -264,15 +285,14 @@ impl fmt::Display for Bytes {
             (None, Some(decimal)) if decimal.0 < 1000 => Some(decimal),
             (binary, _) => binary,
         };
-        if let Some((number, name)) = found {
-            return f.pad(&format!("{number} {name}"));
-        }
-        // 1023.9 MiB is shown as 1.0 GiB.
-        let fits = |(_, factor): &(&str, u64)| self.0 as f64 >= 0.9995 * *factor as f64;
-        match BINARY.into_iter().find(fits) {
-            Some((name, factor)) => f.pad(&format!("{:.1} {name}", self.0 as f64 / factor as f64)),
-            None => f.pad(&format!("{} B", self.0)),
-        }
+        let is_readable = |number| number < 10_000 || number < 100_000 && number % 1000 == 0;
+        f.pad(&match found {
+            Some((number, name)) if f.alternate() || is_readable(number) => {
+                format!("{number} {name}")
+            }
+            _ if f.alternate() => format!("{} B", self.0),
+            _ => self.rounded(&BINARY),
+        })
     }
 }
 
@@ -374,6 +394,8 @@ mod tests {
             (1000, "1 kB"),
             (1 << 30, "1 GiB"),
             (20_000 << 20, "20000 MiB"),
+            (50_649_504 << 10, "48.3 GiB"),
+            (24_972 << 10, "24.4 MiB"),
             (20_000_000_000, "20 GB"),
             (1_500_000, "1.4 MiB"),
             (512_000, "500 KiB"),
@@ -382,6 +404,17 @@ mod tests {
             (u64::MAX, "16.0 EiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), shown, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_compared_is_shown_in_the_units_of_the_other() {
+        for (bytes, other, shown) in [
+            (5_400_000_000, 1_500_000_000_000, "5.4 GB"),
+            (5_400_000_000, 200 << 20, "5.0 GiB"),
+            (51, 100, "51 B"),
+        ] {
+            assert_eq!(Bytes(bytes).format_like(Bytes(other)), shown);
         }
     }
 
@@ -468,9 +501,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_sizes_survive_showing_and_reading(n in 0u64..1 << 50) {
-            let exact = Bytes(n & !0x3ff);
-            prop_assert_eq!(exact.to_string().parse::<Bytes>().unwrap(), exact);
+        fn the_exact_form_of_a_size_survives_showing_and_reading(n in 0u64..1 << 50) {
+            for exact in [Bytes(n), Bytes(n & !0x3ff)] {
+                prop_assert_eq!(format!("{exact:#}").parse::<Bytes>().unwrap(), exact);
+            }
         }
 
         #[test]

@@ -1,8 +1,5 @@
 //! Formats of a report by name, and one function that renders all of them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use model::CampaignResults;
 use stats::Analysis;
 
@@ -11,80 +8,26 @@ use crate::exports::{bonnie_csv, csv, iozone, json};
 use crate::page::{self, disk::DiskMaps};
 use crate::render::{DocumentOptions, markdown, terminal};
 
-/// A format of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReportFormat {
-    /// A table for the terminal.
-    Table,
-    /// A self-contained page.
-    Html,
-    /// One line for each cell, phase and metric.
-    Csv,
-    /// Complete facts and analysis.
-    Json,
-    /// Tables in GitHub's Markdown.
-    Markdown,
-    /// The output format of bonnie++ 2.00, for `bon_csv2html` and `bon_csv2txt`.
-    BonnieCsv,
-    /// The spreadsheet output of `iozone -R`.
-    Iozone,
-}
-
-/// The error for a word that is not a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownFormat(String);
-
-impl ReportFormat {
-    /// Every format, in the order of the help text.
-    pub const ALL: [Self; 7] = [
-        Self::Table,
-        Self::Html,
-        Self::Csv,
-        Self::Json,
-        Self::Markdown,
-        Self::BonnieCsv,
-        Self::Iozone,
-    ];
-
-    /// Returns the name of the format on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Html => "html",
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Markdown => "markdown",
-            Self::BonnieCsv => "bonnie-csv",
-            Self::Iozone => "iozone",
-        }
+model::named_enum! {
+    /// A format of a report.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ReportFormat {
+        /// A table for the terminal.
+        Table = "table",
+        /// A self-contained page.
+        Html = "html",
+        /// One line for each cell, phase and metric.
+        Csv = "csv",
+        /// Complete facts and analysis.
+        Json = "json",
+        /// Tables in GitHub's Markdown.
+        Markdown = "markdown",
+        /// The output format of bonnie++ 2.00, for `bon_csv2html` and `bon_csv2txt`.
+        BonnieCsv = "bonnie-csv",
+        /// The spreadsheet output of `iozone -R`.
+        Iozone = "iozone",
     }
 }
-
-impl fmt::Display for ReportFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for ReportFormat {
-    type Err = UnknownFormat;
-
-    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == text)
-            .ok_or_else(|| UnknownFormat(text.to_owned()))
-    }
-}
-
-impl fmt::Display for UnknownFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ReportFormat::ALL.map(ReportFormat::name).join(", ");
-        write!(f, "`{}` is not a format: one of {names}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownFormat {}
 
 /// Renders the report of a campaign. `analysis` must be the analysis of `results`. The page has no
 /// maps; see [`page::page`].
@@ -116,7 +59,7 @@ mod tests {
         for format in ReportFormat::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        let error = "pdf".parse::<ReportFormat>().unwrap_err().to_string();
+        let error = "pdf".parse::<ReportFormat>().unwrap_err();
         assert!(error.contains("`pdf`") && error.contains("bonnie-csv"));
     }
 

@@ -34,7 +34,7 @@ pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
 #[cfg(feature = "schema")]
 pub use exports::schema::json_schema;
-pub use format::{ReportFormat, UnknownFormat, render};
+pub use format::{ReportFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::{page, study_page};
 pub use render::DocumentOptions;
@@ -45,8 +45,7 @@ pub use site::{
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text::caveats::less_work;
 pub use text::command::shell_quote;
-pub use text::date::moment;
-pub use text::labels::pluralize;
+pub use text::labels::{moment, pluralize};
 pub use text::replication;
 pub use text::sanitize::{escape_invisible, wrap};
 pub use text::scale::UnitScale;

@@ -1,8 +1,7 @@
-//! Advice on the contender that suits a use case. It contains the shortlist with the best
-//! contender, the minimum cost difference of every other contender, and the tested share of the
-//! weight.
+//! Advice on the contender that suits a use case: the one with the least bound of its cost over the
+//! best, all others in order, and the tested share of the weight.
 //!
-//! [`UseCaseScores`] decides which contenders may be the best. There is no advice without evidence:
+//! [`UseCaseScores`] has the bounds. There is no advice without evidence:
 //! the advice reports if less than [`MIN_TESTED_WEIGHT`] of the weight was tested, or if a required
 //! feature was not tried.
 
@@ -58,13 +57,10 @@ pub struct UntestedCategory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
-    /// The first contender is better than all others.
-    #[serde(rename = "one")]
-    Best,
-    /// Several contenders are equal within the margin and better than all others.
-    Equal,
-    /// More rounds are needed to decide which of several contenders is the best.
-    NotEnoughRounds,
+    /// The first contender: the most that it costs more than the best is known and small.
+    Take,
+    /// The first contender came first, but the bound of its cost is unknown or useless.
+    Unsure,
     /// Only one contender qualifies.
     #[serde(rename = "only")]
     OnlyQualified,
@@ -80,10 +76,8 @@ pub enum Recommendation {
 pub struct Advice {
     /// Conclusion.
     pub recommendation: Recommendation,
-    /// Qualifying contenders: the shortlist first, each part sorted by cost.
+    /// Qualifying contenders in the order of [`crate::Conclusion::bounds`].
     pub ranking: Vec<QualifiedContender>,
-    /// Number of contenders on the shortlist, which starts the ranking.
-    pub shortlist: usize,
     /// Contenders that do not qualify, with every reason.
     pub ruled_out: Vec<Candidate>,
     /// Features that the use needs but no test tried, with the contenders for which they are
@@ -112,18 +106,16 @@ pub fn advise(scores: &UseCaseScores) -> Advice {
     } else if scores.tested < MIN_TESTED_WEIGHT || !untried.is_empty() {
         Recommendation::NoAdvice
     } else {
-        match scores.conclusion.answer {
-            ShortlistState::Best => Recommendation::Best,
-            ShortlistState::Equal => Recommendation::Equal,
-            ShortlistState::NotEnoughRounds { .. } => Recommendation::NotEnoughRounds,
-            ShortlistState::Single => Recommendation::OnlyQualified,
-            ShortlistState::Empty => Recommendation::NoAdvice,
+        match (scores.conclusion.answer, scores.conclusion.first()) {
+            (ShortlistState::Single, _) => Recommendation::OnlyQualified,
+            (_, None) => Recommendation::NoAdvice,
+            (_, Some(first)) if first.useful().is_some() => Recommendation::Take,
+            (_, Some(_)) => Recommendation::Unsure,
         }
     };
     Advice {
         recommendation,
         turns_if_untested: turns_if_untested(&ranking, &untested),
-        shortlist: scores.conclusion.shortlist.len(),
         ranking,
         ruled_out,
         untried,
@@ -133,13 +125,14 @@ pub fn advise(scores: &UseCaseScores) -> Advice {
     }
 }
 
-/// Returns the contenders that qualify: the shortlist first, then the others, in the order of the
-/// conclusion.
+/// Returns the contenders that qualify, in the order of the conclusion.
 fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
     let costs = scores.weighed(|group| group.weight);
     let conclusion = &scores.conclusion;
-    let worse = conclusion.worse.iter().map(|worse| worse.contender);
-    let order: Vec<usize> = conclusion.shortlist.iter().copied().chain(worse).collect();
+    let order: Vec<usize> = match conclusion.answer {
+        ShortlistState::Single => conclusion.shortlist.clone(),
+        _ => conclusion.bounds.iter().map(|bound| bound.contender).collect(),
+    };
     let ranked = order.iter().filter_map(|index| {
         let first = order.first().filter(|first| *first != index);
         Some(QualifiedContender {

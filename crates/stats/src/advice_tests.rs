@@ -1,8 +1,8 @@
 //! Advice on hand-made campaigns: costs, ties, turning points and untested groups.
 
 use model::{
-    AccessPattern, Bytes, CacheState, CampaignResults, DriverKind, Io, Nanos, Op, SeededRng,
-    SyncAtEnd,
+    AccessPattern, Bytes, CacheState, CampaignResults, CrashRecovery, DriverKind, Io, Nanos, Op,
+    RecoveryMechanism, SeededRng, SyncAtEnd,
 };
 
 use super::*;
@@ -50,8 +50,12 @@ fn names(advice: &Advice) -> Vec<&str> {
 fn the_faster_one_is_recommended_and_the_runner_up_has_its_price() {
     let results = campaign(&[("slow", 200, 120), ("fast", 100, 100)], 5, 10, 1);
     let advice = advice_on(&BOTH, &results);
-    assert_eq!(advice.recommendation, Recommendation::Best);
+    assert_eq!(advice.recommendation, Recommendation::Take);
     assert_eq!(names(&advice), ["fast", "slow"]);
+    let [first, second] = &advice.scores.conclusion.bounds[..] else { panic!("two contenders") };
+    assert_eq!(first.at_most, Some(0.0), "the other costs more");
+    let most = second.at_most.unwrap();
+    assert!((0.55..0.9).contains(&most), "{most}: it costs √2.4 times as much");
     let slow = &advice.ranking[1];
     assert!((slow.place.unwrap().ratio / 2.4f64.sqrt() - 1.0).abs() < 0.02);
     assert!((1.9..2.1).contains(&slow.groups[0].ratio.unwrap()));
@@ -65,7 +69,8 @@ fn two_that_do_not_differ_are_never_called_different_more_often_than_stated() {
     for seed in 0..100 {
         let results = campaign(&[("a", 100, 100), ("b", 100, 100)], 5, 50, seed);
         let advice = advice_on(&BOTH, &results);
-        different += usize::from(advice.recommendation == Recommendation::Best);
+        let worse = &advice.scores.conclusion.worse;
+        different += usize::from(!worse.is_empty());
     }
     // The limit is 5 %; a rate of 5 % gives more than 12 of 100 with a probability below 0.2 %.
     assert!(different <= 12, "{different}");
@@ -75,19 +80,41 @@ fn two_that_do_not_differ_are_never_called_different_more_often_than_stated() {
 fn equal_means_within_the_margin_and_not_merely_undecided() {
     let near = campaign(&[("a", 1000, 1000), ("b", 1010, 1000)], 5, 2, 1);
     let advice = advice_on(&BOTH, &near);
-    assert_eq!(advice.recommendation, Recommendation::Equal);
-    assert_eq!(advice.shortlist, 2);
+    assert_eq!(advice.recommendation, Recommendation::Take);
+    assert_eq!(advice.scores.conclusion.answer, ShortlistState::Equal);
     let open = |seed| {
         let noisy = campaign(&[("a", 100, 100), ("b", 108, 108)], 2, 100, seed);
         let advice = advice_on(&BOTH, &noisy);
-        (advice.recommendation == Recommendation::NotEnoughRounds).then_some(advice)
+        let is_open =
+            matches!(advice.scores.conclusion.answer, ShortlistState::NotEnoughRounds { .. });
+        is_open.then_some(advice)
     };
     let found: Vec<Advice> = (0..40).filter_map(open).collect();
     assert!(found.len() > 30, "{}", found.len());
     let advice = &found[0];
-    assert_eq!(advice.recommendation, Recommendation::NotEnoughRounds);
     let verdict = advice.ranking[1].place.unwrap().verdict;
     assert!(matches!(verdict, ComparisonVerdict::NotEnoughRounds { .. }), "{verdict:?}");
+}
+
+#[test]
+fn of_two_that_cost_about_the_same_the_one_that_recovers_from_a_crash_comes_first() {
+    let mut results = campaign(&[("bare", 1000, 1000), ("safe", 1020, 1020)], 5, 2, 1);
+    let recovery = |by| {
+        let source = "a manual".to_owned();
+        Some(CrashRecovery { by, lost_with: Vec::new(), source })
+    };
+    let mut given = |by: [Option<CrashRecovery>; 2]| {
+        for (contender, by) in results.campaign.contenders.iter_mut().zip(by) {
+            contender.filesystem.facts.crash_recovery = by;
+        }
+        let advice = advice_on(&BOTH, &results);
+        let names: Vec<String> = advice.ranking.iter().map(|r| r.contender.clone()).collect();
+        (names.join(" "), advice.scores.conclusion.displaced)
+    };
+    let [none, journal] = [RecoveryMechanism::None, RecoveryMechanism::Journal].map(recovery);
+    assert_eq!(given([none.clone(), journal.clone()]), ("safe bare".to_owned(), Some(0)));
+    assert_eq!(given([journal.clone(), journal]), ("bare safe".to_owned(), None));
+    assert_eq!(given([none.clone(), none]), ("bare safe".to_owned(), None));
 }
 
 #[test]

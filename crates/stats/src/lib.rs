@@ -70,7 +70,9 @@ pub use scores::ageing::{
     AchievedAge, AgeingCost, CategoryAgeingCost, ContenderAgeingCost, RankReversal,
     ResultAgeingCost, ReusedImages,
 };
-pub use scores::conclusion::{Conclusion, Inferior, ShortlistState};
+pub use scores::conclusion::{
+    ABOUT_EQUAL, Conclusion, CostBound, Inferior, MAX_USEFUL_BOUND, ShortlistState,
+};
 pub use scores::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use scores::overall::{CategoryScore, CategoryScores, Crossover, Overall, RowWeight};
 pub use scores::use_scores::{

@@ -5,7 +5,6 @@ pub(crate) mod csv;
 pub(crate) mod imported;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use config::{CatalogError, Publication};
 use model::{Direction, Metric, Unit};
@@ -51,45 +50,22 @@ const UNITS: [(&str, Unit, f64); 11] = [
 /// another.
 const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
 
-/// Outcome of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureStatus {
-    /// The figure was measured and printed.
-    Ok,
-    /// The step failed with an error.
-    Failed,
-    /// The driver, filesystem or machine crashed.
-    Crashed,
-    /// The author declares it meaningless.
-    Invalid,
-    /// The step was not reached, or the test was switched off.
-    NotRun,
-    /// The figure was measured, or presumably so, but the text contains no number.
-    Missing,
-}
-
-impl FigureStatus {
-    /// Every status.
-    pub const ALL: [Self; 6] =
-        [Self::Ok, Self::Failed, Self::Crashed, Self::Invalid, Self::NotRun, Self::Missing];
-
-    /// Returns the name in the file and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Crashed => "crashed",
-            Self::Invalid => "invalid",
-            Self::NotRun => "not-run",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-impl fmt::Display for FigureStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+model::named_enum! {
+    /// Outcome of a figure.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FigureStatus {
+        /// The figure was measured and printed.
+        Ok = "ok",
+        /// The step failed with an error.
+        Failed = "failed",
+        /// The driver, filesystem or machine crashed.
+        Crashed = "crashed",
+        /// The author declares it meaningless.
+        Invalid = "invalid",
+        /// The step was not reached, or the test was switched off.
+        NotRun = "not-run",
+        /// The figure was measured, or presumably so, but the text contains no number.
+        Missing = "missing",
     }
 }
 

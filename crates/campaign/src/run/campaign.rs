@@ -134,6 +134,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
         let (so_far, most) = (written.used(), written.limit());
         let above = if so_far > most { "; the last cell was completed" } else { "" };
         if most > Bytes(0) {
+            let so_far = so_far.format_like(most);
             observer.note(&format!("written: {so_far}; the limit is {most}{above}"));
         }
     }

@@ -52,6 +52,7 @@ impl WriteBudget {
         let cell = Bytes(cell.0.saturating_add(self.beyond.0));
         let too_much = so_far.0.saturating_add(cell.0) > most.0;
         (self.named && too_much).then(|| {
+            let (so_far, cell) = (so_far.format_like(most), cell.format_like(most));
             format!(
                 "{so_far} are written, and the next cell may write {cell}: --max-written is {most}; resume with a larger \
                  --max-written"
@@ -63,7 +64,8 @@ impl WriteBudget {
     pub fn exhausted_message(self) -> String {
         let Self { so_far, most, .. } = self;
         format!(
-            "{so_far} are written, and {most} is the most (--max-written): from here on each phase is done once"
+            "{} are written, and {most} is the most (--max-written): from here on each phase is done once",
+            so_far.format_like(most)
         )
     }
 

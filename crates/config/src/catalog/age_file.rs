@@ -13,12 +13,12 @@ const DEPTH: [&str; 3] = ["depth", "directories", "weight"];
 const AGE: [&str; 4] = ["profile", "fill", "operations", "layout"];
 
 /// Maximum weight. Larger values are typing errors, and sums of weights must not overflow.
-const MAX_WEIGHT: u64 = 1_000_000;
-const MAX_TURNOVER: u64 = 1_000;
-const MAX_BATCH: u64 = 1_000_000;
+const MAX_WEIGHT: u32 = 1_000_000;
+const MAX_TURNOVER: u32 = 1_000;
+const MAX_BATCH: u32 = 1_000_000;
 /// Maximum directory depth, because paths have at most 4096 bytes.
-const DEEPEST: usize = 64;
-const MAX_DIRECTORIES: u64 = 100_000;
+const DEEPEST: u32 = 64;
+const MAX_DIRECTORIES: u32 = 100_000;
 
 /// Reads an ageing profile and its name.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<(AgeProfile, NameRegistry), CatalogError> {
@@ -26,16 +26,15 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(AgeProfile, NameRegistry),
     let top = TomlTable::top(source, &document, &KEYS)?;
     let name = top.required("name")?;
     let claims = vec![(name.name()?, name.line())];
-    let number = |key, most| Ok::<_, CatalogError>(narrow(top.required(key)?.count(1..most + 1)?));
     let read = AgeProfile {
         name: name.name()?,
         title: top.text("title")?,
         source: top.text("source")?,
-        churn: top.required("churn")?.one_of(&Churn::ALL)?,
-        turnover: number("turnover", MAX_TURNOVER)?,
-        batch: number("batch", MAX_BATCH)?,
+        churn: top.required("churn")?.one_of(&Churn::WORDS)?,
+        turnover: top.required("turnover")?.count(1..=MAX_TURNOVER)?,
+        batch: top.required("batch")?.count(1..=MAX_BATCH)?,
         sizes: bins(&top, "sizes", |v| v.size_from(0), size)?,
-        ages: bins(&top, "ages", |v| v.count(1..u64::MAX), age)?,
+        ages: bins(&top, "ages", |v| v.count(1..), age)?,
         depths: depths(&top)?,
     };
     Ok((read, claims))
@@ -79,11 +78,10 @@ fn bins<'a, T: PartialOrd + Copy, B>(
 fn depths(top: &TomlTable<'_>) -> Result<Vec<DepthBin>, CatalogError> {
     let (mut all, mut bins) = (0, Vec::new());
     let listed = top.required("depths")?;
-    for value in listed.list("depths")? {
+    for (value, next) in listed.list("depths")?.iter().zip(1..) {
         let table = value.table(&DEPTH)?;
         let depth = table.required("depth")?;
-        let next = bins.len() + 1;
-        if depth.count(1..u64::MAX)? != next as u64 || next > DEEPEST {
+        if depth.count(1..)? != next || next > DEEPEST {
             return Err(
                 depth.expected_error(&format!("{next}: depths count from 1 to {DEEPEST} at most"))
             );
@@ -92,18 +90,14 @@ fn depths(top: &TomlTable<'_>) -> Result<Vec<DepthBin>, CatalogError> {
         let most = if next == 1 { 1 } else { MAX_DIRECTORIES };
         let weight = weight(&table)?;
         all += weight;
-        bins.push(DepthBin {
-            depth: narrow(next as u64),
-            directories: narrow(directories.count(1..most + 1)?),
-            weight,
-        });
+        bins.push(DepthBin { depth: next, directories: directories.count(1..=most)?, weight });
     }
     require_files(&listed, all)?;
     Ok(bins)
 }
 
 fn weight(table: &TomlTable<'_>) -> Result<u32, CatalogError> {
-    Ok(narrow(table.required("weight")?.count(0..MAX_WEIGHT + 1)?))
+    table.required("weight")?.count(0..=MAX_WEIGHT)
 }
 
 fn require_files(listed: &TomlValue<'_>, weights: u32) -> Result<(), CatalogError> {
@@ -111,10 +105,6 @@ fn require_files(listed: &TomlValue<'_>, weights: u32) -> Result<(), CatalogErro
         0 => Err(listed.expected_error("at least one bin with a weight")),
         _ => Ok(()),
     }
-}
-
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Reads `age = { profile = "agrawal", fill = "80%" }`. `fill` may be a list; each value is a
@@ -126,7 +116,7 @@ pub(crate) fn ages(
     let table = value.table(&AGE)?;
     let name = table.required("profile")?;
     let profile = catalog.age(&name.name()?).map_err(|e| name.error(e.to_string()))?;
-    let operations = table.read("operations", |v| v.count(0..u64::MAX))?;
+    let operations = table.read("operations", |v| v.count(0..))?;
     let layout = table.read("layout", |v| share(&v, PerMille(0), PerMille(1000)))?;
     let fills = match table.get("fill")? {
         None => vec![AgeingSpec::FILL],

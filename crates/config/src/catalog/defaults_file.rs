@@ -76,7 +76,7 @@ fn read_profile(
     let table = profiles.required(profile.name())?.table(&keys)?;
     Ok(ProfileDefaults {
         size: table.required("size")?.size()?,
-        rounds: rounds(&table.required("rounds")?)?,
+        rounds: table.required("rounds")?.count(1..=Campaign::MAX_ROUNDS)?,
         memory: None,
         scaling: scaling(&table.required("scaling")?)?,
     })
@@ -88,17 +88,10 @@ fn scaling(value: &TomlValue<'_>) -> Result<IterationPolicy, CatalogError> {
         let value = table.required(key)?;
         value.time_limit()?.ok_or_else(|| value.expected_error("a time"))
     };
-    let passes = table.required("passes")?.count(1..10_001)?;
     Ok(IterationPolicy {
         at_least: time("at_least")?,
         width: table.required("width")?.share()?,
-        passes: u32::try_from(passes).unwrap_or(1),
+        passes: table.required("passes")?.count(1..=10_000)?,
         limit: time("limit")?,
     })
-}
-
-/// Reads a number of rounds.
-pub(crate) fn rounds(value: &TomlValue<'_>) -> Result<u32, CatalogError> {
-    let rounds = value.count(1..u64::from(Campaign::MAX_ROUNDS) + 1)?;
-    Ok(u32::try_from(rounds).unwrap_or(1))
 }

@@ -56,7 +56,9 @@ const MAX_DISK_FILE: Nanos = Nanos(1_000_000_000);
 /// Default weight of the waiting time of a request, in thousandths.
 const AGE_WEIGHT: u32 = 6;
 /// Maximum number of commands in a disk at a time.
-const MAX_COMMANDS: u64 = 64;
+const MAX_COMMANDS: u32 = 64;
+/// Maximum number of dies on all channels of a flash disk.
+const MAX_DIES: u32 = 128;
 /// Maximum size of a disk cache. Larger caches do not exist, and a guest stores a list of the
 /// cached blocks.
 const MAX_CACHE: Bytes = Bytes::mib(4096);
@@ -64,8 +66,8 @@ const MAX_CACHE: Bytes = Bytes::mib(4096);
 const SLOWEST: Bytes = Bytes::kib(10);
 /// Minimum number of pages per block. With fewer pages, or with less spare flash than `MIN_SPARE`,
 /// garbage collection would never end.
-const FEWEST_PAGES: u64 = 4;
-const MIN_SPARE: u64 = 10;
+const FEWEST_PAGES: u32 = 4;
+const MIN_SPARE: u32 = 10;
 /// The value of `--disk` that selects all disks.
 const EVERY_DISK: &str = "all";
 
@@ -173,7 +175,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(DiskEntry, NameRegistry), 
         product: top.text("product")?,
         command: time(&top, "command")?,
         link: top.read("link", rate)?,
-        queue: number(&top, "queue", MAX_COMMANDS)?.unwrap_or(1),
+        queue: top.read("queue", |v| v.count(1..=MAX_COMMANDS))?.unwrap_or(1),
         cache: top.read("cache", cache)?.unwrap_or_default(),
         forced: top.read("forced", |v| v.flag())?.unwrap_or_default(),
         mechanism: mechanism(&top)?,
@@ -213,7 +215,7 @@ fn require_controller_within(model: &DiskModel, top: &TomlTable<'_>) -> Result<(
 
 fn rotating(value: &TomlValue<'_>) -> Result<Rotating, CatalogError> {
     let table = value.table(&ROTATING)?;
-    let turns = table.required("turns")?.count(60..100_001)?;
+    let turns = table.required("turns")?.count(60..=100_000)?;
     let read = Rotating {
         turn: Nanos(60_000_000_000 / turns),
         seek_next: needed_time(&table, "seek-next")?,
@@ -221,11 +223,9 @@ fn rotating(value: &TomlValue<'_>) -> Result<Rotating, CatalogError> {
         seek_full: needed_time(&table, "seek-full")?,
         head_switch: time(&table, "head-switch")?,
         write_settle: time(&table, "write-settle")?,
-        heads: needed(&table, "heads", 64)?,
+        heads: table.required("heads")?.count(1..=64)?,
         read_ahead: table.read("read-ahead", cache)?.unwrap_or_default(),
-        age_weight: table
-            .read("age-weight", |v| Ok(narrow(v.count(0..1001)?)))?
-            .unwrap_or(AGE_WEIGHT),
+        age_weight: table.read("age-weight", |v| v.count(0..=1000))?.unwrap_or(AGE_WEIGHT),
         zones: table
             .required("zones")?
             .list("zones")?
@@ -248,8 +248,8 @@ fn zone(value: &TomlValue<'_>) -> Result<Zone, CatalogError> {
         return Err(wrong());
     };
     Ok(Zone {
-        cylinders: narrow(cylinders.count(1..1 << 24)?),
-        sectors: narrow(sectors.count(1..1 << 16)?),
+        cylinders: cylinders.count(1..=(1 << 24) - 1)?,
+        sectors: sectors.count(1..=(1 << 16) - 1)?,
     })
 }
 
@@ -263,19 +263,19 @@ fn flash(value: &TomlValue<'_>) -> Result<Flash, CatalogError> {
         unmap: time(&table, "unmap")?,
         controller: time(&table, "controller")?,
         channel: rate(table.required("channel")?)?,
-        channels: needed(&table, "channels", 128)?,
-        dies: needed(&table, "dies", 128)?,
+        channels: table.required("channels")?.count(1..=MAX_DIES)?,
+        dies: table.required("dies")?.count(1..=MAX_DIES)?,
         page: page.size()?,
-        block: narrow(table.required("block")?.count(FEWEST_PAGES..65_537)?),
-        spare: narrow(table.required("spare")?.count(MIN_SPARE..10_001)?),
+        block: table.required("block")?.count(FEWEST_PAGES..=65_536)?,
+        spare: table.required("spare")?.count(MIN_SPARE..=10_000)?,
         protected: table.read("protected", |v| v.flag())?.unwrap_or_default(),
         state: FlashState::default(),
     };
     if !read.page.0.is_multiple_of(4096) || read.page > Bytes::kib(64) {
         return Err(page.expected_error("a multiple of 4 KiB, 64 KiB at most"));
     }
-    if read.channels * read.dies > 128 {
-        return Err(table.error("expected 128 dies on all channels at most".into()));
+    if read.channels * read.dies > MAX_DIES {
+        return Err(table.error(format!("expected {MAX_DIES} dies on all channels at most")));
     }
     Ok(read)
 }
@@ -315,22 +315,6 @@ fn needed_time(table: &TomlTable<'_>, key: &'static str) -> Result<Nanos, Catalo
     }
 }
 
-fn number(
-    table: &TomlTable<'_>,
-    key: &'static str,
-    most: u64,
-) -> Result<Option<u32>, CatalogError> {
-    table.read(key, |v| Ok(narrow(v.count(1..most + 1)?)))
-}
-
-fn needed(table: &TomlTable<'_>, key: &'static str, most: u64) -> Result<u32, CatalogError> {
-    Ok(narrow(table.required(key)?.count(1..most + 1)?))
-}
-
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
 /// Reads the sources. Every number must have a source, and every source a number.
 fn sources(top: &TomlTable<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
     let mut numbers: Vec<String> =
@@ -365,7 +349,7 @@ fn published(value: &TomlValue<'_>) -> Result<DataSheet, CatalogError> {
             _ if metric.is_time() => Ok(value.time()?.0 as f64 / 1e9),
             _ if metric.is_rate() => Ok(value.size()?.0 as f64),
             DataSheetMetric::WriteAmplification => value.factor(),
-            _ => Ok(value.count(1..u64::MAX)? as f64),
+            _ => Ok(value.count(1_u64..)? as f64),
         };
         metrics.extend(table.read(key, read)?.map(|number| (metric, number)));
     }

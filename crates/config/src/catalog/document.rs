@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 
 use model::{Bytes, Nanos};
 use toml::Spanned;
@@ -356,21 +356,26 @@ impl<'a> TomlValue<'a> {
         self.list("texts")?.iter().map(TomlValue::text).collect()
     }
 
-    /// Reads a whole number in a range. A range that ends at `u64::MAX` has no maximum.
-    pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
-        let is_allowed = |n: &u64| allowed.contains(n) || allowed.end == u64::MAX && *n == u64::MAX;
-        self.number().filter(is_allowed).ok_or_else(|| {
-            let expected = match (allowed.start, allowed.end) {
-                (first, u64::MAX) => format!("a whole number from {first}"),
-                (first, end) => format!("a whole number from {first} to {}", end - 1),
+    /// Reads a whole number in a range such as `1..=64` or `1..`.
+    pub fn count<T>(&self, allowed: impl RangeBounds<T>) -> Result<T, CatalogError>
+    where
+        T: TryFrom<u64> + PartialOrd + fmt::Display,
+    {
+        let number = self.number().and_then(|number| T::try_from(number).ok());
+        number.filter(|number| allowed.contains(number)).ok_or_else(|| {
+            let bound = |word, bound: Bound<&T>| match bound {
+                Bound::Included(number) => format!(" {word} {number}"),
+                _ => String::new(),
             };
+            let (from, to) = (allowed.start_bound(), allowed.end_bound());
+            let expected = format!("a whole number{}{}", bound("from", from), bound("to", to));
             self.expected_error(&expected)
         })
     }
 
     /// Reads a whole number from 0 to 255, such as an exit code.
     pub fn exit_code(&self) -> Result<i32, CatalogError> {
-        self.count(0..256).map(|n| i32::try_from(n).unwrap_or(0))
+        self.count(0..=u8::MAX).map(i32::from)
     }
 
     /// Reads a number from 0 to 1.

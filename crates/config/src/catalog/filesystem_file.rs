@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use model::{
-    BootLoader, Commands, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin, FormatLimit,
-    MkfsWriteEstimate, NativeReader, OperatingSystem, Requirements,
+    BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
+    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, RecoveryMechanism, Requirements,
 };
 
 use crate::CatalogError;
@@ -15,7 +15,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "name",
     "title",
     "aliases",
@@ -26,6 +26,7 @@ const KEYS: [&str; 17] = [
     "booted_by",
     "largest_file",
     "largest_volume",
+    "crash_recovery",
     "source",
     "quirks",
     "unavailable",
@@ -54,6 +55,7 @@ const ORIGIN: [&str; 3] = ["system", "year", "source"];
 const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
 const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
+const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
@@ -113,6 +115,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         booted_by: each(top, "booted_by", "boot loaders", boot_loader)?,
         largest_file: limit("largest_file")?,
         largest_volume: limit("largest_volume")?,
+        crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
     })
 }
 
@@ -129,10 +132,9 @@ fn each<T>(
 
 fn origin(value: &TomlValue<'_>) -> Result<FilesystemOrigin, CatalogError> {
     let table = value.table(&ORIGIN)?;
-    let year = table.read("year", |v| v.count(1956..2100))?;
     Ok(FilesystemOrigin {
         system: table.text("system")?,
-        year: year.and_then(|year| u16::try_from(year).ok()),
+        year: table.read("year", |v| v.count(1956..=2099))?,
         source: table.text("source")?,
     })
 }
@@ -159,6 +161,16 @@ fn boot_loader(value: &TomlValue<'_>) -> Result<BootLoader, CatalogError> {
 fn limit(value: &TomlValue<'_>) -> Result<FormatLimit, CatalogError> {
     let table = value.table(&LIMIT)?;
     Ok(FormatLimit { size: table.text("size")?, source: table.text("source")? })
+}
+
+fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> {
+    let table = value.table(&CRASH_RECOVERY)?;
+    let words = RecoveryMechanism::ALL.map(|mechanism| (mechanism.name(), mechanism));
+    Ok(CrashRecovery {
+        by: table.required("by")?.one_of(&words)?,
+        lost_with: table.texts("lost_with")?,
+        source: table.text("source")?,
+    })
 }
 
 /// Reads the requirements. The minimum size may be omitted if the filesystem is unavailable.
@@ -257,8 +269,7 @@ fn mkfs_writes(table: &TomlTable<'_>) -> Result<Option<MkfsWriteEstimate>, Catal
     };
     let table = value.table(&MKFS_WRITES)?;
     let bytes = table.required("bytes")?.size()?;
-    let one_in = table.required("one_in")?.count(1..u64::MAX)?;
-    let one_in = NonZeroU64::new(one_in).unwrap_or(NonZeroU64::MAX);
+    let one_in = table.required("one_in")?.count(NonZeroU64::MIN..)?;
     Ok(Some(MkfsWriteEstimate { bytes, one_in }))
 }
 
@@ -309,6 +320,7 @@ fn options(
 /// Returns every key of a filesystem file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    let facts = ORIGIN.into_iter().chain(READER).chain(BOOT_LOADER).chain(LIMIT);
+    let facts =
+        ORIGIN.into_iter().chain(READER).chain(BOOT_LOADER).chain(LIMIT).chain(CRASH_RECOVERY);
     KEYS.into_iter().chain(facts).chain(REQUIRES).chain(COMMANDS).chain(MKFS_WRITES)
 }

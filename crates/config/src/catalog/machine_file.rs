@@ -32,9 +32,7 @@ pub(crate) fn read(
         })?,
         memory: top.read("memory", |v| v.size_from(Bytes::mib(64).0))?,
         disk: top.required("disk")?.name()?,
-        disks: top
-            .read("disks", |v| v.count(1..u64::from(GuestConfig::MAX_DISKS) + 1))?
-            .map_or(1, |count| count as u32),
+        disks: top.read("disks", |v| v.count(1..=GuestConfig::MAX_DISKS))?.unwrap_or(1),
     };
     Ok((machine, claims))
 }

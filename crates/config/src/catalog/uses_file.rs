@@ -6,8 +6,18 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::system;
 
-const KEYS: [&str; 9] =
-    ["name", "title", "order", "source", "rationale", "readers", "relevant", "need", "weight"];
+const KEYS: [&str; 10] = [
+    "name",
+    "title",
+    "order",
+    "source",
+    "rationale",
+    "readers",
+    "relevant",
+    "crash_recovery",
+    "need",
+    "weight",
+];
 const READERS: [&str; 2] = ["one_of", "why"];
 const NEED: [&str; 2] = ["feature", "why"];
 const WEIGHT: [&str; 3] = ["group", "parts", "why"];
@@ -21,11 +31,12 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
     let read = UseCase {
         name: name.name()?,
         title: top.text("title")?,
-        order: top.read("order", |v| v.count(1..1001))?.and_then(|order| u32::try_from(order).ok()),
+        order: top.read("order", |v| v.count(1..=1000))?,
         source: top.text("source")?,
         rationale: top.text("rationale")?,
         readers: readers(&top)?,
         relevant: top.read("relevant", |v| v.percentage())?,
+        crash_recovery: top.read("crash_recovery", |v| v.text())?,
         needs: needs(&top)?,
         weights: weights(&top)?,
     };
@@ -51,14 +62,13 @@ fn readers(top: &TomlTable<'_>) -> Result<Option<RequiredReaders>, CatalogError>
 }
 
 fn needs(top: &TomlTable<'_>) -> Result<Vec<RequiredFeature>, CatalogError> {
-    let words = Feature::ALL.map(|feature| (feature.name(), feature));
     let Some(value) = top.get("need")? else {
         return Ok(Vec::new());
     };
     let mut needs: Vec<RequiredFeature> = Vec::new();
     for value in value.list("features, each under [[need]]")? {
         let table = value.table(&NEED)?;
-        let feature = table.required("feature")?.one_of(&words)?;
+        let feature = table.required("feature")?.one_of(&Feature::WORDS)?;
         if needs.iter().any(|need| need.feature == feature) {
             return Err(table.error(format!("`{feature}` is needed twice")));
         }
@@ -77,10 +87,9 @@ fn weights(top: &TomlTable<'_>) -> Result<Vec<CategoryWeight>, CatalogError> {
         if weights.iter().any(|w| w.group == group) {
             return Err(table.error(format!("`{group}` has two weights")));
         }
-        let parts = u32::try_from(table.required("parts")?.count(1..1001)?).unwrap_or(1000);
         weights.push(CategoryWeight {
             group,
-            weight: f64::from(parts),
+            weight: f64::from(table.required("parts")?.count(1..=1000_u32)?),
             rationale: table.text("why")?,
         });
     }

@@ -8,7 +8,7 @@ use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 
 const KEYS: [&str; 4] = ["phase", "reason", "same_order", "pairs"];
 /// Maximum number of pairs. No campaign has more.
-const MAX_PAIRS: u64 = 1 << 20;
+const MAX_PAIRS: u32 = 1 << 20;
 
 /// Reads the file.
 pub(crate) fn read(source: TomlSource<'_>) -> Result<Vec<ExcludedPhase>, CatalogError> {
@@ -20,10 +20,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<Vec<ExcludedPhase>, Catalog
 
 fn phase(value: &TomlValue<'_>) -> Result<ExcludedPhase, CatalogError> {
     let table = value.table(&KEYS)?;
-    let count = |key| {
-        let count = table.required(key)?.count(0..MAX_PAIRS)?;
-        Ok::<_, CatalogError>(u32::try_from(count).unwrap_or(u32::MAX))
-    };
+    let count = |key| table.required(key)?.count(0..=MAX_PAIRS);
     let withheld = ExcludedPhase {
         phase: table.text("phase")?.parse().map_err(|why| table.error(why))?,
         reason: table.text("reason")?,

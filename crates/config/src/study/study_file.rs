@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use model::{Bytes, SizeProfile, Suite, Test};
+use model::{Bytes, Campaign, SizeProfile, Suite, Test};
 
-use crate::catalog::defaults_file::rounds;
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 use crate::study::publication::{self, Publication};
 use crate::suite::parameters::StudyOverrides;
@@ -102,7 +101,7 @@ pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<StudySource, C
         suites: suites(&top, catalog)?,
         size: top.required("size")?.size()?,
         memory: top.read("memory", |v| v.size())?,
-        rounds: top.read("rounds", |v| rounds(&v))?,
+        rounds: top.read("rounds", |v| v.count(1..=Campaign::MAX_ROUNDS))?,
         machine: top.read("machine", |v| machine(&v, catalog))?,
         published: published.transpose()?,
     };

@@ -55,7 +55,10 @@ impl KeySource for TomlTable<'_> {
     }
 
     fn count(&self, key: &'static str, allowed: Range<u64>) -> Result<u64, KeyError> {
-        self.key(key, |value| value.count(allowed))
+        self.key(key, |value| match allowed.end {
+            u64::MAX => value.count(allowed.start..),
+            end => value.count(allowed.start..=end.saturating_sub(1)),
+        })
     }
 
     fn share(&self, key: &'static str) -> Result<f64, KeyError> {

@@ -150,7 +150,7 @@ fn range<'a>(
     let from = number(axis, &table.required("from")?)?;
     let end = table.required("to")?;
     let to = number(axis, &end)?;
-    let times = table.required("times")?.count(2..1025)?;
+    let times = table.required("times")?.count(2..=1024)?;
     let steps = std::iter::successors(Some(from), |n| n.checked_mul(times));
     let numbers: Vec<u64> = steps.take_while(|n| *n <= to).collect();
     if numbers.last() != Some(&to) {
@@ -165,9 +165,9 @@ fn range<'a>(
 
 fn number(axis: SweepAxis, value: &TomlValue<'_>) -> Result<u64, CatalogError> {
     match axis {
-        SweepAxis::Disks => value.count(1..u64::from(GuestConfig::MAX_DISKS) + 1),
+        SweepAxis::Disks => value.count(1..=GuestConfig::MAX_DISKS).map(u64::from),
         _ if axis.is_bytes() => value.size().map(|bytes| bytes.0),
-        _ => value.count(1..MAX_COUNT),
+        _ => value.count(1..=MAX_COUNT - 1),
     }
 }
 

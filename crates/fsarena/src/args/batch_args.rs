@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
 
 use crate::args::cli_values::{int_up_to, one_of, path, share, text};
-use crate::args::machine_args::SharedCache;
+use crate::args::execution_args::SharedCache;
 use crate::args::run_args::RunArgs;
 
 /// Heading in help of the options of campaigns over hosts.
-pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
+pub const OVER_HOSTS: &str = "Several hosts";
 /// Maximum number of cells that a command can name at once.
 const MAX_BATCH_ARGS: u32 = 1_000_000;
 

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
+use clap::builder::StyledStr;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
 use crate::args::batch_args::ClusterCommand;
-use crate::args::cli_values::{campaign_number, path};
+use crate::args::cli_values::path;
 use crate::args::compare_args::{CompareArgs, GuardArgs, HistoryArgs};
 use crate::args::delete_args::DeleteArgs;
 use crate::args::disk_args::{DiskCommand, ExplainArgs};
@@ -17,6 +18,7 @@ use crate::args::show_args::{ListArgs, ShowArgs};
 use crate::args::study_args::StudyCommand;
 use crate::args::tool_args::ToolCommand;
 use crate::args::trace_args::TraceCommand;
+use crate::output::text::{terminal_width, wrap_last_column};
 
 /// Compare filesystems with the same tests, and report the evidence.
 #[derive(Debug, Parser)]
@@ -76,7 +78,14 @@ pub struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a campaign: contenders × suites × rounds.
-    #[command(after_help = "\
+    #[command(
+        after_help = "\
+Examples:
+  sudo fsarena run -c ext4 -c xfs -s tree  two filesystems, one suite
+  fsarena run --backend vm -c hpfs         in a guest, without root
+
+All options, and more examples: fsarena run --help",
+        after_long_help = "\
 Examples:
   sudo fsarena run --profile smoke                    a first look, a few seconds per contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
@@ -99,7 +108,8 @@ Examples:
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read on an increasing number of images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one contender with little memory
   sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
-                                                      two contenders as a group in reports")]
+                                                      two contenders as a group in reports"
+    )]
     Run(Box<RunArgs>),
     /// Resume a killed or interrupted campaign.
     #[command(after_help = "\
@@ -302,6 +312,34 @@ Examples:
     Agent(AgentArgs),
 }
 
+/// Width of help that is not printed on a terminal, as clap has it.
+const HELP_WIDTH: usize = 100;
+
+impl Cli {
+    /// Parses the arguments of this process.
+    ///
+    /// # Errors
+    /// Returns an error that shows help or the reason.
+    pub fn from_arguments() -> Result<Self, clap::Error> {
+        let width = terminal_width().unwrap_or(HELP_WIDTH);
+        let mut command = with_wrapped_examples(Self::command(), width);
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// Wraps the descriptions of examples, which clap would continue at the left margin.
+fn with_wrapped_examples(mut command: clap::Command, width: usize) -> clap::Command {
+    let wrapped = |text: &StyledStr| wrap_last_column(&text.to_string(), width);
+    if let Some(text) = command.get_after_help().map(wrapped) {
+        command = command.after_help(text);
+    }
+    if let Some(text) = command.get_after_long_help().map(wrapped) {
+        command = command.after_long_help(text);
+    }
+    command.mut_subcommands(|command| with_wrapped_examples(command, width))
+}
+
 /// Returns the path of every command that is not hidden, such as `disk replay`, groups included.
 pub fn commands() -> Vec<Vec<String>> {
     fn below(command: &clap::Command, path: &[String]) -> Vec<Vec<String>> {
@@ -328,9 +366,9 @@ pub const EXIT_CODES: &str = "\
 /// Options of `watch`.
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
-    /// Number of the campaign [default: the latest that runs].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// Campaign by number or name [default: the latest that runs].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
 }
 
 /// Options of `doctor`.

@@ -6,8 +6,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueHint};
 use model::Bytes;
 
-use crate::args::cli_values::{campaign_number, cell_number, path, size};
+use crate::args::cli_values::{cell_number, path, size};
 use crate::args::guest_args::BuildOptions;
+use crate::args::report_args::CampaignArg;
 
 /// Commands for simulated disks.
 #[derive(Clone, Debug, Subcommand)]
@@ -46,9 +47,9 @@ pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet"
 /// Options of `disk requests`.
 #[derive(Clone, Debug, Args)]
 pub struct RequestsArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// The campaign.
+    #[command(flatten)]
+    pub campaign: CampaignArg,
     /// Number of the cell (see `fsarena show`) [default: the first with a simulated disk].
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
@@ -69,10 +70,10 @@ pub struct RequestsArgs {
 /// Options of `disk replay`.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayArgs {
-    /// Log written by `fsarena disk requests --format csv`, or number of a campaign [default: the
-    /// latest].
-    #[arg(value_name = "LOG")]
-    pub journal: Option<String>,
+    /// Campaign by number or name, a database, or a log written by `fsarena disk requests --format
+    /// csv` [default: the latest campaign].
+    #[arg(value_name = "CAMPAIGN")]
+    pub source: Option<String>,
     /// Number of the cell of a campaign [default: the first with a simulated disk].
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,

@@ -8,13 +8,12 @@ pub mod delete_args;
 pub mod disk_args;
 #[cfg(test)]
 mod documented_commands_tests;
+pub mod execution_args;
 pub mod guest_args;
 pub mod import_args;
-pub mod machine_args;
 pub mod report_args;
 pub mod run_args;
 pub mod show_args;
-pub mod storage_args;
 pub mod study_args;
 pub mod tool_args;
 pub mod trace_args;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Arg, Args, Subcommand, ValueHint};
 
-use crate::args::cli_values::{campaign_number, path};
+use crate::args::cli_values::path;
 use crate::args::run_args::RunArgs;
 
 /// Commands for published comparisons.
@@ -64,21 +64,45 @@ pub struct ClaimsArgs {
 
 /// Options of `study replicate`.
 #[derive(Clone, Debug, Args)]
-// A study defines the suites, and is always one campaign on fresh filesystems.
-#[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+#[command(mut_args(of_study))]
 pub struct ReplicateArgs {
     /// Study to repeat (see `fsarena list studies`).
     #[arg(value_name = "STUDY")]
     pub study_name: String,
     /// Compare this existing campaign with the study instead of running one.
-    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
-    pub campaign: Option<i64>,
+    #[arg(long, value_name = "CAMPAIGN", help_heading = "Replicate")]
+    pub campaign: Option<String>,
     /// Write the `then and now` page to this file.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
     pub output: Option<PathBuf>,
     /// The campaign.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// Hides options that a study defines, which is always one campaign on fresh filesystems, and
+/// shows its defaults.
+fn of_study(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "file" | "study" | "suites" | "sessions" | "age" | "fill" => arg.hide(true),
+        "contenders" => with_help(arg, "Add a contender [default: those of the study]"),
+        "profile" => with_help(arg, "Set the size of the tests [default: study]"),
+        "rounds" => {
+            with_help(arg, "Repeat each test this many times [default: by study and profile]")
+        }
+        "size" => with_help(arg, "Set the size of the image [default: by study and profile]"),
+        "memory" => with_help(arg, "Limit memory per cell [default: by study and profile]"),
+        "name" => with_help(arg, "Name the campaign [default: the study's name]"),
+        "machine" => with_help(
+            arg,
+            "Use a machine of a published study, in virtual time (see `fsarena list machines`) [default: the study's]",
+        ),
+        _ => arg,
+    }
+}
+
+fn with_help(arg: Arg, help: &'static str) -> Arg {
+    arg.help(help).long_help(help)
 }
 
 fn verdict(text: &str) -> Result<studies::Verdict, String> {
@@ -88,4 +112,27 @@ fn verdict(text: &str) -> Result<studies::Verdict, String> {
         let words = all.map(|verdict| verdict.name().replace(' ', "-"));
         format!("expected one of: {}", words.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        _replicate: ReplicateArgs,
+    }
+
+    #[test]
+    fn help_has_the_defaults_of_the_study() {
+        let help = Line::command().render_long_help().to_string();
+        for of_run in ["[default: quick]", "[default: all that run here]", "[default: by profile]"]
+        {
+            assert!(!help.contains(of_run), "{of_run}: {help}");
+        }
+        assert!(help.contains("[default: those of the study]"), "{help}");
+    }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use config::StorageSettings;
 use model::Bytes;
 
 use crate::args::cli_values::{path, share, size};
-use crate::args::storage_args::StorageArgs;
+use crate::args::execution_args::EraseArgs;
 
 /// Commands that most users need once.
 #[derive(Clone, Debug, Subcommand)]
@@ -59,6 +60,7 @@ Examples:
 
 /// Options of `tool calibrate`.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("erase", |a| a.requires("device")))]
 pub struct CalibrateArgs {
     /// Measure only the harness overhead; does not need root.
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
@@ -66,9 +68,12 @@ pub struct CalibrateArgs {
     /// Size of the image, such as 512M, 1G or 700MB [default: 256 MiB].
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
-    /// Options for the device or the image.
+    /// The device, or the directory of the image.
     #[command(flatten)]
-    pub storage: StorageArgs,
+    pub storage: StorageSettings,
+    /// Data that may be erased.
+    #[command(flatten)]
+    pub erase: EraseArgs,
     /// Measure another machine, through ssh.
     #[arg(long, value_name = "USER@SERVER")]
     pub host: Option<String>,

@@ -27,6 +27,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::text::{document_text, line, print, print_json};
 use crate::output::{disk_map, output_file};
 use crate::request_logs::{self, Journal};
+use crate::settings::select_campaign;
 use crate::{paths, stop, traces};
 
 /// Minimum time between two samples. A sample itself takes the guest 4 µs.
@@ -42,7 +43,7 @@ const SAMPLING_SHIFT_LIMIT: f64 = 0.3;
 /// Contenders and phase to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Question {
-    campaign: Option<i64>,
+    campaign: Option<String>,
     test: String,
     phase: String,
     contenders: [String; 2],
@@ -60,9 +61,9 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     let question = question(&args.args)?;
     let stop = stop::install_handlers()?;
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
-    let store = paths::existing_store(globals)?;
-    let id = paths::campaign_id(&store, question.campaign)?;
-    let results = store.load(id)?;
+    let campaign = question.campaign.as_deref();
+    let (results, store) = select_campaign::select(campaign, globals)?.in_database()?;
+    let id = CampaignId(results.id);
     require_virtual(id, &results.campaign)?;
     let contests = contests(&results, &question)?;
     let sides = contests.iter();
@@ -185,15 +186,7 @@ fn explained(
 /// Parses `[CAMPAIGN] TEST/PHASE A B`.
 fn question(words: &[String]) -> Result<Question, UsageError> {
     let (campaign, [result, one, other]) = match words {
-        [campaign, result, one, other] => {
-            let number = campaign.parse().map_err(|_| {
-                let campaign = line(campaign);
-                UsageError(format!(
-                    "`{campaign}` is not a campaign number: see `fsarena list campaigns`"
-                ))
-            })?;
-            (Some(number), [result, one, other])
-        }
+        [campaign, result, one, other] => (Some(campaign.clone()), [result, one, other]),
         [result, one, other] => (None, [result, one, other]),
         _ => {
             return Err(UsageError(
@@ -502,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn campaign_number_may_come_first() {
+    fn campaign_may_come_first() {
         let first = asked("tree/within xfs ext4").unwrap();
         assert_eq!(
             (first.campaign, first.test.as_str(), first.phase.as_str()),
@@ -511,12 +504,10 @@ mod tests {
         let second = asked("7 tree/within xfs ext4").unwrap();
         assert_eq!(
             (second.campaign, second.contenders),
-            (Some(7), ["xfs", "ext4"].map(str::to_owned))
+            (Some("7".to_owned()), ["xfs", "ext4"].map(str::to_owned))
         );
-        assert!(
-            asked("seven tree/within xfs ext4")
-                .is_err_and(|why| why.contains("not a campaign number"))
-        );
+        let named = asked("nightly tree/within xfs ext4").unwrap();
+        assert_eq!(named.campaign.as_deref(), Some("nightly"));
         assert!(asked("within xfs ext4").is_err_and(|why| why.contains("TEST/PHASE")));
     }
 

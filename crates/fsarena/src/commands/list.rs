@@ -9,8 +9,8 @@ use backend::{AgedImage, AgedImageCache};
 use campaign::store::CampaignSummary;
 use config::{Catalog, DiskEntry, StudySource};
 use model::{
-    AgeProfile, AgeingResult, BackendKind, Bytes, Churn, DriverKind, FACT_TITLES, Filesystem,
-    Mechanism, Nanos, SizeProfile, Suite, Test, Unit, UseCase, VirtualTimeMachine,
+    AgeProfile, AgeingResult, BackendKind, Bytes, DriverKind, FACT_TITLES, Filesystem, Mechanism,
+    Nanos, SizeProfile, Suite, Test, Unit, UseCase, VirtualTimeMachine,
 };
 use report::UnitScale;
 use serde_json::{Value, json};
@@ -327,10 +327,9 @@ fn machines(catalog: &Catalog) -> (String, Value) {
 fn ages(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&AgeProfile> = catalog.ages().collect();
     let row = |age: &&AgeProfile| {
-        let churn = Churn::ALL.into_iter().find(|(_, churn)| *churn == age.churn);
         [
             age.name.clone(),
-            churn.map_or("", |(word, _)| word).to_owned(),
+            age.churn.to_string(),
             age.turnover.to_string(),
             age.mean_size().to_string(),
             line(&age.title),

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use campaign::run::CampaignEnd;
+use config::ContenderEntry;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::{CompareArgs, GuardArgs};
@@ -34,12 +35,9 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         }
         _ => return regression_search::run(args, &contenders, &run, globals, &stop),
     };
-    let has_rule = run.budget.is_some() || run.until_width.is_some();
-    let wanted = RunArgs {
-        contenders: vec![old.clone(), new.clone()],
-        rounds_by_default: (!has_rule).then_some(ROUNDS),
-        ..run
-    };
+    let has_rule = run.settings.budget.is_some() || run.settings.until_width.is_some();
+    let mut wanted = RunArgs { rounds_by_default: (!has_rule).then_some(ROUNDS), ..run.clone() };
+    wanted.settings.contenders = [old, new].map(|spec| ContenderEntry::Spec(spec.clone())).into();
     match run::campaign(&wanted, 0, globals, &stop)? {
         RunOutcome::Planned(code) => Ok(code),
         RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
@@ -87,7 +85,7 @@ fn campaign(args: &GuardArgs) -> (Vec<String>, RunArgs) {
 /// Rejects options that have no meaning for a guard.
 fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
     let run = &args.run;
-    if !run.contenders.is_empty() || !run.directories.is_empty() {
+    if !run.settings.contenders.is_empty() || !run.settings.directories.is_empty() {
         let why = "guard takes contenders as arguments; remove -c and --dir".to_owned();
         return Err(UsageError(why).into());
     }
@@ -95,7 +93,7 @@ fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
         let why = "a guard runs both sides in one campaign: leave --sessions out".to_owned();
         return Err(UsageError(why).into());
     }
-    if run.age.is_some() {
+    if run.settings.age.is_some() {
         let why = "a guard has two contenders: give each its own age, as in ext4@age=agrawal, and leave --age out".to_owned();
         return Err(UsageError(why).into());
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::campaign::run::CampaignEnd;
 use ::campaign::store::{CampaignId, Store};
+use config::ContenderEntry;
 use model::{CampaignResults, Clock, CpuProfile, Nanos};
 use report::first_worse_report;
 use serde_json::json;
@@ -96,7 +97,9 @@ impl Guard<'_> {
         if !self.args.over.is_empty() {
             return Ok(());
         }
-        let all = RunArgs { contenders: self.contenders.to_vec(), ..versions[0].run.clone() };
+        let mut all = versions[0].run.clone();
+        let named = self.contenders.iter().cloned();
+        all.settings.contenders = named.map(ContenderEntry::Spec).collect();
         let catalog = paths::catalog(self.globals)?;
         let reach = paths::transport(None)?;
         let silent = ProgressDisplay::choose(false, true);
@@ -149,8 +152,8 @@ impl Guard<'_> {
     /// Runs a version on this machine or with a scheduler.
     fn measure(&self, versions: &[GuardedVersion], at: usize) -> anyhow::Result<SearchOutcome> {
         let GuardedVersion { name, run } = &versions[at];
-        let named =
-            RunArgs { name: run.name.clone().or_else(|| Some(name.clone())), ..run.clone() };
+        let mut named = run.clone();
+        named.settings.name.get_or_insert_with(|| name.clone());
         self.progress.note(&format!("version {} of {}: {}", at + 1, versions.len(), line(name)));
         if run.engine.on.is_some() {
             return self.measure_elsewhere(&named, at);
@@ -221,13 +224,13 @@ impl Guard<'_> {
         };
         let mut silent = |_: &str| {};
         let catalog = paths::catalog(self.globals)?;
-        let (build, campaign) = (&run.machine.build, &results.campaign);
+        let (build, campaign) = (&run.execution.build, &results.campaign);
         let guest = guest::obtain_again(&catalog, build, campaign, self.stop, &mut silent)?;
         let phases = || cell.result.iter().flat_map(|result| &result.phases);
         let took = phases().find(|phase| phase.phase == target.phase);
         let means = SamplingContext {
             guest: Arc::new(guest),
-            cache: guest::cells(run.machine.no_cache, run.machine.cache_size, &mut silent),
+            cache: guest::cells(run.execution.no_cache, run.execution.cache_size, &mut silent),
             traces: &traces::directory(self.globals)?,
             sampling: explain::sampling(
                 &target.phase,

@@ -62,8 +62,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         let bytes = Err(output_file::NO_PARQUET.to_owned());
         return output_file::write_parquet(args.output.as_deref(), bytes);
     }
-    let format: ReportFormat =
-        format.parse().map_err(|e: report::UnknownFormat| UsageError(e.to_string()))?;
+    let format: ReportFormat = format.parse().map_err(UsageError)?;
     let format =
         if globals.json && format == ReportFormat::Table { ReportFormat::Json } else { format };
     let options = match args.output {

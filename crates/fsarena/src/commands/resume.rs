@@ -11,13 +11,14 @@ use crate::args::cli::GlobalArgs;
 use crate::args::run_args::ResumeArgs;
 use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
-use crate::output::erase_question::{EraseConfirmation, EraseConsent};
+use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::output::progress::ProgressDisplay;
 use crate::output::text::line;
 use crate::paths;
 use crate::session;
 use crate::session::RunContext;
+use crate::settings::select_campaign;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -29,9 +30,9 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     // Not created for a campaign that cannot exist.
     paths::require_database(globals)?;
     let mut store = paths::store(globals)?;
-    let id = paths::campaign_to_resume(&store, args.id)?;
+    let id = select_campaign::campaign_to_resume(&store, args.campaign.as_deref())?;
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
-    run_command::finish(ended, id, &store, args.strict, globals)
+    run_command::finish(ended, id, &store, args.execution.strict, globals)
 }
 
 /// Removes leftovers of a killed campaign, and runs the missing cells.
@@ -65,27 +66,27 @@ fn go_on(
     let catalog = paths::catalog(globals)?;
     let guest = |campaign: &Campaign| {
         let mut say = |text: &str| progress.note(text);
-        let build = &args.build;
+        let build = &args.execution.build;
         let guest = guest_command::obtain_again(&catalog, build, campaign, stop, &mut say)?;
         Ok(Arc::new(guest))
     };
     let kept = traces::directory(globals)?;
-    let shared = guest_command::shared_cells(&args.shared)?;
+    let shared = guest_command::shared_cells(&args.execution.shared)?;
     let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
-        consent: EraseConsent { erase: args.erase.clone(), yes: args.yes },
-        jobs: args.jobs,
-        max_written: args.max_written,
+        consent: args.execution.erase.consent(),
+        jobs: args.execution.jobs,
+        max_written: args.limit.max_written,
         exclusive: false,
         cache: &|| {
-            let note = &mut |text: &str| progress.note(text);
-            let own = || guest_command::cells(args.no_cache, args.cache_size, note);
+            let (execution, note) = (&args.execution, &mut |text: &str| progress.note(text));
+            let own = || guest_command::cells(execution.no_cache, execution.cache_size, note);
             shared.clone().or_else(own)
         },
         guest: &guest,
     };
-    let asked = EraseConfirmation { progress, yes: args.yes, stop };
+    let asked = EraseConfirmation { progress, yes: means.consent.yes, stop };
     session::run_to_end(store, stored, None, &means, &*reach, &asked, stop)
 }
 

@@ -54,7 +54,10 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         true => 1,
         false => args.sessions.unwrap_or(1),
     };
-    if sessions > 1 && args.storage.device.is_some() && args.storage.erase.is_none() {
+    if sessions > 1
+        && args.settings.storage.device.is_some()
+        && args.execution.erase.erase.is_none()
+    {
         let why = "each session finds the last one's filesystem on the device: --sessions takes --erase there";
         return Err(UsageError(why.to_owned()).into());
     }
@@ -68,7 +71,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let code = match campaign(args, session, globals, &stop)? {
             RunOutcome::Planned(code) => code,
             RunOutcome::Campaign { ended, id, store } => {
-                finish(ended, id, &store, args.strict, globals)?
+                finish(ended, id, &store, args.execution.strict, globals)?
             }
         };
         if code != ExitReason::Success.into() {
@@ -98,7 +101,7 @@ fn on_scheduler(
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let (wanted, directory) = elsewhere(args)?;
     let batch = plan_command::make(args, directory, globals, &progress, stop)?;
-    collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
+    collect_command::follow(&batch, wanted, args.execution.strict, globals, &progress, stop)
 }
 
 /// Returns the scheduler of a campaign on other hosts, and its plan directory.
@@ -107,7 +110,7 @@ pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
         return Err(UsageError(why.to_owned()).into());
     };
-    let wanted = collect_command::engine(&args.engine, &args.machine.shared)?;
+    let wanted = collect_command::engine(&args.engine, &args.execution.shared)?;
     if let Some(SelectedScheduler::Slurm(_)) = wanted {
         Cluster::require()?;
     }
@@ -163,11 +166,11 @@ pub fn campaign(
     };
     let experience = store.as_ref().map(|s| past_durations::load(s, &campaign, None));
     let experience = experience.unwrap_or_default();
-    let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
+    let cost = cost(&campaign, store.as_ref(), &experience, args.execution.jobs)?;
     let checks = EarlyChecks {
         campaign: &campaign,
         guest: guest.as_ref(),
-        no_cache: args.machine.no_cache,
+        no_cache: args.execution.no_cache,
         reach: &*reach,
         progress: &progress,
         stop,
@@ -185,7 +188,7 @@ pub fn campaign(
     paths::reports(globals)?;
     // Later sessions use the same machine; each host is another one.
     if session == 0 || globals.of_host.is_some() {
-        checks.run(args.storage.consent().erase.as_deref())?;
+        checks.run(args.execution.erase.consent().erase.as_deref())?;
     }
     let note = |text: &str| progress.note(text);
     let searched =
@@ -193,19 +196,17 @@ pub fn campaign(
     stale_directories::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;
-    let shared = guest_command::shared_cells(&args.machine.shared)?;
+    let shared = guest_command::shared_cells(&args.execution.shared)?;
     let means = RunContext {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
-        consent: args.storage.consent(),
-        jobs: args.machine.jobs,
+        consent: args.execution.erase.consent(),
+        jobs: args.execution.jobs,
         max_written: None,
         exclusive: args.exclusive,
         cache: &|| {
-            let own = || {
-                let limit = args.machine.cache_size;
-                guest_command::cells(args.machine.no_cache, limit, &mut |text| progress.note(text))
-            };
+            let (execution, note) = (&args.execution, &mut |text: &str| progress.note(text));
+            let own = || guest_command::cells(execution.no_cache, execution.cache_size, note);
             shared.clone().or_else(own)
         },
         guest: &|_| guest.as_ref().map(Arc::clone).context("the campaign has no guest"),

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{sync::mpsc, thread};
 
 use campaign::run::CampaignEnd;
+use config::Settings;
 use model::wire::machine::FailureKind;
 
 use crate::args::batch_args::SchedulerArgs;
@@ -35,9 +36,9 @@ pub fn run(
     // Creates the database, if necessary, before several threads open it.
     paths::store(globals)?;
     let hosts = &args.engine.hosts;
-    let mut blocks = match (args.divide, args.rounds) {
+    let mut blocks = match (args.divide, args.settings.rounds) {
         (true, Some(rounds)) => RoundAllocation::divided(hosts.len(), rounds),
-        _ => RoundAllocation::on_each(hosts.len(), args.rounds),
+        _ => RoundAllocation::on_each(hosts.len(), args.settings.rounds),
     };
     let (say, said) = mpsc::channel();
     let (mut worst, mut gone, mut absent) = (None, Vec::new(), Vec::new());
@@ -123,10 +124,10 @@ fn require_sound(args: &RunArgs) -> Result<String, UsageError> {
     if hosts.len() < args.engine.hosts.len() {
         return refuse("a host is named twice in --hosts: each is one block");
     }
-    if args.storage.device.is_some() && args.storage.erase.is_none() {
+    if args.settings.storage.device.is_some() && args.execution.erase.erase.is_none() {
         return refuse("cannot ask for confirmation on several hosts: add --erase to --device");
     }
-    match &args.name {
+    match &args.settings.name {
         Some(name) => Ok(name.clone()),
         None => {
             refuse("--hosts takes --name NAME, by which the campaigns of the hosts are compared")
@@ -162,7 +163,7 @@ impl Host<'_> {
     ) -> HostProgress {
         let own = RunArgs {
             host: Some(self.name.to_owned()),
-            rounds: self.rounds,
+            settings: Settings { rounds: self.rounds, ..args.settings.clone() },
             engine: SchedulerArgs::default(),
             ..args.clone()
         };

@@ -19,6 +19,7 @@ use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{print, terminal_width};
 use crate::past_durations;
 use crate::paths;
+use crate::settings::select_campaign;
 use crate::stop;
 use crate::watch::draw::{self, Scroll};
 use crate::watch::progress::ForecastContext;
@@ -43,7 +44,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         return Err(EnvironmentError(why.to_owned()).into());
     }
     let store = paths::existing_store(globals)?;
-    let id = campaign(&store, args.id)?;
+    let id = campaign(&store, args.campaign.as_deref())?;
     let mut watched = Watched::begin(&store, id)?;
     let stop = stop::install_handlers()?;
     let last = {
@@ -72,28 +73,31 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// Returns the named campaign or the latest one. Returns an error if it is not running.
-fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
+/// Returns the latest running campaign of those that are named, or of all.
+///
+/// # Errors
+/// Returns an error if none of them is running.
+fn campaign(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
     let campaigns = store.campaigns()?;
     let stages = campaigns.iter().rev().map(|summary| {
         let counts = [summary.done, summary.planned].map(|count| count as usize);
         let begins = summary.done == 0 && is_young(summary.started);
         (summary, stage(&summary.campaign, summary.id, counts, begins))
     });
-    let mut stages = stages.filter(|(summary, _)| named.is_none_or(|named| summary.id.0 == named));
-    let latest = stages.next();
-    match (latest, named) {
-        (Some((summary, CampaignState::Running)), _) => Ok(summary.id),
-        (Some((summary, stage)), Some(_)) => Err(over(summary, stage).into()),
-        (None, Some(named)) => Err(StoreError::NoCampaign(CampaignId(named)).into()),
-        (latest, None) => {
-            let runs = stages.find(|(_, stage)| *stage == CampaignState::Running);
-            let none = || match latest {
-                Some((summary, stage)) => over(summary, stage),
-                None => EnvironmentError("no campaign is running, and none was run yet".to_owned()),
-            };
-            Ok(runs.map(|(summary, _)| summary.id).ok_or_else(none)?)
-        }
+    let is_meant =
+        |one: &CampaignSummary| named.is_none_or(|named| select_campaign::refers_to(named, one));
+    let mut stages = stages.filter(|(summary, _)| is_meant(summary));
+    let Some(latest) = stages.next() else {
+        return Err(match named {
+            Some(_) => StoreError::NoCampaign(select_campaign::campaign_id(store, named)?).into(),
+            None => EnvironmentError("no campaign is running, and none was run yet".into()).into(),
+        });
+    };
+    let mut all = std::iter::once(latest).chain(stages);
+    let running = all.find(|(_, stage)| *stage == CampaignState::Running);
+    match (running, latest) {
+        (Some((summary, _)), _) => Ok(summary.id),
+        (None, (summary, stage)) => Err(over(summary, stage).into()),
     }
 }
 
@@ -217,5 +221,34 @@ impl<'a> Watched<'a> {
         let counts = [done.count(), results.cells.len()];
         let begins = self.followed.session().is_none() && is_young(results.started);
         stage(&results.campaign, self.id, counts, begins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::campaign::run::in_memory;
+
+    use super::*;
+
+    #[test]
+    fn the_named_campaign_is_watched_if_it_runs() {
+        let place = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&place.path().join("a.db")).unwrap();
+        let catalog = config::Catalog::builtin().unwrap();
+        let mut plain = in_memory::campaign(vec![catalog.contender("ext4").unwrap()], 1);
+        plain.work_dir = place.path().to_owned();
+        let plan = ::campaign::plan::plan(&plain);
+        let now = clock::realtime();
+        for (name, started) in [("nightly", now), ("weekly", now), ("weekly", Nanos(1))] {
+            plain.name = name.to_owned();
+            store.begin_campaign(&plain, &plan, started).unwrap();
+        }
+        let watched = |named| campaign(&store, named).map_err(|error| error.to_string());
+        assert_eq!(watched(None), Ok(CampaignId(2)), "the latest that runs");
+        assert_eq!(watched(Some("nightly")), Ok(CampaignId(1)));
+        assert_eq!(watched(Some("weekly")), Ok(CampaignId(2)));
+        assert!(watched(Some("3")).unwrap_err().contains("campaign 3 is not running"));
+        assert!(watched(Some("9")).unwrap_err().contains("no campaign 9"));
+        assert!(watched(Some("nightyl")).unwrap_err().contains("did you mean `nightly`"));
     }
 }

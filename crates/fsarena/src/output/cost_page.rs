@@ -36,7 +36,7 @@ pub fn sweep_notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
 
 fn all(cost: &Cost, most: Option<Bytes>) -> String {
     let written = most.map_or(cost.written(), |most| most.min(cost.written()));
-    let most = most.map_or_else(String::new, |most| format!(" ({} at most)", bytes(most)));
+    let most = most.map_or_else(String::new, |most| format!(" (limit {})", bytes(most)));
     format!(
         "in all {}, {} to move, {} to write{most}; {}",
         counted(cost.cells, "cell"),
@@ -81,26 +81,28 @@ fn time(cost: &Cost) -> String {
         _ => format!("campaigns {}", numbers.join(", ")),
     };
     let known = match basis.remembered {
-        0 => assumed(cost),
+        0 => expected(cost),
         all if all == basis.pairs => format!("as {campaigns} took"),
         some => format!(
-            "as {campaigns} did in {some} of {} cells of a round, the others {}",
+            "{some} of {} cells of a round as {campaigns} took, the others {}",
             basis.pairs,
-            assumed(cost)
+            expected(cost)
         ),
     };
-    format!("about {} {known}{abreast}", format_duration(cost.time))
+    format!("about {}{abreast}: {known}", format_duration(cost.time))
 }
 
-/// Returns the assumptions about cells without earlier results.
-fn assumed(cost: &Cost) -> String {
+/// Returns the pace that is expected of cells without earlier results.
+fn expected(cost: &Cost) -> String {
     let pace = &cost.pace;
-    let whence = match pace.measured {
-        true => "as the device was measured last",
-        false => "which is assumed",
+    let speed =
+        UnitScale::for_values(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput);
+    let speed = match pace.measured {
+        true => format!("{speed}, the last measurement of the device"),
+        false => format!("an assumed {speed}"),
     };
     let slow = match pace.slowdown > 1.0 {
-        true => format!(" in guests, 1 s of guest time takes {} s here", pace.slowdown),
+        true => format!(", {} s for each second of a guest", pace.slowdown),
         false => String::new(),
     };
     let fuse = match cost.basis.fuse {
@@ -111,11 +113,7 @@ fn assumed(cost: &Cost) -> String {
         Nanos(0) => String::new(),
         start => format!(", {start} before the first cell"),
     };
-    format!(
-        "at {}{slow}, {whence}{fuse}{start}, and {} around each cell",
-        UnitScale::for_values(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
-        pace.cell
-    )
+    format!("{speed}{slow}{fuse}{start}, and {} in addition for each cell", pace.cell)
 }
 
 fn bytes(bytes: Bytes) -> String {
@@ -254,18 +252,18 @@ mod tests {
             1,
         );
         cost.time = Nanos::from_secs(50);
-        let assumed = "at 500 MB/s, which is assumed, and 500 ms around each cell";
-        assert_eq!(time(&cost), format!("about 50.0 s {assumed}"));
+        let assumed = "an assumed 500 MB/s, and 500 ms in addition for each cell";
+        assert_eq!(time(&cost), format!("about 50.0 s: {assumed}"));
         (cost.basis.pairs, cost.basis.remembered) = (40, 34);
         cost.basis.campaigns = vec![CampaignId(12), CampaignId(9)];
-        let some = "as campaigns 12, 9 did in 34 of 40 cells of a round, the others";
-        assert_eq!(time(&cost), format!("about 50.0 s {some} {assumed}"));
+        let some = "34 of 40 cells of a round as campaigns 12, 9 took, the others";
+        assert_eq!(time(&cost), format!("about 50.0 s: {some} {assumed}"));
         (cost.basis.remembered, cost.parallel_cells) = (40, 4);
         cost.basis.campaigns.truncate(1);
-        assert_eq!(time(&cost), "about 50.0 s as campaign 12 took, 4 cells side by side");
+        assert_eq!(time(&cost), "about 50.0 s, 4 cells side by side: as campaign 12 took");
         cost.basis.remembered = 0;
         (cost.basis.fuse, cost.parallel_cells) = (true, 1);
-        assert!(time(&cost).contains("assumed, 3 times as long through FUSE, and"));
+        assert!(time(&cost).contains("assumed 500 MB/s, 3 times as long through FUSE, and"));
     }
 
     #[test]

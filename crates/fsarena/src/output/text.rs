@@ -83,6 +83,19 @@ fn beside_within(columns: Option<usize>, label: &str, text: &str) -> String {
     format!("{label}{}", text.trim_start())
 }
 
+/// Wraps the last column of each line, so that its continuation begins where the column begins.
+pub fn wrap_last_column(text: &str, columns: usize) -> String {
+    let lines = text.lines().map(|line| {
+        let column = line.rfind("  ").map(|gap| gap + 2);
+        match column.filter(|column| shown_width(line) > columns && column + MIN_ROOM <= columns) {
+            Some(column) => beside_within(Some(columns), &line[..column], &line[column..]),
+            None => line.to_owned(),
+        }
+    });
+    let lines: Vec<String> = lines.collect();
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
 /// Formats a text with a left margin, wrapped on a terminal.
 pub fn wrap_with_margin(margin: &str, text: &str) -> String {
     filled_within(terminal_width(), margin, text)
@@ -178,6 +191,14 @@ mod tests {
         assert_eq!(folded("it fits with a space ", Some(20)), "it fits with a space");
         let bold = "\u{1b}[1mext4\u{1b}[0m is first of all";
         assert_eq!(folded(bold, Some(22)), bold);
+    }
+
+    #[test]
+    fn the_last_column_continues_below_itself() {
+        let text = "Examples:\n  fsarena list uses    what `advise` can answer\n\nA paragraph without any columns is as it was.";
+        let told = "Examples:\n  fsarena list uses    what `advise` can\n                       answer\n\nA paragraph without any columns is as it was.";
+        assert_eq!(wrap_last_column(text, 43), told);
+        assert_eq!(wrap_last_column(text, 30), text, "no room");
     }
 
     proptest! {

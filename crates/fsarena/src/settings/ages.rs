@@ -1,45 +1,38 @@
 //! Age as an axis of a campaign: each contender runs fresh and aged.
 
-use config::Catalog;
+use config::{AgeEntry, Catalog};
 use model::{AgeingSpec, BackendKind, Campaign, Contender, PerMille};
 
 use crate::output::exit::UsageError;
 use crate::output::progress::ProgressDisplay;
 
-/// Returns the ages at which every contender runs in addition to a fresh one: from the command
-/// line, else from the file.
+/// Returns the ages at which every contender runs in addition to a fresh one.
 ///
 /// # Errors
 /// Returns an error if a fill is given without a profile, if the profile is not in the catalog, or
 /// if the backend cannot age filesystems.
 pub fn ages(
-    profile: Option<&str>,
+    age: Option<&AgeEntry>,
     fills: &[PerMille],
-    of_file: Vec<AgeingSpec>,
     backend: BackendKind,
     catalog: &Catalog,
 ) -> anyhow::Result<Vec<AgeingSpec>> {
-    let ages = match (profile, fills) {
-        (None, []) => of_file,
-        (None, fills) => match of_file.into_iter().next() {
-            Some(age) => at_each(&age, fills),
-            None => {
-                let text = "--fill needs --age PROFILE";
-                return Err(UsageError(text.into()).into());
-            }
-        },
-        (Some(name), fills) => {
-            let age = AgeingSpec {
-                profile: catalog.age(name)?.clone(),
-                fill: AgeingSpec::FILL,
-                operations: None,
-                layout: None,
-            };
-            match fills {
-                [] => vec![age],
-                fills => at_each(&age, fills),
-            }
+    let ages = match age {
+        None if fills.is_empty() => Vec::new(),
+        None => return Err(UsageError("--fill needs --age PROFILE".into()).into()),
+        Some(AgeEntry::Defined(ages)) => ages.clone(),
+        Some(AgeEntry::Profile(name)) => vec![AgeingSpec {
+            profile: catalog.age(name)?.clone(),
+            fill: AgeingSpec::FILL,
+            operations: None,
+            layout: None,
+        }],
+    };
+    let ages = match (ages.first(), fills) {
+        (Some(first), [_, ..]) => {
+            fills.iter().map(|fill| AgeingSpec { fill: *fill, ..first.clone() }).collect()
         }
+        _ => ages,
     };
     if backend == BackendKind::Dir && !ages.is_empty() {
         let text = "--age needs images, devices or guests: mounted directories belong to you and remain unchanged";
@@ -76,11 +69,6 @@ pub fn reject_keep_aged_on_images(campaign: &Campaign) -> Result<(), UsageError>
         )),
         false => Ok(()),
     }
-}
-
-fn at_each(age: &AgeingSpec, fills: &[PerMille]) -> Vec<AgeingSpec> {
-    let at = |fill: &PerMille| AgeingSpec { fill: *fill, ..age.clone() };
-    fills.iter().map(at).collect()
 }
 
 /// Returns the contenders, each followed by its aged variants. Contenders with their own age, or
@@ -130,7 +118,8 @@ mod tests {
     fn names(specs: &[&str], fills: &[u32]) -> Vec<String> {
         let catalog = Catalog::builtin().unwrap();
         let fills: Vec<PerMille> = fills.iter().map(|fill| PerMille(*fill)).collect();
-        let ages = ages(Some("agrawal"), &fills, Vec::new(), BackendKind::Loop, &catalog).unwrap();
+        let age = AgeEntry::Profile("agrawal".into());
+        let ages = ages(Some(&age), &fills, BackendKind::Loop, &catalog).unwrap();
         let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
         let all = expand_ages(contenders.collect(), &ages, &ProgressDisplay::Quiet);
         all.into_iter().map(|contender| contender.name).collect()
@@ -154,16 +143,18 @@ mod tests {
     fn a_fill_without_a_profile_and_an_age_of_directories_are_refused() {
         let catalog = Catalog::builtin().unwrap();
         let half = [PerMille(500)];
-        let refused = |profile, fills: &[PerMille], backend| {
-            let refused = ages(profile, fills, Vec::new(), backend, &catalog);
+        let profile = |name: &str| AgeEntry::Profile(name.into());
+        let refused = |name: Option<&str>, fills: &[PerMille], backend| {
+            let refused = ages(name.map(profile).as_ref(), fills, backend, &catalog);
             refused.unwrap_err().to_string()
         };
         assert!(refused(None, &half, BackendKind::Loop).contains("needs --age PROFILE"));
         assert!(refused(Some("agrawal"), &[], BackendKind::Dir).contains("remain unchanged"));
         let unknown = refused(Some("agrawl"), &[], BackendKind::Loop);
         assert!(unknown.contains("did you mean `agrawal`?"), "{unknown}");
-        let age = ages(Some("wang-os"), &[], Vec::new(), BackendKind::Vm, &catalog).unwrap();
-        let filled = ages(None, &half, age, BackendKind::Vm, &catalog).unwrap();
+        let age = ages(Some(&profile("wang-os")), &[], BackendKind::Vm, &catalog).unwrap();
+        let age = AgeEntry::Defined(age);
+        let filled = ages(Some(&age), &half, BackendKind::Vm, &catalog).unwrap();
         assert_eq!(filled.len(), 1);
         assert_eq!((filled[0].fill, filled[0].profile.name.as_str()), (half[0], "wang-os"));
     }

@@ -28,8 +28,8 @@ use crate::settings::rounds::RoundCounts;
 use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate::{
-    reject_duplicates, reject_guest_only_options, reject_panic_options, reject_small_limits,
-    reject_too_many_cells, reject_unmatched_only,
+    reject_duplicates, reject_panic_options, reject_small_limits, reject_too_many_cells,
+    reject_unmatched_only,
 };
 use crate::traces;
 
@@ -59,20 +59,22 @@ pub fn read(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ResolvedCampaign> {
     let asked = ResolvedSettings::resolve(args, catalog, stop)?;
-    let wishes = GuestSettings::of(args, &asked.file, asked.memory, catalog)?;
-    reject_guest_only_options(&wishes, asked.backend)?;
+    let wishes = GuestSettings::of(args, &asked.settings, catalog)?;
     // Check this before the machine is examined, which may print many notes.
     let suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
     reject_unmatched_only(&args.compared, &suites)?;
     // Check the names before a guest is built.
-    let of_file = |spec: &String| asked.file.contenders.iter().any(|c| c.name == *spec);
-    for spec in args.contenders.iter().filter(|spec| !of_file(spec)) {
-        catalog.contender(spec)?;
+    for entry in &asked.settings.contenders {
+        entry.contender(catalog)?;
     }
     let models = wishes.models(catalog)?;
     let reader = SettingsReader {
-        work_dir: work_dir(args, globals)?,
+        work_dir: paths::given_work_directory(
+            asked.settings.storage.work_dir.as_deref(),
+            args.host.as_deref(),
+            globals,
+        )?,
         asked,
         catalog,
         reach,
@@ -80,14 +82,6 @@ pub fn read(
         stop,
     };
     reader.request(wishes, suites, &models)
-}
-
-/// Returns the directory for images.
-fn work_dir(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
-    match &args.storage.work_dir {
-        Some(directory) => paths::absolute("--work-dir", directory),
-        None => paths::work_directory(args.host.as_deref(), globals),
-    }
 }
 
 /// Settings and the places to resolve them.
@@ -112,14 +106,14 @@ impl SettingsReader<'_> {
         external_programs::reject_missing_programs(&suites, asked.backend, &here.machine)?;
         let contenders = self.contenders(&here, &suites, models)?;
         let (clock, why, machine) = self.guest_machine(&wishes, &here, &contenders, &suites)?;
-        let groups =
-            contender_groups::groups(&asked.args.groups, asked.file.groups.clone(), &contenders)?;
+        let groups = contender_groups::groups(&asked.settings.groups, &contenders)?;
         self.refuse_or_shrink(&wishes, &contenders)?;
         let RoundCounts { count: rounds, until, budget } = asked.rounds()?;
         self.require_utf8_device()?;
         let max_written = asked.max_written(machine.as_ref())?;
         let source = self.source(&here, &contenders, &mut suites)?;
-        if asked.keep_aged() {
+        let settings = &asked.settings;
+        if settings.keep_aged {
             ages::reject_keep_aged(&contenders, asked.backend, asked.device().is_some())?;
         }
         let args = asked.args;
@@ -132,9 +126,9 @@ impl SettingsReader<'_> {
             rounds,
             stopping_rule: until,
             budget,
-            seed: args.seed.or(asked.file.seed).unwrap_or_else(|| seed(clock)),
+            seed: settings.seed.unwrap_or_else(|| seed(clock)),
             size: asked.size,
-            memory: machine.as_ref().map_or(asked.memory, |machine| Some(machine.memory)),
+            memory: machine.as_ref().map_or(settings.memory, |machine| Some(machine.memory)),
             backend: asked.backend,
             measured_by: None,
             clock,
@@ -144,7 +138,7 @@ impl SettingsReader<'_> {
             // Archives are downloaded when the campaign starts.
             archives: Vec::new(),
             max_written,
-            keep_aged: asked.keep_aged(),
+            keep_aged: settings.keep_aged,
             source,
             device: asked.device().map(Path::to_owned),
             work_dir: self.work_dir.clone(),
@@ -193,7 +187,7 @@ impl SettingsReader<'_> {
                     self.catalog,
                     asked.backend,
                     asked.device(),
-                    &asked.directories,
+                    &asked.settings.directories,
                     self.stop,
                 )
             }
@@ -207,10 +201,10 @@ impl SettingsReader<'_> {
         suites: &[Suite],
         models: &[DiskModel],
     ) -> anyhow::Result<Vec<Contender>> {
-        let ResolvedSettings { args, file, backend, .. } = &self.asked;
+        let ResolvedSettings { settings, backend, .. } = &self.asked;
         let contenders = self.asked.contenders(here, suites, self.catalog, self.progress)?;
-        let profile = args.age.as_deref();
-        let ages = ages::ages(profile, &args.fill, file.ages.clone(), *backend, self.catalog)?;
+        let (age, fill) = (settings.age.as_ref(), &settings.fill);
+        let ages = ages::ages(age, fill, *backend, self.catalog)?;
         disk_sweep::reject_unused_models(&contenders, models)?;
         let contenders = disk_sweep::expand_disk_models(contenders, models);
         let contenders = ages::expand_ages(contenders, &ages, self.progress);
@@ -241,7 +235,7 @@ impl SettingsReader<'_> {
         wishes: &GuestSettings,
         contenders: &[Contender],
     ) -> anyhow::Result<()> {
-        let ResolvedSettings { backend, size, memory, .. } = self.asked;
+        let ResolvedSettings { backend, size, .. } = self.asked;
         if backend == BackendKind::Loop {
             contenders.iter().try_for_each(reject_panic_options)?;
         }
@@ -250,7 +244,7 @@ impl SettingsReader<'_> {
             self.say(smaller.as_slice());
         }
         let own = contenders.iter().filter_map(|c| c.own.memory);
-        reject_small_limits(own.chain(memory).min(), self.stall_timeout())?;
+        reject_small_limits(own.chain(self.asked.settings.memory).min(), self.stall_timeout())?;
         Ok(())
     }
 
@@ -272,7 +266,7 @@ impl SettingsReader<'_> {
         contenders: &[Contender],
         suites: &mut [Suite],
     ) -> anyhow::Result<Option<CopySource>> {
-        let Some(wanted) = self.asked.source() else {
+        let Some(wanted) = self.asked.settings.source.as_deref() else {
             return Ok(None);
         };
         let destination = source_choice::CopyDestination {

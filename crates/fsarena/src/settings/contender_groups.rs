@@ -3,43 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use model::{Contender, ContenderGroup, check_name};
+use model::{Contender, ContenderGroup};
 
 use crate::output::exit::UsageError;
 
-/// A group as typed: its name, and its members as one string, which can be split only with the
-/// contenders' names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupArg {
-    name: String,
-    members: String,
-}
-
-/// Parses `NAME=CONTENDER,CONTENDER`.
-pub fn typed(text: &str) -> Result<GroupArg, String> {
-    let expected = || "expected NAME=CONTENDER,CONTENDER, such as journaling=ext4,xfs".to_owned();
-    let (name, members) = text.split_once('=').ok_or_else(expected)?;
-    check_name(name).map_err(|error| error.to_string())?;
-    if members.is_empty() {
-        return Err(expected());
-    }
-    Ok(GroupArg { name: name.to_owned(), members: members.to_owned() })
-}
-
-/// Returns the groups of a campaign: from the command line, else from the file.
+/// Returns the groups with separate members.
 ///
 /// # Errors
 /// Returns an error if a member is not a contender, or if two groups have the same name.
 pub fn groups(
-    typed: &[GroupArg],
-    filed: Vec<ContenderGroup>,
+    given: &[ContenderGroup],
     contenders: &[Contender],
 ) -> Result<Vec<ContenderGroup>, UsageError> {
     let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-    let groups = match typed.is_empty() {
-        true => filed,
-        false => typed.iter().map(|group| group.among(&names)).collect(),
-    };
+    let groups: Vec<_> = given.iter().map(|group| among(group, &names)).collect();
     let mut seen = BTreeSet::new();
     for group in &groups {
         let name = &group.name;
@@ -66,12 +43,13 @@ pub fn groups(
     Ok(groups)
 }
 
-impl GroupArg {
-    /// Splits the members of the group. Names of contenders may contain commas
-    /// (`ext4:noatime,data=journal`); the longest match is used.
-    fn among(&self, names: &[&str]) -> ContenderGroup {
-        let words: Vec<&str> = self.members.split(',').collect();
-        let (mut members, mut at) = (Vec::new(), 0);
+/// Splits the members of a group. Names of contenders may contain commas
+/// (`ext4:noatime,data=journal`); the longest match is used.
+fn among(group: &ContenderGroup, names: &[&str]) -> ContenderGroup {
+    let mut members = Vec::new();
+    for text in &group.members {
+        let words: Vec<&str> = text.split(',').collect();
+        let mut at = 0;
         while at < words.len() {
             let ends = (at + 1..=words.len()).rev();
             let known = ends
@@ -81,8 +59,8 @@ impl GroupArg {
             members.push(name);
             at = end;
         }
-        ContenderGroup { name: self.name.clone(), members }
     }
+    ContenderGroup { name: group.name.clone(), members }
 }
 
 #[cfg(test)]
@@ -98,8 +76,12 @@ mod tests {
     }
 
     fn of(texts: &[&str]) -> Result<Vec<ContenderGroup>, String> {
-        let typed: Vec<GroupArg> = texts.iter().map(|text| typed(text).unwrap()).collect();
-        groups(&typed, Vec::new(), &contenders()).map_err(|error| error.to_string())
+        let typed = texts.iter().map(|text| {
+            let (name, members) = text.split_once('=').unwrap();
+            ContenderGroup { name: name.into(), members: vec![members.into()] }
+        });
+        let typed: Vec<ContenderGroup> = typed.collect();
+        groups(&typed, &contenders()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -119,16 +101,5 @@ mod tests {
         assert!(of(&["a=ext4,ext4"]).unwrap_err().contains("names `ext4` twice"));
         assert!(of(&["ext4=ext4,xfs"]).unwrap_err().contains("has the name of a contender"));
         assert!(of(&["a=ext4", "a=xfs"]).unwrap_err().contains("`a` is named twice"));
-    }
-
-    #[test]
-    fn command_line_groups_override_those_of_the_file() {
-        let filed = ContenderGroup { name: "filed".into(), members: vec!["xfs".into()] };
-        let of = |texts: &[GroupArg]| groups(texts, vec![filed.clone()], &contenders()).unwrap();
-        assert_eq!(of(&[])[0].name, "filed");
-        assert_eq!(of(&[typed("mine=ext4").unwrap()])[0].name, "mine");
-        for wrong in ["mine", "mine=", "=ext4", "A b=ext4"] {
-            assert!(typed(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use config::{Catalog, Settings};
-use model::{BackendKind, Contender, Filesystem, Suite};
+use config::{Catalog, ContenderEntry, DirectoryContender};
+use model::wire::machine::MountedDirectory;
+use model::{BackendKind, Contender, ContenderOverrides, Filesystem, Suite};
 use storage::{Availability, HostInfo, MissingRequirement};
 
 use crate::output::exit::EnvironmentError;
@@ -20,26 +21,16 @@ pub struct ContenderSelection<'a> {
 }
 
 impl ContenderSelection<'_> {
-    /// Returns the contenders named on the command line (from the file, else from the catalog) or
-    /// in the file; each of them must be able to run. Without names, returns all that can run,
-    /// limited to those of a study if given.
+    /// Returns the contenders that the user named; each of them must be able to run. Without names,
+    /// returns all that can run, limited to those of a study if given.
     pub fn contenders(
         &self,
-        specs: &[String],
-        file: &Settings,
+        named: &[ContenderEntry],
         among: Option<&[String]>,
         progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
-        let named = if specs.is_empty() {
-            file.contenders.clone()
-        } else {
-            let of_file = |spec: &String| file.contenders.iter().find(|c| c.name == *spec).cloned();
-            let named = specs.iter().map(|spec| match of_file(spec) {
-                Some(contender) => Ok(contender),
-                None => self.catalog.contender(spec),
-            });
-            named.collect::<Result<_, _>>()?
-        };
+        let named = named.iter().map(|entry| entry.contender(self.catalog));
+        let named: Vec<Contender> = named.collect::<Result<_, _>>()?;
         for contender in &named {
             if let Some(missing) = self.missing(&contender.filesystem) {
                 let (name, advice) = (&contender.name, self.advice(&contender.filesystem));
@@ -152,6 +143,23 @@ impl ContenderSelection<'_> {
     }
 }
 
+/// Returns the contenders for mounted directories, as found on their machine.
+pub fn mounted(
+    directories: &[DirectoryContender],
+    found: &[MountedDirectory],
+    catalog: &Catalog,
+) -> anyhow::Result<Vec<Contender>> {
+    let contender = |(directory, found): (&DirectoryContender, &MountedDirectory)| {
+        let (name, filesystem) = (directory.name.as_deref(), found.filesystem.as_deref());
+        let contender = catalog.directory_contender(&found.path, name, filesystem)?;
+        Ok(Contender {
+            own: ContenderOverrides { memory: directory.memory, ..contender.own },
+            ..contender
+        })
+    };
+    directories.iter().zip(found).map(contender).collect()
+}
+
 /// Lists the missing requirements, each with the command that installs it.
 fn list(needs: &[MissingRequirement]) -> String {
     let each =
@@ -195,8 +203,7 @@ mod tests {
         let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
         let machine = &machine(&catalog, &all);
         let choice = ContenderSelection { catalog: &catalog, backend: BackendKind::Vm, machine };
-        let file = Settings::default();
-        let chosen = choice.contenders(&[], &file, None, &ProgressDisplay::Quiet).unwrap();
+        let chosen = choice.contenders(&[], None, &ProgressDisplay::Quiet).unwrap();
         let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
         assert_eq!(names(&chosen), asked);
     }
@@ -215,8 +222,7 @@ mod tests {
         };
         for backend in [BackendKind::Loop, BackendKind::Vm] {
             let choice = ContenderSelection { catalog: &catalog, backend, machine: &everything };
-            let file = Settings::default();
-            let chosen = choice.contenders(&[], &file, None, &ProgressDisplay::Quiet).unwrap();
+            let chosen = choice.contenders(&[], None, &ProgressDisplay::Quiet).unwrap();
             let says = |f: &&Filesystem| {
                 let backends = list_command::by_default(f);
                 backends.split(' ').any(|one| one == backend.to_string())
@@ -237,10 +243,9 @@ mod tests {
         };
         let choice =
             ContenderSelection { catalog: &catalog, backend: BackendKind::Loop, machine: &bare };
-        let file = Settings::default();
         for name in ["hpfs", "ufs2", "reiser4"] {
-            let named = &[name.to_owned()];
-            let refused = choice.contenders(named, &file, None, &ProgressDisplay::Quiet);
+            let named = &[ContenderEntry::Spec(name.to_owned())];
+            let refused = choice.contenders(named, None, &ProgressDisplay::Quiet);
             let error = refused.unwrap_err().to_string();
             assert!(error.ends_with("; a guest can run it: add --backend vm"), "{error}");
         }
@@ -251,9 +256,12 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let machine = &machine(&catalog, &["hpfs"]);
         let choice = ContenderSelection { catalog: &catalog, backend: BackendKind::Vm, machine };
-        let file = Settings::default();
         let named = |name: &str| {
-            choice.contenders(&[name.to_owned()], &file, None, &ProgressDisplay::Quiet)
+            choice.contenders(
+                &[ContenderEntry::Spec(name.to_owned())],
+                None,
+                &ProgressDisplay::Quiet,
+            )
         };
         assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
         let error = named("jfs").unwrap_err().to_string();

@@ -29,92 +29,60 @@ const MIN_MEMORY: Bytes = Bytes::mib(256);
 /// Default number of processors of a guest in real time, if the machine has at least as many.
 const DEFAULT_PROCESSORS: u32 = 4;
 
-/// Guest settings requested by the user. Absent settings use defaults.
+/// Settings of the guests of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct GuestSettings {
-    clock: Option<Clock>,
-    memory: Option<Bytes>,
-    processors: Option<u32>,
-    /// Disk models. With several models, each contender runs on each of them.
-    disk: Vec<String>,
-    /// Number of disks. With several numbers, each test runs with each of them.
-    disks: Vec<u32>,
-    disk_cache: Option<DiskCache>,
-    /// Whether the disk is a real device.
-    device: bool,
-    /// Whether the guest has an additional disk to copy from.
-    source: bool,
-    jobs: Option<u32>,
+    /// Settings of the campaign, completed by those of the machine.
+    settings: Settings,
     /// Machine of a study, if one is named.
     machine: Option<VirtualTimeMachine>,
-    no_cache: bool,
-    cache_size: bool,
+    jobs: Option<u32>,
     /// Components of the guest.
     pub build: BuildOptions,
 }
 
 impl GuestSettings {
-    /// Returns the settings of the command line, else of the campaign file, else of the machine of
-    /// a study, if requested. `memory` is the memory requested by either of the first two.
+    /// Returns the settings of a campaign, completed by those of the machine of a study, if
+    /// requested.
     ///
     /// # Errors
     /// Returns an error if the machine is unknown, or if it would run in real time.
-    pub fn of(
-        args: &RunArgs,
-        file: &Settings,
-        memory: Option<Bytes>,
-        catalog: &Catalog,
-    ) -> anyhow::Result<Self> {
-        let mut wishes = Self::plain(args, file, memory);
-        let Some(name) = &args.machine.machine else {
+    pub fn of(args: &RunArgs, settings: &Settings, catalog: &Catalog) -> anyhow::Result<Self> {
+        let mut wishes = Self {
+            settings: settings.clone(),
+            machine: None,
+            jobs: args.execution.jobs,
+            build: args.execution.build.clone(),
+        };
+        let Some(name) = &args.machine else {
             return Ok(wishes);
         };
-        let machine = catalog.machine(name)?;
-        if wishes.clock == Some(Clock::Real) {
+        if settings.clock == Some(Clock::Real) {
             return Err(UsageError(format!(
                 "--machine {name} sets the time per instruction and needs --clock virtual"
             ))
             .into());
         }
-        wishes.clock = Some(Clock::Virtual);
-        wishes.memory = wishes.memory.or(machine.memory);
-        if wishes.disk.is_empty() {
-            wishes.disk.push(machine.disk.clone());
-        }
-        if wishes.disks.is_empty() {
-            wishes.disks.push(machine.disks);
-        }
+        let machine = catalog.machine(name)?;
+        wishes.settings = wishes.settings.over(Settings {
+            clock: Some(Clock::Virtual),
+            memory: machine.memory,
+            disk: vec![machine.disk.clone()],
+            disks: vec![machine.disks],
+            ..Settings::default()
+        });
         wishes.machine = Some(machine.clone());
         Ok(wishes)
     }
 
-    fn plain(args: &RunArgs, file: &Settings, memory: Option<Bytes>) -> Self {
-        let (asked, filed) = (&args.machine, &file.machine);
-        Self {
-            clock: asked.clock.or(filed.clock),
-            memory,
-            machine: None,
-            processors: asked.processors.or(filed.processors),
-            disk: either(&asked.disk, &filed.disk),
-            disks: either(&asked.disks, &filed.disks),
-            disk_cache: asked.disk_cache.or(filed.disk_cache),
-            device: args.storage.device.is_some() || file.device.is_some(),
-            source: args.source.is_some() || file.source.is_some(),
-            jobs: asked.jobs,
-            no_cache: asked.no_cache,
-            cache_size: asked.cache_size.is_some(),
-            build: asked.build.clone(),
-        }
-    }
-
     /// Returns the number of disks of a guest, if neither its contender nor its test sets it.
     pub fn disks(&self) -> u32 {
-        self.disks.first().copied().unwrap_or(1)
+        self.settings.disks.first().copied().unwrap_or(1)
     }
 
     /// Returns the requested numbers of disks.
     pub fn disk_counts(&self) -> &[u32] {
-        &self.disks
+        &self.settings.disks
     }
 
     /// Returns the requested disk models.
@@ -122,51 +90,24 @@ impl GuestSettings {
     /// # Errors
     /// Returns an error if a disk is unknown or repeated.
     pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
-        if self.disk.iter().any(String::is_empty) {
+        if self.settings.disk.iter().any(String::is_empty) {
             let why = "--disk: a name is missing; `fsarena list disks` names those that there are";
             return Err(UsageError(why.to_owned()).into());
         }
-        reject_duplicates("disk", self.disk.iter())?;
-        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?));
+        reject_duplicates("disk", self.settings.disk.iter())?;
+        let models = self.settings.disk.iter().map(|name| Ok(catalog.disk(name)?));
         models.collect()
     }
 
     /// Returns the number of disks, including the source disk.
     pub fn total_disks(&self) -> u32 {
-        self.disks() + u32::from(self.source)
+        self.disks() + u32::from(self.settings.source.is_some())
     }
 
     /// Returns true if the disk is a real device.
-    pub const fn has_device(&self) -> bool {
-        self.device
+    pub fn has_device(&self) -> bool {
+        self.settings.storage.device.is_some()
     }
-
-    /// Returns the first given option that only guests support.
-    pub fn first_guest_only_option(&self) -> Option<&'static str> {
-        let wishes = [
-            ("--machine", self.machine.is_some()),
-            ("--clock", self.clock.is_some()),
-            ("--processors", self.processors.is_some()),
-            ("--disk", !self.disk.is_empty()),
-            ("--disk-cache", self.disk_cache.is_some()),
-            ("--jobs", self.jobs.is_some()),
-            ("--no-cache", self.no_cache),
-            ("--cache-size", self.cache_size),
-            ("--mirror", self.build.mirror.is_some()),
-            ("--with", !self.build.with.is_empty()),
-            ("--debian-kernel", self.build.debian_kernel.is_some()),
-            ("--kernel", self.build.kernel.is_some()),
-            ("--rootfs", self.build.rootfs.is_some()),
-        ];
-        let mut given = wishes.into_iter().filter(|(_, given)| *given);
-        given.next().map(|(option, _)| option)
-    }
-}
-
-/// Returns the values of the command line, else those of the file.
-fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
-    let chosen = if typed.is_empty() { filed } else { typed };
-    chosen.to_vec()
 }
 
 /// Workload in the guests of a campaign, which determines their size.
@@ -198,7 +139,7 @@ fn proof(
     guest: &Guest,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Option<Result<(), String>>> {
-    match wishes.clock {
+    match wishes.settings.clock {
         Some(Clock::Virtual) => Ok(None),
         _ => Ok(Some(guest::check_kvm(guest, stop)?)),
     }
@@ -242,7 +183,7 @@ pub fn announcement(campaign: &Campaign, why: &str) -> Vec<String> {
 /// Returns the clock, the accelerator and the reason for them. Time is real if the user asks for it
 /// or if KVM works.
 fn clock(wishes: &GuestSettings, kvm: Option<Result<(), String>>) -> (Clock, Accelerator, String) {
-    let wants_real = wishes.clock == Some(Clock::Real) || wishes.device;
+    let wants_real = wishes.settings.clock == Some(Clock::Real) || wishes.has_device();
     match kvm {
         None => (Clock::Virtual, Accelerator::Tcg, String::new()),
         Some(Ok(())) => (Clock::Real, Accelerator::Kvm, " on KVM".to_owned()),
@@ -258,21 +199,22 @@ fn clock(wishes: &GuestSettings, kvm: Option<Result<(), String>>) -> (Clock, Acc
 /// Returns the type of the guest's disks. In virtual time the guest must not depend on outside
 /// devices.
 fn disk(wishes: &GuestSettings, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
-    match (clock, wishes.disk.first()) {
+    match (clock, wishes.settings.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
         (Clock::Virtual, None) => model(DEFAULT_DISK, wishes, catalog),
-        (Clock::Real, None) if wishes.device => {
-            Ok(GuestDisk::Device { cache: wishes.disk_cache.unwrap_or(DiskCache::None) })
+        (Clock::Real, None) if wishes.has_device() => {
+            Ok(GuestDisk::Device { cache: wishes.settings.disk_cache.unwrap_or(DiskCache::None) })
         }
         (Clock::Real, None) => {
-            Ok(GuestDisk::Image { cache: wishes.disk_cache.unwrap_or_default() })
+            Ok(GuestDisk::Image { cache: wishes.settings.disk_cache.unwrap_or_default() })
         }
     }
 }
 
 /// Returns a disk in the guest's memory. Returns an error if options for other disks are given.
 fn model(name: &str, wishes: &GuestSettings, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
-    let options = [("--device", wishes.device), ("--disk-cache", wishes.disk_cache.is_some())];
+    let options =
+        [("--device", wishes.has_device()), ("--disk-cache", wishes.settings.disk_cache.is_some())];
     if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
         return Err(UsageError(format!(
             "cannot use {option} with disks in the guest's memory (virtual time, or --disk); remove it"
@@ -299,7 +241,7 @@ fn settle(
         ));
     }
     let memory = memory_for(wishes, load)?;
-    let processors = processors(wishes.processors, clock)?;
+    let processors = processors(wishes.settings.processors, clock)?;
     let cpu = QemuMachine { clock, accelerator, ..QemuMachine::default() }.cpu();
     Ok(GuestConfig {
         memory,
@@ -316,7 +258,7 @@ fn settle(
 
 /// Returns an error if options conflict with a device, which is the only disk of all guests.
 fn refuse_beside_device(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<(), UsageError> {
-    if !wishes.device {
+    if !wishes.has_device() {
         return Ok(());
     }
     let has_several = |c: &Contender| load.most_disks(c, wishes.disks()) > 1;
@@ -342,7 +284,7 @@ fn memory_for(wishes: &GuestSettings, load: GuestLoad<'_>) -> Result<Bytes, Usag
             })?;
         }
     }
-    memory(wishes.memory)
+    memory(wishes.settings.memory)
 }
 
 /// Returns the memory needed by the disks of the guest with the most disks, if they are in its
@@ -354,7 +296,8 @@ fn beside(
 ) -> Result<Bytes, UsageError> {
     let mut most = Bytes(0);
     for contender in load.contenders {
-        let disks = load.most_disks(contender, wishes.disks()) + u32::from(wishes.source);
+        let disks = load.most_disks(contender, wishes.disks())
+            + u32::from(wishes.settings.source.is_some());
         let all = total_disk_size(load.size, disks)?;
         if in_memory || contender.own.disk.is_some() {
             most = most.max(all);
@@ -481,17 +424,11 @@ fn require_room(
     let needed = memory.0.saturating_add(disks.0);
     match available {
         Some(available) if needed > available.0 => Err(EnvironmentError(format!(
-            "a guest of {memory} with disks of {disks} does not fit the {} of memory that are free here: give a smaller \
-             --size or --memory",
-            gibibytes(available)
+            "a guest of {memory} with disks of {disks} does not fit the {available} of memory that are free here: give a \
+             smaller --size or --memory"
         ))),
         _ => Ok(()),
     }
-}
-
-/// Formats free memory, which is rarely a round number.
-fn gibibytes(memory: Bytes) -> String {
-    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }
 
 /// Returns a note on contenders whose disks are smaller than the campaign's.
@@ -526,6 +463,10 @@ mod tests {
         GuestSettings::default()
     }
 
+    fn of(settings: Settings) -> GuestSettings {
+        GuestSettings { settings, ..wishes() }
+    }
+
     fn refused(outcome: Result<impl std::fmt::Debug, impl Into<anyhow::Error>>) -> String {
         outcome.map_err(Into::<anyhow::Error>::into).unwrap_err().to_string()
     }
@@ -538,7 +479,7 @@ mod tests {
         assert_eq!(words, ", for it hangs");
         let (time, accelerator, _) = clock(&wishes(), Some(Ok(())));
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Kvm));
-        let real = GuestSettings { clock: Some(Clock::Real), ..wishes() };
+        let real = of(Settings { clock: Some(Clock::Real), ..Settings::default() });
         let (time, accelerator, words) = clock(&real, no());
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Tcg));
         assert!(words.contains("times mean little"));
@@ -573,11 +514,12 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
         assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme-consumer"));
-        let device = GuestSettings { device: true, ..wishes() };
+        let mut device = wishes();
+        device.settings.storage.device = Some("/dev/sdz".into());
         assert!(refused(disk(&device, Clock::Virtual, &catalog)).contains("cannot use --device"));
         let cache = DiskCache::None;
         assert_eq!(disk(&device, Clock::Real, &catalog).unwrap(), GuestDisk::Device { cache });
-        let wrong = GuestSettings { disk: vec!["nvm".into()], ..wishes() };
+        let wrong = of(Settings { disk: vec!["nvm".into()], ..Settings::default() });
         assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme-consumer`"));
     }
 
@@ -641,14 +583,5 @@ mod tests {
         let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
         assert!(said.ends_with("fat12 gets 255 MiB, its maximum"), "{said}");
         assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);
-    }
-
-    #[test]
-    fn options_only_for_guests_are_detected() {
-        assert_eq!(wishes().first_guest_only_option(), None);
-        let disks = GuestSettings { disks: vec![2], ..wishes() };
-        assert_eq!(disks.first_guest_only_option(), None, "images are several, too");
-        let processors = GuestSettings { processors: Some(2), ..wishes() };
-        assert_eq!(processors.first_guest_only_option(), Some("--processors"));
     }
 }

@@ -6,7 +6,6 @@ pub mod campaign;
 pub mod campaign_text;
 pub mod contender_groups;
 pub mod contenders;
-pub mod directories;
 pub mod disk_sweep;
 pub mod external_programs;
 pub mod guest;

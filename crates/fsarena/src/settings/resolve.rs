@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use config::settings::campaign_file;
-use config::{Catalog, DirectoryContender, ProfileDefaults, Settings, StudySource};
+use config::{Catalog, DEFAULT_PROFILE, ProfileDefaults, Settings, StudySource};
 use model::{BackendKind, Bytes, Campaign, Contender, GuestConfig, SizeProfile, Suite, Test};
 use nix::unistd::geteuid;
 
@@ -12,13 +12,11 @@ use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
 use crate::output::progress::ProgressDisplay;
 use crate::settings::campaign_text;
-use crate::settings::contenders::ContenderSelection;
-use crate::settings::directories;
+use crate::settings::contenders::{self, ContenderSelection};
 use crate::settings::external_programs;
 use crate::settings::rounds::RoundCounts;
-use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
-use crate::settings::validate::{reject_local_paths, reject_options_with_dir, reject_tiny_size};
+use crate::settings::validate;
 
 /// Unit of readahead in the kernel.
 const PAGE: Bytes = Bytes::kib(4);
@@ -27,18 +25,16 @@ const PAGE: Bytes = Bytes::kib(4);
 pub struct ResolvedSettings<'a> {
     /// The command line.
     pub args: &'a RunArgs,
-    /// The campaign file, or an empty one if none is given.
-    pub file: Settings,
+    /// Options of the command line, else of the campaign file.
+    pub settings: Settings,
     /// Size of the tests.
     pub profile: SizeProfile,
     /// Backend of the contenders.
     pub backend: BackendKind,
-    /// Directories used as contenders.
-    pub directories: Vec<DirectoryContender>,
     /// Size of the image, or of a guest's disk.
     pub size: Bytes,
-    /// Maximum memory of a cell.
-    pub memory: Option<Bytes>,
+    /// Directory to which the suites' files are relative.
+    suites_base: PathBuf,
     study: Option<StudySource>,
     defaults: ProfileDefaults,
 }
@@ -58,63 +54,34 @@ impl<'a> ResolvedSettings<'a> {
             Some(path) => campaign_file::load(path, &campaign_text::read(path, stop)?, catalog)?,
             None => Settings::default(),
         };
+        let of_file = args.file.as_deref().filter(|_| args.settings.suites.is_empty());
+        let suites_base = of_file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+        let mut settings = args.settings.clone().over(file);
         let study = args.study.as_ref().map(|name| catalog.study(name));
         let study = study.transpose()?;
-        let usual = match study {
-            Some(_) => SizeProfile::Study,
-            None => file.profile.unwrap_or(SizeProfile::Quick),
-        };
-        let profile = args.profile.unwrap_or(usual);
+        let usual = if study.is_some() { SizeProfile::Study } else { DEFAULT_PROFILE };
+        let profile = settings.profile.unwrap_or(usual);
         // Only in its original size does a study use its own volume and memory; in other sizes the
         // profile's defaults apply.
         let in_its_size = study.as_ref().filter(|_| profile == SizeProfile::Study);
         let defaults = catalog.profile(profile).with_study(in_its_size);
-        let directories = directories::directories(args, &file);
-        let backend = backend(args, &file, &directories)?;
+        let in_directories = !settings.directories.is_empty();
+        let usual = if in_directories { BackendKind::Dir } else { BackendKind::Loop };
+        let backend = settings.backend.unwrap_or(usual);
         // Comparing mounted directories may run without the permission to limit memory.
         let of_study = defaults.memory.filter(|_| backend != BackendKind::Dir);
-        let asked = Self {
-            size: args.size.or(file.size).unwrap_or(defaults.size),
-            memory: args.memory.or(file.memory).or(of_study),
-            args,
-            file,
-            profile,
-            backend,
-            directories,
-            study,
-            defaults,
-        };
-        asked.refuse_what_its_backend_is_not_for()?;
-        Ok(asked)
-    }
-
-    fn refuse_what_its_backend_is_not_for(&self) -> anyhow::Result<()> {
-        let backend = self.backend;
-        if backend == BackendKind::Dir {
-            reject_options_with_dir(self.args)?;
+        settings.memory = settings.memory.or(of_study);
+        let size = settings.size.unwrap_or(defaults.size);
+        validate::validate(args, &settings, backend, size)?;
+        if args.host.is_none() {
+            backend::require_root(backend)?;
         }
-        match &self.args.host {
-            Some(_) => reject_local_paths(self.args, &self.file, backend, &self.directories)?,
-            None => backend::require_root(backend)?,
-        }
-        reject_tiny_size(self.size, backend)?;
-        match self.source() {
-            Some(wanted) => Ok(source_choice::require_reachable(wanted, backend)?),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the disk to copy from.
-    pub fn source(&self) -> Option<&Path> {
-        let source = self.args.source.as_ref().or(self.file.source.as_ref());
-        source.map(PathBuf::as_path)
+        Ok(Self { args, settings, profile, backend, size, suites_base, study, defaults })
     }
 
     /// Returns the device to use instead of an image.
     pub fn device(&self) -> Option<&Path> {
-        let device = self.args.storage.device.as_ref();
-        let device = device.or(self.file.device.as_ref());
-        device.map(PathBuf::as_path)
+        self.settings.storage.device.as_deref()
     }
 
     /// Returns the named suites, else those of the study, else the default ones.
@@ -122,7 +89,7 @@ impl<'a> ResolvedSettings<'a> {
         match &self.study {
             Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
             Some(study) => scaled(study, catalog, self.profile),
-            None => suites(self.args, &self.file, catalog, self.profile, self.backend),
+            None => self.named_suites(catalog),
         }
     }
 
@@ -135,94 +102,60 @@ impl<'a> ResolvedSettings<'a> {
         progress: &ProgressDisplay,
     ) -> anyhow::Result<Vec<Contender>> {
         if self.backend == BackendKind::Dir {
-            return directories::mounted(&self.directories, &here.directories, catalog);
+            let directories = &self.settings.directories;
+            return contenders::mounted(directories, &here.directories, catalog);
         }
         let choice = ContenderSelection { catalog, backend: self.backend, machine: &here.machine };
         let among = self.study.as_ref().map(|study| study.contenders.as_slice());
-        let chosen = choice.contenders(&self.args.contenders, &self.file, among, progress)?;
+        let chosen = choice.contenders(&self.settings.contenders, among, progress)?;
         choice.with_baselines(chosen, suites, progress)
     }
 
     /// Returns the name of the campaign.
     pub fn name(&self) -> String {
-        let given = self.args.name.as_ref().or(self.file.name.as_ref());
         let of_study = self.study.as_ref().map(|study| &study.name);
-        let name = given.or(of_study).map(String::as_str);
+        let name = self.settings.name.as_ref().or(of_study).map(String::as_str);
         name.unwrap_or(self.profile.name()).to_owned()
     }
 
     /// Returns the number of rounds of each test.
     pub fn rounds(&self) -> Result<RoundCounts, UsageError> {
-        RoundCounts::resolve(self.args, &self.file, self.defaults.rounds)
+        let usual = self.args.rounds_by_default.unwrap_or(self.defaults.rounds);
+        RoundCounts::resolve(&self.settings, usual)
     }
 
     /// Returns the readahead of an image (created by fsarena, or a file of the user). Other storage
     /// keeps its setting.
     pub fn readahead(&self, here: &TestMachine) -> Result<Option<Bytes>, UsageError> {
-        let wanted = self.args.readahead.or(self.file.readahead);
         let is_block_device = self.device().is_some() && here.is_block_device;
-        readahead(wanted, self.backend, is_block_device)
+        readahead(self.settings.readahead, self.backend, is_block_device)
     }
 
     /// Returns the maximum number of bytes written to this machine's disks.
     pub fn max_written(&self, guest: Option<&GuestConfig>) -> Result<Option<Bytes>, UsageError> {
-        max_written(self.args.max_written.or(self.file.max_written), guest)
+        max_written(self.settings.limit.max_written, guest)
     }
 
-    /// Returns true if aged states are stored and reused.
-    pub fn keep_aged(&self) -> bool {
-        self.args.keep_aged || self.file.keep_aged.unwrap_or(false)
-    }
-}
-
-fn backend(
-    args: &RunArgs,
-    file: &Settings,
-    directories: &[DirectoryContender],
-) -> anyhow::Result<BackendKind> {
-    let guess = if directories.is_empty() { BackendKind::Loop } else { BackendKind::Dir };
-    let backend = args.backend.or(file.backend).unwrap_or(guess);
-    match (backend, directories.is_empty()) {
-        (BackendKind::Dir, true) => {
-            Err(UsageError("the dir backend compares mounted directories: give --dir".into())
-                .into())
+    fn named_suites(&self, catalog: &Catalog) -> anyhow::Result<Vec<Suite>> {
+        if !self.args.own_suites.is_empty() {
+            return Ok(self.args.own_suites.clone());
         }
-        (BackendKind::Loop | BackendKind::Vm, false) => {
-            let complaint = format!("--dir belongs to the dir backend, not to {backend}");
-            Err(UsageError(complaint).into())
+        if self.settings.suites.is_empty() {
+            return Ok(catalog.default_suites(self.profile).into_iter().cloned().collect());
         }
-        _ => Ok(backend),
+        let as_root = self.backend == BackendKind::Vm || geteuid().is_root();
+        let (peers, names) = external_programs::parse_program_suites(
+            &self.settings.suites,
+            &self.suites_base,
+            as_root,
+        )?;
+        let mut suites = match names.as_slice() {
+            [] => Vec::new(),
+            names => catalog.chosen_suites(names, self.profile)?,
+        };
+        suites.extend(peers);
+        Ok(suites)
     }
-}
-
-fn suites(
-    args: &RunArgs,
-    file: &Settings,
-    catalog: &Catalog,
-    profile: SizeProfile,
-    backend: BackendKind,
-) -> anyhow::Result<Vec<Suite>> {
-    if !args.own_suites.is_empty() {
-        return Ok(args.own_suites.clone());
-    }
-    let (names, base) = match args.suites.is_empty() {
-        true => (&file.suites, file.base.as_path()),
-        false => (&args.suites, Path::new("")),
-    };
-    if names.is_empty() {
-        return Ok(catalog.default_suites(profile).into_iter().cloned().collect());
-    }
-    let (peers, names) = external_programs::parse_program_suites(
-        names,
-        base,
-        backend == BackendKind::Vm || geteuid().is_root(),
-    )?;
-    let mut suites = match names.as_slice() {
-        [] => Vec::new(),
-        names => catalog.chosen_suites(names, profile)?,
-    };
-    suites.extend(peers);
-    Ok(suites)
 }
 
 /// Returns the tests of a study in another size.
@@ -285,18 +218,19 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("my.fio"), "[a]\nrw=write\nsize=1m\n").unwrap();
-        let file = Settings {
-            suites: vec!["fio:my.fio".to_owned(), "iozone:-s 64m -r 64k -i 0".to_owned()],
-            base: place.path().to_owned(),
-            ..Settings::default()
+        let suites = vec!["fio:my.fio".to_owned(), "iozone:-s 64m -r 64k -i 0".to_owned()];
+        let text = format!("directories = [\"/\"]\nsuites = {suites:?}\n");
+        std::fs::write(place.path().join("my.toml"), text).unwrap();
+        let read = |args: &RunArgs| {
+            ResolvedSettings::resolve(args, &catalog, &AtomicBool::new(false))?.suites(&catalog)
         };
-        let read =
-            |args: &RunArgs| suites(args, &file, &catalog, SizeProfile::Smoke, BackendKind::Loop);
-        let found = read(&RunArgs::default()).unwrap();
+        let of_file = RunArgs { file: Some(place.path().join("my.toml")), ..RunArgs::default() };
+        let found = read(&of_file).unwrap();
         let tests: Vec<&str> = found[0].tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(tests, ["peer-fio-my", "peer-iozone"]);
         // The same words on the command line are relative to the working directory.
-        let typed = RunArgs { suites: file.suites.clone(), ..RunArgs::default() };
+        let settings = Settings { suites, ..Settings::default() };
+        let typed = RunArgs { settings, ..of_file };
         assert!(read(&typed).is_err());
     }
 

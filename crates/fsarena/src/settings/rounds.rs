@@ -1,13 +1,9 @@
 //! Number of rounds of each test: fixed, or until results are precise enough or a budget is spent.
 
-use config::{RoundSettings, Settings};
+use config::{DEFAULT_MAX_ROUNDS, Settings};
 use model::{Nanos, StoppingRule};
 
-use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
-
-/// Default maximum of rounds if rounds are added.
-const MAX_ROUNDS: u32 = 20;
 
 /// Number of rounds, and the reason for adding more.
 pub struct RoundCounts {
@@ -20,55 +16,39 @@ pub struct RoundCounts {
 }
 
 impl RoundCounts {
-    /// Returns the rounds of the command line, else of the file, else `usual`.
+    /// Returns the rounds of the settings, else `usual`.
     ///
     /// # Errors
     /// Returns an error if limits of a rule are given without the rule, or allow fewer rounds than
     /// the minimum.
-    pub fn resolve(args: &RunArgs, file: &Settings, usual: u32) -> Result<Self, UsageError> {
-        let asks_otherwise = args.rounds.is_some() || args.until_width.is_some();
-        let of_file = file.rule.budget.filter(|_| !asks_otherwise);
-        if let Some(budget) = args.budget.or(of_file) {
+    pub fn resolve(settings: &Settings, usual: u32) -> Result<Self, UsageError> {
+        if settings.budget.is_some() {
             // The second round is only for answers that the first leaves open.
-            return Ok(Self { count: 1, until: None, budget: Some(budget) });
+            return Ok(Self { count: 1, until: None, budget: settings.budget });
         }
-        let said = args.rounds.or(file.rounds).or(args.rounds_by_default);
-        let count = said.unwrap_or(usual);
-        Ok(Self { count, until: until(args, &file.rule, count)?, budget: None })
+        let count = settings.rounds.unwrap_or(usual);
+        Ok(Self { count, until: until(settings, count)?, budget: None })
     }
 }
 
 /// Returns the rule for adding rounds to the fixed ones.
-fn until(
-    args: &RunArgs,
-    file: &RoundSettings,
-    rounds: u32,
-) -> Result<Option<StoppingRule>, UsageError> {
-    let rule = RoundSettings {
-        until_width: args.until_width.or(file.until_width),
-        until_share: args.until_share.or(file.until_share),
-        max_rounds: args.max_rounds.or(file.max_rounds),
-        max_time: args.max_time.or(file.max_time),
-        budget: None,
-    };
-    let Some(width) = rule.until_width else {
-        return match rule == RoundSettings::default() {
-            true => Ok(None),
-            false => Err(UsageError(
-                "--until-share, --max-rounds and --max-time limit what --until-width adds: give it, too"
-                    .into(),
-            )),
-        };
-    };
-    if let Some(most) = rule.max_rounds.filter(|most| *most < rounds) {
-        let complaint =
-            format!("--max-rounds {most} is less than the {rounds} rounds there are anyway");
-        return Err(UsageError(complaint));
+fn until(settings: &Settings, rounds: u32) -> Result<Option<StoppingRule>, UsageError> {
+    let Settings { until_width, until_share, max_rounds, max_time, .. } = *settings;
+    let has_limits = until_share.is_some() || max_rounds.is_some() || max_time.is_some();
+    match (until_width, max_rounds) {
+        (None, _) if has_limits => Err(UsageError(
+            "--until-share, --max-rounds and --max-time limit what --until-width adds: give it, too"
+                .into(),
+        )),
+        (None, _) => Ok(None),
+        (Some(_), Some(most)) if most < rounds => Err(UsageError(format!(
+            "--max-rounds {most} is less than the {rounds} rounds there are anyway"
+        ))),
+        (Some(width), _) => Ok(Some(StoppingRule {
+            width,
+            share: until_share.unwrap_or(1.0),
+            max_rounds: max_rounds.unwrap_or(DEFAULT_MAX_ROUNDS.max(rounds)),
+            max_time,
+        })),
     }
-    Ok(Some(StoppingRule {
-        width,
-        share: rule.until_share.unwrap_or(1.0),
-        max_rounds: rule.max_rounds.unwrap_or(MAX_ROUNDS.max(rounds)),
-        max_time: rule.max_time,
-    }))
 }

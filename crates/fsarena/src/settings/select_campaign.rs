@@ -25,6 +25,18 @@ pub struct SelectedCampaign {
     pub store: Option<Store>,
 }
 
+impl SelectedCampaign {
+    /// Returns the results with their database, which also has the request logs.
+    ///
+    /// # Errors
+    /// Returns an error for a JSON report.
+    pub fn in_database(self) -> Result<(CampaignResults, Store), UsageError> {
+        let why = "a JSON report has no request logs: name a campaign or a database";
+        let store = self.store.ok_or_else(|| UsageError(why.to_owned()))?;
+        Ok((self.results, store))
+    }
+}
+
 /// Loads the named campaign, or the latest one if no name is given. Reports which campaign it is if
 /// several have the name.
 ///
@@ -52,6 +64,11 @@ fn is_file(named: &str) -> bool {
     named.parse::<i64>().is_err() && Path::new(named).exists()
 }
 
+/// Returns true for the path of an existing file that is not a database.
+pub fn is_other_file(named: &str) -> bool {
+    is_file(named) && !is_database(Path::new(named)).unwrap_or(false)
+}
+
 /// Loads the named campaign without reporting which of several it is.
 pub fn find(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<SelectedCampaign> {
     if let Some(named) = named.filter(|named| is_file(named)) {
@@ -62,16 +79,50 @@ pub fn find(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Selecte
     Ok(SelectedCampaign { results: store.load(id)?, store: Some(store) })
 }
 
-/// Returns the campaign with this number, the latest campaign with this name, or the latest one.
+/// Returns true if a number or a name refers to a campaign.
+pub fn refers_to(named: &str, campaign: &CampaignSummary) -> bool {
+    match named.parse::<i64>() {
+        Ok(number) => campaign.id.0 == number,
+        Err(_) => campaign.name == named,
+    }
+}
+
+/// Returns the campaign with this number, which may not exist, the latest campaign with this name,
+/// or the latest one.
 pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
-    let Some(name) = named.filter(|named| named.parse::<i64>().is_err()) else {
-        return paths::campaign_id(store, named.and_then(|number| number.parse().ok()));
+    let Some(named) = named else {
+        let latest = store.latest()?;
+        return Ok(latest.ok_or_else(|| UsageError("no campaign was run yet".to_owned()))?);
     };
+    if let Ok(number) = named.parse() {
+        return Ok(CampaignId(number));
+    }
     let known = store.campaigns()?;
-    let latest = known.iter().filter(|c| c.name == name).map(|c| c.id).max();
+    let latest = known.iter().filter(|one| one.name == named).map(|one| one.id).max();
     Ok(latest.ok_or_else(|| {
-        UsageError(format!("no campaign or file named `{name}`; see `fsarena list campaigns`"))
+        let hint = similar_name(&known, named);
+        UsageError(format!("no campaign or file named `{}`; {hint}", line(named)))
     })?)
+}
+
+/// Returns the campaign to resume: the latest incomplete one of those that are named, or of all in
+/// this database, else the latest. An imported one cannot be resumed.
+pub fn campaign_to_resume(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
+    let campaigns = store.campaigns()?;
+    let is_meant = |one: &&CampaignSummary| named.is_none_or(|named| refers_to(named, one));
+    for open in campaigns.iter().rev().filter(is_meant).filter(|one| one.done < one.planned) {
+        if !store.is_imported(open.id)? {
+            return Ok(open.id);
+        }
+    }
+    campaign_id(store, named)
+}
+
+/// Returns the hint for a name that no campaign has.
+fn similar_name(known: &[CampaignSummary], named: &str) -> String {
+    let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+    let similar = config::did_you_mean(named, names.into_iter());
+    similar.unwrap_or_else(|| "`fsarena list campaigns` shows all campaigns".to_owned())
 }
 
 /// Maximum number of sessions that are combined.
@@ -178,22 +229,14 @@ pub fn find_all<'a>(
 ) -> Result<Vec<&'a CampaignSummary>, UsageError> {
     let mut found = BTreeMap::new();
     for named in named {
-        let number = named.parse::<i64>().ok();
-        let is_it = |one: &&CampaignSummary| match number {
-            Some(number) => one.id.0 == number,
-            None => one.name == *named,
-        };
         let shown = line(named);
-        let of_name: Vec<_> = known.iter().filter(is_it).collect();
+        let of_name: Vec<_> = known.iter().filter(|one| refers_to(named, one)).collect();
         match of_name[..] {
             [one] => {
                 found.insert(one.id, one);
             }
             [] => {
-                let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
-                let near = config::did_you_mean(named, names.into_iter());
-                let hint = near
-                    .unwrap_or_else(|| "`fsarena list campaigns` shows all campaigns".to_owned());
+                let hint = similar_name(known, named);
                 let text = format!("cannot {verb} {shown}: no such campaign; {hint}");
                 return Err(UsageError(text));
             }
@@ -230,7 +273,7 @@ fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
     let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
     if campaign::store::is_sqlite(path).map_err(cannot)? {
         let store = paths::foreign_store(path)?;
-        let results = store.load(paths::campaign_id(&store, None)?)?;
+        let results = store.load(campaign_id(&store, None)?)?;
         return Ok(SelectedCampaign { results, store: Some(store) });
     }
     let bytes = plain_file::read(path, MAX_REPORT_SIZE).map_err(cannot)?;

@@ -33,24 +33,6 @@ pub struct CopyDestination<'a> {
     pub survey: &'a dyn Fn(SourceScan) -> anyhow::Result<CopySource>,
 }
 
-/// Returns an error if no backend of this kind can copy from the source. Checked before the machine
-/// is examined.
-pub fn require_reachable(wanted: &Path, backend: BackendKind) -> Result<(), UsageError> {
-    let is_image = wanted == Path::new(CopySource::IMAGE);
-    let reason = match backend {
-        BackendKind::Dir if is_image => {
-            "is for images and guests: give a directory on another disk"
-        }
-        BackendKind::Vm if !is_image => {
-            "is not visible in a guest, which has separate disks: use --source image"
-        }
-        BackendKind::Dir | BackendKind::Loop | BackendKind::Vm | BackendKind::Imported => {
-            return Ok(());
-        }
-    };
-    Err(UsageError(format!("--source {} {reason}", wanted.display())))
-}
-
 /// Returns the requested source with a survey of its contents. Tests that copy in copy these
 /// contents, and start with cold caches.
 pub fn choose(
@@ -197,19 +179,6 @@ mod tests {
         for (wanted, work) in [(both.path(), &work), (&path, &path.join("below"))] {
             let error = chosen(wanted, &mut suites(&catalog), work).unwrap_err().to_string();
             assert!(error.contains("overlap"), "{error}");
-        }
-    }
-
-    #[test]
-    fn unreachable_sources_are_refused_with_a_hint() {
-        let refused = |wanted: &str, backend| {
-            let outcome = require_reachable(Path::new(wanted), backend);
-            outcome.err().map(|error| error.to_string())
-        };
-        assert!(refused("/srv", BackendKind::Vm).unwrap().contains("--source image"));
-        assert!(refused("image", BackendKind::Dir).unwrap().contains("a directory"));
-        for (wanted, backend) in [("/srv", BackendKind::Dir), ("image", BackendKind::Vm)] {
-            assert_eq!(refused(wanted, backend), None);
         }
     }
 }

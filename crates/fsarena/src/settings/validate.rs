@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use config::{DirectoryContender, Settings};
+use config::{GUESTS, Settings};
 use model::{
     BackendKind, Bytes, Campaign, Contender, CopySource, Nanos, Phase, ResultSelector, Suite, Test,
 };
 
 use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
-use crate::settings::guest::GuestSettings;
 
 /// Minimum stall timeout. With less, a cell counts as hung before the agent sends its first
 /// message.
@@ -19,78 +18,105 @@ const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
 /// Minimum memory of a cell. The agent itself does not fit into less.
 const MIN_MEMORY: Bytes = Bytes::mib(8);
 
-/// Returns an error if a size is too small for any disk, most likely because its unit is missing.
-pub fn reject_tiny_size(size: Bytes, backend: BackendKind) -> Result<(), UsageError> {
+/// Refuses options that contradict each other or the backend.
+///
+/// # Errors
+/// Returns the first refusal.
+pub fn validate(
+    args: &RunArgs,
+    settings: &Settings,
+    backend: BackendKind,
+    size: Bytes,
+) -> Result<(), UsageError> {
+    let (in_directories, in_guests) = (backend == BackendKind::Dir, backend == BackendKind::Vm);
+    let has_directories = !settings.directories.is_empty();
+    // Filesystems and devices that the user names would be ignored in mounted directories.
+    let ignored = |given: bool, option: &str| {
+        (in_directories && given)
+            .then(|| format!("{option} does not apply to mounted directories; remove one of them"))
+    };
+    let refusals = [
+        (in_directories && !has_directories)
+            .then(|| "the dir backend compares mounted directories: give --dir".to_owned()),
+        (!in_directories && has_directories)
+            .then(|| format!("--dir belongs to the dir backend, not to {backend}")),
+        ignored(!args.settings.contenders.is_empty(), "--contender"),
+        ignored(args.settings.storage.device.is_some(), "--device"),
+        ignored(args.settings.size.is_some(), "--size"),
+        (args.host.is_some() && in_guests).then(|| {
+            "--host and --backend vm: guests run on this machine; leave one of both out".to_owned()
+        }),
+        args.host.as_ref().and_then(|_| relative_path(settings)).map(|(option, path)| {
+            let path = path.display();
+            format!("{option} {path} with --host: give an absolute path on that machine")
+        }),
+        too_small(size, backend),
+        settings.source.as_deref().and_then(|source| unreachable_source(source, backend)),
+        guest_only_option(args, settings).filter(|_| !in_guests).map(|option| {
+            format!("{option} is for guests: it means nothing on the {backend} backend, only with --backend vm")
+        }),
+    ];
+    match refusals.into_iter().flatten().next() {
+        Some(why) => Err(UsageError(why)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the reason why a size is too small for any disk, most likely because its unit is missing.
+fn too_small(size: Bytes, backend: BackendKind) -> Option<String> {
     let (least, why) = match backend {
         BackendKind::Vm => (Bytes::mib(1), "a guest's disk has"),
         BackendKind::Loop => (Bytes::kib(64), "a filesystem needs"),
         // A mounted filesystem has its size already.
-        BackendKind::Dir | BackendKind::Imported => return Ok(()),
+        BackendKind::Dir | BackendKind::Imported => return None,
     };
-    match size < least {
-        true => Err(UsageError(format!(
-            "--size {size} is too little: {why} {least} at least; give a larger --size, such as 512MiB"
-        ))),
-        false => Ok(()),
-    }
+    (size < least).then(|| {
+        format!("--size {size} is too little: {why} {least} at least; give a larger --size, such as 512MiB")
+    })
 }
 
-/// Rejects options for filesystems or devices in a comparison of directories, because they would be
-/// ignored.
-pub fn reject_options_with_dir(args: &RunArgs) -> Result<(), UsageError> {
-    let ignored = [
-        ("--contender", !args.contenders.is_empty()),
-        ("--device", args.storage.device.is_some()),
-        ("--size", args.size.is_some()),
-    ];
-    match ignored.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(UsageError(format!(
-            "{option} does not apply to mounted directories; remove one of them"
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Returns an error if --host is combined with guests or with relative paths, which refer to this
-/// machine.
-pub fn reject_local_paths(
-    args: &RunArgs,
-    file: &Settings,
-    backend: BackendKind,
-    directories: &[DirectoryContender],
-) -> Result<(), UsageError> {
-    if backend == BackendKind::Vm {
-        return Err(UsageError(
-            "--host and --backend vm: guests run on this machine; leave one of both out".into(),
-        ));
-    }
-    let source = args.source.as_ref().or(file.source.as_ref());
-    let source = source.filter(|source| *source != Path::new(CopySource::IMAGE));
-    let device = args.storage.device.as_ref().or(file.device.as_ref());
-    let directories = directories.iter().map(|d| ("--dir", &d.path));
-    let mut paths = directories
+/// Returns the first relative path, which would refer to this machine.
+fn relative_path(settings: &Settings) -> Option<(&'static str, &Path)> {
+    let source = settings.source.as_deref().filter(|path| *path != Path::new(CopySource::IMAGE));
+    let directories = settings.directories.iter().map(|d| ("--dir", d.path.as_path()));
+    directories
         .chain(source.map(|path| ("--source", path)))
-        .chain(device.map(|path| ("--device", path)));
-    match paths.find(|(_, path)| path.is_relative()) {
-        Some((option, path)) => Err(UsageError(format!(
-            "{option} {} with --host: give an absolute path on that machine",
-            path.display()
-        ))),
-        None => Ok(()),
-    }
+        .chain(settings.storage.device.as_deref().map(|path| ("--device", path)))
+        .find(|(_, path)| path.is_relative())
 }
 
-/// Rejects options that describe a guest on other backends.
-pub fn reject_guest_only_options(
-    wishes: &GuestSettings,
-    backend: BackendKind,
-) -> Result<(), UsageError> {
-    match wishes.first_guest_only_option() {
-        Some(option) if backend != BackendKind::Vm => Err(UsageError(format!(
-            "{option} is for guests: it means nothing on the {backend} backend, only with --backend vm"
-        ))),
-        _ => Ok(()),
-    }
+/// Returns the reason why no backend of this kind can copy from a source.
+fn unreachable_source(source: &Path, backend: BackendKind) -> Option<String> {
+    let reason = match (backend, source == Path::new(CopySource::IMAGE)) {
+        (BackendKind::Dir, true) => "is for images and guests: give a directory on another disk",
+        (BackendKind::Vm, false) => {
+            "is not visible in a guest, which has separate disks: use --source image"
+        }
+        _ => return None,
+    };
+    Some(format!("--source {} {reason}", source.display()))
+}
+
+/// Returns the first given option that only guests support.
+fn guest_only_option(args: &RunArgs, settings: &Settings) -> Option<String> {
+    let build = &args.execution.build;
+    let of_run = [
+        ("--machine", args.machine.is_some()),
+        ("--jobs", args.execution.jobs.is_some()),
+        ("--no-cache", args.execution.no_cache),
+        ("--cache-size", args.execution.cache_size.is_some()),
+        ("--mirror", build.mirror.is_some()),
+        ("--with", !build.with.is_empty()),
+        ("--debian-kernel", build.debian_kernel.is_some()),
+        ("--kernel", build.kernel.is_some()),
+        ("--rootfs", build.rootfs.is_some()),
+    ];
+    let of_run = of_run.into_iter().filter(|(_, given)| *given);
+    let of_campaign = settings.given().into_iter().filter(|option| option.heading == GUESTS);
+    of_campaign
+        .map(|option| option.flag())
+        .chain(of_run.map(|(option, _)| option.to_owned()))
+        .next()
 }
 
 /// Returns an error if a contender has options that make filesystem errors panic the kernel. In a
@@ -214,11 +240,34 @@ mod tests {
 
     #[test]
     fn a_size_without_its_unit_is_refused() {
-        let refused = |size, backend| reject_tiny_size(size, backend).unwrap_err().0;
         let told = "--size 1 B is too little: a filesystem needs 64 KiB at least; give a larger --size, such as 512MiB";
-        assert_eq!(refused(Bytes(1), BackendKind::Loop), told);
-        assert!(refused(Bytes::kib(64), BackendKind::Vm).contains("1 MiB at least"));
-        assert!(reject_tiny_size(Bytes::kib(880), BackendKind::Loop).is_ok());
-        assert!(reject_tiny_size(Bytes(1), BackendKind::Dir).is_ok());
+        assert_eq!(too_small(Bytes(1), BackendKind::Loop).unwrap(), told);
+        let told = too_small(Bytes::kib(64), BackendKind::Vm).unwrap();
+        assert!(told.contains("1 MiB at least"), "{told}");
+        assert_eq!(too_small(Bytes::kib(880), BackendKind::Loop), None);
+        assert_eq!(too_small(Bytes(1), BackendKind::Dir), None);
+    }
+
+    #[test]
+    fn unreachable_sources_are_refused_with_a_hint() {
+        let refused = |wanted: &str, backend| unreachable_source(Path::new(wanted), backend);
+        assert!(refused("/srv", BackendKind::Vm).unwrap().contains("--source image"));
+        assert!(refused("image", BackendKind::Dir).unwrap().contains("a directory"));
+        for (wanted, backend) in [("/srv", BackendKind::Dir), ("image", BackendKind::Vm)] {
+            assert_eq!(refused(wanted, backend), None);
+        }
+    }
+
+    #[test]
+    fn options_only_for_guests_are_detected() {
+        let detected = |settings: &Settings| guest_only_option(&RunArgs::default(), settings);
+        let settings = Settings { disks: vec![2], ..Settings::default() };
+        assert_eq!(detected(&settings), None, "images are several, too");
+        let settings = Settings { processors: Some(2), ..Settings::default() };
+        assert_eq!(detected(&settings), Some("--processors".to_owned()));
+        let mut args = RunArgs::default();
+        args.execution.build.rootfs = Some("/srv".into());
+        let settings = Settings::default();
+        assert_eq!(guest_only_option(&args, &settings), Some("--rootfs".to_owned()));
     }
 }

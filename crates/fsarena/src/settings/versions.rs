@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use config::ContenderEntry;
 use model::{BackendKind, Clock};
 
 use crate::args::guest_args::BuildOptions;
@@ -46,7 +47,7 @@ pub fn versions(
             })
             .collect(),
         (over, [contender]) => {
-            require_none_of_its_own(&run.machine.build)?;
+            require_none_of_its_own(&run.execution.build)?;
             let run = with_contender(&run, contender);
             let versions = over.iter().map(|word| in_guest(word, &run, stop));
             versions.collect::<anyhow::Result<_>>()?
@@ -72,26 +73,31 @@ pub fn versions(
 /// other conditions are equal.
 fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
-    let is_elsewhere = run.backend.is_some_and(|backend| backend != BackendKind::Vm);
-    if is_elsewhere || run.machine.clock == Some(Clock::Real) || run.storage.device.is_some() {
+    let is_elsewhere = run.settings.backend.is_some_and(|backend| backend != BackendKind::Vm);
+    if is_elsewhere
+        || run.settings.clock == Some(Clock::Real)
+        || run.settings.storage.device.is_some()
+    {
         return refuse(
             "a list of versions is searched in virtual time, where campaigns one after the other differ by nothing \
              else: leave --backend, --clock and --device out, or guard two of them",
         );
     }
-    if run.machine.disk.len() > 1 {
+    if run.settings.disk.len() > 1 {
         return refuse("a list of versions is searched on one disk: give one --disk");
     }
     let mut run = run.clone();
-    run.backend = Some(BackendKind::Vm);
-    run.machine.clock = Some(Clock::Virtual);
-    let has_rule = run.budget.is_some() || run.until_width.is_some();
+    run.settings.backend = Some(BackendKind::Vm);
+    run.settings.clock = Some(Clock::Virtual);
+    let has_rule = run.settings.budget.is_some() || run.settings.until_width.is_some();
     run.rounds_by_default = (!has_rule).then_some(1);
     Ok(run)
 }
 
 fn with_contender(run: &RunArgs, contender: &str) -> RunArgs {
-    RunArgs { contenders: vec![contender.to_owned()], ..run.clone() }
+    let mut run = run.clone();
+    run.settings.contenders = vec![ContenderEntry::Spec(contender.to_owned())];
+    run
 }
 
 fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
@@ -116,7 +122,7 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     };
     let directory = Path::new(what);
     let mut run = run.clone();
-    let build = &mut run.machine.build;
+    let build = &mut run.execution.build;
     if directory.is_dir() {
         from_directory(directory, build)?;
     } else if guest::is_release(what) {
@@ -211,12 +217,12 @@ mod tests {
             in_virtual_time(&run)
         };
         let plain = asked(&|_| {}).unwrap();
-        assert_eq!(plain.backend, Some(BackendKind::Vm));
+        assert_eq!(plain.settings.backend, Some(BackendKind::Vm));
         assert_eq!(plain.rounds_by_default, Some(1));
-        let refused = asked(&|run| run.backend = Some(BackendKind::Loop)).unwrap_err();
+        let refused = asked(&|run| run.settings.backend = Some(BackendKind::Loop)).unwrap_err();
         assert!(refused.0.contains("virtual time"), "{}", refused.0);
-        assert!(asked(&|run| run.machine.clock = Some(Clock::Real)).is_err());
+        assert!(asked(&|run| run.settings.clock = Some(Clock::Real)).is_err());
         let two = vec!["a".to_owned(), "b".to_owned()];
-        assert!(asked(&|run| run.machine.disk = two.clone()).is_err());
+        assert!(asked(&|run| run.settings.disk = two.clone()).is_err());
     }
 }

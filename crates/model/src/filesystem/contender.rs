@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContenderOverrides, Filesystem};
+use crate::{ContenderOverrides, Filesystem, RecoveryMechanism};
 
 /// A filesystem of the catalog with its options and settings in a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,4 +21,16 @@ pub struct Contender {
     /// Settings that override the settings of the campaign.
     #[serde(default, skip_serializing_if = "ContenderOverrides::is_empty")]
     pub own: ContenderOverrides,
+}
+
+impl Contender {
+    /// Returns the mechanism that keeps the contender consistent when the power fails, with its
+    /// mkfs and mount options. `None` if it is unknown.
+    pub fn crash_recovery(&self) -> Option<RecoveryMechanism> {
+        let recovery = self.filesystem.facts.crash_recovery.as_ref()?;
+        let options = self.mkfs_options.iter().chain(&self.mount_options);
+        let mut words = options.flat_map(|option| option.split([',', ' ']));
+        let is_lost = words.any(|word| recovery.lost_with.iter().any(|lost| lost == word));
+        Some(if is_lost { RecoveryMechanism::None } else { recovery.by })
+    }
 }

@@ -79,6 +79,34 @@ pub struct FormatLimit {
     pub source: String,
 }
 
+/// The means by which a filesystem becomes consistent again after a crash, without a repair program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryMechanism {
+    /// It has none: a repair program must read the whole volume, and names may be lost.
+    None,
+    /// It replays a journal.
+    Journal,
+    /// It never overwrites what is in use.
+    CopyOnWrite,
+    /// It returns to the last checkpoint of a log.
+    Log,
+}
+
+/// What keeps a filesystem consistent when the power fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CrashRecovery {
+    /// The mechanism.
+    pub by: RecoveryMechanism,
+    /// Words of mkfs and mount options that disable it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_with: Vec<String>,
+    /// The source of the fact.
+    pub source: String,
+}
+
 /// The facts of a filesystem. Unknown facts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -98,6 +126,34 @@ pub struct FilesystemFacts {
     /// Maximum size of a volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_volume: Option<FormatLimit>,
+    /// What keeps it consistent when the power fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash_recovery: Option<CrashRecovery>,
+}
+
+impl RecoveryMechanism {
+    /// Every mechanism.
+    pub const ALL: [Self; 4] = [Self::None, Self::Journal, Self::CopyOnWrite, Self::Log];
+
+    /// Returns the name in data files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Journal => "journal",
+            Self::CopyOnWrite => "copy-on-write",
+            Self::Log => "log",
+        }
+    }
+
+    /// Returns what a filesystem with this mechanism does.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::None => "has no journal and no copy on write",
+            Self::Journal => "has a journal",
+            Self::CopyOnWrite => "copies on write",
+            Self::Log => "writes a log with checkpoints",
+        }
+    }
 }
 
 impl OperatingSystem {
@@ -174,8 +230,8 @@ impl fmt::Display for NativeReader {
 }
 
 /// Names of the facts in tables.
-pub const FACT_TITLES: [&str; 5] =
-    ["Comes from", "Read by", "Boots with", "Largest file", "Largest volume"];
+pub const FACT_TITLES: [&str; 6] =
+    ["Comes from", "Read by", "Boots with", "Largest file", "Largest volume", "After a crash"];
 
 impl FilesystemFacts {
     /// Returns each fact as one line, in the order of [`FACT_TITLES`]; empty if unknown.
@@ -189,6 +245,7 @@ impl FilesystemFacts {
             Some(loaders.join(", ")),
             limit(&self.largest_file),
             limit(&self.largest_volume),
+            self.crash_recovery.as_ref().map(|recovery| recovery.by.description().to_owned()),
         ]
         .map(Option::unwrap_or_default)
     }
@@ -201,6 +258,7 @@ impl FilesystemFacts {
             self.booted_by.iter().map(|l| l.source.as_str()).collect(),
             self.largest_file.iter().map(|l| l.source.as_str()).collect(),
             self.largest_volume.iter().map(|l| l.source.as_str()).collect(),
+            self.crash_recovery.iter().map(|r| r.source.as_str()).collect(),
         ];
         sources.iter_mut().for_each(Vec::dedup);
         sources
@@ -216,6 +274,10 @@ mod tests {
         for system in OperatingSystem::ALL {
             let json = serde_json::to_string(&system).unwrap();
             assert_eq!(json, format!("\"{}\"", system.name()));
+        }
+        for mechanism in RecoveryMechanism::ALL {
+            let json = serde_json::to_string(&mechanism).unwrap();
+            assert_eq!(json, format!("\"{}\"", mechanism.name()));
         }
     }
 
@@ -233,7 +295,7 @@ mod tests {
                 .into(),
             ..FilesystemFacts::default()
         };
-        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", ""];
+        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", ""];
         assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
         assert_eq!(FilesystemFacts::default().to_lines(), [""; FACT_TITLES.len()]);

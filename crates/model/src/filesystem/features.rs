@@ -1,7 +1,6 @@
 //! Probed features of a filesystem, and the class derived from them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,80 +22,37 @@ pub enum PosixClass {
     Baseline,
 }
 
-/// A filesystem feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Feature {
-    /// Two names for one file.
-    HardLinks,
-    /// Symbolic links.
-    Symlinks,
-    /// Permission bits that are stored.
-    Permissions,
-    /// Owners that are stored.
-    Ownership,
-    /// Named pipes. They represent all special files, because creating them needs no privilege.
-    SpecialFiles,
-    /// Extended attributes of users.
-    Xattrs,
-    /// Holes that take no space.
-    SparseFiles,
-    /// `A` and `a` are two files.
-    CaseSensitive,
-    /// Names of 255 bytes.
-    LongNames,
-    /// Reads and writes that bypass the page cache.
-    DirectIo,
-    /// Shared writable memory mappings.
-    SharedMmap,
-    /// Space reserved by `fallocate`.
-    Preallocation,
-    /// Maximum file size.
-    LargestFile,
-}
-
-impl Feature {
-    /// Every feature, in the order of the tables.
-    pub const ALL: [Self; 13] = [
-        Self::HardLinks,
-        Self::Symlinks,
-        Self::Permissions,
-        Self::Ownership,
-        Self::SpecialFiles,
-        Self::Xattrs,
-        Self::SparseFiles,
-        Self::CaseSensitive,
-        Self::LongNames,
-        Self::DirectIo,
-        Self::SharedMmap,
-        Self::Preallocation,
-        Self::LargestFile,
-    ];
-
-    /// Returns the name in data files and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HardLinks => "hard-links",
-            Self::Symlinks => "symlinks",
-            Self::Permissions => "permissions",
-            Self::Ownership => "ownership",
-            Self::SpecialFiles => "special-files",
-            Self::Xattrs => "xattrs",
-            Self::SparseFiles => "sparse-files",
-            Self::CaseSensitive => "case-sensitive",
-            Self::LongNames => "long-names",
-            Self::DirectIo => "direct-io",
-            Self::SharedMmap => "shared-mmap",
-            Self::Preallocation => "preallocation",
-            Self::LargestFile => "largest-file",
-        }
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+crate::named_enum! {
+    /// A filesystem feature.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Feature {
+        /// Two names for one file.
+        HardLinks = "hard-links",
+        /// Symbolic links.
+        Symlinks = "symlinks",
+        /// Permission bits that are stored.
+        Permissions = "permissions",
+        /// Owners that are stored.
+        Ownership = "ownership",
+        /// Named pipes. They represent all special files, because creating them needs no privilege.
+        SpecialFiles = "special-files",
+        /// Extended attributes of users.
+        Xattrs = "xattrs",
+        /// Holes that take no space.
+        SparseFiles = "sparse-files",
+        /// `A` and `a` are two files.
+        CaseSensitive = "case-sensitive",
+        /// Names of 255 bytes.
+        LongNames = "long-names",
+        /// Reads and writes that bypass the page cache.
+        DirectIo = "direct-io",
+        /// Shared writable memory mappings.
+        SharedMmap = "shared-mmap",
+        /// Space reserved by `fallocate`.
+        Preallocation = "preallocation",
+        /// Maximum file size.
+        LargestFile = "largest-file",
     }
 }
 

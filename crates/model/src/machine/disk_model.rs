@@ -117,26 +117,23 @@ pub struct Flash {
     pub state: FlashState,
 }
 
-/// Preconditioning of a flash disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FlashState {
-    /// Nothing.
-    Fresh,
-    /// The first half was written once, in order.
-    #[default]
-    Half,
-    /// Written once in order and then at random with twice its capacity: every write needs garbage
-    /// collection.
-    Steady,
+crate::named_enum! {
+    /// Preconditioning of a flash disk.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum FlashState {
+        /// Nothing.
+        Fresh = "fresh",
+        /// The first half was written once, in order.
+        #[default]
+        Half = "half",
+        /// Written once in order and then at random with twice its capacity: every write needs
+        /// garbage collection.
+        Steady = "steady",
+    }
 }
 
 impl FlashState {
-    /// Every state with its name.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("fresh", Self::Fresh), ("half", Self::Half), ("steady", Self::Steady)];
-
     /// Returns the percentage of the disk that was written; 100 means each sector once.
     pub const fn percent_written(self) -> u32 {
         match self {
@@ -182,8 +179,7 @@ impl DiskModel {
         };
         flash.state = state;
         if state != FlashState::default() {
-            let word = FlashState::ALL.into_iter().find(|(_, s)| *s == state);
-            disk.name = format!("{}-{}", self.name, word.map_or("", |(word, _)| word));
+            disk.name = format!("{}-{state}", self.name);
         }
         Some(disk)
     }

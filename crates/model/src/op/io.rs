@@ -1,7 +1,5 @@
 //! Data operations: like a job of fio, with fio's terms if fio has one.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::keys::{
@@ -173,57 +171,35 @@ impl AccessPattern {
     }
 }
 
-/// Interface of the program to the file. The cache state of the phase determines whether the page
-/// cache is bypassed (`O_DIRECT`).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum IoEngine {
-    /// `pread` and `pwrite`.
-    #[default]
-    Psync,
-    /// Copies to and from a shared mapping.
-    Mmap,
-    /// Linux' submission and completion rings, with registered buffers.
-    #[serde(rename = "io_uring")]
-    IoUring,
-    /// Performs no I/O: measures the overhead of fsarena itself.
-    Null,
-}
-
-impl IoEngine {
-    /// Every engine.
-    pub const ALL: [Self; 4] = [Self::Psync, Self::Mmap, Self::IoUring, Self::Null];
-
-    /// Returns the name in data files, as in fio.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Psync => "psync",
-            Self::Mmap => "mmap",
-            Self::IoUring => "io_uring",
-            Self::Null => "null",
-        }
+crate::named_enum! {
+    /// Interface of the program to the file. The cache state of the phase determines whether the
+    /// page cache is bypassed (`O_DIRECT`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum IoEngine {
+        /// `pread` and `pwrite`.
+        #[default]
+        Psync = "psync",
+        /// Copies to and from a shared mapping.
+        Mmap = "mmap",
+        /// Linux' submission and completion rings, with registered buffers.
+        IoUring = "io_uring",
+        /// Performs no I/O: measures the overhead of fsarena itself.
+        Null = "null",
     }
 }
 
-impl fmt::Display for IoEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+crate::named_enum! {
+    /// Whether threads share an object or have separate ones.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum FileSharing {
+        /// One file, or one directory, for all threads.
+        #[default]
+        Shared = "shared",
+        /// One file or directory per thread.
+        Own = "own",
     }
-}
-
-/// Whether threads share an object or have separate ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FileSharing {
-    /// One file, or one directory, for all threads.
-    #[default]
-    Shared,
-    /// One file or directory per thread.
-    Own,
 }
 
 /// Keys of every data operation, plus the additional keys of some.
@@ -253,10 +229,8 @@ fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
             false => optional(t, "size", size)?,
         },
         operations: optional(t, "operations", count)?,
-        engine: optional(t, "engine", |t, key| {
-            choice(t, key, &IoEngine::ALL.map(|e| (e.name(), e)))
-        })?
-        .unwrap_or_default(),
+        engine: optional(t, "engine", |t, key| choice(t, key, &IoEngine::WORDS))?
+            .unwrap_or_default(),
         depth: count_up_to(t, "iodepth", 4096)?,
         threads: threads(t, "threads")?,
         sharing: sharing(t, "sharing")?,
@@ -269,8 +243,7 @@ fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
 
 /// Reads whether threads share a file; they do by default.
 pub(super) fn sharing(t: &dyn KeySource, key: &'static str) -> Result<FileSharing, KeyError> {
-    let words = [("shared", FileSharing::Shared), ("own", FileSharing::Own)];
-    Ok(optional(t, key, |t, key| choice(t, key, &words))?.unwrap_or_default())
+    Ok(optional(t, key, |t, key| choice(t, key, &FileSharing::WORDS))?.unwrap_or_default())
 }
 
 impl OpInfo for Io {

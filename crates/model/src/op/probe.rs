@@ -13,7 +13,7 @@ keyed! {
 }
 
 fn feature(keys: &dyn KeySource, key: &'static str) -> Result<Feature, KeyError> {
-    choice(keys, key, &Feature::ALL.map(|f| (f.name(), f)))
+    choice(keys, key, &Feature::WORDS)
 }
 
 impl OpInfo for ProbeFeature {

@@ -51,23 +51,17 @@ impl FromStr for PerMille {
     }
 }
 
-/// Action of the churn for a file if too many files have its age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Churn {
-    /// Deletes the file and creates another in another directory.
-    #[serde(rename = "turn-over")]
-    DeleteAndCreate,
-    /// Writes the file again under another name and renames it over the old one, like programs with
-    /// atomic updates.
-    Rewrite,
-}
-
-impl Churn {
-    /// Both kinds, each with its name.
-    pub const ALL: [(&str, Self); 2] =
-        [("turn-over", Self::DeleteAndCreate), ("rewrite", Self::Rewrite)];
+crate::named_enum! {
+    /// Action of the churn for a file if too many files have its age.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Churn {
+        /// Deletes the file and creates another in another directory.
+        DeleteAndCreate = "turn-over",
+        /// Writes the file again under another name and renames it over the old one, like programs
+        /// with atomic updates.
+        Rewrite = "rewrite",
+    }
 }
 
 /// Files of one size.

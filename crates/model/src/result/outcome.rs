@@ -1,7 +1,5 @@
 //! The result of a cell: status, evidence, and the raw counts of every phase.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::result::kernel_log;
@@ -11,45 +9,25 @@ use crate::{
     SyncAtEnd,
 };
 
-/// The status of a cell or a phase. Every cell and phase has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// Completed with a valid result.
-    Ok,
-    /// The filesystem does not support the operation.
-    Unsupported,
-    /// A system call or a program returned an error, or data was wrong.
-    Failed,
-    /// A kernel oops or panic, or the death of a FUSE process or an agent.
-    Crashed,
-    /// No progress within the time limit.
-    Hung,
-    /// Not run, because an earlier step failed.
-    Skipped,
-    /// A total that includes a failed step.
-    Invalid,
-}
-
-impl Status {
-    /// Returns the name in reports and in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Unsupported => "unsupported",
-            Self::Failed => "failed",
-            Self::Crashed => "crashed",
-            Self::Hung => "hung",
-            Self::Skipped => "skipped",
-            Self::Invalid => "invalid",
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+crate::named_enum! {
+    /// The status of a cell or a phase. Every cell and phase has one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Status {
+        /// Completed with a valid result.
+        Ok = "ok",
+        /// The filesystem does not support the operation.
+        Unsupported = "unsupported",
+        /// A system call or a program returned an error, or data was wrong.
+        Failed = "failed",
+        /// A kernel oops or panic, or the death of a FUSE process or an agent.
+        Crashed = "crashed",
+        /// No progress within the time limit.
+        Hung = "hung",
+        /// Not run, because an earlier step failed.
+        Skipped = "skipped",
+        /// A total that includes a failed step.
+        Invalid = "invalid",
     }
 }
 

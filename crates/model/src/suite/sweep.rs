@@ -1,64 +1,37 @@
 //! Sweeps: one test at many sizes, to show the limits of caches and of concurrency.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
-/// A quantity that a sweep varies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SweepAxis {
-    /// File size in bytes.
-    Size,
-    /// Request size in bytes.
-    Block,
-    /// Distance between the starts of consecutive requests, in bytes.
-    Stride,
-    /// Concurrent requests per thread.
-    #[serde(rename = "iodepth")]
-    Depth,
-    /// Threads.
-    Threads,
-    /// Number of files or directories.
-    Files,
-    /// Arrivals per second.
-    Rate,
-    /// Number of disks of the filesystem. It is a property of the storage, not a parameter of an
-    /// operation.
-    Disks,
+crate::named_enum! {
+    /// A quantity that a sweep varies.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum SweepAxis {
+        /// File size in bytes.
+        Size = "size",
+        /// Request size in bytes.
+        Block = "block",
+        /// Distance between the starts of consecutive requests, in bytes.
+        Stride = "stride",
+        /// Concurrent requests per thread.
+        Depth = "iodepth",
+        /// Threads.
+        Threads = "threads",
+        /// Number of files or directories.
+        Files = "files",
+        /// Arrivals per second.
+        Rate = "rate",
+        /// Number of disks of the filesystem. It is a property of the storage, not a parameter of
+        /// an operation.
+        Disks = "disks",
+    }
 }
 
 impl SweepAxis {
-    /// Every axis, in the order used in test names.
-    pub const ALL: [Self; 8] = [
-        Self::Size,
-        Self::Block,
-        Self::Stride,
-        Self::Depth,
-        Self::Threads,
-        Self::Files,
-        Self::Rate,
-        Self::Disks,
-    ];
-
-    /// Returns the name in data files and reports, which is also the name of the parameter.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Size => "size",
-            Self::Block => "block",
-            Self::Stride => "stride",
-            Self::Depth => "iodepth",
-            Self::Threads => "threads",
-            Self::Files => "files",
-            Self::Rate => "rate",
-            Self::Disks => "disks",
-        }
-    }
-
     /// Returns true if its values are bytes.
     pub const fn is_bytes(self) -> bool {
         matches!(self, Self::Size | Self::Block | Self::Stride)
@@ -90,12 +63,6 @@ impl SweepAxis {
     /// Returns a value of the axis as readable text: `8 KiB`, `16`.
     pub fn format_long(self, value: u64) -> String {
         if self.is_bytes() { Bytes(value).to_string() } else { value.to_string() }
-    }
-}
-
-impl fmt::Display for SweepAxis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

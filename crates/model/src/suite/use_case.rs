@@ -26,6 +26,10 @@ pub struct UseCase {
     /// Margin of relevance, as a share of the cost [default: the margin of the report].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevant: Option<f64>,
+    /// Reason why it requires a filesystem that is consistent after a crash without a repair, if it
+    /// does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash_recovery: Option<String>,
     /// Required features.
     pub needs: Vec<RequiredFeature>,
     /// Weights of workload categories.

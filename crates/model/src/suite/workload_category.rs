@@ -1,81 +1,38 @@
 //! Workload categories: phases with similar demands on a filesystem, classified by operation.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
 use crate::Phase;
 
-/// Workload category of a phase. The weights of use cases refer to these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkloadCategory {
-    /// Writing large files front to back, appending to, rewriting or copying them.
-    StreamWrite,
-    /// Reading large files front to back, back to front or with strides.
-    StreamRead,
-    /// Reads at random offsets of a file.
-    RandomRead,
-    /// Writes at random offsets of a file, or repeatedly at one offset.
-    RandomWrite,
-    /// Writes and file creations that are made durable one by one or in small batches.
-    Durable,
-    /// Creating, linking and removing many files and directories.
-    ManyFiles,
-    /// Looking up, listing and changing names and attributes.
-    Names,
-    /// Writing, copying, reading and removing trees of files of mixed sizes.
-    Trees,
-    /// Creating, mounting, unmounting and checking the filesystem. Older reports call it `upkeep`.
-    #[serde(alias = "upkeep")]
-    Maintenance,
-    /// Space available to files.
-    Space,
+crate::named_enum! {
+    /// Workload category of a phase. The weights of use cases refer to these.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum WorkloadCategory {
+        /// Writing large files front to back, appending to, rewriting or copying them.
+        StreamWrite = "stream-write",
+        /// Reading large files front to back, back to front or with strides.
+        StreamRead = "stream-read",
+        /// Reads at random offsets of a file.
+        RandomRead = "random-read",
+        /// Writes at random offsets of a file, or repeatedly at one offset.
+        RandomWrite = "random-write",
+        /// Writes and file creations that are made durable one by one or in small batches.
+        Durable = "durable",
+        /// Creating, linking and removing many files and directories.
+        ManyFiles = "many-files",
+        /// Looking up, listing and changing names and attributes.
+        Names = "names",
+        /// Writing, copying, reading and removing trees of files of mixed sizes.
+        Trees = "trees",
+        /// Creating, mounting, unmounting and checking the filesystem. Older reports call it
+        /// `upkeep`.
+        #[serde(alias = "upkeep")]
+        Maintenance = "maintenance",
+        /// Space available to files.
+        Space = "space",
+    }
 }
 
 impl WorkloadCategory {
-    /// Every workload category, in the order of the reports.
-    pub const ALL: [Self; 10] = [
-        Self::StreamWrite,
-        Self::StreamRead,
-        Self::RandomRead,
-        Self::RandomWrite,
-        Self::Durable,
-        Self::ManyFiles,
-        Self::Names,
-        Self::Trees,
-        Self::Maintenance,
-        Self::Space,
-    ];
-
-    /// Each workload category with its name.
-    pub const WORDS: [(&'static str, Self); 10] = {
-        let mut words = [("", Self::Space); 10];
-        let mut at = 0;
-        while at < words.len() {
-            words[at] = (Self::ALL[at].name(), Self::ALL[at]);
-            at += 1;
-        }
-        words
-    };
-
-    /// Returns the name in data files and exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::StreamWrite => "stream-write",
-            Self::StreamRead => "stream-read",
-            Self::RandomRead => "random-read",
-            Self::RandomWrite => "random-write",
-            Self::Durable => "durable",
-            Self::ManyFiles => "many-files",
-            Self::Names => "names",
-            Self::Trees => "trees",
-            Self::Maintenance => "maintenance",
-            Self::Space => "space",
-        }
-    }
-
     /// Returns the title for captions.
     pub const fn title(self) -> &'static str {
         match self {
@@ -96,12 +53,6 @@ impl WorkloadCategory {
     /// work.
     pub fn of_phase(phase: &Phase) -> Option<Self> {
         phase.op.info().group()
-    }
-}
-
-impl fmt::Display for WorkloadCategory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -2,18 +2,19 @@
 //! ruled out, and the share of the weight that was tested.
 
 use model::CampaignResults;
-use stats::{Advice, Analysis, QualifiedContender, Recommendation};
+use stats::{Advice, Analysis, ComparisonVerdict, QualifiedContender};
 
 use crate::document::table::percent;
 use crate::document::{Block, Document, Item, Table};
+use crate::text::answer::excess_bound;
 use crate::text::caveats::Caveat;
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{
-    CampaignScope, confidence_text, describe_rank, is_undecided, listed, resolving_command,
-    split_by_disk, use_case_conclusion, use_case_conclusions,
+    CampaignScope, confidence_text, is_open, listed, resolving_command, split_by_disk,
+    use_case_conclusion, use_case_conclusions,
 };
 use crate::text::exclusions::by_reason;
-use crate::text::labels::pluralize;
+use crate::text::labels::{percent as percent_text, pluralize};
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
 use crate::text::summary;
@@ -34,8 +35,8 @@ pub fn advice_report(
     document.paragraph(summary::one_line(results));
     document.paragraph(sentence(advice, analysis, results));
     let command = resolving_command(advice, analysis, &rerun_command(results));
-    if is_undecided(advice) && !command.is_empty() {
-        document.paragraph(format!("To decide it: {command}"));
+    if is_open(advice) && !command.is_empty() {
+        document.paragraph(format!("For a closer answer: {command}"));
     }
     warnings(analysis, results, &mut document);
     document.section("Order", ranking(advice));
@@ -79,36 +80,33 @@ fn ranking(advice: &Advice) -> Vec<Block> {
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return Vec::new();
     }
-    let mut table = Table::new(&["contender", ">cost", "verdict"]);
+    let mut table = Table::new(&["contender", ">estimate", ">at least", ">at most"]);
+    let dash = || "–".to_owned();
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
+        let least = place.map(|place| match place.verdict {
+            ComparisonVerdict::WorseByAtLeast(share) => format!("+{}", percent_text(share)),
+            _ => "+0".to_owned(),
+        });
         table.push([
             name(ranked),
-            place.map_or_else(|| "–".to_owned(), |place| three_digits(place.ratio)),
-            place.map_or_else(|| "not ranked".to_owned(), describe_rank),
+            place.map_or_else(dash, |place| format!("{}×", three_digits(place.ratio))),
+            least.unwrap_or_else(dash),
+            place.and_then(|place| place.at_most).map_or_else(dash, excess_bound),
         ]);
     }
-    let note = "Cost: what the same work costs in time, weighted over the groups of this use, as a multiple of the first contender's. The verdict compares with the best.";
+    let note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the lowest. At least, at most: how much more than the best.";
     vec![Block::Table(table), Block::Note(note.to_owned())]
 }
 
 /// Returns the answer, and the command that it recommends.
 fn sentence(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
-    let candidates = advice.scores.candidates.iter();
-    let contenders: Vec<String> = candidates.map(|c| c.contender.clone()).collect();
     let suites = results.campaign.suites.iter();
     let ran = CampaignScope {
         suites: suites.map(|suite| suite.name.as_str()).collect(),
         ..CampaignScope::of(analysis)
     };
-    let text = use_case_conclusion(advice, &contenders, &ran);
-    match advice.recommendation {
-        Recommendation::NoneQualifies | Recommendation::NoAdvice => summary::heading(&text),
-        Recommendation::NotEnoughRounds => format!("Undecided: {text}"),
-        Recommendation::Best | Recommendation::Equal | Recommendation::OnlyQualified => {
-            format!("Take {text}")
-        }
-    }
+    summary::heading(&use_case_conclusion(advice, analysis, &ran))
 }
 
 /// Adds the cost of the runner-up compared with the first, by test category.
@@ -218,6 +216,7 @@ mod tests {
             order: None,
             readers: None,
             relevant: None,
+            crash_recovery: None,
             needs: vec![RequiredFeature {
                 feature: Feature::HardLinks,
                 rationale: "backups link what has not changed".to_owned(),

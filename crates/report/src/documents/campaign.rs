@@ -18,8 +18,8 @@ use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
 use crate::text::command::{budget_command, rerun_command};
 use crate::text::conclusions::{
-    ConclusionText, category_conclusions, confidence_text, is_any_undecided, is_single,
-    split_by_disk, use_case_conclusions,
+    ConclusionText, category_conclusions, confidence_text, is_any_open, is_single, split_by_disk,
+    use_case_conclusions,
 };
 use crate::text::failures::failure_lines;
 use crate::text::kernel_warnings::complaint_lines;
@@ -152,8 +152,8 @@ impl Report<'_> {
         };
         self.document.section(title, [Block::list(everywhere), Block::Note(sure)]);
         let command = budget_command(analysis, &rerun_command(self.results));
-        if is_any_undecided(analysis) && !command.is_empty() {
-            self.document.section("To decide more", [Block::Paragraph(command)]);
+        if is_any_open(analysis) && !command.is_empty() {
+            self.document.section("For closer answers", [Block::Paragraph(command)]);
         }
     }
 

@@ -4,7 +4,7 @@ use stats::{History, HistoryPoint, Series};
 
 use crate::UnitScale;
 use crate::document::{Block, Document, Item, Table};
-use crate::text::date::moment;
+use crate::text::labels::moment;
 use crate::text::labels::{self, arrow, percent};
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;

@@ -5,7 +5,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CampaignResults, Direction, DriverKind, Metric, OperatingSystem, PosixClass};
+use model::{
+    CampaignResults, Direction, DriverKind, Metric, OperatingSystem, PosixClass, RecoveryMechanism,
+};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 use stats::{Analysis, MetricResult, ResultRow, median, median_interval};
@@ -17,8 +19,8 @@ use crate::UnitScale;
 use crate::tables::overview::{LOWER_BOUND, entry, row_scale, status_counts};
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{self, describe_rank};
-use crate::text::date::moment;
 use crate::text::labels;
+use crate::text::labels::moment;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
 use crate::text::title::headline;
@@ -72,6 +74,9 @@ struct ContenderData {
     label: String,
     /// Short name for the margins of charts.
     short: String,
+    /// What keeps it consistent when the power fails, such as `has a journal`, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -277,7 +282,7 @@ pub(crate) fn block(
         command: &command,
         settled: [
             conclusions::NOTHING_UNRESOLVED_TEXT.to_owned(),
-            conclusions::unresolvable_hint(analysis, &command),
+            conclusions::closer_answer(analysis, &command),
         ],
         contenders: contenders(analysis),
         groups: groups(analysis),
@@ -360,6 +365,10 @@ fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
             said,
             label,
             short,
+            recovery: found
+                .crash_recovery
+                .filter(|by| *by != RecoveryMechanism::None)
+                .map(RecoveryMechanism::description),
         })
         .collect()
 }

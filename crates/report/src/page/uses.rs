@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Clock, Direction, WorkloadCategory};
 use serde::{Serialize, Serializer};
 use stats::inference::{
-    self, Contrast, FDR_LIMIT, LogCosts, MAX_ROUNDS, ModeratedEstimate, PairwiseEstimates,
+    self, FDR_LIMIT, FORECAST_ROUNDS, LogCosts, MAX_ROUNDS, ModeratedEstimate, PairwiseEstimates,
     family_level,
 };
 use stats::{
-    Analysis, Candidate, ExclusionReason, MIN_TESTED_WEIGHT, Recommendation, ResultRow, RowWeight,
-    UseCaseScores, WeightedCategory, advise,
+    ABOUT_EQUAL, Analysis, Candidate, CostBound, ExclusionReason, MAX_USEFUL_BOUND,
+    MIN_TESTED_WEIGHT, Recommendation, ResultRow, RowWeight, UseCaseScores, WeightedCategory,
+    advise,
 };
 
+use crate::text::answer::excess_bound;
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::exclusions::{describe, reasons};
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
@@ -48,10 +50,10 @@ pub(super) struct UseGroupView {
 pub(super) struct OrderView {
     pub number: usize,
     pub contender: String,
-    /// Cost as a multiple of the first contender's.
+    /// Estimated cost as a multiple of the lowest.
     pub cost: String,
-    /// Interval of the cost.
-    pub interval: String,
+    /// The most that it costs more than the best.
+    pub at_most: String,
     /// Comparison with the best.
     pub place: String,
 }
@@ -110,8 +112,15 @@ pub(super) struct InferenceData {
     exact: bool,
     #[serde(rename = "mostRounds")]
     most_rounds: u32,
-    #[serde(rename = "farBehind")]
-    far_behind: f64,
+    /// Bound of a cost above which a contender is not recommended.
+    #[serde(rename = "mostUseful")]
+    most_useful: f64,
+    /// Difference of bounds within which a contender that recovers from a crash comes first.
+    #[serde(rename = "aboutEqual")]
+    about_equal: f64,
+    /// Number of times as many rounds for which a bound is forecast.
+    #[serde(rename = "forecastRounds")]
+    forecast_rounds: f64,
     #[serde(rename = "enoughTested")]
     enough_tested: f64,
     #[serde(rename = "falseLimit")]
@@ -178,42 +187,7 @@ struct UseGroupData {
 
 /// Returns the use cases. `command` repeats the campaign.
 pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
-    if analysis.uses.is_empty() {
-        return Vec::new();
-    }
-    let (estimates, rows) = analysis.estimates();
-    let uses = analysis.uses.iter();
-    uses.map(|one| {
-        let intervals = intervals(one, &estimates, &rows, analysis.uses.len());
-        view(one, analysis, &intervals, command)
-    })
-    .collect()
-}
-
-/// Returns the interval of each contender's cost, as multiples of the cost of the first contender.
-fn intervals(
-    one: &UseCaseScores,
-    estimates: &PairwiseEstimates,
-    rows: &[usize],
-    family: usize,
-) -> Vec<Option<[f64; 2]>> {
-    let mut weights = vec![0.0; rows.len()];
-    for group in &one.groups {
-        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
-        for share in &group.results {
-            if let Ok(number) = rows.binary_search(&share.row) {
-                weights[number] += group.weight * share.weight / whole;
-            }
-        }
-    }
-    let takes_part: Vec<bool> = one.candidates.iter().map(|c| c.ruled_out.is_empty()).collect();
-    let logs = estimates.intervals(Contrast {
-        weights: &weights,
-        takes_part: &takes_part,
-        margin: one.margin,
-        family,
-    });
-    logs.into_iter().map(|ends| ends.map(|ends| ends.map(f64::exp))).collect()
+    analysis.uses.iter().map(|one| view(one, analysis, command)).collect()
 }
 
 /// Returns the index of the first use case with an answer, or else of the first use case.
@@ -286,7 +260,9 @@ fn inference(
         correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
         most_rounds: MAX_ROUNDS,
-        far_behind: conclusions::FAR_BEHIND_FACTOR,
+        most_useful: MAX_USEFUL_BOUND,
+        about_equal: ABOUT_EQUAL,
+        forecast_rounds: FORECAST_ROUNDS,
         enough_tested: MIN_TESTED_WEIGHT,
         false_limit: FDR_LIMIT,
         margin: analysis.margin.0,
@@ -414,19 +390,14 @@ fn is_tested(group: &WeightedCategory) -> bool {
     !group.results.is_empty()
 }
 
-fn view(
-    one: &UseCaseScores,
-    analysis: &Analysis,
-    intervals: &[Option<[f64; 2]>],
-    command: &str,
-) -> UseView {
+fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
         title: sanitize_line(&one.title),
         answer: conclusions::use_case_conclusion(
             &advise(one),
-            &analysis.contenders,
+            analysis,
             &conclusions::CampaignScope::of(analysis),
         ),
         settled_by: conclusions::resolving_command(&advise(one), analysis, command),
@@ -442,7 +413,7 @@ fn view(
                 tested: is_tested(group),
             })
             .collect(),
-        order: order(one, &names, intervals),
+        order: order(one, &names),
         ruled_out: out
             .filter(|(_, reasons)| !reasons.is_empty())
             .map(|(place, reasons)| (place, names[place].clone(), reasons))
@@ -451,24 +422,20 @@ fn view(
     }
 }
 
-/// Returns the ranked contenders, cheapest first.
-fn order(one: &UseCaseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
-    let places = one.places.iter().enumerate();
-    let mut ranked: Vec<_> =
-        places.filter_map(|(number, place)| Some((number, place.as_ref()?))).collect();
-    ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    let ranked = ranked.into_iter();
-    ranked
-        .map(|(number, place)| OrderView {
-            number,
-            contender: names[number].clone(),
-            cost: format!("{}×", three_digits(place.ratio)),
-            interval: intervals[number].map_or_else(String::new, |[low, high]| {
-                format!("{} … {}", three_digits(low), three_digits(high))
-            }),
+/// Returns the ranked contenders, the one with the least bound first.
+fn order(one: &UseCaseScores, names: &[String]) -> Vec<OrderView> {
+    let ranked = one.conclusion.bounds.iter();
+    let view = |bound: &CostBound| {
+        let place = one.places[bound.contender].as_ref()?;
+        Some(OrderView {
+            number: bound.contender,
+            contender: names[bound.contender].clone(),
+            cost: format!("{}×", three_digits(bound.ratio)),
+            at_most: bound.at_most.map_or_else(|| "unknown".to_owned(), excess_bound),
             place: describe_rank(place),
         })
-        .collect()
+    };
+    ranked.filter_map(view).collect()
 }
 
 /// Returns the reasons why a contender is ruled out, in one line; empty if it is not.

@@ -6,7 +6,7 @@ use stats::{History, Series};
 use crate::UnitScale;
 use crate::documents::history::{change, release};
 use crate::site::{CampaignHead, Frame, Site, campaign_file, chart};
-use crate::text::date::moment;
+use crate::text::labels::moment;
 use crate::text::labels::{self, arrow};
 use crate::text::sanitize::sanitize_line;
 

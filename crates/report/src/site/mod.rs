@@ -17,7 +17,7 @@ use crate::documents::history::release;
 use crate::page::script;
 use crate::text::caveats::Caveat;
 use crate::text::conclusions::category_conclusions_by_disk;
-use crate::text::date::moment;
+use crate::text::labels::moment;
 use crate::text::sanitize::sanitize_line;
 use crate::text::summary::heading;
 use crate::text::{labels, summary};

@@ -90,13 +90,9 @@ fn spec(contender: &Contender) -> String {
     }
 }
 
-/// Formats a size without the space before its unit, in bytes if the usual form is rounded.
+/// Formats a size exactly, without the space before its unit.
 fn typed(size: Bytes) -> String {
-    let shown = size.to_string();
-    match shown.parse() == Ok(size) {
-        true => shown.replace(' ', ""),
-        false => format!("{}B", size.0),
-    }
+    format!("{size:#}").replace(' ', "")
 }
 
 /// Returns words quoted for a shell.

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use model::{Clock, Nanos, PEERS, WorkloadCategory};
+use model::{Clock, Nanos, PEERS};
 use stats::{
-    Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, Inferior, MIN_TESTED_WEIGHT,
-    Rank, Recommendation, ShortlistState, advise,
+    Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
+    MIN_TESTED_WEIGHT, Rank, Recommendation, advise,
 };
 
+use crate::text::answer::{AnswerText, Question};
 use crate::text::command::budget_command;
 use crate::text::exclusions::by_reason;
 use crate::text::labels::percent;
@@ -20,10 +21,6 @@ use crate::text::scale::three_digits;
 const NAME_COLUMNS: usize = 40;
 /// Maximum number of contenders named in a sentence.
 const MAX_NAMES: usize = 5;
-
-/// Cost ratio to the first, above which a contender is on a shortlist only because of too few
-/// rounds.
-pub(crate) const FAR_BEHIND_FACTOR: f64 = 3.0;
 
 /// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +40,7 @@ pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
         advised.partition(|advice| advice.recommendation == Recommendation::NoAdvice);
     let sentence = |advice: &Advice| ConclusionText {
         question: sanitize_line(&advice.scores.title),
-        answer: use_case_conclusion(advice, &analysis.contenders, &ran),
+        answer: use_case_conclusion(advice, analysis, &ran),
     };
     let (nobody, answered): (Vec<Advice>, Vec<Advice>) = answered
         .into_iter()
@@ -108,14 +105,8 @@ pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
             Some(group) => group.title().to_owned(),
             None => "all groups, each weighing the same".to_owned(),
         },
-        answer: Phrases {
-            contenders: &analysis.contenders,
-            conclusion,
-            margin: analysis.margin.0,
-            elsewhere: analysis.measured_elsewhere,
-            single: is_single(analysis),
-        }
-        .text(),
+        answer: AnswerText { question: Question::Group(conclusion.group), conclusion, analysis }
+            .to_string(),
     };
     analysis.conclusions.iter().map(sentence).collect()
 }
@@ -144,74 +135,73 @@ pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis
     }
 }
 
-/// Returns a note on the confidence of the answers and the margin of relevance; empty if no answer
-/// depends on them.
+/// Returns a note on the confidence of the answers; empty if no answer depends on it.
 pub(crate) fn confidence_text(analysis: &Analysis) -> String {
-    let open = match is_any_undecided(analysis) && !is_single(analysis) {
-        true => format!(
-            "A number in brackets, such as 1.04×, is the cost so far as a multiple of the first contender named, compared round by round.{}",
-            more_rounds(analysis)
-        ),
+    let bounds = analysis.uses.iter().flat_map(|one| &one.conclusion.bounds);
+    let sure = match bounds.clone().any(|bound| bound.at_most.is_some()) {
         false => String::new(),
-    };
-    let sure = match is_one_seed(analysis) {
-        true => {
-            "One round in virtual time: the best contender of this seed is among those named; other seeds may give another order (--rounds 3)"
+        true if is_one_seed(analysis) => {
+            "Exact for this seed of simulated time; other seeds may give another order (--rounds 3)."
+                .to_owned()
         }
-        false => {
-            "With 95 % confidence, the best contender is among those named, for all uses at once"
+        true if analysis.clock == Clock::Virtual => {
+            "True of each round of simulated time that was run.".to_owned()
         }
+        true => "The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all contenders of a use together, a lower bound for all uses together.".to_owned(),
     };
-    let sure = match has_shortlist(analysis) {
-        true => format!(
-            "{sure}; a cost that is less than {} higher counts as equal (--relevant).",
-            percent(analysis.margin.0)
-        ),
+    let open = match is_any_open(analysis) && !is_single(analysis) {
+        true => more_rounds(analysis),
         false => String::new(),
     };
     let parts = [sure, open].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether more rounds may settle an answer.
-pub(crate) fn is_any_undecided(analysis: &Analysis) -> bool {
-    let conclusions = analysis.conclusions.iter();
-    let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
-    all.any(|one| matches!(one.answer, ShortlistState::NotEnoughRounds { .. }))
+/// Whether more rounds would give a closer answer to a use.
+pub(crate) fn is_any_open(analysis: &Analysis) -> bool {
+    analysis.uses.iter().any(|one| is_open(&advise(one)))
 }
 
-/// Returns true if any answer is a shortlist.
-fn has_shortlist(analysis: &Analysis) -> bool {
-    let mut advised = analysis.uses.iter().map(|one| advise(one).recommendation);
-    advised.any(|how| !matches!(how, Recommendation::NoneQualifies | Recommendation::NoAdvice))
+/// Whether more rounds would give a closer answer.
+pub(crate) fn is_open(advice: &Advice) -> bool {
+    let is_close =
+        |bound: &CostBound| bound.at_most.is_some_and(|share| share <= advice.scores.margin.0);
+    match advice.recommendation {
+        Recommendation::Take | Recommendation::Unsure => {
+            !advice.scores.conclusion.first().is_some_and(is_close)
+        }
+        _ => false,
+    }
 }
 
-/// Returns advice on how to decide more; empty for results of other programs, which cannot be
-/// measured again.
+/// Returns advice on how to get closer answers; empty for results of other programs, which cannot
+/// be measured again.
 fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
-    let more = match analysis.budget {
-        Some(budget) => format!("A larger --budget than {budget} settles more"),
-        None => "`fsarena run --budget 1h` spends an hour on undecided results".to_owned(),
-    };
-    format!(" {more}; -c NAME takes fewer contenders, so that each gets more of it.")
+    match analysis.budget {
+        Some(budget) => format!("A larger --budget than {budget} brings closer bounds."),
+        None => "`fsarena run --budget 1h` spends an hour on closer bounds.".to_owned(),
+    }
 }
 
 /// Returns the confidence of one answer, in one line.
 pub(crate) fn confidence_line(analysis: &Analysis) -> String {
-    match is_one_seed(analysis) {
-        true => "certain for this seed; other seeds may say otherwise".to_owned(),
-        false => format!(
-            "95 % that the best is among those named first, all uses together; up to {} more counts as equal",
-            percent(analysis.margin.0)
-        ),
+    match analysis.clock {
+        Clock::Virtual if is_one_seed(analysis) => {
+            "exact for this seed of simulated time; other seeds may say otherwise".to_owned()
+        }
+        Clock::Virtual => "true of each round of simulated time that was run".to_owned(),
+        Clock::Real => {
+            "95 % for all contenders of a use together, in this run; another day may differ more"
+                .to_owned()
+        }
     }
 }
 
 /// Returns true if the campaign ran in virtual time with only one round.
-fn is_one_seed(analysis: &Analysis) -> bool {
+pub(crate) fn is_one_seed(analysis: &Analysis) -> bool {
     analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
 }
 
@@ -222,7 +212,7 @@ pub(crate) fn is_single(analysis: &Analysis) -> bool {
 }
 
 /// Returns the largest number of rounds of any result.
-fn most_rounds(analysis: &Analysis) -> Option<usize> {
+pub(crate) fn most_rounds(analysis: &Analysis) -> Option<usize> {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
     results.map(|result| result.rounds.len()).max()
 }
@@ -235,8 +225,6 @@ pub(crate) struct CampaignScope<'a> {
     pub budget: Option<Nanos>,
     /// Whether another program measured the results.
     pub elsewhere: bool,
-    /// Whether other programs measured the results and gave one number each.
-    pub single: bool,
 }
 
 impl<'a> CampaignScope<'a> {
@@ -245,7 +233,6 @@ impl<'a> CampaignScope<'a> {
             suites: analysis.rows.iter().map(|row| row.suite.as_str()).collect(),
             budget: analysis.budget,
             elsewhere: analysis.measured_elsewhere,
-            single: is_single(analysis),
         }
     }
 }
@@ -253,58 +240,37 @@ impl<'a> CampaignScope<'a> {
 /// Returns the answer for one use case.
 pub(crate) fn use_case_conclusion(
     advice: &Advice,
-    contenders: &[String],
+    analysis: &Analysis,
     ran: &CampaignScope<'_>,
 ) -> String {
     match advice.recommendation {
         Recommendation::NoneQualifies => no_candidate_text(advice),
         Recommendation::NoAdvice => no_advice(advice, ran),
-        _ => Phrases {
-            contenders,
-            conclusion: &advice.scores.conclusion,
-            margin: advice.scores.margin.0,
-            elsewhere: ran.elsewhere,
-            single: ran.single,
+        _ => {
+            AnswerText { question: Question::Use, conclusion: &advice.scores.conclusion, analysis }
+                .to_string()
         }
-        .text(),
     }
 }
 
-/// Returns advice on how to settle the open parts of an answer. `command` repeats the campaign.
-/// Empty if the answer contains the advice.
+/// Returns the command for a closer answer. `command` repeats the campaign. Empty if the answer
+/// contains a command.
 pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
-    match (advice.recommendation, advice.scores.conclusion.answer) {
-        (Recommendation::NoneQualifies | Recommendation::NoAdvice, _) => String::new(),
-        (_, ShortlistState::NotEnoughRounds { rounds: Some(rounds) }) => {
-            with_rounds(command, rounds)
-        }
-        (_, ShortlistState::NotEnoughRounds { rounds: None }) => {
-            unresolvable_hint(analysis, command)
-        }
+    match advice.recommendation {
+        Recommendation::NoneQualifies | Recommendation::NoAdvice => String::new(),
+        _ if is_open(advice) => closer_answer(analysis, command),
         _ => NOTHING_UNRESOLVED_TEXT.to_owned(),
     }
 }
 
-/// Whether more rounds may settle an answer.
-pub(crate) const fn is_undecided(advice: &Advice) -> bool {
-    matches!(advice.recommendation, Recommendation::NotEnoughRounds)
-}
-
-/// Text for an answer without open questions.
+/// Text for an answer that more rounds would not change.
 pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
 
-/// Returns advice for cases in which more rounds may not help.
-pub(crate) fn unresolvable_hint(analysis: &Analysis, command: &str) -> String {
+/// Returns the command that measures more: rounds if there is only one, or else a longer time.
+pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
     match most_rounds(analysis) {
-        Some(1) => format!(
-            "One round does not show the noise: {}",
-            with_rounds(command, MIN_ROUNDS_FOR_NOISE)
-        ),
-        _ => {
-            let command = budget_command(analysis, command);
-            let unknown = "The number of rounds needed is unknown: the results are very close, or very noisy.";
-            format!("{unknown} {command}").trim_end().to_owned()
-        }
+        Some(1) => with_rounds(command, MIN_ROUNDS_FOR_NOISE),
+        _ => budget_command(analysis, command),
     }
 }
 
@@ -314,7 +280,7 @@ const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 /// Returns the command with another number of rounds, or a sentence if there is no command.
 fn with_rounds(command: &str, rounds: u32) -> String {
     match command.split_once(" --rounds ") {
-        _ if command.is_empty() => format!("it would take {rounds}, measured as these were."),
+        _ if command.is_empty() => String::new(),
         Some((before, behind)) => {
             let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
             format!("`{before} --rounds {rounds}{rest}`")
@@ -460,154 +426,8 @@ pub(crate) fn names(contenders: &[String]) -> Vec<String> {
     short_names(contenders, NAME_COLUMNS)
 }
 
-struct Phrases<'a> {
-    contenders: &'a [String],
-    conclusion: &'a Conclusion,
-    margin: f64,
-    /// Whether another program measured the results. If so, tests cannot run again here.
-    elsewhere: bool,
-    /// Whether other programs measured the results and gave one number each. "Too few rounds" does
-    /// not apply then, and the variation is unknown.
-    single: bool,
-}
-
-impl Phrases<'_> {
-    fn text(&self) -> String {
-        let parts = [Some(self.first()), self.worse(), self.unranked()];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        format!("{}.", parts.join("; "))
-    }
-
-    fn first(&self) -> String {
-        let shortlist = &self.conclusion.shortlist[..];
-        match self.conclusion.answer {
-            ShortlistState::Empty => "no contender has every result of it".to_owned(),
-            // It is the only contender, or the only one with results that count.
-            ShortlistState::Single if self.conclusion.unranked.is_empty() => {
-                format!("{}: no other is comparable", self.names(shortlist, "or"))
-            }
-            ShortlistState::Single => {
-                format!("only {} has every result of it", self.names(shortlist, "or"))
-            }
-            ShortlistState::Best => self.names(shortlist, "or"),
-            ShortlistState::Equal => {
-                format!("{}, equal within {}", self.names(shortlist, "or"), percent(self.margin))
-            }
-            ShortlistState::NotEnoughRounds { rounds } => {
-                let enough = match rounds {
-                    Some(rounds) if self.elsewhere => format!(", {rounds} would do"),
-                    Some(rounds) => format!(", {rounds} would do (--rounds {rounds})"),
-                    None => String::new(),
-                };
-                let (near, far) = self.with_ratios();
-                let answer = match &near[..] {
-                    [only] if self.single => format!("{only}, judged by one number each"),
-                    [only] => format!("{only}, with too few rounds to be certain{enough}"),
-                    several => {
-                        let names = shortened(several, "or");
-                        match self.single {
-                            true => format!("{names}: one number each does not say which"),
-                            false => format!("{names}: too few rounds to say which{enough}"),
-                        }
-                    }
-                };
-                let are = if far.len() == 1 { "is" } else { "are" };
-                let why = match self.single {
-                    true => "how far a number varies is not stated",
-                    false => "not yet ruled out",
-                };
-                match far.is_empty() {
-                    true => answer,
-                    false => {
-                        format!("{answer}; {} {are} far behind, but {why}", shortened(&far, "and"))
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns the contenders that may be the best, each with its cost so far, such as `xfs
-    /// (1.04×)`, and the subset that is far behind.
-    fn with_ratios(&self) -> (Vec<String>, Vec<String>) {
-        let mut names = self.names_of(&self.conclusion.shortlist);
-        // The first ratio shows what it is.
-        let so_far = if self.single { "" } else { "so far " };
-        let (mut before, mut of) = (so_far, format!(" {}", names.first().map_or("", |name| name)));
-        for (name, ratio) in names.iter_mut().zip(&self.conclusion.ratios) {
-            let ratio = three_digits(*ratio);
-            if ratio != "1.00" {
-                *name += &format!(
-                    " ({}{ratio}×{})",
-                    std::mem::take(&mut before),
-                    std::mem::take(&mut of)
-                );
-            }
-        }
-        let ratios = self.conclusion.ratios.iter();
-        let far = names.split_off(ratios.take_while(|ratio| **ratio <= FAR_BEHIND_FACTOR).count());
-        (names, far)
-    }
-
-    /// Returns the difference to the worse contenders: the nearest by name, the others as a group.
-    fn worse(&self) -> Option<String> {
-        let mut worse: Vec<&Inferior> = self.conclusion.worse.iter().collect();
-        worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
-        let (nearest, others) = worse.split_first()?;
-        let name = self.name(nearest.contender);
-        let verb = match self.conclusion.group {
-            Some(WorkloadCategory::Space) => "leaves",
-            _ => "costs",
-        };
-        let cost = format!("{verb} {}", self.bound(nearest));
-        Some(match others {
-            [] => format!("{name} {cost}"),
-            [other] => {
-                format!("{name} {cost}, {} {}", self.name(other.contender), self.bound(other))
-            }
-            [next, ..] => {
-                format!("{name} {cost}, all others at least {}", self.amount(next.at_least))
-            }
-        })
-    }
-
-    fn unranked(&self) -> Option<String> {
-        let unranked = &self.conclusion.unranked[..];
-        let lack = match unranked.len() {
-            0 => return None,
-            1 => "lacks results that others have",
-            _ => "lack results that others have",
-        };
-        Some(format!("{} {lack}", self.names(unranked, "and")))
-    }
-
-    /// Returns `at least 12 % more`, or `12 % more` if it is known exactly; for space, `at least
-    /// 0.02 % less`.
-    fn bound(&self, worse: &Inferior) -> String {
-        bound_prefix(worse.exact).to_owned() + &self.amount(worse.at_least)
-    }
-
-    fn amount(&self, share: f64) -> String {
-        match self.conclusion.group {
-            Some(WorkloadCategory::Space) => format!("{} less", percent(1.0 - 1.0 / (1.0 + share))),
-            _ => format_excess(share),
-        }
-    }
-
-    fn name(&self, contender: usize) -> String {
-        names(self.contenders).swap_remove(contender)
-    }
-
-    fn names_of(&self, contenders: &[usize]) -> Vec<String> {
-        contenders.iter().map(|c| self.name(*c)).collect()
-    }
-
-    fn names(&self, contenders: &[usize], last_word: &str) -> String {
-        shortened(&self.names_of(contenders), last_word)
-    }
-}
-
 /// Returns names as a list. A long list is shortened to the first few names.
-fn shortened(names: &[String], last_word: &str) -> String {
+pub(crate) fn shortened(names: &[String], last_word: &str) -> String {
     match names.len() {
         few if few <= MAX_NAMES => listed(names, last_word),
         many => format!(

@@ -51,6 +51,10 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
         ExclusionReason::MissingFeature { feature, found, why } => {
             format!("no {feature} ({}): {}", sanitize_line(found), sanitize_paragraph(why))
         }
+        ExclusionReason::NoCrashRecovery { why } => format!(
+            "needs a repair after a crash (no journal, no copy on write): {}",
+            sanitize_paragraph(why)
+        ),
         ExclusionReason::Failure { test, phase, outcome, rounds, of } => format!(
             "{}/{}: {outcome} in {rounds} of {of} rounds",
             sanitize_line(test),

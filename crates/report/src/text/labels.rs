@@ -1,7 +1,9 @@
 //! Labels of the reports: names and definitions of metrics, states and rules.
 
+use jiff::Timestamp;
 use model::{
-    CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, PosixClass, SyncAtEnd,
+    CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, Nanos, PosixClass,
+    SyncAtEnd,
 };
 use stats::{Analysis, ContenderFeatures, FeatureSupport, Interval, RankingState, RobustEstimate};
 
@@ -329,6 +331,23 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
+/// Formats nanoseconds since 1970 as `2026-03-14 15:09 UTC`; 0 means "not stated".
+pub fn moment(since_1970: Nanos) -> String {
+    match since_1970.0 {
+        0 => "not stated".to_owned(),
+        _ => timestamp(since_1970).strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    }
+}
+
+/// Formats nanoseconds since 1970 as `14 Mar 2026`.
+pub(crate) fn day(since_1970: Nanos) -> String {
+    timestamp(since_1970).strftime("%-d %b %Y").to_string()
+}
+
+fn timestamp(since_1970: Nanos) -> Timestamp {
+    Timestamp::from_nanosecond(since_1970.0.into()).unwrap_or_default()
+}
+
 /// Text in place of an interval, if all rounds have the same value.
 pub(crate) const NO_VARIATION: &str = "same in each round";
 
@@ -377,6 +396,17 @@ mod tests {
         let shares = [0.05, 0.0031, 1.2, 0.0, 0.96875, 0.75, 0.025, 0.00001];
         let shown = ["5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %"];
         assert_eq!(shares.map(percent), shown);
+    }
+
+    #[test]
+    fn known_moments() {
+        let shown = |seconds| moment(Nanos::from_secs(seconds));
+        assert_eq!(shown(0), "not stated");
+        assert_eq!(shown(60), "1970-01-01 00:01 UTC");
+        assert_eq!(shown(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(shown(1_760_000_000), "2025-10-09 08:53 UTC");
+        assert_eq!(moment(Nanos(u64::MAX)), "2554-07-21 23:34 UTC");
+        assert_eq!(day(Nanos::from_secs(1_759_600_000)), "4 Oct 2025");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Text, numbers and sentences common to all human-readable reports.
 
+pub(crate) mod answer;
 pub(crate) mod asymmetries;
 pub(crate) mod caveats;
 pub(crate) mod claims;
 pub(crate) mod command;
 pub(crate) mod conclusions;
-pub(crate) mod date;
 pub(crate) mod exclusions;
 pub(crate) mod failures;
 pub(crate) mod kernel_warnings;

@@ -4,7 +4,7 @@
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
 use stats::{Analysis, RoundOutcome};
 
-use crate::text::date::moment;
+use crate::text::labels::moment;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
 
@@ -172,21 +172,12 @@ pub(crate) fn heading(what: &str) -> String {
 }
 
 fn memory(environment: &Environment) -> String {
-    let size = match environment.memory.0 {
-        0 => return String::new(),
-        // Values in whole megabytes are shown unchanged.
-        stated if stated.is_multiple_of(1_000_000) => environment.memory.to_string(),
-        _ => gibibytes(environment.memory),
-    };
+    let size = environment.memory;
     match environment.memory_goes_back {
+        _ if size == Bytes(0) => String::new(),
         true => format!("{size}; what is free goes back to the host and is fetched again"),
-        false => size,
+        false => size.to_string(),
     }
-}
-
-/// Formats the size of main memory, which is never round because the firmware reserves a part.
-fn gibibytes(memory: Bytes) -> String {
-    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }
 
 #[cfg(test)]

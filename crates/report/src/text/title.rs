@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
 
-use crate::text::date::day;
+use crate::text::labels::day;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
 

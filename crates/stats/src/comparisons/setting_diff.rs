@@ -177,7 +177,7 @@ fn facts(results: &CampaignResults) -> Facts {
         ("profile", campaign.profile.to_string()),
         ("rounds", campaign.rounds.to_string()),
         ("seed", campaign.seed.to_string()),
-        ("size", campaign.size.to_string()),
+        ("size", format!("{:#}", campaign.size)),
         ("memory limit", memory),
         ("device", device.map_or_else(|| "image".to_owned(), |d| d.display().to_string())),
     ]

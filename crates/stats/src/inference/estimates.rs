@@ -81,7 +81,7 @@ impl PairwiseEstimates {
     }
 
     /// Returns all pairs in the weighted sum of rows, for the selected contenders. The variances
-    /// are for comparisons only.
+    /// and the degrees of freedom, those of the part with the fewest, are for comparisons only.
     pub(super) fn sums(&self, used: &[(usize, f64)], takes_part: &[bool]) -> PairDifferences {
         let contenders = self.costs.contenders;
         let sum = |(one, other): (usize, usize)| {
@@ -89,7 +89,10 @@ impl PairwiseEstimates {
             (takes_part[one] && takes_part[other]).then(|| ModeratedEstimate {
                 mean: parts.iter().map(|part| part.share * part.estimate.mean).sum(),
                 variance: variance(&parts, self.correlation),
-                freedom: 1.0,
+                freedom: parts
+                    .iter()
+                    .map(|part| part.estimate.freedom)
+                    .fold(f64::INFINITY, f64::min),
                 is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
             })
         };

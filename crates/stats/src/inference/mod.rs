@@ -27,7 +27,9 @@ mod sum;
 pub use estimates::PairwiseEstimates;
 pub use margin::{ComparisonVerdict, MAX_ROUNDS, Margin};
 pub use moderated::ModeratedEstimate;
-pub use multiple_comparisons_best::{BestComparison, Contrast, family_level};
+pub use multiple_comparisons_best::{
+    BestComparison, Contrast, ExcessBound, FORECAST_ROUNDS, family_level,
+};
 pub use paired::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
 pub use sum::quantiles;
 

@@ -11,6 +11,8 @@
 //! same cell, and their noise is correlated as estimated from the campaign; rows of different tests
 //! are independent.
 
+use std::collections::BTreeMap;
+
 use super::estimates::{PairDifferences, PairwiseEstimates};
 use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
 use super::multiplicity::{level, sidak};
@@ -32,6 +34,37 @@ pub struct BestComparison {
     /// Whether shares in the verdicts are exact differences, because a single round has values that
     /// are free of noise.
     pub exact: bool,
+}
+
+/// The most that a contender costs more than the best, as a logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExcessBound {
+    /// The bound.
+    pub most: f64,
+    /// The same bound after [`FORECAST_ROUNDS`] times as many rounds, if the estimates stay the
+    /// same: errors shrink with the square root of the rounds.
+    pub forecast: f64,
+}
+
+/// Number of times as many rounds for which a bound is forecast.
+pub const FORECAST_ROUNDS: f64 = 3.0;
+
+impl ExcessBound {
+    /// Returns the bound of a known excess.
+    const fn exact(excess: f64) -> Self {
+        Self { most: excess, forecast: excess }
+    }
+
+    /// Returns the larger of this bound and that of a difference with an error.
+    fn larger(self, difference: f64, error: f64) -> Self {
+        match difference + error > self.most {
+            true => Self {
+                most: difference + error,
+                forecast: (difference + error / FORECAST_ROUNDS.sqrt()).max(0.0),
+            },
+            false => self,
+        }
+    }
 }
 
 /// A question about several rows together.
@@ -78,27 +111,52 @@ impl PairwiseEstimates {
         ]
     }
 
-    /// Returns the 95 % interval of each contender's cost as a multiple of the first's, in
-    /// logarithms. Without noise, the interval spans the rounds. `None` if it cannot be estimated.
-    pub fn intervals(&self, asked: Contrast<'_>) -> Vec<Option<[f64; 2]>> {
+    /// Returns for each contender the logarithm of the most that it costs as a multiple of the
+    /// best, whichever that is; 0 if no other costs less. `None` if the noise is unknown.
+    ///
+    /// The bound of contender i is U = max(0, max over j of d + c): d is the estimated difference
+    /// in cost between i and j, and c is the error that it exceeds with a probability of α/(k − 1)
+    /// among k contenders. All bounds of a question hold together with a probability of 1 − α: a
+    /// bound is false only if the bound of the pair with the true best is false, and there are
+    /// k − 1 such pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the
+    /// contender with the least bound may be chosen after the fact.
+    pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<ExcessBound>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
-        let together = self.costs.exact.then(|| summed_up(&self.of_rows(&used), asked.takes_part));
-        let interval = |one: usize| {
-            let first = all.first?;
-            if one == first {
-                return Some([0.0; 2]);
+        if self.costs.exact {
+            let together = summed_up(&self.of_rows(&used), asked.takes_part);
+            let most = |one| most_in_any_round(&together, one).map(ExcessBound::exact);
+            return (0..all.contenders).map(most).collect();
+        }
+        let level = FDR_LIMIT / all.comparable.saturating_sub(1).max(1) as f64;
+        let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
+        let bound = |one: usize| {
+            let pair = |other: usize| Some((other, all.between(one, other)?));
+            // The tail of a sum is no thicker than that of its part with the fewest degrees of
+            // freedom (M. R. Mickey and M. B. Brown, Ann. Math. Stat. 37, 1966). Most pairs need
+            // no exact tail, because even this bound is below that of another pair.
+            let mut pairs: Vec<(usize, f64)> = (0..all.contenders)
+                .filter_map(pair)
+                .map(|(other, sum)| {
+                    let tail = quantiles
+                        .entry(sum.freedom.to_bits())
+                        .or_insert_with(|| student::quantile(level, sum.freedom));
+                    (other, sum.mean + *tail * sum.variance.sqrt())
+                })
+                .collect();
+            pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let mut bound = pairs.first().map(|_| ExcessBound::exact(0.0))?;
+            for (other, at_most) in pairs {
+                if at_most <= bound.most {
+                    break;
+                }
+                let sum = self.sum(&used, one, other)?;
+                let reach = sum.reach(level)?;
+                bound = bound.larger(sum.value, reach);
             }
-            all.between(one, first)?;
-            if let Some(row) = &together {
-                let rounds = row.differences(one, first).1;
-                let least = rounds.iter().copied().reduce(f64::min);
-                let most = rounds.iter().copied().reduce(f64::max);
-                return Some([least?, most?]);
-            }
-            self.sum(&used, one, first)?.interval(FDR_LIMIT)
+            Some(bound)
         };
-        (0..self.costs.contenders).map(interval).collect()
+        (0..all.contenders).map(bound).collect()
     }
 
     /// Returns the comparisons of use cases among all contenders. Each use case is given by the
@@ -190,6 +248,16 @@ fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
         test: rows.first().map_or(0, |(row, _)| row.test),
         logs: (0..contenders).map(of_contender).collect(),
     }
+}
+
+/// Returns the logarithm of the most by which a contender costs more than another in any round, at
+/// least 0. `None` if no other can be compared with it.
+fn most_in_any_round(row: &LogCosts, one: usize) -> Option<f64> {
+    let others = (0..row.logs.len()).filter(|other| *other != one);
+    others
+        .flat_map(|other| row.differences(one, other).1)
+        .reduce(f64::max)
+        .map(|most| most.max(0.0))
 }
 
 /// Returns the verdict for values without noise: the share by which a contender is worse than any

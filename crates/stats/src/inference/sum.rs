@@ -44,15 +44,13 @@ impl WeightedSum {
         sum / (2 * DRAWS) as f64
     }
 
-    /// Returns the interval that misses the truth with this probability, half of it on either side,
-    /// or `None` if the noise is unknown.
-    pub fn interval(&self, chance: f64) -> Option<[f64; 2]> {
+    /// Returns the error that is exceeded with this probability, or `None` if the noise is unknown.
+    pub fn reach(&self, chance: f64) -> Option<f64> {
         if self.variance == 0.0 {
-            return Some([self.value; 2]);
+            return Some(0.0);
         }
-        let reach = student::find_root(chance / 2.0, |error| self.chance_above(error));
-        (self.variance.is_finite() && reach < 1e100)
-            .then_some([self.value - reach, self.value + reach])
+        let reach = student::find_root(chance, |error| self.chance_above(error));
+        (self.variance.is_finite() && reach < 1e100).then_some(reach)
     }
 }
 

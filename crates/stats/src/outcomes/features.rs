@@ -2,7 +2,7 @@
 
 use model::{
     Bytes, CampaignResults, Contender, DriverKind, Feature, Features, FilesystemFacts, PosixClass,
-    ProbeResult,
+    ProbeResult, RecoveryMechanism,
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct ContenderFeatures {
     pub class: PosixClass,
     /// Facts in the catalog, with sources.
     pub facts: FilesystemFacts,
+    /// What keeps it consistent when the power fails, with its options. `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash_recovery: Option<RecoveryMechanism>,
     /// State of every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
 }
@@ -68,6 +71,7 @@ fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFe
         driver: contender.filesystem.driver,
         class: PosixClass::from_features(contender.filesystem.is_baseline(), &merged(&features)),
         facts: contender.filesystem.facts.clone(),
+        crash_recovery: contender.crash_recovery(),
         features: features.into(),
     }
 }

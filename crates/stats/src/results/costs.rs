@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use model::{Clock, Direction, Metric};
 
 use crate::inference::{
-    BestComparison, BlockDesign, CampaignCosts, ComparisonResult, Contrast, LogCosts, Margin,
-    PairedResult, PairwiseEstimates, Selected, compare_pairs,
+    BestComparison, BlockDesign, CampaignCosts, ComparisonResult, Contrast, ExcessBound, LogCosts,
+    Margin, PairedResult, PairwiseEstimates, Selected, compare_pairs,
 };
 use crate::results::rank::places;
 use crate::results::selection::Selection;
@@ -76,12 +76,15 @@ impl RankedCosts {
                 of_rows[*number] += weight;
             }
         }
-        places(&self.estimates().weighed(Contrast {
-            weights: &of_rows,
-            takes_part: candidates,
-            margin,
-            family,
-        }))
+        let asked = Contrast { weights: &of_rows, takes_part: candidates, margin, family };
+        let bounds = self.estimates().at_most(asked);
+        let places = places(&self.estimates().weighed(asked));
+        let both = places.into_iter().zip(bounds);
+        both.map(|(place, bound)| {
+            let share = |log: fn(&ExcessBound) -> f64| Some(log(&bound?).exp_m1());
+            Some(Rank { at_most: share(|b| b.most), forecast: share(|b| b.forecast), ..place? })
+        })
+        .collect()
     }
 
     /// Ranks the selected contenders by the selected rows, and removes the ranks of all other

@@ -27,6 +27,14 @@ pub struct Rank {
     /// round has values that are free of noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// The most that it costs more than the best of a group of tests or a use, as a share of the
+    /// best's cost: with 95 % confidence for all contenders together. `None` for single rows, and
+    /// if the noise is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// The same bound after three times as many rounds, if the estimates stay the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
 }
 
 impl Rank {
@@ -64,6 +72,8 @@ pub(crate) fn places(standing: &BestComparison) -> Vec<Option<Rank>> {
             worst: false,
             verdict: standing.verdicts[one]?,
             exact: standing.exact,
+            at_most: None,
+            forecast: None,
         })
     };
     (0..standing.differences.len()).map(place).collect()

@@ -20,10 +20,14 @@ pub struct Conclusion {
     pub answer: ShortlistState,
     /// Contenders that may be the best, by cost.
     pub shortlist: Vec<usize>,
-    /// Estimated cost of each of these as a multiple of the first's.
+    /// All ranked contenders with the most that they cost, least first: the first one is the answer.
     #[serde(default)]
-    pub ratios: Vec<f64>,
-    /// All other ranked contenders, by cost.
+    pub bounds: Vec<CostBound>,
+    /// The contender that the first one displaced, because it costs about as much and recovers
+    /// from a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displaced: Option<usize>,
+    /// Contenders that are not on the shortlist, by cost.
     pub worse: Vec<Inferior>,
     /// Contenders that lack results and are not ranked.
     pub unranked: Vec<usize>,
@@ -66,6 +70,60 @@ pub struct Inferior {
     pub ratio: f64,
 }
 
+/// The most that a contender costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CostBound {
+    /// The contender.
+    pub contender: usize,
+    /// Estimated cost as a multiple of the lowest.
+    pub ratio: f64,
+    /// The most that it costs more than the best, as a share of the best's cost. `None` if the
+    /// noise is unknown.
+    pub at_most: Option<f64>,
+    /// The same bound after three times as many rounds, if the estimates stay the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
+}
+
+impl CostBound {
+    /// Returns the bound if it helps to choose.
+    pub fn useful(&self) -> Option<f64> {
+        self.at_most.filter(|share| *share <= MAX_USEFUL_BOUND)
+    }
+}
+
+/// Bound above which a contender is not recommended: it may cost half as much again as the best.
+pub const MAX_USEFUL_BOUND: f64 = 0.5;
+/// Difference of bounds within which a contender that recovers from a crash comes first.
+pub const ABOUT_EQUAL: f64 = 0.05;
+
+impl Conclusion {
+    /// Returns the contender to take.
+    pub fn first(&self) -> Option<&CostBound> {
+        self.bounds.first()
+    }
+
+    /// Moves the first contender that recovers from a crash to the front, if the present first one
+    /// does not and the bounds differ by less than [`ABOUT_EQUAL`].
+    pub(crate) fn prefer(mut self, recovers: impl Fn(usize) -> bool) -> Self {
+        let Some(CostBound { contender: first, at_most: Some(least), .. }) = self.first().copied()
+        else {
+            return self;
+        };
+        let is_near =
+            |bound: &CostBound| bound.at_most.is_some_and(|most| most - least < ABOUT_EQUAL);
+        let safer = |bound: &CostBound| is_near(bound) && recovers(bound.contender);
+        if !recovers(first)
+            && let Some(place) = self.bounds.iter().position(safer)
+        {
+            self.bounds[..=place].rotate_right(1);
+            self.displaced = Some(first);
+        }
+        self
+    }
+}
+
 /// Returns a conclusion for each group of tests, and one for all groups if there are several. Empty
 /// if fewer than two contenders compete.
 pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
@@ -95,15 +153,24 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
     ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let (shortlist, worse): (Vec<_>, Vec<_>) =
         ranked.iter().partition(|(_, place)| place.shortlisted);
-    let lowest = shortlist.first().map_or(1.0, |(_, place)| place.ratio);
-    let ratios = shortlist.iter().map(|(_, place)| place.ratio / lowest);
-    let ratios: Vec<f64> = ratios.collect();
     let worse = worse.into_iter().filter_map(|(contender, place)| {
         let ComparisonVerdict::WorseByAtLeast(at_least) = place.verdict else {
             return None;
         };
         Some(Inferior { contender, at_least, exact: place.exact, ratio: place.ratio })
     });
+    let mut bounds: Vec<CostBound> = ranked
+        .iter()
+        .map(|(contender, place)| CostBound {
+            contender: *contender,
+            ratio: place.ratio,
+            at_most: place.at_most,
+            forecast: place.forecast,
+        })
+        .collect();
+    // Contenders with the same bound stay in the order of their costs.
+    let most = |bound: &CostBound| bound.at_most.unwrap_or(f64::INFINITY);
+    bounds.sort_by(|a, b| most(a).total_cmp(&most(b)));
     let alone: Vec<usize> = match ranked.is_empty() {
         true => (0..places.len()).filter(|one| has_all(*one)).collect(),
         false => Vec::new(),
@@ -119,7 +186,8 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
     Conclusion {
         group: None,
         answer,
-        ratios,
+        bounds,
+        displaced: None,
         worse: worse.collect(),
         unranked: (0..places.len())
             .filter(|one| places[*one].is_none() && !named.contains(one))

@@ -14,7 +14,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{Feature, OperatingSystem, PosixClass, RequiredReaders, UseCase, WorkloadCategory};
+use model::{
+    Feature, OperatingSystem, PosixClass, RecoveryMechanism, RequiredReaders, UseCase,
+    WorkloadCategory,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::inference::Margin;
@@ -49,6 +52,12 @@ pub enum ExclusionReason {
         /// Probe result.
         found: String,
         /// Consequence of lacking the feature.
+        why: String,
+    },
+    /// The contender needs a repair after a crash, and the use case must do without.
+    #[serde(rename = "crash-recovery")]
+    NoCrashRecovery {
+        /// Consequence of needing a repair.
         why: String,
     },
     /// The contender failed in a result that counts.
@@ -180,7 +189,8 @@ impl UseCaseScores {
         Self {
             // The sum of an empty sequence is −0 (IEEE 754).
             tested: (tested.map(|group| group.weight).sum::<f64>() / whole).max(0.0),
-            conclusion: among(&comes, conclude(&places, |contender| comes[contender])),
+            conclusion: among(&comes, conclude(&places, |contender| comes[contender]))
+                .prefer(|contender| recovers(&asked.features[contender])),
             places,
             margin,
             groups,
@@ -216,6 +226,11 @@ impl UseCaseScores {
 fn among(comes: &[bool], mut conclusion: Conclusion) -> Conclusion {
     conclusion.unranked.retain(|contender| comes[*contender]);
     conclusion
+}
+
+/// Whether a contender is consistent after a crash without a repair.
+fn recovers(features: &ContenderFeatures) -> bool {
+    features.crash_recovery.is_some_and(|by| by != RecoveryMechanism::None)
 }
 
 /// Inputs of the answer for a use.
@@ -262,6 +277,12 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
         ruled_out.push(ExclusionReason::Baseline);
     }
     ruled_out.extend(one.readers.as_ref().and_then(|r| unread(r, features)));
+    if let Some(why) = &one.crash_recovery
+        && features.crash_recovery == Some(RecoveryMechanism::None)
+        && features.class != PosixClass::Baseline
+    {
+        ruled_out.push(ExclusionReason::NoCrashRecovery { why: why.clone() });
+    }
     for need in &one.needs {
         let state = features.features.iter().find(|s| s.feature == need.feature);
         match state.map(|s| &s.found) {

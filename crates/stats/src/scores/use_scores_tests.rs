@@ -2,7 +2,7 @@
 //! web page also uses.
 
 use model::{
-    AccessPattern, Bytes, Io, Nanos, NativeReader, Op, ProbeResult, RequiredFeature,
+    AccessPattern, Bytes, CrashRecovery, Io, Nanos, NativeReader, Op, ProbeResult, RequiredFeature,
     RequiredReaders, Status,
 };
 use proptest::prelude::*;
@@ -125,6 +125,29 @@ fn a_portable_disk_rules_out_filesystems_no_other_system_reads() {
     };
     assert_eq!(reasons(1), [unread]);
     assert_eq!(reasons(2), [], "OS/2 reads it");
+}
+
+fn recovery(by: RecoveryMechanism) -> Option<CrashRecovery> {
+    let lost_with = vec!["nobarrier".to_owned()];
+    Some(CrashRecovery { by, lost_with, source: "a manual".to_owned() })
+}
+
+#[test]
+fn what_needs_a_repair_after_a_crash_is_ruled_out_if_the_use_does_without() {
+    let mut results = fixture::plain();
+    let contenders = &mut results.campaign.contenders;
+    contenders[0].filesystem.facts.crash_recovery = recovery(RecoveryMechanism::None);
+    contenders[1].filesystem.facts.crash_recovery = recovery(RecoveryMechanism::Journal);
+    contenders[2] = contenders[1].clone();
+    contenders[2].name = "slow".to_owned();
+    contenders[2].mount_options = vec!["noatime,nobarrier".to_owned()];
+    let careful = UseCase { crash_recovery: Some("mail".to_owned()), ..one(&STREAMS) };
+    let scores = scores(&analyse(&results), &careful);
+    let reasons = |index: usize| &scores.candidates[index].ruled_out[..];
+    let repair = ExclusionReason::NoCrashRecovery { why: "mail".to_owned() };
+    assert_eq!(reasons(0), std::slice::from_ref(&repair));
+    assert_eq!(reasons(1), []);
+    assert_eq!(reasons(2), [repair], "an option disables the journal");
 }
 
 #[test]

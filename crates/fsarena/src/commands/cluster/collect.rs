@@ -15,7 +15,7 @@ use model::{Bytes, Campaign, CellId, GuestConfig};
 
 use crate::args::batch_args::{CollectArgs, ExternalScheduler, SchedulerArgs};
 use crate::args::cli::GlobalArgs;
-use crate::args::machine_args::SharedCache;
+use crate::args::execution_args::SharedCache;
 use crate::commands::cluster::plan::VERSION;
 use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;

@@ -17,6 +17,7 @@ use sys::io::clock;
 use crate::args::batch_args::PlanArgs;
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
+use crate::early_checks::EarlyChecks;
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::progress::ProgressDisplay;
@@ -78,6 +79,7 @@ pub fn make(
 ) -> anyhow::Result<Batch> {
     Batch::require_empty(&paths::absolute("--output", output)?)?;
     let request = requested(args, globals, progress, stop)?;
+    try_options(args, &request, progress, stop)?;
     write(args, output, request, globals, progress, stop)
 }
 
@@ -97,8 +99,29 @@ pub fn make_once(
     let request = requested(args, globals, progress, stop)?;
     match existing {
         Ok(batch) if batch.plan().campaign == request.campaign => Ok(batch),
-        _ => write(args, output, request, globals, progress, stop),
+        _ => {
+            try_options(args, &request, progress, stop)?;
+            write(args, output, request, globals, progress, stop)
+        }
     }
+}
+
+/// Tries the options of the contenders in a guest of this machine.
+fn try_options(
+    args: &RunArgs,
+    request: &ResolvedCampaign,
+    progress: &ProgressDisplay,
+    stop: &StopFlag,
+) -> anyhow::Result<()> {
+    let checks = EarlyChecks {
+        campaign: &request.campaign,
+        guest: request.guest.as_ref(),
+        no_cache: args.execution.no_cache,
+        reach: &*paths::transport(None)?,
+        progress,
+        stop,
+    };
+    checks.run(None)
 }
 
 /// Returns the requested campaign, which must be suitable for distribution over hosts.

@@ -18,6 +18,7 @@ use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, table};
 use crate::paths;
 use crate::request_logs::{self, Journal};
+use crate::settings::select_campaign;
 use crate::settings::validate::reject_duplicates;
 
 /// Name that stands for every disk of the catalog.
@@ -55,8 +56,8 @@ pub fn run(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
 
 /// Returns the journal and its display name.
 fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journal, String)> {
-    let number = args.journal.as_deref().map(str::parse::<i64>);
-    if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
+    let named = args.source.as_deref();
+    if let Some(path) = named.filter(|named| select_campaign::is_other_file(named)) {
         if args.cell.is_some() {
             let why = format!("--cell is for campaigns, and {path} is a file: leave it out");
             return Err(UsageError(why).into());
@@ -73,8 +74,7 @@ fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journa
         })?;
         return Ok((read, line(path)));
     }
-    let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, number.and_then(Result::ok))?)?;
+    let (results, store) = select_campaign::select(named, globals)?.in_database()?;
     let cell = request_logs::cell(&results, args.cell, None)?;
     let place = &cell.cell;
     let (id, contender, test) = (place.id.0, line(&place.contender), line(&place.test));

@@ -10,9 +10,9 @@ use crate::args::disk_args::RequestsArgs;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{print_json, table};
 use crate::output::{disk_map, output_file};
-use crate::paths;
 use crate::request_logs::times::{self, REQUESTS, TIMES};
 use crate::request_logs::{self, regions};
+use crate::settings::select_campaign;
 
 /// Formats for the endings of output files.
 const ENDINGS: [(&str, &str); 4] =
@@ -21,8 +21,8 @@ const ENDINGS: [(&str, &str); 4] =
 /// Writes the requested format.
 pub fn run(args: &RequestsArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let format = output_file::format(args.format.as_deref(), args.output.as_deref(), &ENDINGS)?;
-    let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, args.id)?)?;
+    let (results, store) =
+        select_campaign::select(args.campaign.campaign.as_deref(), globals)?.in_database()?;
     let cell = request_logs::cell(&results, args.cell, args.phase.as_deref())?;
     if format == "table" {
         let flags_metadata = flags_metadata(&results, &cell.cell.contender);

@@ -25,8 +25,8 @@ use sys::fs::plain_file;
 use sys::fs::safe_path::SafeDir;
 
 use crate::args::cli::GlobalArgs;
+use crate::args::execution_args::SharedCache;
 use crate::args::guest_args::{BuildOptions, GuestCommand};
-use crate::args::machine_args::SharedCache;
 use crate::output::exit;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, print_note, table, wrap_with_margin};

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use ::studies::{Replication, Study};
 use campaign::run::CampaignEnd;
-use campaign::store::CampaignId;
 use model::{BackendKind, CampaignResults, Clock};
 use report::{CampaignHead, replication_page};
 use serde_json::json;
@@ -19,7 +18,7 @@ use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print, print_json, print_note};
 use crate::output::{output_file, replicate_text};
 use crate::paths;
-use crate::settings::studies;
+use crate::settings::{select_campaign, studies};
 use crate::stop;
 
 /// Runs the campaign of a study, or uses an existing one, and compares it with the study.
@@ -27,8 +26,8 @@ pub fn run(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     // Fail early: the campaign can take hours.
     args.output.as_deref().map_or(Ok(()), output_file::require_directory)?;
     let study = studies::study(&args.study_name, globals)?;
-    if let Some(id) = args.campaign {
-        let results = paths::existing_store(globals)?.load(CampaignId(id))?;
+    if let Some(named) = &args.campaign {
+        let results = select_campaign::select(Some(named), globals)?.results;
         return beside(&study, &results, args, globals);
     }
     let stop = stop::install_handlers()?;
@@ -55,22 +54,22 @@ fn campaign(args: &ReplicateArgs, globals: &GlobalArgs) -> anyhow::Result<RunArg
     if run.study.is_some() {
         return refused("replicate takes the study as an argument; remove --study");
     }
-    if run.file.is_some() || !run.suites.is_empty() {
+    if run.file.is_some() || !run.settings.suites.is_empty() {
         return refused("a study has its own suites: leave the campaign file and -s out");
     }
-    if run.sessions.is_some() || run.age.is_some() {
+    if run.sessions.is_some() || run.settings.age.is_some() {
         return refused(
             "a study is one campaign on fresh filesystems: leave --sessions and --age out",
         );
     }
     let mut run = RunArgs { study: Some(args.study_name.clone()), ..run.clone() };
-    if run.backend == Some(BackendKind::Vm) {
+    if run.settings.backend == Some(BackendKind::Vm) {
         let study = paths::catalog(globals)?.study(&args.study_name)?;
         // Use the machine model of the study, unless the user requests another one or real time,
         // which has none.
-        let machine = &mut run.machine;
-        if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
-            machine.machine = machine.machine.take().or(study.machine);
+        let settings = &run.settings;
+        if settings.clock != Some(Clock::Real) && settings.processors.is_none() {
+            run.machine = run.machine.take().or(study.machine);
         }
     }
     Ok(run)

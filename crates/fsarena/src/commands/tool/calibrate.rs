@@ -30,7 +30,7 @@ pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     let progress = ProgressDisplay::choose(false, globals.quiet || globals.json);
     let reach = paths::transport(args.host.as_deref())?;
     let what = what(args, globals)?;
-    let asked = EraseConfirmation { progress: &progress, yes: args.storage.yes, stop: &stop };
+    let asked = EraseConfirmation { progress: &progress, yes: args.erase.yes, stop: &stop };
     progress.calibrating();
     let taken = backend::measure(&*reach, what, &asked, &stop);
     progress.finish();
@@ -54,7 +54,7 @@ fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<Calibratio
     if let Some(device) = &args.storage.device {
         return Ok(CalibrationSubject::Device {
             path: device.clone(),
-            erase: args.storage.erase.clone(),
+            erase: args.erase.erase.clone(),
         });
     }
     let size = args.size.unwrap_or(SIZE);
@@ -62,9 +62,7 @@ fn what(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<Calibratio
         let complaint = format!("--size {size} is too little; give {MIN_SIZE} at least");
         return Err(UsageError(complaint).into());
     }
-    let work_dir = match &args.storage.work_dir {
-        Some(directory) => std::path::absolute(directory)?,
-        None => paths::work_directory(args.host.as_deref(), globals)?,
-    };
+    let (given, host) = (args.storage.work_dir.as_deref(), args.host.as_deref());
+    let work_dir = paths::given_work_directory(given, host, globals)?;
     Ok(CalibrationSubject::Image { size, work_dir })
 }

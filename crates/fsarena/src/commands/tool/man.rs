@@ -70,7 +70,8 @@ fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<
 
 /// Returns the text below a command's help.
 fn examples(command: &Command) -> String {
-    command.get_after_help().map(ToString::to_string).unwrap_or_default()
+    let help = command.get_after_long_help().or(command.get_after_help());
+    help.map(ToString::to_string).unwrap_or_default()
 }
 
 /// Returns a text with unchanged lines.

@@ -154,7 +154,7 @@ fn text(trace: &Trace, summary: &TraceSummary, size: usize) -> String {
 /// Runs a campaign with one test, which replays the trace.
 fn replay(args: &TraceReplayArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let run = &args.run;
-    if !run.suites.is_empty() || run.study.is_some() {
+    if !run.settings.suites.is_empty() || run.study.is_some() {
         let why = "trace replay runs the trace; remove --suite and --study".to_owned();
         return Err(UsageError(why).into());
     }

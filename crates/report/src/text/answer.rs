@@ -1,0 +1,253 @@
+//! The answer to a use or a group of tests as text: the contender to take, the most that it costs,
+//! the second, and those that cost clearly more. Decisions are made by the analysis
+//! ([`stats::Conclusion`]); the script of the page has the same sentences.
+
+use std::fmt;
+
+use model::{Clock, WorkloadCategory};
+use stats::{Analysis, Conclusion, CostBound, Inferior, ShortlistState};
+
+use crate::text::conclusions::{
+    bound_prefix, format_excess, is_one_seed, is_single, listed, most_rounds, names, shortened,
+};
+use crate::text::labels::percent;
+use crate::text::scale::three_digits;
+
+/// Maximum number of contenders named after the first, if the noise is unknown.
+const MAX_NEXT: usize = 3;
+
+/// What an answer is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// A use case.
+    Use,
+    /// A group of tests, or all groups together.
+    Group(Option<WorkloadCategory>),
+}
+
+/// An answer; its text has several sentences.
+pub(crate) struct AnswerText<'a> {
+    pub question: Question,
+    pub conclusion: &'a Conclusion,
+    pub analysis: &'a Analysis,
+}
+
+impl fmt::Display for AnswerText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentences = [Some(self.first()), self.second(), self.worse(), self.unranked()];
+        let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+        write!(f, "{}.", sentences.join(". "))
+    }
+}
+
+impl AnswerText<'_> {
+    fn first(&self) -> String {
+        let conclusion = self.conclusion;
+        let named = || shortened(&self.names(&conclusion.shortlist), "or");
+        match (conclusion.answer, conclusion.first()) {
+            // It is the only contender, or the only one with results that count.
+            (ShortlistState::Single, _) if conclusion.unranked.is_empty() => {
+                let take = if self.question == Question::Use { "take " } else { "" };
+                format!("{take}{}: no other is comparable", named())
+            }
+            (ShortlistState::Single, _) => format!("only {} has every result of it", named()),
+            (_, None) => "no contender has every result of it".to_owned(),
+            (_, Some(first)) => match first.useful() {
+                Some(most) => self.promise(first, most),
+                None => self.no_promise(first),
+            },
+        }
+    }
+
+    /// Returns the contender to take with the most that it costs.
+    fn promise(&self, first: &CostBound, most: f64) -> String {
+        let name = self.name(first.contender);
+        let sure = self.certainty();
+        match (self.question, most > 0.0) {
+            (Question::Use, false) => {
+                format!("take {name}{}. No other costs less {sure}", self.advantage(first))
+            }
+            (Question::Use, true) => format!(
+                "take {name}{}. It costs at most {} than the best here {sure}",
+                self.advantage(first),
+                self.at_most(most)
+            ),
+            (Question::Group(Some(WorkloadCategory::Space)), false) => {
+                format!("none leaves more than {name}")
+            }
+            (Question::Group(_), false) => format!("no other costs less than {name}"),
+            (Question::Group(_), true) => {
+                format!("{name} {} at most {} than the best", self.verb(), self.at_most(most))
+            }
+        }
+    }
+
+    /// Returns why the contender comes before the one that it displaced.
+    fn advantage(&self, first: &CostBound) -> String {
+        let features = self.analysis.features.get(first.contender);
+        let recovery = features.and_then(|features| features.crash_recovery);
+        self.conclusion.displaced.zip(recovery).map_or_else(String::new, |(other, recovery)| {
+            format!(": within 5 % of {}, and it {}", self.name(other), recovery.description())
+        })
+    }
+
+    /// Returns the contender that came first, and why nothing useful is known about its cost.
+    fn no_promise(&self, first: &CostBound) -> String {
+        let came = format!("{} came first", self.name(first.contender));
+        let Some(most) = first.at_most else {
+            let why = match (is_single(self.analysis), most_rounds(self.analysis)) {
+                (true, _) => "one number each does not show how far they vary",
+                (false, Some(1)) => "one round does not show the noise (--rounds 5 does)",
+                (false, _) => "the rounds do not show the noise",
+            };
+            return format!("{came}{}, but {why}", self.next());
+        };
+        let hope =
+            first.forecast.filter(|share| *share < most / 1.2).map_or_else(String::new, |share| {
+                format!("; three times the rounds would bring about {}", round_up(share))
+            });
+        format!("{came}, but this run cannot promise less than {} more{hope}", round_up(most))
+    }
+
+    /// Returns the next contenders with their costs so far.
+    fn next(&self) -> String {
+        let bounds = &self.conclusion.bounds;
+        let lowest = bounds.first().map_or(1.0, |first| first.ratio);
+        let next = bounds.iter().skip(1).take(MAX_NEXT);
+        let next: Vec<String> = next
+            .map(|bound| {
+                format!("{} ({}×)", self.name(bound.contender), three_digits(bound.ratio / lowest))
+            })
+            .collect();
+        match next.is_empty() {
+            true => String::new(),
+            false => format!(" before {}", listed(&next, "and")),
+        }
+    }
+
+    /// Returns the second contender if a useful bound of its cost is known.
+    fn runner_up(&self) -> Option<&CostBound> {
+        let [first, second, ..] = &self.conclusion.bounds[..] else { return None };
+        let is_known = second.useful().is_some() || is_one_seed(self.analysis);
+        (first.useful().is_some() && is_known).then_some(second)
+    }
+
+    fn second(&self) -> Option<String> {
+        let second = self.runner_up()?;
+        let name = self.name(second.contender);
+        let most = second.at_most?;
+        let worse = self.conclusion.worse.iter().find(|one| one.contender == second.contender);
+        Some(match worse {
+            Some(worse) if worse.exact => format!("Second: {name}, {}", self.amount(most)),
+            Some(worse) => format!(
+                "Second: {name}, at least {} and at most {}",
+                percent(self.share(worse.at_least)),
+                self.at_most(most)
+            ),
+            None if most > 0.0 => format!("Second: {name}, at most {}", self.at_most(most)),
+            None => format!("Second: {name}, which is no worse"),
+        })
+    }
+
+    /// Returns the contenders that cost clearly more: the nearest by name, the others as a group.
+    fn worse(&self) -> Option<String> {
+        let named = self.runner_up().map(|second| second.contender);
+        let mut worse: Vec<&Inferior> =
+            self.conclusion.worse.iter().filter(|one| Some(one.contender) != named).collect();
+        worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
+        let (nearest, others) = worse.split_first()?;
+        let cost =
+            format!("{} {} {}", self.name(nearest.contender), self.verb(), self.bound(nearest));
+        let is_rest =
+            worse.len() + 1 + usize::from(named.is_some()) == self.conclusion.bounds.len();
+        Some(match others {
+            [] => cost,
+            [other] => format!("{cost}, {} {}", self.name(other.contender), self.bound(other)),
+            [next, ..] => {
+                let who = match is_rest {
+                    true => "all others".to_owned(),
+                    false => format!("{} others", others.len()),
+                };
+                format!("{cost}, {who} at least {}", self.amount(next.at_least))
+            }
+        })
+    }
+
+    fn unranked(&self) -> Option<String> {
+        let unranked = &self.conclusion.unranked[..];
+        let lack = match unranked.len() {
+            0 => return None,
+            1 => "lacks results that others have",
+            _ => "lack results that others have",
+        };
+        Some(format!("{} {lack}", shortened(&self.names(unranked), "and")))
+    }
+
+    /// Returns the scope of the answer's bounds.
+    fn certainty(&self) -> &'static str {
+        match self.analysis.clock {
+            Clock::Virtual if is_one_seed(self.analysis) => "with this seed",
+            Clock::Virtual => "with these seeds",
+            Clock::Real => "(95 %)",
+        }
+    }
+
+    const fn verb(&self) -> &'static str {
+        match self.is_about_space() {
+            true => "leaves",
+            false => "costs",
+        }
+    }
+
+    const fn is_about_space(&self) -> bool {
+        matches!(self.question, Question::Group(Some(WorkloadCategory::Space)))
+    }
+
+    /// Returns the share that a sentence names: of the space that the best leaves, or of its cost.
+    fn share(&self, share: f64) -> f64 {
+        match self.is_about_space() {
+            true => 1.0 - 1.0 / (1.0 + share),
+            false => share,
+        }
+    }
+
+    /// Returns an upper bound, rounded up: `9 % more`; of space `9 % less`.
+    fn at_most(&self, share: f64) -> String {
+        let more = if self.is_about_space() { "less" } else { "more" };
+        format!("{} {more}", round_up(self.share(share)))
+    }
+
+    /// Returns `at least 12 % more`, or `12 % more` if it is known exactly.
+    fn bound(&self, worse: &Inferior) -> String {
+        bound_prefix(worse.exact).to_owned() + &self.amount(worse.at_least)
+    }
+
+    fn amount(&self, share: f64) -> String {
+        match self.is_about_space() {
+            true => format!("{} less", percent(self.share(share))),
+            false => format_excess(share),
+        }
+    }
+
+    fn name(&self, contender: usize) -> String {
+        names(&self.analysis.contenders).swap_remove(contender)
+    }
+
+    fn names(&self, contenders: &[usize]) -> Vec<String> {
+        contenders.iter().map(|contender| self.name(*contender)).collect()
+    }
+}
+
+/// Formats the most that a contender costs more than the best for a table: `+9 %`.
+pub(crate) fn excess_bound(share: f64) -> String {
+    match share > 0.0 {
+        true => format!("+{}", round_up(share)),
+        false => "+0".to_owned(),
+    }
+}
+
+/// Formats a share as a whole number of per cent, rounded up, at least 1 %.
+fn round_up(share: f64) -> String {
+    // A bound that is a whole number but for the last digits is not rounded up.
+    format!("{} %", (100.0 * share - 1e-6).ceil().max(1.0))
+}
