@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -203,7 +203,7 @@ impl Small {
     fn mount(path: PathBuf) -> Self {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
-        succeed(mount.args(["-t", "tmpfs", "-o", "size=2m", "small"]).arg(&path));
+        succeed(mount.args(["-t", "tmpfs", "-o", "size=2m,mode=700", "small"]).arg(&path));
         Self(path)
     }
 }
@@ -219,15 +219,17 @@ impl Drop for Small {
 #[test]
 fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let sandbox = sandbox();
-    let small = Small::mount(sandbox.path("small"));
     let slurm = Slurm::start();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let results = directory.join("results");
-    for shelf in fs::read_dir(&results).unwrap() {
-        fs::create_dir(small.0.join(shelf.unwrap().file_name())).unwrap();
-    }
+    let shelves = fs::read_dir(&results).unwrap();
+    let shelves: Vec<_> = shelves.map(|shelf| shelf.unwrap().file_name()).collect();
     fs::remove_dir_all(&results).unwrap();
-    symlink(&small.0, &results).unwrap();
+    let small = Small::mount(results);
+    for shelf in shelves {
+        fs::create_dir(small.0.join(&shelf)).unwrap();
+        fs::set_permissions(small.0.join(shelf), fs::Permissions::from_mode(0o700)).unwrap();
+    }
     let filler = small.0.join("filler");
     let mut fill = Command::new("dd");
     fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", filler.display()));
@@ -281,7 +283,6 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let mut statuses: Vec<Status> = statuses.collect();
     statuses.sort();
     assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
-    fs::remove_file(&results).unwrap();
     a_list_of_versions_is_searched_on_the_nodes(&sandbox, &slurm);
 }
 

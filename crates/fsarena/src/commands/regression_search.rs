@@ -68,7 +68,7 @@ pub fn run(
         },
     };
     if run.engine.on.is_some() {
-        run::elsewhere(run)?;
+        run::elsewhere(run, stop)?;
     }
     guard.require_contenders(&versions)?;
     guard.search(&versions)
@@ -98,7 +98,7 @@ impl Guard<'_> {
         }
         let all = RunArgs { contenders: self.contenders.to_vec(), ..versions[0].run.clone() };
         let catalog = paths::catalog(self.globals)?;
-        let reach = paths::transport(None)?;
+        let reach = paths::transport(None, self.stop)?;
         let silent = ProgressDisplay::choose(false, true);
         campaign::read(&all, self.globals, &catalog, &*reach, &silent, self.stop).map(drop)
     }
@@ -171,7 +171,7 @@ impl Guard<'_> {
     }
 
     fn measure_elsewhere(&self, run: &RunArgs, at: usize) -> anyhow::Result<SearchOutcome> {
-        let (engine, directory) = run::elsewhere(run)?;
+        let (engine, directory) = run::elsewhere(run, self.stop)?;
         // Each version has a separate directory, which the same guard finds again.
         let directory = directory.join((at + 1).to_string());
         let (globals, progress, stop) = (self.globals, &self.progress, self.stop);

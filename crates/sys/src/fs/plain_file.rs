@@ -18,10 +18,8 @@ pub fn open(path: &Path) -> io::Result<File> {
         Some(libc::ELOOP) => refused("it is a link that leads to itself"),
         _ => error,
     })?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(refused("it is no plain file")),
-    }
+    require_plain(&file)?;
+    Ok(file)
 }
 
 /// Returns the content of a plain file of at most `most` bytes.
@@ -30,7 +28,11 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Returns the errors of [`open`], and an error if it is larger ([`io::ErrorKind::InvalidInput`])
 /// or cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    content(open(path)?, most)
+}
+
+pub(super) fn content(file: File, most: u64) -> io::Result<Vec<u8>> {
+    require_plain(&file)?;
     let mut bytes = Vec::new();
     if file.metadata()?.len() <= most {
         file.take(most + 1).read_to_end(&mut bytes)?;
@@ -39,6 +41,13 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         }
     }
     Err(refused("it is larger than it can be"))
+}
+
+fn require_plain(file: &File) -> io::Result<()> {
+    match file.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(refused("it is no plain file")),
+    }
 }
 
 fn refused(why: &str) -> io::Error {
