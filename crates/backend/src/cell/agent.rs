@@ -519,6 +519,34 @@ mod tests {
         assert!(matches!(outcome, AgentEnd::Done), "{outcome:?}");
     }
 
+    /// Regression test: such a guest filled the disk and the memory of its host.
+    #[test]
+    fn a_guest_that_floods_its_events_or_its_console_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let [events, console] = ["events", "console"].map(|name| directory.path().join(name));
+        let stop = AtomicBool::new(false);
+        let test = fixture::job(1).test;
+        for (flooded, flood) in [
+            (&events, "exec yes"),
+            (&events, "exec tr '\\0' ' ' </dev/zero"),
+            (&console, "exec yes"),
+        ] {
+            let mut emulator = Command::new("sh");
+            emulator.args(["-c", &format!("{flood} >\"$0\"")]).arg(flooded);
+            let agent = AgentProcess::start_virtual_guest(&mut emulator, &events).unwrap();
+            let watch = WatchTimeouts {
+                first: Nanos::from_secs(600),
+                stall_timeout: Nanos::from_secs(600),
+                step_limit: Nanos::from_secs(600),
+                console: Some(&console),
+                stop: &stop,
+            };
+            let watched = agent.watch(&watch, &mut CellResultBuilder::new(&test), &mut |_| {});
+            let outcome = watched.expect("nobody stops it").outcome;
+            assert!(matches!(outcome, AgentEnd::Exited { status: None, .. }), "{outcome:?}");
+        }
+    }
+
     #[test]
     fn silent_or_endless_agent_is_hung_and_progressing_agent_is_not() {
         assert_eq!(stall(false, false, 100), Some(StallKind::Silence(Nanos::from_secs(4))));

@@ -54,7 +54,7 @@ fn go_on(
         ))
         .into());
     }
-    let reach = paths::transport(host.as_deref(), &stop)?;
+    let reach = paths::transport(host.as_deref(), stop)?;
     let searched = SearchDirs {
         reach: &*reach,
         host: host.as_deref(),
