@@ -65,7 +65,9 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Returns an error if the file is larger than `most` ([`io::ErrorKind::InvalidInput`]) or cannot
 /// be read.
 pub fn read_open(file: File, most: u64) -> io::Result<Vec<u8>> {
-    match file.metadata()?.len() <= most {
+    let found = file.metadata()?;
+    require_plain(&found)?;
+    match found.len() <= most {
         true => read_stream(file, most),
         false => Err(too_large(most)),
     }

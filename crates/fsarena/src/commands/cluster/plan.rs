@@ -136,7 +136,7 @@ fn requested(
         return Err(UsageError(why.to_owned()).into());
     }
     let catalog = paths::catalog(globals)?;
-    let reach = paths::transport(None)?;
+    let reach = paths::transport(None, stop)?;
     let request = request::read(args, globals, &catalog, &*reach, progress, stop)?;
     require_spreadable(&request.campaign)?;
     Ok(request)
