@@ -153,6 +153,12 @@ impl<'a> CampaignBuilder<'a> {
     pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
         let called = called.unwrap_or(&self.naming.otherwise);
         self.called.insert(called.to_owned());
+        if self.called.len().pow(2) > MAX_TABLE_SIZE {
+            let count = self.called.len();
+            return Err(ImportError::in_file(format!(
+                "{count} contenders are more than a report can compare: import fewer contenders"
+            )));
+        }
         match &self.naming.given {
             Some(_) if self.called.len() > 1 => {
                 let names: Vec<&str> = self.called.iter().map(String::as_str).collect();

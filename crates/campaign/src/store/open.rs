@@ -225,9 +225,8 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
 /// # Errors
 /// Returns an error if it is no plain file or cannot be read.
 pub fn is_sqlite(path: &Path) -> io::Result<bool> {
-    let mut begin = Vec::new();
-    plain_file::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut begin)?;
-    Ok(begin == SQLITE)
+    let length = SQLITE.len() as u64;
+    Ok(plain_file::read_stream(plain_file::open(path)?.take(length), length)? == SQLITE)
 }
 
 fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
