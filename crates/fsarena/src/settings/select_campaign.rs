@@ -66,7 +66,7 @@ fn is_file(named: &str) -> bool {
 
 /// Returns true for the path of an existing file that is not a database.
 pub fn is_other_file(named: &str) -> bool {
-    is_file(named) && !is_database(Path::new(named)).unwrap_or(false)
+    is_file(named) && !campaign::store::is_sqlite(Path::new(named)).unwrap_or(false)
 }
 
 /// Loads the named campaign without reporting which of several it is.

@@ -117,7 +117,7 @@ fn try_options(
         campaign: &request.campaign,
         guest: request.guest.as_ref(),
         no_cache: args.execution.no_cache,
-        reach: &*paths::transport(None)?,
+        reach: &*paths::transport(None, stop)?,
         progress,
         stop,
     };
