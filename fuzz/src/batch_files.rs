@@ -1,17 +1,19 @@
 //! The files that hosts exchange for a campaign: the plan, and the result that a host sends.
 //!
-//! An input is [edits](crate::edits) of one or both. The digest at the beginning of a result is
+//! An input is [edits](crate::edits) of one or both. The code at the beginning of a result is
 //! corrected.
 
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use batch::{Batch, Digest, PlanInput, ResultDirectory};
+use batch::{Batch, PlanInput, ResultDirectory};
 use campaign::run::in_memory;
 use guest::GuestCopy;
 use model::{CellId, Nanos};
 use serde_json::{Value, json};
+use sys::fs::safe_path::SafeDir;
+use sys::secret_key::SecretKey;
 use tempfile::TempDir;
 
 use crate::json_edits::{self, Base};
@@ -64,7 +66,9 @@ fn is_kept_or_not(batch: &Batch, mut result: Value) {
         *plan = json!(batch.plan_id());
     }
     let text = format!("{result}\n");
-    let text = format!("{}\n{text}", Digest::sha256(text.as_bytes()));
+    let directory = SafeDir::open(batch.path()).expect("it is safe");
+    let key = SecretKey::read(&directory, "secret").expect("it is readable").expect("it exists");
+    let text = format!("{}\n{text}", key.code("result", text.as_bytes()));
     let mut results = ResultDirectory::of(batch).expect("it is sound");
     if let Err(error) = results.store(text.as_bytes(), "n1") {
         is_one_line(&error);

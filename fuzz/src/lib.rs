@@ -16,6 +16,7 @@ pub mod mutation;
 mod procfs;
 mod program_output;
 mod property;
+mod reported_output;
 mod sample;
 mod study;
 mod trace_file;
@@ -35,7 +36,7 @@ pub struct FuzzTarget {
 }
 
 /// All targets.
-pub const TARGETS: [FuzzTarget; 12] = [
+pub const TARGETS: [FuzzTarget; 13] = [
     FuzzTarget { name: "campaign", run: campaign::run, seeds: campaign::seeds, longest: 4096 },
     FuzzTarget {
         name: "catalog",
@@ -56,6 +57,12 @@ pub const TARGETS: [FuzzTarget; 12] = [
         run: program_output::run,
         seeds: program_output::seeds,
         longest: 8192,
+    },
+    FuzzTarget {
+        name: "report",
+        run: reported_output::run,
+        seeds: reported_output::seeds,
+        longest: 32_768,
     },
     FuzzTarget { name: "batch", run: batch_files::run, seeds: batch_files::seeds, longest: 512 },
 ];

@@ -58,6 +58,12 @@ fn output_of_other_programs() {
     replay("import", 6_000);
 }
 
+/// Output of other programs that is within all limits, with every report on it.
+#[test]
+fn reports_on_output_of_other_programs() {
+    replay("report", 300);
+}
+
 #[test]
 fn kernel_files() {
     replay("proc", 6_000);

@@ -14,7 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("workload", &["model", "sys", "trace"]),
     ("campaign", &["model", "stats", "sys"]),
-    ("config", &["model"]),
+    ("config", &["model", "sys"]),
     ("guest", &["model", "simdisk", "sys"]),
     ("import", &["model"]),
     ("mkfs", &["model"]),

@@ -142,7 +142,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     let test = bench.test("lifecycle", "lifecycle", SizeProfile::Smoke);
     let cells = CellCache::open(
         &bench.directory.path().join("cells"),
-        [7; backend::SECRET],
+        sys::secret_key::SecretKey::new([7; 32]),
         CellCache::DEFAULT_LIMIT,
     )
     .unwrap();

@@ -5,6 +5,7 @@ mod guest_bench;
 mod guest_death;
 mod guest_virtual_time;
 mod many_machines;
+mod stopwatch;
 mod vm_campaign;
 mod vm_disks;
 mod vm_explain;

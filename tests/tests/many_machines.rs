@@ -4,15 +4,18 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use end_to_end::slurm::{runs_in, wait_for};
 use end_to_end::{CommandOutput, RemoteHost, Sandbox, Slurm, program, run, succeed};
 use model::{CampaignResults, CellId, Nanos, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::stopwatch::Stopwatch;
 
 /// A campaign with four cells that run. Four other cells end at once, because their filesystem is
 /// larger than the disk.
@@ -208,7 +211,7 @@ impl Small {
     fn mount(path: PathBuf) -> Self {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
-        succeed(mount.args(["-t", "tmpfs", "-o", "size=2m", "small"]).arg(&path));
+        succeed(mount.args(["-t", "tmpfs", "-o", "size=2m,mode=700", "small"]).arg(&path));
         Self(path)
     }
 }
@@ -224,15 +227,17 @@ impl Drop for Small {
 #[test]
 fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let sandbox = sandbox();
-    let small = Small::mount(sandbox.path("small"));
     let slurm = Slurm::start();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let results = directory.join("results");
-    for shelf in fs::read_dir(&results).unwrap() {
-        fs::create_dir(small.0.join(shelf.unwrap().file_name())).unwrap();
-    }
+    let shelves = fs::read_dir(&results).unwrap();
+    let shelves: Vec<_> = shelves.map(|shelf| shelf.unwrap().file_name()).collect();
     fs::remove_dir_all(&results).unwrap();
-    symlink(&small.0, &results).unwrap();
+    let small = Small::mount(results);
+    for shelf in shelves {
+        fs::create_dir(small.0.join(&shelf)).unwrap();
+        fs::set_permissions(small.0.join(shelf), fs::Permissions::from_mode(0o700)).unwrap();
+    }
     let filler = small.0.join("filler");
     let mut fill = Command::new("dd");
     fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", filler.display()));
@@ -285,7 +290,6 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let mut statuses: Vec<Status> = statuses.collect();
     statuses.sort();
     assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
-    fs::remove_file(&results).unwrap();
     a_list_of_versions_is_searched_on_the_nodes(&sandbox, &slurm);
 }
 
@@ -562,4 +566,60 @@ fn each_bad_input_of_hosts_has_its_line() {
     real.args(["-c", "ext4", "--backend", "loop", "-o"]).arg(sandbox.path("other"));
     let told = run(&mut real).assert_code(2).stderr;
     assert!(told.contains("cannot compare results of different hosts in real time"), "{told}");
+}
+
+/// Scripts in place of Slurm's commands. `squeue` gives the answer of the attack.
+fn hostile_slurm(sandbox: &Sandbox, squeue: &str) -> PathBuf {
+    let bin = sandbox.path("slurm");
+    fs::create_dir_all(&bin).unwrap();
+    let asked = sandbox.path("asked");
+    let cancelled = format!("echo \"$@\" >>{}", sandbox.path("cancelled").display());
+    for (name, script) in [
+        ("scontrol", "echo 'MaxArraySize = 21'"),
+        ("sinfo", "printf 'n1|4294967295|1|idle\\nn2|4294967295|1|idle\\n'"),
+        ("squeue", &format!("echo >{}; {squeue}", asked.display())),
+        ("sbatch", "cat >/dev/null; echo '../../x;cluster'"),
+        ("scancel", &cancelled),
+    ] {
+        let path = bin.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    bin
+}
+
+/// Regression test: processors overflowed, a task without entries was divided by, an option in
+/// place of a job number reached scancel, and a silent squeue ignored signals.
+#[test]
+fn hostile_answers_of_slurm_neither_panic_nor_hang_nor_reach_other_commands() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["minix"], "1", "0%");
+    let mut sha256 = Command::new("sha256sum");
+    let digest = succeed(sha256.arg(directory.join("plan.json")));
+    let plan = &digest[..12];
+    for squeue in [
+        "exec sleep 1000".to_owned(),
+        "exec yes".to_owned(),
+        format!("echo '5|0|RUNNING|n1|None|fsarena-{plan}-0-0'"),
+        format!("echo '--user=root|0|PENDING||held|fsarena-{plan}-0-1'"),
+        format!("echo '../x|0|PENDING||held|fsarena-{plan}-0-1'"),
+    ] {
+        for signal in [Signal::SIGINT, Signal::SIGTERM] {
+            let bin = hostile_slurm(&sandbox, &squeue);
+            let mut command = fsarena(&sandbox, &["cluster", "collect"]);
+            command.arg(&directory).args(["--on", "slurm"]);
+            let path = std::env::var("PATH").unwrap();
+            command.env("PATH", format!("{}:{path}", bin.display()));
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let asked = sandbox.path("asked");
+            wait_for("squeue is asked", || asked.exists(), String::new);
+            let stopwatch = Stopwatch::start();
+            kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+            let ended = CommandOutput::from(child.wait_with_output().unwrap());
+            stopwatch.assert_within(Duration::from_secs(2), signal.as_str());
+            assert_eq!(ended.code, Some(130), "{squeue}: {}", ended.stderr);
+            fs::remove_file(asked).unwrap();
+        }
+    }
+    assert!(!sandbox.path("cancelled").exists(), "nothing was queued");
 }

@@ -52,7 +52,7 @@ pub fn fetch_archives(
     stop: &AtomicBool,
 ) -> anyhow::Result<Vec<CachedArchive>> {
     let mut connection = AgentConnection::open(reach, stop)?;
-    connection.send(&HostRequest::FetchArchives(wanted))?;
+    connection.send(HostRequest::FetchArchives(wanted))?;
     let is_it = |answer: &HostReply| matches!(answer, HostReply::Archives(_));
     match connection.wait_for(is_it, dialogue, stop, &mut |_| {})? {
         HostReply::Archives(held) => Ok(held),

@@ -16,7 +16,6 @@ pub use cache::blob_store::{BlobStore, DirectoryStore};
 pub use cache::cache_executor::{Cacheable, CachedExecutor};
 pub use cache::cell_cache::{CacheError, CellCache};
 pub use cache::cell_key::CellKey;
-pub use cache::secret::SECRET;
 pub use cell::ending::{CellEnd, GuestEnd, StallKind};
 pub use cell::host_snapshot::HostSnapshot;
 pub use cell::memory::{MemoryCgroup, MemoryError};

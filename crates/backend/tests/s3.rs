@@ -8,7 +8,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use backend::cache::bucket::{BucketUrl, EnvVars};
-use backend::{BlobStore, CellCache, SECRET};
+use backend::{BlobStore, CellCache};
+use sys::secret_key::{KEY_LENGTH, SecretKey};
 
 /// Starts the server, over TLS with a new certificate authority if the argument is `tls`, creates a
 /// bucket and a user, and prints the address and credentials. Exits when its standard input closes.
@@ -133,8 +134,10 @@ fn a_bucket_is_a_blob_store_and_reports_errors_in_one_line() {
     });
     assert_eq!(won, 1);
 
-    CellCache::shared(Arc::clone(&shelf), [7; SECRET]).unwrap();
-    let refused = |shelf, key| CellCache::shared(shelf, [key; SECRET]).unwrap_err().to_string();
+    CellCache::shared(Arc::clone(&shelf), SecretKey::new([7; KEY_LENGTH])).unwrap();
+    let refused = |shelf, key| {
+        CellCache::shared(shelf, SecretKey::new([key; KEY_LENGTH])).unwrap_err().to_string()
+    };
     assert_eq!(
         refused(shelf, 8),
         "s3://cells/fs/arena is kept with another key: name that (--cache-key), or another cache (--cache)"

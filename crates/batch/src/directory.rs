@@ -7,6 +7,7 @@
 //! results/ab/NAME.json    the result of a cell; NAME.check.json is the result of its second run, on another host
 //! guest/, traces/         the guest and the traces of the campaign
 //! fsarena                 the program that wrote the plan, which is also the worker
+//! secret                  the key of the results, for their writers and readers only
 //! log/                    output of workers, if it is kept
 //! ```
 
@@ -18,20 +19,21 @@ pub(crate) mod results;
 pub(crate) mod share;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use guest::{Guest, GuestCopy, GuestError};
 use model::{Campaign, Cell, CellId, DistributedPlan, Environment, Nanos};
 use serde::{Deserialize, Serialize};
-use sys::fs::plain_file;
-use sys::fs::safe_path::{SafeDir, default_mode};
+use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
+use sys::secret_key::SecretKey;
 
 use crate::{BatchError, Digest};
 
 /// Version of the directory format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const PLAN: &str = "plan.json";
 const INDEX: &str = "index";
 const CELLS: &str = "cells";
@@ -39,6 +41,7 @@ const RESULTS: &str = "results";
 const GUEST: &str = "guest";
 const TRACES: &str = "traces";
 const LOG: &str = "log";
+const SECRET: &str = "secret";
 /// Maximum size of a plan or cell file, in bytes.
 const MAX_DIRECTORY_SIZE: u64 = 1 << 26;
 /// Name of the program file in the directory.
@@ -135,9 +138,11 @@ pub struct EntryRange {
 /// A directory with a plan.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    path: PathBuf,
+    directory: Arc<SafeDir>,
     name: Digest,
     plan: BatchPlan,
+    /// The key of the results.
+    key: SecretKey,
 }
 
 impl Batch {
@@ -186,19 +191,16 @@ impl Batch {
         directory.subdirectory(LOG)?;
         shelves(&directory.subdirectory(RESULTS)?)?;
         let text = json(&plan);
-        let batch = Self { path: path.to_owned(), name: Digest::sha256(text.as_bytes()), plan };
-        batch.write_cells(&directory, planned.cells, checks)?;
-        directory.replace(PLAN, default_mode(), text.as_bytes())?;
+        let name = Digest::sha256(text.as_bytes());
+        let key = SecretKey::read_or_create(&directory, SECRET)?;
+        let batch = Self { directory: Arc::new(directory), name, plan, key };
+        batch.write_cells(planned.cells, checks)?;
+        batch.directory.replace(PLAN, default_mode(), text.as_bytes())?;
         Ok(batch)
     }
 
-    fn write_cells(
-        &self,
-        directory: &SafeDir,
-        cells: &[Cell],
-        checks: usize,
-    ) -> Result<(), BatchError> {
-        let shelves = shelves(&directory.subdirectory(CELLS)?)?;
+    fn write_cells(&self, cells: &[Cell], checks: usize) -> Result<(), BatchError> {
+        let shelves = shelves(&self.directory.subdirectory(CELLS)?)?;
         let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
         for (cell, name) in cells.iter().zip(&names) {
             // Not flushed individually: the plan file does not exist yet, so the campaign is
@@ -206,13 +208,10 @@ impl Batch {
             let path = shelves.join(name.prefix()).join(format!("{name}.json"));
             fs::write(&path, json(cell)).map_err(BatchError::io("write", &path))?;
         }
-        let path = self.path.join(INDEX);
-        let mut index = File::create_new(&path).map_err(BatchError::io("write", &path))?;
         let checked = checked(&names, checks);
         let lines = names.iter().chain(checked);
         let lines: String = lines.map(|name| format!("{name}\n")).collect();
-        let written = index.write_all(lines.as_bytes()).and_then(|()| index.sync_all());
-        written.map_err(BatchError::io("write", &path))
+        Ok(self.directory.replace(INDEX, default_mode(), lines.as_bytes())?)
     }
 
     /// Opens a plan directory.
@@ -239,10 +238,10 @@ impl Batch {
         // The directory contains a program to run, so its owner is checked before any file is read.
         // The plan vouches for all other files.
         let directory = SafeDir::open(path)?;
-        directory.require_file(PLAN)?;
+        let no_plan = || BatchError::NoPlan(path.to_owned());
+        let text = directory.read_own(PLAN, MAX_DIRECTORY_SIZE)?.ok_or_else(no_plan)?;
+        directory.require_file(PROGRAM)?;
         let path = directory.path().to_owned();
-        let text =
-            plain_file::read(&file, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &file))?;
         let damaged = |what: String| BatchError::Damaged { path: path.clone(), what };
         let plan = serde_json::from_slice(&text);
         let plan: BatchPlan = plan.map_err(|error| {
@@ -262,14 +261,19 @@ impl Batch {
             let what = format!("{PLAN} has not the cells of its campaign");
             return Err(damaged(what));
         }
-        Ok(Self { name: Digest::sha256(&text), path, plan })
+        let key = SecretKey::read(&directory, SECRET)?;
+        let key = key.ok_or_else(|| damaged(format!("it has no file {SECRET}")))?;
+        let batch = Self { name: Digest::sha256(&text), directory: Arc::new(directory), plan, key };
+        // Other programs open files in these by their paths.
+        [GUEST, TRACES].iter().try_for_each(|name| batch.subdirectory(name).map(drop))?;
+        Ok(batch)
     }
 
     /// Returns the environment for the record; `go_on` is the command that resumes the campaign.
     pub fn environment(&self, go_on: &str) -> Environment {
         Environment {
             spread: Some(DistributedPlan {
-                directory: self.path.clone(),
+                directory: self.path().to_owned(),
                 command: go_on.to_owned(),
             }),
             ..self.plan.environment.clone()
@@ -288,37 +292,50 @@ impl Batch {
 
     /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.directory.path()
+    }
+
+    /// Returns the key of the results.
+    pub(crate) const fn key(&self) -> &SecretKey {
+        &self.key
+    }
+
+    /// Opens a directory of the plan, in which other users cannot create files.
+    fn subdirectory(&self, name: &str) -> Result<SafeDir, UntrustedPath> {
+        self.directory.private_subdirectory(name)
     }
 
     /// Returns the path of the program in the directory.
     pub fn program(&self) -> PathBuf {
-        self.path.join(PROGRAM)
+        self.path().join(PROGRAM)
     }
 
-    /// Returns the directory for the output of workers.
-    pub fn log(&self) -> PathBuf {
-        self.path.join(LOG)
+    /// Opens the directory for the output of workers.
+    ///
+    /// # Errors
+    /// Returns an error if another user could create files in it.
+    pub fn log(&self) -> Result<SafeDir, UntrustedPath> {
+        self.subdirectory(LOG)
     }
 
     /// Returns the directory of the campaign's traces.
     pub fn traces(&self) -> PathBuf {
-        self.path.join(TRACES)
+        self.path().join(TRACES)
     }
 
-    /// Returns the directory of results.
-    pub(crate) fn results(&self) -> PathBuf {
-        self.path.join(RESULTS)
+    /// Opens the directory of results.
+    pub(crate) fn results(&self) -> Result<SafeDir, UntrustedPath> {
+        self.subdirectory(RESULTS)
+    }
+
+    /// Opens the directory of a cell's result.
+    pub(crate) fn shelf(&self, name: &Digest) -> Result<SafeDir, UntrustedPath> {
+        self.results()?.private_subdirectory(name.prefix())
     }
 
     /// Returns the path of a cell's result, which may not exist.
     pub(crate) fn result(&self, name: &Digest, half: RunKind) -> PathBuf {
-        let check = match half {
-            RunKind::First => "",
-            RunKind::Verification => ".check",
-        };
-        let shelf = self.results().join(name.prefix());
-        shelf.join(format!("{name}{check}.json"))
+        self.path().join(RESULTS).join(name.prefix()).join(result_name(name, half))
     }
 
     /// Opens the guest of the campaign.
@@ -326,7 +343,7 @@ impl Batch {
     /// # Errors
     /// Returns an error if the guest differs from the planned one.
     pub fn guest(&self) -> Result<Guest, BatchError> {
-        let guest = Guest::open_copy(&self.path.join(GUEST), &self.plan.guest);
+        let guest = Guest::open_copy(&self.path().join(GUEST), &self.plan.guest);
         guest.map_err(|error| self.damaged(error.to_string()))
     }
 
@@ -341,7 +358,7 @@ impl Batch {
             return Ok(());
         }
         Err(BatchError::ProgramMismatch {
-            path: self.path.clone(),
+            path: self.path().to_owned(),
             planned: format!("another build ({})", self.plan.program.digest.short()),
             this: digest.short().to_owned(),
         })
@@ -357,7 +374,7 @@ impl Batch {
             return Ok(());
         }
         Err(BatchError::ProgramMismatch {
-            path: self.path.clone(),
+            path: self.path().to_owned(),
             planned: format!("fsarena {planned}"),
             this: format!("fsarena {version}"),
         })
@@ -375,12 +392,12 @@ impl Batch {
     pub fn entry(&self, index: u32) -> Result<BatchEntry, BatchError> {
         self.require_index(index)?;
         let name = self.listed(index, 1)?.remove(0);
-        let path = self.path.join(CELLS).join(name.prefix()).join(format!("{name}.json"));
-        let text =
-            plain_file::read(&path, MAX_DIRECTORY_SIZE).map_err(BatchError::io("read", &path))?;
-        let cell = serde_json::from_slice::<Cell>(&text).ok();
+        let shelf = self.subdirectory(CELLS)?.private_subdirectory(name.prefix())?;
+        let text = shelf.read_own(format!("{name}.json"), MAX_DIRECTORY_SIZE)?;
+        let cell = text.and_then(|text| serde_json::from_slice::<Cell>(&text).ok());
         let cell = cell.filter(|cell| self.name_of(cell) == name);
         let cell = cell.ok_or_else(|| {
+            let path = shelf.path().join(format!("{name}.json"));
             self.damaged(format!("{} is not the cell of its name", path.display()))
         })?;
         Ok(BatchEntry { half: self.half(index), index, cell, name })
@@ -430,7 +447,7 @@ impl Batch {
             return Ok(());
         }
         Err(BatchError::OutOfRange {
-            path: self.path.clone(),
+            path: self.path().to_owned(),
             index,
             last: self.entries().saturating_sub(1),
         })
@@ -446,14 +463,15 @@ impl Batch {
     /// Reads names from the index.
     fn listed(&self, first: u32, count: u32) -> Result<Vec<Digest>, BatchError> {
         const LINE: u64 = Digest::LENGTH as u64 + 1;
-        let path = self.path.join(INDEX);
-        let read = || {
-            let mut file = plain_file::open(&path)?;
+        let file = self.directory.open_to_read(INDEX)?;
+        let mut file = file.ok_or_else(|| self.damaged(format!("it has no file {INDEX}")))?;
+        let mut read = || {
             file.seek(SeekFrom::Start(u64::from(first) * LINE))?;
             let mut text = String::new();
-            file.take(u64::from(count) * LINE).read_to_string(&mut text)?;
+            (&mut file).take(u64::from(count) * LINE).read_to_string(&mut text)?;
             Ok(text)
         };
+        let path = self.path().join(INDEX);
         let text = read().map_err(BatchError::io("read", &path))?;
         let names: Option<Vec<Digest>> = text.lines().map(Digest::read).collect();
         let names = names.filter(|names| names.len() == count as usize);
@@ -466,8 +484,17 @@ impl Batch {
     }
 
     fn damaged(&self, what: String) -> BatchError {
-        BatchError::Damaged { path: self.path.clone(), what }
+        BatchError::Damaged { path: self.path().to_owned(), what }
     }
+}
+
+/// Returns the name of the file of a cell's result.
+pub(crate) fn result_name(name: &Digest, half: RunKind) -> String {
+    let check = match half {
+        RunKind::First => "",
+        RunKind::Verification => ".check",
+    };
+    format!("{name}{check}.json")
 }
 
 impl BatchEntry {

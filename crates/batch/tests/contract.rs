@@ -5,6 +5,7 @@ mod planned;
 
 use std::cell::RefCell;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use batch::{
@@ -15,6 +16,8 @@ use campaign::run::in_memory::{self, FakeBackend};
 use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag};
 use model::{Cell, CellResult, Environment, Failure, Status, Test, ToolVersion};
 use proptest::prelude::*;
+use sys::fs::safe_path::SafeDir;
+use sys::secret_key::SecretKey;
 
 use planned::{in_memory_directory, outcome, plan_in, taken};
 
@@ -76,6 +79,84 @@ fn path_of(batch: &Batch, entry: &BatchEntry) -> PathBuf {
     batch.path().join(format!("results/{}/{name}{check}.json", &name[..2]))
 }
 
+/// Returns the content of a result file, as a holder of the plan's key would write it.
+fn signed(batch: &Batch, json: &str) -> String {
+    let directory = SafeDir::open(batch.path()).unwrap();
+    let key = SecretKey::read(&directory, "secret").unwrap().unwrap();
+    format!("{}\n{json}", key.code("result", json.as_bytes()))
+}
+
+/// Regression test: a result with a correct digest was accepted, whoever had written it.
+#[test]
+fn a_result_counts_only_with_the_key_of_its_plan() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let cells = entries(&batch, RunKind::First);
+    work(&batch, cells.clone(), "n1").unwrap();
+    let path = path_of(&batch, &cells[0]);
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, json) = text.split_once('\n').unwrap();
+    assert_eq!(signed(&batch, json), text);
+    // The host, the cell and the plan are covered by the code, as is the result.
+    let other = path_of(&batch, &cells[1]);
+    for forged in [
+        format!("{}\n{json}", Digest::sha256(json.as_bytes())),
+        text.replace("\"host\":\"n1\"", "\"host\":\"n2\""),
+        text.replace(&cells[0].name.to_string(), &cells[1].name.to_string()),
+    ] {
+        assert_ne!(forged, text);
+        fs::write(&other, forged).unwrap();
+        let found = ResultDirectory::of(&batch).unwrap();
+        let untaken: Vec<&RejectedFile> = found.rejected().collect();
+        assert_eq!(untaken, [&RejectedFile::Damaged(other.clone())]);
+        assert_eq!(found.missing(), [1].into());
+    }
+    let secret = batch.path().join("secret");
+    for (mode, told) in [(0o644, "all users can read"), (0o666, "may be changed by other users")] {
+        fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
+        let refused = Batch::open(batch.path()).unwrap_err().to_string();
+        assert!(refused.contains(told), "{refused}");
+    }
+}
+
+/// Regression test: root followed a link that another user had put into a directory of the plan.
+#[test]
+fn a_directory_of_the_plan_that_others_can_write_or_that_is_a_link_is_refused() {
+    let place = in_memory_directory();
+    let batch = plan_in(place.path(), 1, 0);
+    work(&batch, entries(&batch, RunKind::First), "n1").unwrap();
+    let all = |batch: &Batch| -> Result<(), BatchError> {
+        let opened = Batch::open(batch.path())?;
+        opened.log()?;
+        opened.entry(0)?;
+        ResultDirectory::of(&opened).map(drop)
+    };
+    all(&batch).unwrap();
+    let name = entries(&batch, RunKind::First)[0].name.to_string();
+    let shelf = |directory: &str| format!("{directory}/{}", &name[..2]);
+    for directory in
+        ["log", "results", "cells", "guest", "traces", &shelf("results"), &shelf("cells")]
+    {
+        let path = batch.path().join(directory);
+        for mode in [0o777, 0o1777] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let refused = all(&batch).unwrap_err().to_string();
+            assert!(refused.contains("may be changed by other users"), "{directory}: {refused}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        let aside = place.path().join("aside");
+        fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        // A link among the results is reported as a file that is none.
+        let outcome = all(&batch);
+        let is_shelf = directory.starts_with("results/");
+        assert_eq!(outcome.is_ok(), is_shelf, "{directory}: {outcome:?}");
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+        all(&batch).unwrap();
+    }
+}
+
 #[test]
 fn a_plan_that_is_no_file_is_refused_unread() {
     let place = in_memory_directory();
@@ -120,7 +201,7 @@ fn reruns_a_cell_whose_result_has_other_phases() {
         let mut file: serde_json::Value = serde_json::from_str(json).unwrap();
         file["result"]["phases"] = serde_json::json!([]);
         let json = format!("{file}\n");
-        fs::write(path, format!("{}\n{json}", Digest::sha256(json.as_bytes()))).unwrap();
+        fs::write(path, signed(&batch, &json)).unwrap();
     }
     let found = ResultDirectory::of(&batch).unwrap();
     assert_eq!((found.rejected().count(), found.missing().len()), (2, 2));
@@ -132,8 +213,6 @@ fn reruns_a_cell_whose_result_has_other_phases() {
 /// runs.
 #[test]
 fn a_plan_that_others_can_write_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
-
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 1, 0);
     let plan = batch.path().join("plan.json");
@@ -247,7 +326,7 @@ fn reports_invalid_result_files_and_reruns_their_cells() {
     for expected in [
         RejectedFile::Damaged(damaged),
         RejectedFile::Duplicate(doubled),
-        RejectedFile::OtherPlan(strange),
+        RejectedFile::Damaged(strange),
     ] {
         assert!(untaken.contains(&expected), "{expected} is not in {untaken:?}");
     }

@@ -36,6 +36,8 @@ struct Simulated {
     then: i32,
     comes_back: bool,
     is_gone: AtomicBool,
+    /// Script of a worker that attacks.
+    attack: Option<&'static str>,
     /// Number of failed attempts to contact the host.
     refusals: Arc<AtomicU32>,
 }
@@ -59,6 +61,7 @@ impl Simulated {
             left: AtomicU32::new(left),
             then,
             comes_back: false,
+            attack: None,
             is_gone: AtomicBool::new(false),
             refusals: Arc::default(),
         }
@@ -80,7 +83,7 @@ impl WorkerHost for Simulated {
     }
 
     fn start_worker(&self, part: EntryRange) -> Result<Command, String> {
-        let mut script = String::new();
+        let mut script = format!("{}\n", self.attack.unwrap_or_default());
         if self.left.load(Ordering::SeqCst) > ENDLESS / 2 {
             script += WAIT_FOR_GO;
         }
@@ -221,4 +224,69 @@ fn a_machine_with_two_names_cannot_check_its_results() {
     assert!(notes.contains("is the same machine as"), "{notes}");
     let ended = ended.unwrap_err();
     assert!(ended.contains("no other host is left that could check 1"), "{ended}");
+}
+
+/// Regression test: what such a host sent filled the memory and the disk.
+#[test]
+fn a_host_that_sends_without_end_is_dropped_with_one_line() {
+    const ATTACKS: [(&str, &[&str]); 4] = [
+        ("exec yes '{}'", &["n1 gets no more cells: it sent a result that is not of this plan"]),
+        (
+            "exec tr '\\0' x </dev/zero",
+            &["n1 gets no more cells: its results: a line is longer than 64 MiB"],
+        ),
+        ("exec yes >&2", &["n1 gets no more cells: its messages: it is longer than 4 MiB"]),
+        (
+            "while cat 0 1 2 3; do :; done",
+            &["n1 gets no more cells: it sent more than the 1 results of its task"],
+        ),
+    ];
+    for (attack, awaited) in ATTACKS {
+        let directory = in_memory_directory();
+        let batch = plan_in(directory.path(), 2, 0);
+        let texts = directory.path().join("texts");
+        let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+        let hosts = vec![
+            Simulated { attack: Some(attack), ..Simulated::new("n1", &batch, &texts, 0, 0) },
+            Simulated::new("n2", &batch, &texts, ENDLESS, 0),
+        ];
+        let (notes, ended) = on_hosts(&batch, &mut store, hosts, awaited);
+        assert_eq!(ended, Ok(CampaignEnd::Complete), "{notes:?}");
+        let about = notes.iter().filter(|note| note.starts_with("n1 "));
+        assert_eq!(about.collect::<Vec<_>>(), awaited);
+        assert_eq!(taken(&store).len(), 4);
+        for log in fs::read_dir(batch.path().join("log")).unwrap() {
+            assert!(log.unwrap().metadata().unwrap().len() <= 4 << 20);
+        }
+    }
+}
+
+/// Regression test: root appended to any file through a link that another user had put into the
+/// directory for logs.
+#[test]
+fn nothing_is_written_through_a_link_in_the_directory_for_logs() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let texts = directory.path().join("texts");
+    let (log, letter) = (batch.path().join("log"), directory.path().join("letter"));
+    fs::write(&letter, "precious").unwrap();
+    for entry in 0..2 {
+        symlink(&letter, log.join(format!("n1-{entry}.txt"))).unwrap();
+    }
+    for (mode, told) in [(0o777, "may be changed by other users (mode 777)"), (0o700, "is a link")]
+    {
+        fs::set_permissions(&log, fs::Permissions::from_mode(mode)).unwrap();
+        let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
+        let host = Simulated {
+            attack: Some("echo x >&2"),
+            ..Simulated::new("n1", &batch, &texts, ENDLESS, 0)
+        };
+        host.refusals.store(2, Ordering::SeqCst);
+        let (_, ended) = on_hosts(&batch, &mut store, vec![host], &[]);
+        let told_by = ended.unwrap_err();
+        assert!(told_by.contains(told), "{told_by}");
+    }
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "precious");
 }

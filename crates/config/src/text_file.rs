@@ -1,39 +1,32 @@
 //! Reads text files of limited size.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
+
+use sys::fs::plain_file;
 
 use crate::CatalogError;
 
-/// Maximum size of a text file, in bytes.
+/// Maximum size of a text file that people write, in bytes.
 const MAX_TEXT_FILE_SIZE: u64 = 1 << 20;
 
-/// Reads the text of a file or pipe. The size limit prevents `fsarena run /dev/sdX` from reading a
-/// whole disk into memory.
+/// Reads the text of a file or pipe.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, is not UTF-8 text or is longer than 1 MiB.
+/// Returns an error if the path is no plain file and no pipe, cannot be read, is not UTF-8 text or
+/// is longer than 1 MiB.
 pub fn read_text(path: &Path) -> Result<String, CatalogError> {
-    read(path).map_err(|error| CatalogError::Unreadable { path: path.to_owned(), error })
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_TEXT_FILE_SIZE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_TEXT_FILE_SIZE {
-        return Err(io::Error::other("too large: what people write has 1 MiB at most"));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
+    text(path, plain_file::read_or_wait(path, MAX_TEXT_FILE_SIZE))
 }
 
 /// Reads a plain file. In a directory, a pipe is an error, because reading it could block.
 pub(crate) fn read_regular_file(path: &Path) -> Result<String, CatalogError> {
-    match path.metadata() {
-        Ok(found) if !found.is_file() => Err(CatalogError::Unreadable {
-            path: path.to_owned(),
-            error: io::Error::other("it is no file"),
-        }),
-        _ => read_text(path),
-    }
+    text(path, plain_file::read(path, MAX_TEXT_FILE_SIZE))
+}
+
+fn text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, CatalogError> {
+    let text = read.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
+    });
+    text.map_err(|error| CatalogError::Unreadable { path: path.to_owned(), error })
 }

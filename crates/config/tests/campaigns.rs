@@ -272,8 +272,16 @@ fn campaign_file_sets_the_guest_machine() {
 
 #[test]
 fn oversized_files_are_not_read_to_the_end() {
-    let error = config::read_text(Path::new("/dev/zero")).unwrap_err();
-    assert_eq!(error.to_string(), "/dev/zero: too large: what people write has 1 MiB at most");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("large");
+    std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    for (path, why) in [
+        (path.as_path(), "it is larger than 1 MiB"),
+        (Path::new("/dev/zero"), "it is no plain file"),
+    ] {
+        let error = config::read_text(path).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: {why}", path.display()));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use backend::{AgentTransport, LocalTransport, SshTransport};
+use campaign::run::StopFlag;
 use campaign::store::{CampaignId, Store};
 use config::Catalog;
 use model::{SizeProfile, UserDir, UserDirError};
@@ -125,9 +126,9 @@ pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
 ///
 /// # Errors
 /// Returns an error if the machine is remote and cannot be reached.
-pub fn transport(host: Option<&str>) -> anyhow::Result<Box<dyn AgentTransport>> {
+pub fn transport(host: Option<&str>, stop: &StopFlag) -> anyhow::Result<Box<dyn AgentTransport>> {
     Ok(match host {
-        Some(host) => Box::new(SshTransport::connect_to(host)?),
+        Some(host) => Box::new(SshTransport::connect_to(host, stop)?),
         None => Box::new(LocalTransport),
     })
 }

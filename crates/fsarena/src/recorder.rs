@@ -64,6 +64,8 @@ struct Running {
     command: Option<Pid>,
     /// True until the command has ended.
     lives: bool,
+    /// True if a signal asked the command to end. Processes that it leaves behind are then killed.
+    asked: bool,
     /// True if the remaining processes of the command were killed.
     killed: bool,
     guard: Child,
@@ -128,7 +130,7 @@ pub fn record(
         line.clear();
         if !told && let Some(processes) = importer.left_behind() {
             told = true;
-            traced.running().lives = false;
+            traced.running().command_ended();
             if processes > 0 {
                 left(processes);
             }
@@ -189,7 +191,7 @@ impl Traced {
         if let Some(stdin) = &mut guard.stdin {
             writeln!(stdin, "{}", strace.id())?;
         }
-        let running = Running { command: None, lives: true, killed: false, guard };
+        let running = Running { command: None, lives: true, asked: false, killed: false, guard };
         let running = Arc::new(Mutex::new(running));
         // strace opens the pipe once more. It ends when both are closed.
         let waiter = thread::spawn(move || {
@@ -222,8 +224,8 @@ impl Traced {
 }
 
 /// Handles a signal. Ctrl-C reaches the command directly, like all processes in the terminal's
-/// foreground; other signals are forwarded. After the end of the command, or before its start, a
-/// signal kills its processes.
+/// foreground; other signals are forwarded, and processes that the command leaves behind are then
+/// killed. After the end of the command, or before its start, a signal kills its processes.
 fn pass(running: &Mutex<Running>, signal: i32) {
     let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
     let is_key = [SIGINT, SIGQUIT].contains(&signal);
@@ -232,11 +234,23 @@ fn pass(running: &Mutex<Running>, signal: i32) {
         Some(command) if running.lives => {
             // Errors are ignored: the process may just have ended.
             let _ = kill(command, Signal::try_from(signal).ok());
+            running.asked = true;
         }
-        _ => {
-            running.killed = true;
-            drop(running.guard.stdin.take());
+        _ => running.kill_rest(),
+    }
+}
+
+impl Running {
+    fn command_ended(&mut self) {
+        self.lives = false;
+        if self.asked {
+            self.kill_rest();
         }
+    }
+
+    fn kill_rest(&mut self) {
+        self.killed = true;
+        drop(self.guard.stdin.take());
     }
 }
 

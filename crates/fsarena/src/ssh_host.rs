@@ -10,6 +10,7 @@ use anyhow::Context;
 use backend::{SshTransport, error_chain};
 use batch::hosts::{ReadyHost, WorkerHost};
 use batch::{Batch, EntryRange};
+use campaign::run::StopFlag;
 use model::Bytes;
 use report::shell_quote;
 
@@ -40,10 +41,11 @@ impl SshHost {
         batch: &Batch,
         memory: Bytes,
         options: &[String],
+        stop: &StopFlag,
     ) -> anyhow::Result<Self> {
         Ok(Self {
             name: name.to_owned(),
-            ssh: SshTransport::new(name)?,
+            ssh: SshTransport::new(name, stop)?,
             directory: batch.path().to_owned(),
             called: batch.plan_id().short().to_owned(),
             memory,

@@ -10,6 +10,7 @@ use model::Campaign;
 use model::wire::machine::StaleDirectory;
 
 use crate::args::cli::GlobalArgs;
+use crate::commands::cluster::work::worker_directory;
 use crate::output::exit;
 use crate::paths;
 
@@ -35,6 +36,8 @@ enum DirectoryOwner {
     /// A campaign of this database.
     Campaign(CampaignId, Box<Campaign>),
     Calibration,
+    /// A worker of a plan.
+    Worker,
     /// A campaign that is not in this database.
     Unknown,
 }
@@ -49,7 +52,9 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
     let mut campaigns = campaigns.unwrap_or_default();
     campaigns.retain(|(_, campaign)| campaign.host.as_deref() == searched.host);
     let places = campaigns.iter().map(|(_, c)| c.work_dir.clone());
-    let places: BTreeSet<PathBuf> = places.chain([searched.work_dir.to_owned()]).collect();
+    let workers = searched.host.is_none().then(worker_directory);
+    let places: BTreeSet<PathBuf> =
+        places.chain([searched.work_dir.to_owned()]).chain(workers).collect();
     let left = backend::find_stale(searched.reach, places.into_iter().collect())?;
     let left = left.into_iter().map(|found| Leftover { whose: whose(&found, &campaigns), found });
     Ok(left.collect())
@@ -58,6 +63,9 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
 fn whose(found: &StaleDirectory, campaigns: &[(CampaignId, Campaign)]) -> DirectoryOwner {
     if found.name == CALIBRATION {
         return DirectoryOwner::Calibration;
+    }
+    if found.place == worker_directory() {
+        return DirectoryOwner::Worker;
     }
     let is_its_own = |(id, campaign): &&(CampaignId, Campaign)| {
         found.place == campaign.work_dir && found.name == unique_name(campaign, *id)
@@ -95,7 +103,7 @@ impl Leftover {
     fn removed(&self, reach: &dyn AgentTransport) -> String {
         let campaign = match &self.whose {
             DirectoryOwner::Campaign(id, campaign) => Some((*id, &**campaign)),
-            DirectoryOwner::Calibration | DirectoryOwner::Unknown => None,
+            DirectoryOwner::Calibration | DirectoryOwner::Worker | DirectoryOwner::Unknown => None,
         };
         let (whose, size) = (self.whose(), self.found.size);
         let shown = self.found.directory.display();
@@ -117,7 +125,9 @@ impl Leftover {
                 let resume = paths::resume_line(globals, *id, campaign.device.as_deref());
                 format!("`{resume}` resumes it, the next run with this database removes it")
             }
-            DirectoryOwner::Calibration => "the next `fsarena run` removes it".to_owned(),
+            DirectoryOwner::Calibration | DirectoryOwner::Worker => {
+                "the next `fsarena run` removes it".to_owned()
+            }
             DirectoryOwner::Unknown => format!("to remove it: rm -r {shown}"),
         };
         format!("{shown} ({size}) was left by {whose} that was killed; {advice}")
@@ -127,6 +137,7 @@ impl Leftover {
         match &self.whose {
             DirectoryOwner::Campaign(id, _) => format!("campaign {id}"),
             DirectoryOwner::Calibration => "a calibration".to_owned(),
+            DirectoryOwner::Worker => "a worker of a plan".to_owned(),
             DirectoryOwner::Unknown => "a campaign of another database".to_owned(),
         }
     }

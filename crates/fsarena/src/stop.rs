@@ -21,6 +21,7 @@ pub fn install_handlers() -> std::io::Result<Arc<AtomicBool>> {
     for signal in SIGNALS {
         flag::register(signal, Arc::clone(&stop))?;
     }
+    sys::interruption::set_flag(&stop);
     Ok(stop)
 }
 

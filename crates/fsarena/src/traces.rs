@@ -2,8 +2,6 @@
 //! of the file next to the database.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -16,6 +14,7 @@ use model::{
     TraceStats,
 };
 use sha2::{Digest, Sha256};
+use sys::fs::plain_file;
 use sys::fs::safe_path::{SafeDir, default_mode};
 use trace::{Trace, TraceSummary};
 
@@ -60,18 +59,8 @@ pub fn read_named(file: &Path, globals: &GlobalArgs) -> anyhow::Result<(Vec<u8>,
 
 /// Reads a file of the user.
 pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let cannot = |e| UsageError(format!("cannot read {}: {e}", path.display()));
-    // Opening a pipe would block until it has a writer, and reading a device may never end.
-    if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(UsageError(format!("{} is no file", path.display())).into());
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(cannot)?;
-    file.take(MAX_TRACES_SIZE + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    match bytes.len() as u64 > MAX_TRACES_SIZE {
-        true => Err(UsageError(format!("{} is too large", path.display())).into()),
-        false => Ok(bytes),
-    }
+    let bytes = plain_file::read(path, MAX_TRACES_SIZE);
+    Ok(bytes.map_err(|e| UsageError(format!("cannot read {}: {e}", path.display())))?)
 }
 
 /// Returns the summary of a trace that a campaign stores.

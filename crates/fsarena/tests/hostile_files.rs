@@ -7,7 +7,9 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -102,10 +104,10 @@ fn invalid_campaign_files_are_reported() {
     let binary = directory.path().join("binary.toml");
     fs::write(&binary, b"name = \"\xff\"").unwrap();
     for (path, words) in [
-        (directory.path(), "Is a directory"),
-        (Path::new("/dev/null"), "missing key `contenders`"),
-        (Path::new("/dev/zero"), "1 MiB at most"),
-        (&large, "1 MiB at most"),
+        (directory.path(), "it is no plain file"),
+        (Path::new("/dev/null"), "it is no plain file"),
+        (Path::new("/dev/zero"), "it is no plain file"),
+        (&large, "it is larger than 1 MiB"),
         (&binary, "no text in UTF-8"),
     ] {
         let mut command = fsarena(directory.path());
@@ -121,7 +123,114 @@ fn pipe_in_a_catalog_is_refused_without_waiting() {
     pipe(directory.path(), "mine.toml");
     let mut command = fsarena(directory.path());
     let output = command.arg("--catalog").arg(directory.path()).arg("list");
-    assert_told(&output.output().unwrap(), 2, "mine.toml: it is no file");
+    assert_told(&output.output().unwrap(), 2, "mine.toml: it is no plain file");
+}
+
+/// Returns paths that cannot be read as a file, or whose reading never ends.
+fn no_files(directory: &Path) -> Vec<PathBuf> {
+    let path = |name: &str| directory.join(name);
+    let _ = UnixListener::bind(path("socket")).unwrap();
+    File::create(path("sparse")).unwrap().set_len(1 << 40).unwrap();
+    fs::create_dir(path("directory")).unwrap();
+    for (name, target) in [("around", "around"), ("kernel", "/proc/kmsg"), ("piped", "pipe")] {
+        symlink(target, path(name)).unwrap();
+    }
+    let names = ["socket", "sparse", "directory", "around", "kernel", "piped"].map(path);
+    let devices = ["/dev/zero", "/dev/null", "/dev/tty"].map(PathBuf::from);
+    [pipe(directory, "pipe")].into_iter().chain(names).chain(devices).collect()
+}
+
+/// Each command that reads a file of the user refuses what is none in one line, without waiting and
+/// in little memory.
+#[test]
+fn every_command_refuses_what_is_no_file() {
+    const FILE: &str = "FILE";
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path().to_str().unwrap();
+    let modules = directory.path().join("modules");
+    fs::create_dir_all(modules.join("kernel")).unwrap();
+    fs::write(modules.join("modules.builtin"), "").unwrap();
+    let modules = modules.to_str().unwrap();
+    let output = directory.path().join("output");
+    let output = output.to_str().unwrap();
+    let result = directory.path().join("result.csv");
+    let line = "contender,suite,test,phase,round,metric,value,status\nc,s,t,p,1,rate,2,ok\n";
+    fs::write(&result, line).unwrap();
+    let result = result.to_str().unwrap();
+    let commands: [&[&str]; 17] = [
+        &["import", FILE],
+        &["import", "--dry-run", "--from", "fio", FILE],
+        &["report", FILE],
+        &["advise", FILE],
+        &["compare", FILE, FILE],
+        &["tool", "agree", FILE, FILE],
+        &["show", FILE],
+        &["disk", "replay", FILE],
+        &["trace", "import", FILE, "-o", output],
+        &["trace", "show", FILE],
+        &["trace", "anonymise", FILE, "-o", output],
+        &["trace", "replay", FILE, "--dir", home],
+        &["guest", "build", "--kernel", FILE, "--modules", modules],
+        &["guest", "build", "--rootfs", FILE],
+        &["--db", FILE, "import", result],
+        &["--db", FILE, "report"],
+        &["--catalog", FILE, "list", "filesystems"],
+    ];
+    for file in no_files(directory.path()) {
+        let file = file.to_str().unwrap();
+        for words in commands {
+            let mut command = Command::new("sh");
+            command.args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh"]);
+            command.arg(env!("CARGO_BIN_EXE_fsarena"));
+            command.args(words.iter().map(|word| if *word == FILE { file } else { word }));
+            command.env("XDG_DATA_HOME", home).env("XDG_CACHE_HOME", home).stdin(Stdio::null());
+            let output = command.output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            let code = output.status.code();
+            assert!(matches!(code, Some(2 | 3)), "{words:?} {file}: {code:?} {told}");
+            assert_eq!(told.lines().count(), 1, "{words:?} {file}: {told}");
+        }
+    }
+    assert!(!Path::new(output).exists());
+}
+
+/// A command that waits for input ends on each signal, even in the middle of an endless line.
+#[test]
+fn signals_end_every_command_that_waits_for_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = pipe(directory.path(), "waits");
+    let file = pipe.to_str().unwrap();
+    let commands: [(&[&str], bool); 4] = [
+        (&["import", "-"], true),
+        (&["import", "--from", "fio", "-"], true),
+        (&["run", "/dev/stdin"], true),
+        (&["run", file], false),
+    ];
+    for (words, is_standard) in commands {
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            let mut command = fsarena(directory.path());
+            let mut child = command.args(words).stdin(Stdio::piped()).spawn().unwrap();
+            let mut input: Box<dyn Write> = match is_standard {
+                true => Box::new(child.stdin.take().unwrap()),
+                false => Box::new(writer(&pipe, &mut child)),
+            };
+            // More than a pipe holds, so the command has begun to read if all is written.
+            let part = [b'x'; 4096];
+            let mut written = 0;
+            while written < 256 << 10 {
+                match input.write(&part) {
+                    Ok(length) => written += length,
+                    Err(_) => thread::sleep(Duration::from_millis(1)),
+                }
+            }
+            kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+            let output = child.wait_with_output().unwrap();
+            let is_signalled = output.status.signal() == Some(signal as i32);
+            let is_told = output.status.code() == Some(130);
+            assert!(is_signalled || is_told, "{words:?} {signal}: {output:?}");
+            drop(input);
+        }
+    }
 }
 
 /// Paths that do not come from options: the environment, the working directory, the target of a

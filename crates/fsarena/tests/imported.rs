@@ -47,6 +47,58 @@ fn count(home: &TempDir) -> usize {
     listed.as_array().unwrap().len()
 }
 
+/// Runs with a limit on the memory of the program, in KiB.
+fn limited(home: &TempDir, kib: u64, arguments: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -v {kib}; exec \"$@\"");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fsarena"), "--db"]);
+    command.arg(home.path().join("results.db")).args(arguments);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// Once, 23 MB of hyperfine's output were accepted, and the page took 23.6 GB.
+#[test]
+fn an_import_that_no_report_could_show_is_refused_and_every_other_fits_into_memory() {
+    const LIMIT: u64 = 1 << 20;
+    let home = home();
+    let file = home.path().join("results.json");
+    let command = |n: usize| format!("{{\"command\":\"c{n}\",\"times\":[{}]}}", 1 + n % 7);
+    let write = |count: usize| {
+        let commands: Vec<String> = (0..count).map(command).collect();
+        fs::write(&file, format!("{{\"results\":[{}]}}", commands.join(","))).unwrap();
+    };
+    let path = file.to_str().unwrap();
+    for count in [1_500, 200_000] {
+        write(count);
+        let refused = limited(&home, LIMIT, &["import", path]);
+        assert_told(&refused, 2, "more than a report can compare");
+    }
+    write(400);
+    assert_eq!(limited(&home, LIMIT, &["import", path]).status.code(), Some(0));
+    for format in ["table", "html", "markdown", "json", "csv", "bonnie-csv", "iozone"] {
+        let report = limited(&home, LIMIT, &["--quiet", "report", "--format", format]);
+        assert_eq!(report.status.code(), Some(0), "{format}: {report:?}");
+        assert!(!report.stdout.is_empty(), "{format}");
+    }
+    let report = home.path().join("report.json");
+    let json = limited(&home, LIMIT, &["report", "--json"]).stdout;
+    let mut json: Value = serde_json::from_slice(&json).unwrap();
+    let contenders = json["results"]["campaign"]["contenders"].as_array_mut().unwrap();
+    let one = contenders[0].clone();
+    contenders.extend((0..20_000).map(|number| {
+        let mut more = one.clone();
+        more["name"] = format!("more-{number}").into();
+        more
+    }));
+    let (schema, results) = (&json["schema"], &json["results"]);
+    let text = format!("{{\"schema\":{schema},\"results\":{results}}}");
+    fs::write(&report, text).unwrap();
+    for word in ["import", "report"] {
+        let refused = limited(&home, LIMIT, &[word, report.to_str().unwrap()]);
+        assert_told(&refused, 2, "more than a report can compare");
+    }
+}
+
 #[test]
 fn program_output_becomes_a_campaign_with_a_report() {
     let home = home();
@@ -200,8 +252,8 @@ fn bad_input_is_one_line_and_changes_no_data() {
         (bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"), "line 3: it is not UTF-8"),
         (bad("d", b"SQLite format 3\0 and no more"), "database"),
         (bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"), "is no whole report"),
-        (home.path().display().to_string(), "is no file"),
-        ("/dev/zero".to_owned(), "is no file"),
+        (home.path().display().to_string(), "it is no plain file"),
+        ("/dev/zero".to_owned(), "it is no plain file"),
         ("/nowhere/at-all".to_owned(), "cannot read"),
     ];
     for (file, words) in &cases {

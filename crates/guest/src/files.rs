@@ -2,15 +2,15 @@
 //! umask, and only plain files are read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, lchown};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid};
+use sys::fs::plain_file;
 use sys::fs::safe_path::SafeDir;
 
 use crate::GuestError;
@@ -18,6 +18,9 @@ use crate::GuestError;
 /// Maximum wait for the removal of files after an interrupt: Ctrl-C must end the program within two
 /// seconds.
 const REMOVE_TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// Maximum size of a file that is read into memory, in bytes. Kernels with all symbols are smaller.
+const MAX_FILE_SIZE: u64 = 1 << 30;
 
 /// Creates a directory and its missing parents.
 pub fn create_directory(directory: &Path) -> Result<(), GuestError> {
@@ -39,22 +42,14 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), GuestError> {
     written.map_err(GuestError::io("write", path))
 }
 
-/// Opens a plain file. Does not follow links, and does not block on pipes.
-pub fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(flags.bits()).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is no plain file")),
-    }
+/// Reads a plain file of the cache.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    plain_file::read_open(plain_file::open_unlinked(path)?, MAX_FILE_SIZE)
 }
 
-/// Reads a regular file.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    open(path)?.read_to_end(&mut content)?;
-    Ok(content)
+/// Reads a file of the user, such as a kernel or a program. Follows links.
+pub fn read_of_user(path: &Path) -> Result<Vec<u8>, GuestError> {
+    plain_file::read(path, MAX_FILE_SIZE).map_err(GuestError::io("read", path))
 }
 
 /// Removes the path recursively and returns true if it no longer exists. After an interrupt it

@@ -275,7 +275,8 @@ impl Guest {
         let missing = requires.programs.iter().filter(|p| !self.has_program(p));
         let missing: Vec<&str> = missing.map(String::as_str).collect();
         if missing.is_empty() {
-            return self.cannot_start(&requires.programs);
+            let partly = self.overrides_partly(&requires.programs);
+            return partly.or_else(|| self.cannot_start(&requires.programs));
         }
         let unpackaged = missing.iter().find_map(|p| requires.unpackaged.get(*p));
         let brings = match (unpackaged, requires.packages.join(", ")) {
@@ -301,6 +302,23 @@ impl Guest {
         Some(format!(
             "{error}, which the filesystem needs; use a kernel with this module (`fsarena guest build --kernel FILE --modules DIR`)"
         ))
+    }
+
+    /// Returns the reason if the user's tree has only some of the programs: programs of two trees
+    /// are not combined, because their libraries may differ.
+    fn overrides_partly(&self, programs: &[String]) -> Option<String> {
+        let (tree, rootfs) = self.tools.iter().find_map(|tree| Some((tree, tree.of_user()?)))?;
+        let from_trees = programs.iter().filter(|name| !TOOL_NAMES.contains(&name.as_str()));
+        let (has, lacks): (Vec<&str>, Vec<&str>) =
+            from_trees.map(String::as_str).partition(|name| tree.has(name));
+        (!has.is_empty() && !lacks.is_empty()).then(|| {
+            format!(
+                "cannot use {} of --rootfs {}: it lacks {}, which the filesystem needs too; add all its programs",
+                has.join(", "),
+                rootfs.display(),
+                lacks.join(", ")
+            )
+        })
     }
 
     /// Returns the programs that cannot start and their missing dependencies. This can happen with
@@ -368,6 +386,32 @@ mod tests {
         assert_eq!((own.release(), own.can_make(&DiskModel::ideal())), ("6.9.0", false));
         let why = own.missing_for(&filesystem("jfs", "jfs", "jfsutils", "sh")).unwrap();
         assert!(why.contains("no module nls_none"), "{why}");
+    }
+
+    #[test]
+    fn user_programs_are_used_together_or_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let programs = path("rootfs/usr/sbin");
+        fs::create_dir_all(&programs).unwrap();
+        fs::write(programs.join("mkfs.jfs"), "#!/bin/sh\n").unwrap();
+        let own = UserKernel { rootfs: Some(path("rootfs")), ..UserKernel::default() };
+        let mut jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
+        jfs.requires.programs.push("fsck.jfs".to_owned());
+        let guest = guest(&path("base"), &["jfs"], &[("tools", &["mkfs.jfs", "fsck.jfs"])]);
+        assert_eq!(guest.missing_for(&jfs), None);
+        let guest =
+            guest.with_user_kernel(&own, &path("cache"), &Arc::default(), &mut |_| {}).unwrap();
+        let why = guest.missing_for(&jfs).unwrap();
+        assert!(why.starts_with("cannot use mkfs.jfs of --rootfs "), "{why}");
+        assert!(why.contains("it lacks fsck.jfs"), "{why}");
+        fs::write(programs.join("fsck.jfs"), "#!/usr/bin/perl -w\n").unwrap();
+        let why = guest.missing_for(&jfs).unwrap();
+        assert!(why.contains("usr/sbin/fsck.jfs needs /usr/bin/perl"), "{why}");
+        fs::write(programs.join("fsck.jfs"), "#!/bin/sh\n").unwrap();
+        assert_eq!(guest.missing_for(&jfs), None);
+        let used = guest.tree_of(&jfs.requires.programs).unwrap().needed(&jfs.requires.programs);
+        assert_eq!(used.unwrap()["usr/sbin/mkfs.jfs"], b"#!/bin/sh\n");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 
-use crate::files;
+use sys::fs::plain_file;
 
 /// Files that determine apt's answers: its settings and its lists.
 const FILES: [&str; 2] = ["/etc/apt/sources.list", "/etc/apt/preferences"];
@@ -33,7 +33,7 @@ pub fn sha256_hex(content: &[u8]) -> String {
 
 /// Returns the digest of a plain file.
 pub fn sha256_file(path: &Path) -> io::Result<String> {
-    let mut file = files::open(path)?;
+    let mut file = plain_file::open_unlinked(path)?;
     let mut digest = Sha256::new();
     let mut piece = vec![0; 128 << 10];
     loop {

@@ -12,13 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use model::Bytes;
-use sys::io::bounded;
+use sys::io::bounded::{self, StreamLimits};
 
 use crate::GuestError;
 use crate::process_group::ProcessGroup;
 
-/// Maximum length of a line of output.
-const MAX_LINE_SIZE: Bytes = Bytes::mib(16);
+/// Limits of the output of a program.
+const OUTPUT_LIMITS: StreamLimits =
+    StreamLimits { line: Bytes::mib(16), total: Bytes::mib(1024), lines_per_second: None };
+/// Maximum size of the output of a filter: more than any unpacked kernel.
+const MAX_FILTERED_SIZE: Bytes = Bytes::mib(512);
 /// Maximum size of the error output that is searched for the reason of a failure.
 const MAX_COMPLAINT_SIZE: Bytes = Bytes::mib(16);
 
@@ -108,7 +111,7 @@ impl ProcessRunner {
             // Read errors are ignored; the exit status decides.
             let read = move || bounded::read_beginning(stderr, MAX_COMPLAINT_SIZE);
             let complaint = spawn_scoped(scope, read)?;
-            for read in bounded::lines(BufReader::new(stdout), MAX_LINE_SIZE) {
+            for read in bounded::lines(BufReader::new(stdout), OUTPUT_LIMITS) {
                 match read {
                     Ok(line) => heard(&String::from_utf8_lossy(&line)),
                     Err(error) if error.kind() == ErrorKind::InvalidData => {
@@ -142,8 +145,12 @@ impl ProcessRunner {
         let output = thread::scope(|scope| {
             // A program that stops reading early reports the reason when it exits.
             spawn_scoped(scope, move || stdin.write_all(input))?;
-            let output = child.wait_with_output();
-            output.map_err(|source| not_started(command, package, source))
+            let stopped = || self.stop.load(Ordering::Relaxed);
+            let output = bounded::output_of(child, MAX_FILTERED_SIZE, &stopped);
+            output.map_err(|source| match self.check_stop() {
+                Err(interrupted) => interrupted,
+                Ok(()) => not_started(command, package, source),
+            })
         })?;
         match output.status.success() {
             true => Ok(output.stdout),
@@ -293,6 +300,13 @@ mod tests {
         command.args(["-c", "exec tr '\\n' x </dev/zero"]);
         let error = ProcessRunner::default().run(&mut command, "coreutils").unwrap_err();
         assert!(error.to_string().contains("a line is longer than 16 MiB"), "{error}");
+    }
+
+    #[test]
+    fn a_filter_whose_output_never_ends_is_an_error() {
+        let mut command = Command::new("yes");
+        let error = ProcessRunner::default().filter(&mut command, "coreutils", b"").unwrap_err();
+        assert!(error.to_string().contains("it is longer than 512 MiB"), "{error}");
     }
 
     #[test]

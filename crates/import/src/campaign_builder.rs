@@ -13,6 +13,10 @@ use crate::{ImportError, InputFormat};
 
 /// Maximum number of results in an imported campaign.
 pub const MAX_RESULTS: usize = 200_000;
+/// Maximum number of places in the tables of an imported campaign's report. A report has a row for
+/// each metric of each phase, with every round of every contender, and compares every pair of
+/// contenders in every row.
+pub const MAX_TABLE_SIZE: usize = 2_000_000;
 
 /// Names for contenders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,6 +153,12 @@ impl<'a> CampaignBuilder<'a> {
     pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
         let called = called.unwrap_or(&self.naming.otherwise);
         self.called.insert(called.to_owned());
+        if self.called.len().pow(2) > MAX_TABLE_SIZE {
+            let count = self.called.len();
+            return Err(ImportError::in_file(format!(
+                "{count} contenders are more than a report can compare: import fewer contenders"
+            )));
+        }
         match &self.naming.given {
             Some(_) if self.called.len() > 1 => {
                 let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
@@ -403,14 +413,41 @@ pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
                 .push(ImportedContender { name: figure.contender.clone(), filesystem: None });
         }
     }
-    let rounds = reported.figures.iter().map(|f| f.round as usize).max();
+    let rounds = reported.figures.iter().map(|f| f.round as usize).max().unwrap_or(0);
     let cells = seen.len().saturating_mul(tests.len());
-    if cells.saturating_mul(rounds.unwrap_or(0)) > MAX_RESULTS {
+    if cells.saturating_mul(rounds) > MAX_RESULTS {
         return Err(ImportError::in_file(format!(
             "contenders, tests and rounds make more than {MAX_RESULTS} cells: import it in parts"
         )));
     }
+    let rows: BTreeSet<_> = reported.figures.iter().flat_map(rows).collect();
+    check_table(seen.len(), rows.len(), rounds, MAX_TABLE_SIZE).map_err(ImportError::in_file)?;
     Ok(found)
+}
+
+/// Returns the rows of a report in which a result appears: its phase and each of its metrics.
+fn rows(figure: &ImportedResult) -> impl Iterator<Item = (&str, &str, Option<Metric>)> {
+    let metrics = figure.values.iter().map(|value| Some(value.metric));
+    metrics.chain([None]).map(|metric| (figure.test.as_str(), figure.phase.as_str(), metric))
+}
+
+/// Checks that a report on so many contenders, rows and rounds fits into memory.
+///
+/// # Errors
+/// Returns an error in one line if its tables have more than `most` places.
+pub fn check_table(
+    contenders: usize,
+    rows: usize,
+    rounds: usize,
+    most: usize,
+) -> Result<(), String> {
+    let columns = contenders.saturating_mul(contenders.max(rounds));
+    match columns.saturating_mul(rows) > most {
+        true => Err(format!(
+            "{contenders} contenders in {rows} results and {rounds} rounds are more than a report can compare: import fewer contenders, or a part of the results"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Creates a result with the status `ok`.

@@ -5,11 +5,18 @@ use std::collections::BTreeSet;
 
 use model::{CampaignResults, Cell, CellId, CellResult, Metric, check_name};
 
+use crate::campaign_builder::check_table;
+
+/// Maximum number of places in the tables of a report. The largest campaigns with all filesystems
+/// and suites have fewer.
+const MAX_TABLE_SIZE: usize = 32_000_000;
+
 /// Checks a campaign before it is stored.
 ///
 /// # Errors
 /// Returns a one-line error if a cell occurs twice, belongs to an unknown contender or test, or has
-/// a result of an unknown session; or if a name is invalid or a phase has a metric twice.
+/// a result of an unknown session; if a name is invalid or a phase has a metric twice; or if a
+/// report on it would not fit into memory.
 pub fn validate(results: &CampaignResults) -> Result<(), String> {
     let campaign = &results.campaign;
     for suite in &campaign.suites {
@@ -26,7 +33,7 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
         tests.map(|test| (suite.name.as_str(), test.name.as_str()))
     });
     let tests: BTreeSet<(&str, &str)> = tests.collect();
-    let (mut numbers, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    let (mut numbers, mut cells, mut rows) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for stored in &results.cells {
         let Cell { id: CellId(id), contender, suite, test, round, .. } = &stored.cell;
         if !contenders.contains(contender.as_str()) {
@@ -43,9 +50,15 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
                 return Err(format!("cell {id} has a result, and there is no session"));
             }
             of_cell(result).map_err(|why| format!("cell {id}: {why}"))?;
+            for phase in &result.phases {
+                let metrics = phase.measurements().into_iter().map(|one| Some(one.metric));
+                let of_phase = metrics.chain([None]);
+                rows.extend(of_phase.map(|metric| (suite, test, phase.phase.as_str(), metric)));
+            }
         }
     }
-    Ok(())
+    let rounds = campaign.rounds as usize;
+    check_table(campaign.contenders.len(), rows.len(), rounds, MAX_TABLE_SIZE)
 }
 
 fn of_cell(result: &CellResult) -> Result<(), String> {
@@ -84,6 +97,18 @@ mod tests {
         for results in all {
             assert_eq!(validate(&results), Ok(()));
         }
+    }
+
+    #[test]
+    fn refuses_reports_that_do_not_fit_into_memory() {
+        let many = told(|results| {
+            let contender = results.campaign.contenders[0].clone();
+            results.campaign.contenders.extend((0..20_000).map(|number| model::Contender {
+                name: format!("c{number}"),
+                ..contender.clone()
+            }));
+        });
+        assert!(many.contains("more than a report can compare"), "{many}");
     }
 
     #[test]

@@ -154,6 +154,18 @@ fn more_than_a_campaign_holds_is_refused() {
     let header = "contender,suite,test,phase,round,metric,value,status\n";
     let many = header.to_owned() + &lines.collect::<String>();
     assert!(told(InputFormat::Csv, &many).contains(&format!("more than {MAX_RESULTS} cells")));
+    // Few cells, but too many results for the tables of a report, or pairs of contenders.
+    let too_many = "are more than a report can compare: import fewer contenders";
+    let lines = (0..150).map(|n| format!("c{n},s,t,p{n},1,rate,2,ok\n"));
+    let many = header.to_owned() + &lines.collect::<String>();
+    assert!(told(InputFormat::Csv, &many).contains(too_many));
+    let commands = |count: usize| {
+        let commands = (0..count).map(|n| format!("{{\"command\":\"c{n}\",\"times\":[1]}}"));
+        format!("{{\"results\":[{}]}}", commands.collect::<Vec<_>>().join(","))
+    };
+    assert!(told(InputFormat::Hyperfine, &commands(1001)).contains(too_many));
+    let most = read(InputFormat::Hyperfine, commands(1000).as_bytes(), &NamingOptions::default());
+    assert_eq!(most.unwrap().into_results().unwrap().campaign.contenders.len(), 1000);
 }
 
 #[test]

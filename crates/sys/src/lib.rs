@@ -6,6 +6,7 @@
 pub mod block;
 pub mod errno;
 pub mod fs;
+pub mod interruption;
 pub mod io;
 pub mod kmsg;
 pub mod machine;
@@ -14,3 +15,4 @@ pub mod mount;
 #[cfg(test)]
 mod own_process;
 pub mod process;
+pub mod secret_key;

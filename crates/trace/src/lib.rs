@@ -11,7 +11,7 @@ mod plan;
 mod summary;
 mod trace;
 
-pub use format::{DecodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
+pub use format::{DecodeError, EncodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
 pub use import::{
     ImportFormat, InheritedFile, RecordingStart, STRACE_CALLS, Standing, StraceImporter,
     Surroundings, TraceImportError, detect_format, import,

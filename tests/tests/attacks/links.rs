@@ -175,6 +175,29 @@ fn a_directory_in_which_all_users_may_rename_files() {
     there.assert_refused(&there.own(), "uid 65534");
 }
 
+/// Cells create, change and remove files in the directory of a contender.
+#[test]
+fn a_directory_competes_through_no_link_of_another_user() {
+    let _unprotected = Unprotected::new();
+    let there = Common::new(0o1777);
+    fs::create_dir(there.sandbox.path("own")).unwrap();
+    let link = there.path("disk");
+    symlink(there.sandbox.path("own"), &link).unwrap();
+    let run_in = |place: &Path| {
+        let mut command = there.sandbox.fsarena();
+        command.args(["run", "-s", "trial", "--profile", "smoke", "--rounds", "1", "--dir"]);
+        run(command.arg(place))
+    };
+    run_in(&link).assert_code(0);
+    lchown(&link, Some(NOBODY), Some(NOBODY)).unwrap();
+    for place in [link.clone(), link.join(".")] {
+        let refused = run_in(&place);
+        assert_ne!(refused.code, Some(0));
+        assert!(refused.stderr.contains("belongs to another user"), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read_dir(there.sandbox.path("own")).unwrap().count(), 0);
+}
+
 #[test]
 fn a_report_is_written_through_no_link() {
     let _unprotected = Unprotected::new();

@@ -3,5 +3,6 @@
 
 mod blame;
 mod devices;
+mod hosts;
 mod links;
 mod programs;

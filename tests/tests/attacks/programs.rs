@@ -132,6 +132,25 @@ fn programs_do_not_run_in_a_working_directory_full_of_devices() {
     assert_eq!(lines, ["/run/fsarena-empty"], "an empty directory");
 }
 
+/// `bonnie++ -p` left a semaphore on the host.
+#[test]
+fn semaphores_and_host_names_of_programs_stay_in_the_cell() {
+    let sandbox = Sandbox::new();
+    let file = |name: &str| fs::read_to_string(name).unwrap();
+    let (semaphores, host) = ("/proc/sysvipc/sem", "/proc/sys/kernel/hostname");
+    let before = [semaphores, host].map(file);
+    let script = "ipcmk -S 3 && ipcmk -M 4096 && ipcmk -Q && ipcs && hostname stolen && hostname \
+                  && mke2fs -q -F -t ext4 \"$1\"";
+    sandbox.add(&DirectoryEntry::ext4("leaves").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    run(&mut sandbox.campaign(&["leaves"], "trial")).assert_code(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "leaves")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    let mkfs = cell.steps.iter().find(|step| step.step == "mkfs").unwrap();
+    assert!(mkfs.output.contains("stolen"), "{}", mkfs.output);
+    assert_eq!([semaphores, host].map(file), before);
+}
+
 /// An error of a compared filesystem must not bring down the machine.
 #[test]
 fn an_option_that_lets_an_error_end_the_machine() {

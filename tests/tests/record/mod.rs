@@ -237,6 +237,19 @@ fn background_processes_of_a_command_are_recorded_to_their_end() {
 }
 
 #[test]
+fn sigterm_ends_a_recording_with_processes_that_the_command_leaves_behind() {
+    let place = Place::new();
+    let mut recorder = place.recorder(&["sh", "-c", "sleep 600 & echo ready; wait"]);
+    let mut recorder = recorder.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = BufReader::new(recorder.stdout.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    kill(Pid::from_raw(recorder.id().cast_signed()), Signal::SIGTERM).unwrap();
+    // Would take ten minutes if the process that is left were awaited.
+    assert_eq!(recorder.wait().unwrap().code(), Some(128 + 15));
+    assert!(!place.trace().operations.is_empty());
+}
+
+#[test]
 fn a_killed_recorder_leaves_no_processes() {
     let place = Place::new();
     let mut recorder = place.recorder(&["sh", "-c", "echo $$; sleep 600 & wait"]);

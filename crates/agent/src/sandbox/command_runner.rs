@@ -1,7 +1,9 @@
 //! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell and captures
 //! their output.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Seek, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -80,7 +82,7 @@ impl workload::CommandRunner for CellCommandRunner {
             _ => failed(format!("cannot run `{program}`: {error}")),
         })?;
         let record = record(STEP, &words, status, sys::io::clock::since(start), &output);
-        let reason = complaint(program, &record);
+        let reason = complaint(program, &record, &output);
         self.events.send(&CellEvent::Step(record));
         if let Some(reason) = reason {
             return Err(failed(reason));
@@ -147,6 +149,8 @@ fn missing(program: &str, packages: &[String]) -> OpError {
     OpError::Unsupported { reason: format!("there is no program `{program}`{advice}") }
 }
 
+/// Size of the beginning of an output that is searched for the cause of a failure, in bytes.
+const MAX_BEGIN_SIZE: usize = 1 << 16;
 /// Final lines of tar that refer to an earlier line with the cause.
 const TAR_TRAILER_LINES: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
 /// First line of tar that is not an error.
@@ -154,32 +158,41 @@ const NO_ERROR: &str = "Removing leading";
 /// Error numbers that have a message.
 const ERRORS: std::ops::RangeInclusive<i32> = 1..=133;
 
-/// Returns the line with the cause: the last line, or, if that is only a closing line, the first
-/// one with the text of an error number, otherwise the first line.
-fn cause(output: &str) -> Option<&str> {
-    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let last = lines().next_back()?;
-    if !TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words)) {
+/// Returns the line with the cause: the last line, or, if that is only a closing line or the end of
+/// a JSON document, the first one with the text of an error number, or with the name of the program,
+/// otherwise the first line.
+fn cause<'a>(program: &str, begin: &'a str, end: &'a str) -> Option<&'a str> {
+    fn of(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+        text.lines().map(str::trim).filter(|line| !line.is_empty())
+    }
+    let (last, lines) = (of(end).next_back()?, || of(begin));
+    let is_bracket = !last.contains(char::is_alphanumeric);
+    if !is_bracket && !TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words)) {
         return Some(last);
     }
+    let prefix = format!("{program}: ");
+    let names_program = |line: &&str| is_bracket && line.starts_with(&prefix);
     let texts: Vec<String> = ERRORS
         .map(|number| io::Error::from_raw_os_error(number).to_string())
         .filter_map(|text| Some(text.split_once(" (os error")?.0.to_owned()))
         .collect();
     let names_one = |line: &&str| texts.iter().any(|text| line.ends_with(text));
     let mut others = lines().filter(|line| !line.contains(NO_ERROR));
-    lines().find(names_one).or_else(|| others.next())
+    lines().find(names_one).or_else(|| lines().find(names_program)).or_else(|| others.next())
 }
 
 /// Returns the failure of a command with the line of its cause. Returns `None` for a successful
 /// command.
-fn complaint(program: &str, record: &CommandRecord) -> Option<String> {
+fn complaint(program: &str, record: &CommandRecord, output: &File) -> Option<String> {
     let end = match (record.exit, record.signal) {
         (Some(0), _) => return None,
         (Some(code), _) => format!("ended with {code}"),
         (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
     };
-    let cause = cause(&record.output);
+    let mut begin = vec![0; MAX_BEGIN_SIZE];
+    let read = output.read_at(&mut begin, 0).unwrap_or(0);
+    let begin = String::from_utf8_lossy(&begin[..read]);
+    let cause = cause(program, &begin, &record.output);
     let cause = cause.map(|line| format!(": {line}")).unwrap_or_default();
     Some(format!("`{program}` {end}{cause}"))
 }
@@ -200,11 +213,18 @@ mod tests {
     fn extracts_the_cause_from_program_output() {
         let tar = "tar: Removing leading `/' from member names\ntar: a/b: Cannot open: File name too long\ntar: a/c: Cannot \
                    open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
-        assert_eq!(cause(tar), Some("tar: a/b: Cannot open: File name too long"));
+        let cause = |program: &str, output| cause(program, output, output).map(str::to_owned);
+        assert_eq!(cause("tar", tar).as_deref(), Some("tar: a/b: Cannot open: File name too long"));
         let gzip = "gzip: stdin: not in gzip format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n";
-        assert_eq!(cause(gzip), Some("gzip: stdin: not in gzip format"));
-        assert_eq!(cause("step 1\ncc: no input files\n\n"), Some("cc: no input files"));
-        assert_eq!(cause("\n"), None);
+        assert_eq!(cause("tar", gzip).as_deref(), Some("gzip: stdin: not in gzip format"));
+        assert_eq!(
+            cause("sh", "step 1\ncc: no input files\n\n").as_deref(),
+            Some("cc: no input files")
+        );
+        let fio = "fio: engine x not loadable\n{\n  \"jobs\" : [\n  ]\n}\n";
+        assert_eq!(cause("fio", fio).as_deref(), Some("fio: engine x not loadable"));
+        assert_eq!(cause("fio", "{\n}\n").as_deref(), Some("{"));
+        assert_eq!(cause("sh", "\n"), None);
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! Storage of a cell cache: small named files in a directory or another store.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use model::Bytes;
-use nix::fcntl::OFlag;
 use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
 
 use crate::cache::cell_key::CellKey;
@@ -172,32 +170,24 @@ impl BlobStore for DirectoryStore {
 
     /// Ignores entries that are not regular files.
     fn read(&self, name: &str) -> io::Result<Option<String>> {
-        let file = match self.is_shared {
-            false => match self.directory.file(name).map_err(io::Error::other)? {
-                Some(file) => file,
-                None => return Ok(None),
-            },
-            true => {
-                // Neither follow symbolic links nor block on a pipe.
-                let mut options = OpenOptions::new();
-                let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-                options.read(true).custom_flags(flags.bits());
-                let file = match options.open(self.directory.path().join(name)) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                    file => file?,
-                };
-                let found = file.metadata()?;
-                if !found.is_file() || found.len() > MAX_SHELF_SIZE {
+        let bytes = match self.is_shared {
+            false => {
+                let Some(file) = self.directory.file(name).map_err(io::Error::other)? else {
                     return Ok(None);
+                };
+                if self.limit.is_some() {
+                    hold(&file);
                 }
-                file
+                let mut bytes = Vec::new();
+                file.take(MAX_SHELF_SIZE).read_to_end(&mut bytes)?;
+                bytes
             }
+            true => match self.directory.read(name, MAX_SHELF_SIZE) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) | Err(UntrustedPath::Other { .. }) => return Ok(None),
+                Err(error) => return Err(io::Error::other(error)),
+            },
         };
-        if self.limit.is_some() {
-            hold(&file);
-        }
-        let mut bytes = Vec::new();
-        file.take(MAX_SHELF_SIZE).read_to_end(&mut bytes)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use model::{Bytes, CellResult, Test};
 use sys::fs::safe_path::UntrustedPath;
+use sys::secret_key::SecretKey;
 
 use crate::cache::blob_store::{BlobStore, DirectoryStore, ENTRY};
 use crate::cache::cell_claim::{CellClaims, ClaimState, ClaimTimeouts};
 use crate::cache::cell_key::CellKey;
-use crate::cache::secret::{CacheKey, SECRET};
 use crate::warn_once::WarnOnce;
 
 /// Reason that a shared cache cannot be used.
@@ -41,7 +41,7 @@ pub enum CacheError {
 #[derive(Clone, Debug)]
 pub struct CellCache {
     pub(crate) shelf: Arc<dyn BlobStore>,
-    secret: CacheKey,
+    secret: SecretKey,
     /// Claims of cells, if the cache is shared.
     pub(crate) claims: Option<CellClaims>,
     trouble: Arc<WarnOnce>,
@@ -60,14 +60,10 @@ impl CellCache {
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created or is not safe from other users.
-    pub fn open(
-        directory: &Path,
-        secret: [u8; SECRET],
-        limit: Bytes,
-    ) -> Result<Self, UntrustedPath> {
+    pub fn open(directory: &Path, secret: SecretKey, limit: Bytes) -> Result<Self, UntrustedPath> {
         Ok(Self {
             shelf: Arc::new(DirectoryStore::open_private(directory, limit)?),
-            secret: CacheKey::new(secret),
+            secret,
             claims: None,
             trouble: Arc::default(),
         })
@@ -79,16 +75,15 @@ impl CellCache {
     ///
     /// # Errors
     /// Returns an error if the shelf is not writable or was used with another secret.
-    pub fn shared(shelf: Arc<dyn BlobStore>, secret: [u8; SECRET]) -> Result<Self, CacheError> {
+    pub fn shared(shelf: Arc<dyn BlobStore>, secret: SecretKey) -> Result<Self, CacheError> {
         Self::with_timeouts(shelf, secret, ClaimTimeouts::DEFAULT_CLAIM)
     }
 
     pub(crate) fn with_timeouts(
         shelf: Arc<dyn BlobStore>,
-        secret: [u8; SECRET],
+        secret: SecretKey,
         pace: ClaimTimeouts,
     ) -> Result<Self, CacheError> {
-        let secret = CacheKey::new(secret);
         let unwritable = |source| CacheError::Unwritable { place: shelf.path_of(), source };
         if !has_key(&*shelf, &secret).map_err(unwritable)? {
             return Err(CacheError::KeyMismatch(shelf.path_of()));
@@ -106,7 +101,7 @@ impl CellCache {
         let text = self.shelf.read(&name(key));
         let text = text.inspect_err(|error| self.trouble(error)).ok()??;
         let (code, json) = text.split_once('\n')?;
-        if code != self.secret.code(&key.to_string(), json) {
+        if code != self.secret.code(&key.to_string(), json.as_bytes()) {
             return None;
         }
         let result: CellResult = serde_json::from_str(json).ok()?;
@@ -121,7 +116,7 @@ impl CellCache {
     /// Returns an error if the result cannot be written. The cache is unchanged then.
     pub fn insert(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
         let json = serde_json::to_string(result)?;
-        let entry = format!("{}\n{json}", self.secret.code(&key.to_string(), &json));
+        let entry = format!("{}\n{json}", self.secret.code(&key.to_string(), json.as_bytes()));
         let kept = self.shelf.put(&name(key), &entry);
         kept.inspect_err(|error| self.trouble(error))
     }
@@ -162,8 +157,8 @@ impl CellCache {
 }
 
 /// Returns true if the shelf uses this secret. The first user of a shelf determines its secret.
-fn has_key(shelf: &dyn BlobStore, secret: &CacheKey) -> io::Result<bool> {
-    let own = secret.code(KEY_CHECK, "");
+fn has_key(shelf: &dyn BlobStore, secret: &SecretKey) -> io::Result<bool> {
+    let own = secret.code(KEY_CHECK, b"");
     let there = match shelf.read(KEY_CHECK)? {
         None if shelf.create(KEY_CHECK, &own)? => return Ok(true),
         None => shelf.read(KEY_CHECK)?,

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use sys::io::clock;
+use sys::secret_key::SecretKey;
 
 use crate::cache::blob_store::BlobStore;
 use crate::cache::cell_key::CellKey;
-use crate::cache::secret::CacheKey;
 
 /// Intervals and timeouts of claims.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ struct ObservedClaim {
 #[derive(Clone, Debug)]
 pub struct CellClaims {
     shelf: Arc<dyn BlobStore>,
-    secret: CacheKey,
+    secret: SecretKey,
     host: String,
     pace: ClaimTimeouts,
     seen: Arc<Mutex<BTreeMap<CellKey, ObservedClaim>>>,
@@ -102,7 +102,7 @@ impl CellClaims {
     /// Creates the access of this host to the claims on a shelf.
     pub fn new(
         shelf: Arc<dyn BlobStore>,
-        secret: CacheKey,
+        secret: SecretKey,
         host: String,
         pace: ClaimTimeouts,
     ) -> Self {
@@ -185,12 +185,12 @@ impl CellClaims {
 
     fn text(&self, name: &str, words: &ClaimRecord) -> String {
         let json = serde_json::to_string(words).expect("words are JSON");
-        format!("{}\n{json}", self.secret.code(name, &json))
+        format!("{}\n{json}", self.secret.code(name, json.as_bytes()))
     }
 
     fn words(&self, name: &str, text: &str) -> Option<ClaimRecord> {
         let (code, json) = text.split_once('\n')?;
-        let is_believed = code == self.secret.code(name, json);
+        let is_believed = code == self.secret.code(name, json.as_bytes());
         is_believed.then(|| serde_json::from_str(json).ok()).flatten()
     }
 

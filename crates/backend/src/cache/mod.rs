@@ -6,6 +6,5 @@ pub(crate) mod cache_executor;
 pub(crate) mod cell_cache;
 pub(crate) mod cell_claim;
 pub(crate) mod cell_key;
-pub(crate) mod secret;
 #[cfg(test)]
 pub(crate) mod shared_cache_tests;

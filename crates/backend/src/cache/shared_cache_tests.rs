@@ -128,7 +128,7 @@ fn campaign(cells: &Path, runs: &Runs, is_broken: bool) -> CampaignResults {
     let contenders = vec![catalog.contender("ext4").unwrap()];
     let campaign = in_memory::campaign(contenders, ROUNDS);
     let shelf = Arc::new(DirectoryStore::open_shared(cells).unwrap());
-    let cache = CellCache::shared(shelf, [7; crate::SECRET]).unwrap();
+    let cache = CellCache::shared(shelf, sys::secret_key::SecretKey::new([7; 32])).unwrap();
     let checks = is_broken.then_some(campaign.seed);
     let mut host = Host::new(cache, Arc::clone(runs), is_broken, checks);
     let (mut results, limits) = (in_memory::MemorySink::new(&campaign), RunLimits::default());

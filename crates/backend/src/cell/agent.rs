@@ -12,8 +12,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use model::Nanos;
 use model::wire::{AbortReason, CellEvent, CellJob};
+use model::{Bytes, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::io::clock;
@@ -28,6 +28,8 @@ use crate::guests::monitor::{GuestProgress, QmpMonitor};
 
 /// Interval between checks of the stop flag.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Maximum size of the console output of a guest: more than a kernel prints of any filesystem.
+pub const MAX_CONSOLE_SIZE: Bytes = Bytes::mib(64);
 /// Time limit for a killed agent to end.
 const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for a killed agent to end after Ctrl-C, which must take effect within two seconds.
@@ -41,8 +43,17 @@ pub struct WatchTimeouts<'a> {
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
+    /// Console of a guest, which it could fill without end.
+    pub console: Option<&'a Path>,
     /// Stop flag.
     pub stop: &'a AtomicBool,
+}
+
+impl WatchTimeouts<'_> {
+    fn is_flooded(&self) -> bool {
+        let size = self.console.and_then(|console| console.metadata().ok());
+        size.is_some_and(|console| console.len() > MAX_CONSOLE_SIZE.0)
+    }
 }
 
 /// Result of watching an agent.
@@ -84,6 +95,8 @@ pub struct AgentProcess {
     events: Receiver<CellEvent>,
     /// Set when the process has ended, because a file of events has no end marker.
     ended: Arc<AtomicBool>,
+    /// Whether it is a guest that writes its events to a file, which it could fill without end.
+    writes_file: bool,
     /// Progress of a guest in virtual time. Its timeouts count executed instructions instead of
     /// wall time, so that they do not depend on the load of this machine.
     progress: Option<GuestProgress>,
@@ -133,7 +146,7 @@ impl AgentProcess {
     fn following(child: Child, events: &Path) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::TailedFile::new(File::open(events)?, Arc::clone(&ended));
-        Self::watching(child, events, ended)
+        Ok(Self { writes_file: true, ..Self::watching(child, events, ended)? })
     }
 
     /// Starts the threads that read an agent's output. Ends the agent if that fails.
@@ -146,7 +159,9 @@ impl AgentProcess {
         let heard =
             events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
         match heard {
-            Ok((errors, events)) => Ok(Self { child, errors, events, ended, progress: None }),
+            Ok((errors, events)) => {
+                Ok(Self { child, errors, events, ended, writes_file: false, progress: None })
+            }
             Err(error) => {
                 // The agent may have ended by itself.
                 let _ = child.kill();
@@ -222,6 +237,9 @@ impl AgentProcess {
                 self.wait(INTERRUPT_REAP_TIMEOUT);
                 return Err(AbortReason::Interrupted);
             }
+            if watch.is_flooded() {
+                break self.end_untrusted();
+            }
         };
         match withdrawn {
             Some(reason) => Err(AbortReason::EnvironmentFault(reason)),
@@ -255,6 +273,10 @@ impl AgentProcess {
 
     /// Determines how the agent ended, after its channel was closed.
     fn reap(mut self, done: bool) -> AgentEnd {
+        if self.writes_file && !self.ended.load(Ordering::Acquire) {
+            // It lives, and wrote what is no event.
+            return self.end_untrusted();
+        }
         let status = self.wait(REAP_TIMEOUT);
         if status.is_none() {
             self.kill();
@@ -268,6 +290,13 @@ impl AgentProcess {
             None => String::new(),
         };
         AgentEnd::Exited { status, errors }
+    }
+
+    /// Ends a guest that writes what no agent writes.
+    fn end_untrusted(mut self) -> AgentEnd {
+        self.kill();
+        self.wait(REAP_TIMEOUT);
+        AgentEnd::Exited { status: None, errors: String::new() }
     }
 
     /// Handles a stall: records the kernel stacks of all processes and kills them.
@@ -426,6 +455,7 @@ mod tests {
             first: Nanos::from_secs(3),
             stall_timeout: Nanos::from_secs(5),
             step_limit: Nanos::from_secs(60),
+            console: None,
             stop: &stop,
         };
         let mut waits = WaitClocks::new(&watch);
@@ -447,6 +477,7 @@ mod tests {
             first: SECOND,
             stall_timeout: SECOND,
             step_limit: Nanos::from_secs(60),
+            console: None,
             stop: &stop,
         };
         let (mut waits, mut stopping) = (WaitClocks::new(&watch), PauseDetector::default());
@@ -479,12 +510,41 @@ mod tests {
             first: Nanos::from_secs(60),
             stall_timeout: Nanos(1),
             step_limit: Nanos::from_secs(60),
+            console: None,
             stop: &stop,
         };
         let test = fixture::job(1).test;
         let watched = agent.watch(&watch, &mut CellResultBuilder::new(&test), &mut |_| {});
         let outcome = watched.expect("nobody stops it").outcome;
         assert!(matches!(outcome, AgentEnd::Done), "{outcome:?}");
+    }
+
+    /// Regression test: such a guest filled the disk and the memory of its host.
+    #[test]
+    fn a_guest_that_floods_its_events_or_its_console_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let [events, console] = ["events", "console"].map(|name| directory.path().join(name));
+        let stop = AtomicBool::new(false);
+        let test = fixture::job(1).test;
+        for (flooded, flood) in [
+            (&events, "exec yes"),
+            (&events, "exec tr '\\0' ' ' </dev/zero"),
+            (&console, "exec yes"),
+        ] {
+            let mut emulator = Command::new("sh");
+            emulator.args(["-c", &format!("{flood} >\"$0\"")]).arg(flooded);
+            let agent = AgentProcess::start_virtual_guest(&mut emulator, &events).unwrap();
+            let watch = WatchTimeouts {
+                first: Nanos::from_secs(600),
+                stall_timeout: Nanos::from_secs(600),
+                step_limit: Nanos::from_secs(600),
+                console: Some(&console),
+                stop: &stop,
+            };
+            let watched = agent.watch(&watch, &mut CellResultBuilder::new(&test), &mut |_| {});
+            let outcome = watched.expect("nobody stops it").outcome;
+            assert!(matches!(outcome, AgentEnd::Exited { status: None, .. }), "{outcome:?}");
+        }
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub enum GuestEnd {
         /// Standard error of the emulator.
         said: String,
     },
-    /// It wrote a line that is not an event, and did not end.
+    /// It wrote a line that is not an event, or without end, and did not end.
     ProtocolError,
     /// The guest could not be started.
     NotStarted {
@@ -112,7 +112,9 @@ impl GuestEnd {
             Self::EmulatorFailed { code, said } => {
                 format!("QEMU itself failed: it ended with {code}: {said}")
             }
-            Self::ProtocolError => "the guest wrote a line that is not an event".to_owned(),
+            Self::ProtocolError => {
+                "the guest wrote a line that is not an event, or without end".to_owned()
+            }
             Self::NotStarted { why } => format!("the guest could not be started: {why}"),
             Self::BootTimeout { waited, tries } => {
                 let tries = match tries {

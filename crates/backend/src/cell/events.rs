@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use model::Bytes;
 use model::wire::CellEvent;
-use sys::io::bounded;
+use sys::io::bounded::{self, StreamLimits};
 
 /// Maximum length of the agent's standard error that is kept as evidence, in bytes, counted from
 /// the end.
 const ERRORS_KEPT: usize = 4096;
-/// Maximum length of an event line, in bytes, so that an endless line cannot exhaust memory.
-const MAX_EVENTS_SIZE: Bytes = Bytes::mib(16);
+/// Limits of the events of a cell. The largest contain the request log of a phase.
+const EVENT_LIMITS: StreamLimits =
+    StreamLimits { line: Bytes::mib(16), total: Bytes::mib(256), lines_per_second: None };
+/// Number of events that wait to be handled.
+const MAX_WAITING_EVENTS: usize = 64;
 /// Interval between checks of a file for new data.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -51,7 +54,7 @@ impl<R: Read> Read for TailedFile<R> {
 /// # Errors
 /// Returns an error if the thread cannot be started.
 pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEvent>> {
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(MAX_WAITING_EVENTS);
     thread::Builder::new().spawn(move || {
         for event in read(output) {
             if sender.send(event).is_err() {
@@ -64,7 +67,7 @@ pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<CellEv
 
 /// Returns the events up to the first line that is not an event.
 pub fn read(output: impl Read) -> impl Iterator<Item = CellEvent> {
-    bounded::lines(BufReader::new(output), MAX_EVENTS_SIZE)
+    bounded::lines(BufReader::new(output), EVENT_LIMITS)
         .map_while(|line| serde_json::from_slice(&line.ok()?).ok())
 }
 

@@ -17,12 +17,12 @@ use model::{
     Bytes, CellId, CellResult, Failure, KernelEvent, Nanos, ProgramRequirements, Status, Test,
 };
 use sys::fs::memfd;
-use sys::io::clock;
+use sys::io::{bounded, clock};
 use sys::process;
 
 use crate::cache::cache_executor::Cacheable;
 use crate::cache::cell_key::{self, CellKey};
-use crate::cell::agent::{AgentEnd, AgentProcess, WatchTimeouts};
+use crate::cell::agent::{AgentEnd, AgentProcess, MAX_CONSOLE_SIZE, WatchTimeouts};
 use crate::cell::ending::{CellEnd, GuestEnd};
 use crate::cell::result_builder::CellResultBuilder;
 use crate::guests::snapshot::{Snapshot, SnapshotPool};
@@ -154,10 +154,14 @@ impl GuestExecutor {
         let mut came_up = false;
         let (watched, saved) = match self.launch(job) {
             Ok((agent, saved)) => (
-                agent.watch(&self.watch(), &mut collector, &mut |event: &CellEvent| {
-                    came_up = true;
-                    observe(event);
-                })?,
+                agent.watch(
+                    &self.watch(&self.console_file()),
+                    &mut collector,
+                    &mut |event: &CellEvent| {
+                        came_up = true;
+                        observe(event);
+                    },
+                )?,
                 saved,
             ),
             Err(error) => {
@@ -211,7 +215,8 @@ impl GuestExecutor {
         let start = clock::now();
         let (agent, _) = self.launch(job)?;
         let (up, mut taken) = (AtomicBool::new(false), None);
-        let watch = WatchTimeouts { stop: &up, ..self.watch() };
+        let console = self.console_file();
+        let watch = WatchTimeouts { stop: &up, ..self.watch(&console) };
         let mut collector = CellResultBuilder::new(&job.test);
         let outcome = agent.watch(&watch, &mut collector, &mut |_| {
             taken.get_or_insert_with(|| clock::since(start));
@@ -389,8 +394,9 @@ impl GuestExecutor {
         Some((disk, self.machine.memory))
     }
 
-    fn watch(&self) -> WatchTimeouts<'_> {
+    fn watch<'a>(&'a self, console: &'a Path) -> WatchTimeouts<'a> {
         WatchTimeouts {
+            console: Some(console),
             first: self.time_to_boot(),
             stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,
@@ -432,7 +438,9 @@ impl GuestExecutor {
 
     /// Returns the console output of the guest, or an empty buffer if it cannot be read.
     fn console(&self) -> Vec<u8> {
-        fs::read(self.console_file()).unwrap_or_default()
+        let console = File::open(self.console_file());
+        let read = console.and_then(|file| bounded::read_beginning(file, MAX_CONSOLE_SIZE));
+        read.unwrap_or_default()
     }
 }
 

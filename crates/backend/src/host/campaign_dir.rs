@@ -11,9 +11,10 @@ use model::{Campaign, CampaignId, CellId};
 use nix::fcntl::{Flock, FlockArg};
 use storage::{DeviceRefusal, Raid0Array};
 use sys::fs::safe_path::{SafeDir, UntrustedPath};
+use sys::interruption;
 
 use crate::archives;
-use crate::error::EnvironmentError;
+use crate::error::{EnvironmentError, UserInterrupt};
 
 /// Returns the name of all resources of a campaign. Contains the seed, so that campaigns of two
 /// databases do not collide.
@@ -143,6 +144,9 @@ impl CampaignDir {
         for _ in 0..ATTEMPTS {
             if !matches!(lock, Ok(None)) {
                 break;
+            }
+            if interruption::is_requested() {
+                return Err(UserInterrupt.into());
             }
             thread::sleep(PAUSE);
             lock = self::lock(&around, name);

@@ -91,6 +91,7 @@ impl HostExecutor {
 
     fn watch(&self) -> WatchTimeouts<'_> {
         WatchTimeouts {
+            console: None,
             first: self.stall_timeout,
             stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,

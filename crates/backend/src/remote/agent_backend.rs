@@ -103,7 +103,7 @@ impl<'a> AgentBackend<'a> {
     /// Returns an error if a removal fails.
     pub fn clean_up(mut self) -> anyhow::Result<()> {
         let mut clear = || {
-            self.connection()?.send(&HostRequest::CleanUp)?;
+            self.connection()?.send(HostRequest::CleanUp)?;
             self.answer(|answer| matches!(answer, HostReply::Cleared))
         };
         match clear() {
@@ -120,7 +120,7 @@ impl<'a> AgentBackend<'a> {
             again,
         };
         let connection = self.connection()?;
-        connection.send(&hold)?;
+        connection.send(hold)?;
         match self.answer(|answer| matches!(answer, HostReply::Acquired { .. }))? {
             HostReply::Acquired { disk, misfits } => {
                 self.disk = disk;
@@ -132,7 +132,7 @@ impl<'a> AgentBackend<'a> {
 
     fn prepared(&mut self) -> anyhow::Result<Environment> {
         let id = self.id.ok_or_else(|| anyhow::anyhow!("the campaign has no number"))?;
-        self.connection()?.send(&HostRequest::Prepare { id })?;
+        self.connection()?.send(HostRequest::Prepare { id })?;
         match self.answer(|answer| matches!(answer, HostReply::Prepared(_)))? {
             HostReply::Prepared(environment) => Ok(*environment),
             _ => Err(connection_lost("it said something else").into()),
@@ -140,7 +140,7 @@ impl<'a> AgentBackend<'a> {
     }
 
     fn calibration(&mut self) -> anyhow::Result<Option<Calibration>> {
-        self.connection()?.send(&HostRequest::Calibrate)?;
+        self.connection()?.send(HostRequest::Calibrate)?;
         match self.answer(|answer| matches!(answer, HostReply::Calibrated(_)))? {
             HostReply::Calibrated(taken) => Ok(taken.map(|taken| *taken)),
             _ => Ok(None),
@@ -166,8 +166,12 @@ impl<'a> AgentBackend<'a> {
         if let Some(connection) = self.connection.take() {
             connection.abandon();
         }
+        let is_stopped = self.stop.load(Ordering::Relaxed);
         for (id, _) in std::mem::take(&mut self.running) {
-            self.news.push_back(CellUpdate::ConnectionLost(id, reason.to_owned()));
+            self.news.push_back(match is_stopped {
+                true => CellUpdate::Aborted(id, AbortReason::Interrupted),
+                false => CellUpdate::ConnectionLost(id, reason.to_owned()),
+            });
         }
     }
 
@@ -201,7 +205,10 @@ impl<'a> AgentBackend<'a> {
             if start.elapsed() > RECONNECT_TIMEOUT {
                 return Err(error);
             }
-            thread::sleep(PAUSE);
+            let since = Instant::now();
+            while since.elapsed() < PAUSE && !self.stop.load(Ordering::Relaxed) {
+                thread::sleep(STOP_POLL_INTERVAL);
+            }
         }
     }
 }
@@ -254,14 +261,13 @@ impl CellBackend for AgentBackend<'_> {
         }
         self.running.insert(cell.id, (cell.clone(), test.clone()));
         let request = HostRequest::Start { cell: cell.clone(), test: Box::new(test.clone()) };
-        let asked = self.connection().and_then(|c| c.send(&request));
+        let asked = self.connection().and_then(|c| c.send(request));
         if let Err(error) = asked {
             self.lose(&error.to_string());
         }
     }
 
     fn next_update(&mut self) -> CellUpdate {
-        let mut stopping = false;
         loop {
             if let Some(news) = self.news.pop_front() {
                 if let CellUpdate::Finished(cell, _) | CellUpdate::Aborted(cell, _) = &news {
@@ -271,8 +277,8 @@ impl CellBackend for AgentBackend<'_> {
             }
             let to_stop = self.stop.load(Ordering::Relaxed);
             let heard = self.connection().and_then(|connection| {
-                if to_stop && !std::mem::replace(&mut stopping, true) {
-                    connection.send(&HostRequest::Stop)?;
+                if to_stop {
+                    connection.stop()?;
                 }
                 connection.next(STOP_POLL_INTERVAL)
             });

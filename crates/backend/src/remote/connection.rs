@@ -1,17 +1,17 @@
 //! The connection to the agent of a machine: a child process on this host, or ssh.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use model::Bytes;
 use model::wire::machine::{
     HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS, MAX_REPLY_SIZE,
 };
-use sys::io::bounded;
+use sys::io::bounded::{self, Allowance, BoundedLines, StreamLimits};
 
 use crate::error::{self, EnvironmentError, UserInterrupt};
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
@@ -20,6 +20,17 @@ use crate::remote::user_prompt::{EraseRequest, UserPrompt};
 pub(crate) const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Timeout for the greeting of an agent, including the ssh login.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(60);
+/// Limits of the answers of an agent to a request.
+const REPLY_LIMITS: StreamLimits = StreamLimits {
+    line: MAX_REPLY_SIZE,
+    total: Bytes(2 * MAX_REPLY_SIZE.0),
+    lines_per_second: Some(100),
+};
+/// Number of answers that wait to be handled.
+const MAX_WAITING_REPLIES: usize = 4;
+/// Time that an agent has to stop after Ctrl-C, which must take effect within two seconds. An agent
+/// on this machine has it again with each answer.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time that an agent has for cleanup after the connection is closed.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time to wait for a killed agent. An agent blocked in the kernel by a hung disk ends later.
@@ -72,10 +83,17 @@ pub(crate) fn connection_lost(reason: &str) -> ConnectionLost {
 /// A connection to the agent of a machine.
 pub(crate) struct AgentConnection {
     agent: Child,
-    requests: Arc<Mutex<Option<ChildStdin>>>,
+    /// Requests for the thread that writes them. `None` closes the connection.
+    requests: Option<Sender<HostRequest>>,
     answers: Receiver<Result<HostReply, ConnectionLost>>,
-    /// Time without an answer, counted only during waits. `None` for this machine.
-    silent: Option<Duration>,
+    /// What the agent may still answer to the last request.
+    allowance: Allowance,
+    /// Whether the agent is on another machine.
+    is_remote: bool,
+    /// Time without an answer, counted only during waits.
+    silent: Duration,
+    /// Time of the request to stop, or of the last answer of an agent of this machine since then.
+    stopping: Option<Instant>,
     /// Whether the agent was abandoned: the connection does not wait for its cleanup.
     killed: bool,
 }
@@ -91,33 +109,47 @@ impl AgentConnection {
         let mut agent = command.spawn().map_err(|error| {
             EnvironmentError(format!("cannot start the agent of {}: {error}", reach.name()))
         })?;
-        let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
-        let (say, answers) = mpsc::channel();
+        let stdin = agent.stdin.take().expect("piped above");
+        let lines =
+            bounded::lines(BufReader::new(agent.stdout.take().expect("piped above")), REPLY_LIMITS);
+        let (say, answers) = mpsc::sync_channel(MAX_WAITING_REPLIES);
+        let (requests, asked) = mpsc::channel();
         // From here on dropping the connection ends the agent, even if a later step fails.
         let mut connection = Self {
             agent,
-            requests: Arc::new(Mutex::new(stdin)),
+            requests: Some(requests),
             answers,
-            silent: reach.is_remote().then_some(Duration::ZERO),
+            allowance: lines.allowance(),
+            is_remote: reach.is_remote(),
+            silent: Duration::ZERO,
+            stopping: None,
             killed: false,
         };
-        if let Some(stdout) = stdout {
-            thread::Builder::new().spawn(move || read(stdout, &say))?;
-        }
-        if reach.is_remote() {
-            pulse(&connection.requests)?;
-        }
-        match connection.greet(&reach.name()) {
+        thread::Builder::new().spawn(move || read(lines, &say))?;
+        let is_remote = connection.is_remote;
+        thread::Builder::new().spawn(move || write(stdin, &asked, is_remote))?;
+        match connection.greet(&reach.name(), stop) {
             // Ctrl-C at the terminal also reaches the agent, and kills an agent that does not
             // handle it yet.
-            Err(_) if stop.load(Ordering::Relaxed) => Err(UserInterrupt.into()),
+            Err(_) if stop.load(Ordering::Relaxed) => {
+                connection.abandon();
+                Err(UserInterrupt.into())
+            }
             greeted => greeted.map(|()| connection),
         }
     }
 
     /// Waits for the greeting of the agent.
-    fn greet(&mut self, name: &str) -> anyhow::Result<()> {
-        match self.answers.recv_timeout(HELLO_TIMEOUT) {
+    fn greet(&mut self, name: &str, stop: &AtomicBool) -> anyhow::Result<()> {
+        let since = Instant::now();
+        let greeting = loop {
+            match self.answers.recv_timeout(STOP_POLL_INTERVAL) {
+                Err(RecvTimeoutError::Timeout)
+                    if since.elapsed() < HELLO_TIMEOUT && !stop.load(Ordering::Relaxed) => {}
+                other => break other,
+            }
+        };
+        match greeting {
             Ok(Ok(HostReply::Hello { version })) if version == model::wire::VERSION => Ok(()),
             Ok(Ok(HostReply::Hello { version })) => Err(EnvironmentError(format!(
                 "the agent of {name} speaks version {version}, not {}",
@@ -131,8 +163,32 @@ impl AgentConnection {
         }
     }
 
-    pub(crate) fn send(&self, request: &HostRequest) -> Result<(), ConnectionLost> {
-        send(&self.requests, request).map_err(|error| connection_lost(&error.to_string()))
+    /// Sends a request. Never waits for the agent to read it.
+    pub(crate) fn send(&self, request: HostRequest) -> Result<(), ConnectionLost> {
+        self.allowance.renew();
+        let sent = self.requests.as_ref().is_some_and(|requests| requests.send(request).is_ok());
+        sent.then_some(()).ok_or_else(|| connection_lost("it has ended"))
+    }
+
+    /// Forwards a stop request of the user, once. From then on, an agent that does not stop is lost.
+    pub(crate) fn stop(&mut self) -> Result<(), ConnectionLost> {
+        if self.stopping.is_some() {
+            return Ok(());
+        }
+        self.stopping = Some(Instant::now());
+        self.send(HostRequest::Stop)
+    }
+
+    /// Returns an error if the agent has not stopped in time.
+    fn check_stop(&self) -> Result<(), ConnectionLost> {
+        match self.stopping {
+            Some(since) if since.elapsed() > STOP_TIMEOUT => {
+                Err(connection_lost("it did not stop"))
+            }
+            // A living agent of this machine answers.
+            Some(_) if !self.is_remote => self.send(HostRequest::Heartbeat),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the next answer, or `None` if none arrives within this time.
@@ -140,16 +196,22 @@ impl AgentConnection {
         match self.answers.recv_timeout(time) {
             Ok(answer) => {
                 let answer = answer?;
-                self.silent = self.silent.map(|_| Duration::ZERO);
+                self.silent = Duration::ZERO;
+                match self.is_remote {
+                    true => self.check_stop()?,
+                    false => self.stopping = self.stopping.map(|_| Instant::now()),
+                }
                 Ok((answer != HostReply::Heartbeat).then_some(answer))
             }
             Err(RecvTimeoutError::Timeout) => {
-                self.silent = self.silent.map(|silent| silent + time);
-                match self.silent {
-                    Some(silent) if silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS => {
-                        Err(connection_lost(&format!("no answer for {} s", silent.as_secs())))
+                self.check_stop()?;
+                self.silent += time;
+                match self.is_remote && self.silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS {
+                    true => {
+                        let silent = self.silent.as_secs();
+                        Err(connection_lost(&format!("no answer for {silent} s")))
                     }
-                    _ => Ok(None),
+                    false => Ok(None),
                 }
             }
             Err(RecvTimeoutError::Disconnected) => Err(connection_lost("it has ended")),
@@ -165,10 +227,9 @@ impl AgentConnection {
         stop: &AtomicBool,
         other: &mut dyn FnMut(HostReply),
     ) -> anyhow::Result<HostReply> {
-        let mut stopping = false;
         loop {
-            if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut stopping, true) {
-                self.send(&HostRequest::Stop)?;
+            if stop.load(Ordering::Relaxed) {
+                self.stop()?;
             }
             match self.next(STOP_POLL_INTERVAL)? {
                 None => {}
@@ -181,7 +242,7 @@ impl AgentConnection {
                         description: &description,
                         content: &content,
                     })?;
-                    self.send(&HostRequest::ConfirmErase)?;
+                    self.send(HostRequest::ConfirmErase)?;
                 }
                 Some(HostReply::Failed { kind, reason }) => {
                     return Err(error::from_kind(kind, reason));
@@ -215,8 +276,12 @@ impl Drop for AgentConnection {
     fn drop(&mut self) {
         // At the end of its input the agent removes everything it created and exits. An agent that
         // does not is killed.
-        drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
-        if !self.ends_within(if self.killed { KILL_TIMEOUT } else { CLEANUP_TIMEOUT }) {
+        self.requests = None;
+        let timeout = match (self.killed, self.stopping) {
+            (false, None) => CLEANUP_TIMEOUT,
+            _ => KILL_TIMEOUT,
+        };
+        if !self.ends_within(timeout) {
             let _ = self.agent.kill();
             self.ends_within(KILL_TIMEOUT);
         }
@@ -224,8 +289,8 @@ impl Drop for AgentConnection {
 }
 
 /// Reads answers until the input ends, the receiver is dropped, or a line is not an answer.
-fn read(answers: impl Read, say: &Sender<Result<HostReply, ConnectionLost>>) {
-    for line in bounded::lines(BufReader::new(answers), MAX_REPLY_SIZE) {
+fn read(answers: BoundedLines<impl BufRead>, say: &SyncSender<Result<HostReply, ConnectionLost>>) {
+    for line in answers {
         let answer = line.and_then(|line| Ok(serde_json::from_slice(&line)?));
         let answer = answer.map_err(|error| connection_lost(&format!("no answer: {error}")));
         let is_last = answer.is_err();
@@ -235,38 +300,32 @@ fn read(answers: impl Read, say: &Sender<Result<HostReply, ConnectionLost>>) {
     }
 }
 
-fn send(requests: &Mutex<Option<ChildStdin>>, request: &HostRequest) -> io::Result<()> {
-    let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
-    match requests.as_mut() {
-        Some(to) => to.write_all(request.to_line().as_bytes()).and_then(|()| to.flush()),
-        None => Err(io::ErrorKind::BrokenPipe.into()),
+/// Writes requests until the connection is dropped or the agent has ended. Sends heartbeats to an
+/// agent on another machine meanwhile.
+fn write(mut to: ChildStdin, requests: &Receiver<HostRequest>, is_remote: bool) {
+    loop {
+        let request = match requests.recv_timeout(HEARTBEAT_INTERVAL) {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) if is_remote => HostRequest::Heartbeat,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if to.write_all(request.to_line().as_bytes()).and_then(|()| to.flush()).is_err() {
+            return;
+        }
     }
-}
-
-/// Sends heartbeats until the connection is dropped.
-fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
-    let requests = Arc::downgrade(requests);
-    thread::Builder::new()
-        .spawn(move || {
-            while let Some(requests) = requests.upgrade() {
-                if send(&requests, &HostRequest::Heartbeat).is_err() {
-                    return;
-                }
-                drop(requests);
-                thread::sleep(HEARTBEAT_INTERVAL);
-            }
-        })
-        .map(drop)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Read};
+
     use super::*;
 
     /// Answers that arrive before the connection is lost, and the reason for the loss.
     fn answers(input: impl Read) -> (Vec<HostReply>, Option<String>) {
-        let (say, heard) = mpsc::channel();
-        read(input, &say);
+        let (say, heard) = mpsc::sync_channel(bounded::BURST as usize + 1);
+        read(bounded::lines(BufReader::new(input), REPLY_LIMITS), &say);
         drop(say);
         let mut answers = Vec::new();
         for answer in heard {
@@ -284,6 +343,15 @@ mod tests {
         let (said, lost) = answers(input.chain(io::repeat(b' ')));
         assert_eq!(said, [HostReply::Cleared]);
         assert_eq!(lost.as_deref(), Some("no answer: a line is longer than 64 MiB"));
+    }
+
+    #[test]
+    fn a_flood_of_answers_ends_the_connection_with_the_reason() {
+        let line = HostReply::Heartbeat.to_line();
+        let flood = line.repeat(2 * bounded::BURST as usize);
+        let (said, lost) = answers(flood.as_bytes());
+        assert!(said.len() >= bounded::BURST as usize);
+        assert_eq!(lost.as_deref(), Some("no answer: it has more than 100 lines per second"));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn inspect_machine(
 ) -> anyhow::Result<MachineInfo> {
     let request =
         HostRequest::Inspect { programs, device: device.map(Path::to_owned), directories };
-    match ask(reach, &request, stop)? {
+    match ask(reach, request, stop)? {
         HostReply::Inspected(facts) => Ok(seen(*facts)),
         _ => Err(unexpected()),
     }
@@ -75,7 +75,7 @@ pub fn scan_source(
     survey: SourceScan,
     stop: &AtomicBool,
 ) -> anyhow::Result<CopySource> {
-    match ask(reach, &HostRequest::ScanSource(survey), stop)? {
+    match ask(reach, HostRequest::ScanSource(survey), stop)? {
         HostReply::SourceScanned(source) => Ok(*source),
         _ => Err(unexpected()),
     }
@@ -93,7 +93,7 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> anyhow::Result<Calibration> {
     let mut connection = AgentConnection::open(reach, stop)?;
-    connection.send(&HostRequest::Measure(what))?;
+    connection.send(HostRequest::Measure(what))?;
     let is_it = |answer: &HostReply| matches!(answer, HostReply::Calibrated(_));
     match connection.wait_for(is_it, dialogue, stop, &mut |_| {})? {
         HostReply::Calibrated(Some(taken)) => Ok(*taken),
@@ -111,7 +111,7 @@ pub fn find_stale(
     places: Vec<PathBuf>,
 ) -> anyhow::Result<Vec<StaleDirectory>> {
     let request = HostRequest::FindStale { places };
-    match ask(reach, &request, &AtomicBool::new(false))? {
+    match ask(reach, request, &AtomicBool::new(false))? {
         HostReply::StaleDirectories(left) => Ok(left),
         _ => Err(unexpected()),
     }
@@ -130,14 +130,14 @@ pub fn remove_stale(
         directory: directory.to_owned(),
         campaign: campaign.map(|(id, campaign)| (id, Box::new(campaign.clone()))),
     };
-    ask(reach, &request, &AtomicBool::new(false)).map(drop)
+    ask(reach, request, &AtomicBool::new(false)).map(drop)
 }
 
 /// Sends a read-only request and returns its answer. Does not wait for the answer if the user asks
 /// to stop, because the agent may be blocked by an unresponsive directory.
 fn ask(
     reach: &dyn AgentTransport,
-    request: &HostRequest,
+    request: HostRequest,
     stop: &AtomicBool,
 ) -> anyhow::Result<HostReply> {
     let mut connection = AgentConnection::open(reach, stop)?;
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn agent_ended_by_ctrl_c_before_its_greeting_is_an_interruption() {
         let request = HostRequest::FindStale { places: Vec::new() };
-        let asked = |stop| ask(&Dead, &request, &AtomicBool::new(stop)).unwrap_err();
+        let asked = |stop| ask(&Dead, request.clone(), &AtomicBool::new(stop)).unwrap_err();
         assert!(asked(true).is::<UserInterrupt>());
         assert!(asked(false).to_string().contains("did not start"));
     }

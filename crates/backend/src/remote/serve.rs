@@ -1,6 +1,7 @@
 //! The agent of a machine: executes the requests of an orchestrator on the same host or a remote
 //! one. Removes everything it created when the orchestrator disconnects.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -11,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use campaign::run::{CellBackend as _, CellUpdate, StopFlag};
@@ -19,9 +20,10 @@ use model::wire::machine::{
     FailureKind, HEARTBEAT_INTERVAL, HostCapabilities, HostReply, HostRequest,
     MAX_MISSED_HEARTBEATS, MAX_REQUEST_SIZE, MountedDirectory,
 };
-use model::{BackendKind, Campaign};
+use model::{BackendKind, Bytes, Campaign};
 use storage::{DeviceRefusal, HostInfo};
-use sys::io::bounded;
+use sys::fs::safe_path::SafeDir;
+use sys::io::bounded::{self, StreamLimits};
 use sys::mount::mounts;
 
 use crate::compatibility::Incompatibilities;
@@ -33,6 +35,13 @@ use crate::remote::measure;
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
 use crate::{archives, source, stale_directories};
 
+/// Limits of the requests of the orchestrator, which is trusted.
+const REQUEST_LIMITS: StreamLimits =
+    StreamLimits { line: MAX_REQUEST_SIZE, total: Bytes(u64::MAX), lines_per_second: None };
+
+/// Minimum interval between reports of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Answers requests on standard input until it closes or heartbeats are missing for too long.
 ///
 /// # Errors
@@ -41,8 +50,15 @@ pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     let out = Out(Arc::new(Mutex::new(io::stdout())));
     out.say(&HostReply::Hello { version: model::wire::VERSION });
     let requests = listen(stop, &out)?;
-    let mut agent =
-        Agent { stop: Arc::clone(stop), out, requests, campaign: None, held: None, local: None };
+    let mut agent = Agent {
+        stop: Arc::clone(stop),
+        out,
+        requests,
+        campaign: None,
+        held: None,
+        local: None,
+        told: Cell::default(),
+    };
     while let Ok(request) = agent.requests.recv() {
         if let Err(error) = agent.answer(request) {
             agent.out.say(&HostReply::Failed {
@@ -85,7 +101,7 @@ fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
 /// Reads requests until the input ends, the receiver is dropped, or a line is not a request, which
 /// is answered with an error.
 fn read(input: impl BufRead, lines: &Sender<HostRequest>, error: impl Fn(HostReply)) {
-    for line in bounded::lines(input, MAX_REQUEST_SIZE) {
+    for line in bounded::lines(input, REQUEST_LIMITS) {
         match line.and_then(|line| Ok(serde_json::from_slice(&line)?)) {
             Ok(request) => {
                 if lines.send(request).is_err() {
@@ -169,6 +185,8 @@ struct Agent {
     campaign: Option<Box<Campaign>>,
     held: Option<AcquiredResources>,
     local: Option<LocalBackend>,
+    /// Time of the last report of progress.
+    told: Cell<Option<Instant>>,
 }
 
 impl Agent {
@@ -298,14 +316,11 @@ fn facts(
 
 /// Checks a directory for the `dir` backend. Returns the reason if it cannot compete.
 fn mounted(path: &Path) -> Result<MountedDirectory, String> {
-    let shown = path.display();
-    let found = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
-    if found.to_str().is_none() {
-        return Err(not_utf8("--dir", &found));
-    }
-    match found.is_dir() {
-        true => Ok(MountedDirectory { filesystem: mounts::fs_type_of(&found), path: found }),
-        false => Err(format!("{shown} is no directory")),
+    let found = SafeDir::open_shared(path).map_err(|error| error.to_string())?;
+    let found = found.path().to_owned();
+    match found.to_str() {
+        Some(_) => Ok(MountedDirectory { filesystem: mounts::fs_type_of(&found), path: found }),
+        None => Err(not_utf8("--dir", &found)),
     }
 }
 
@@ -340,6 +355,12 @@ impl UserPrompt for Agent {
     }
 
     fn image_progress(&self, done: u64, total: u64) {
+        let now = Instant::now();
+        let is_due = |last: Instant| now.duration_since(last) >= PROGRESS_INTERVAL;
+        if done < total && !self.told.get().is_none_or(is_due) {
+            return;
+        }
+        self.told.set(Some(now));
         self.out.say(&HostReply::Preparing { done, total });
     }
 
@@ -414,7 +435,8 @@ mod tests {
         let stop = StopFlag::default();
         stop.store(true, Ordering::Relaxed);
         let out = Out(Arc::new(Mutex::new(io::stdout())));
-        let agent = Agent { stop, out, requests, campaign: None, held: None, local: None };
+        let told = Cell::default();
+        let agent = Agent { stop, out, requests, campaign: None, held: None, local: None, told };
         let erased =
             EraseRequest { device: Path::new("/dev/x"), description: "a disk", content: "ext4" };
         assert!(agent.confirm_erase(&erased).unwrap_err().is::<UserInterrupt>());

@@ -2,24 +2,29 @@
 //! jump hosts, host aliases.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use campaign::run::StopFlag;
 use model::Bytes;
 use sha2::{Digest, Sha256};
 use sys::io::bounded;
 use tempfile::TempDir;
 
-use crate::error::EnvironmentError;
+use crate::error::{EnvironmentError, UserInterrupt};
 use crate::remote::connection::AgentTransport;
 
 /// Exit code of ssh if ssh itself failed (ssh(1)).
 const SSH_FAILED: i32 = 255;
 /// Maximum size of the output of a shell command on a host.
-const MAX_OUTPUT_SIZE: Bytes = Bytes::mib(16);
+const MAX_OUTPUT_SIZE: Bytes = Bytes::kib(64);
+/// Maximum wait for the end of the shared connection.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A host with a copy of this program.
 pub struct SshTransport {
@@ -31,6 +36,8 @@ pub struct SshTransport {
     /// Command that runs this program as root on the host, with `sudo -n` if the remote user is not
     /// root.
     remote: Vec<String>,
+    /// Ends every wait for the host.
+    stop: StopFlag,
 }
 
 impl SshTransport {
@@ -38,7 +45,7 @@ impl SshTransport {
     ///
     /// # Errors
     /// Returns an error if the name is not a valid host name.
-    pub fn new(host: &str) -> anyhow::Result<Self> {
+    pub fn new(host: &str, stop: &StopFlag) -> anyhow::Result<Self> {
         if host.is_empty() || host.starts_with('-') {
             return Err(EnvironmentError(format!(
                 "`{host}` is no host: no name of one is empty or begins with `-`"
@@ -49,6 +56,7 @@ impl SshTransport {
             host: host.to_owned(),
             control: tempfile::tempdir().context("a directory for ssh's socket")?,
             remote: Vec::new(),
+            stop: StopFlag::clone(stop),
         })
     }
 
@@ -56,8 +64,8 @@ impl SshTransport {
     ///
     /// # Errors
     /// Returns an error if ssh fails, root is not available, or the host is not Linux x86_64.
-    pub fn connect_to(host: &str) -> anyhow::Result<Self> {
-        let mut ssh = Self::new(host)?;
+    pub fn connect_to(host: &str, stop: &StopFlag) -> anyhow::Result<Self> {
+        let mut ssh = Self::new(host, stop)?;
         ssh.connect(Stdio::inherit())?;
         let kind = ssh.run_script("uname -sm; id -u", Stdio::null())?;
         let mut lines = kind.lines();
@@ -112,14 +120,18 @@ impl SshTransport {
     /// Returns an error if the host cannot be reached or the command fails, with the last line of
     /// its standard error.
     pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
-        let output = bounded::output(self.ssh(&[]).arg(script).stdin(input), MAX_OUTPUT_SIZE);
+        let mut ssh = self.ssh(&[]);
+        let output =
+            bounded::output(ssh.arg(script).stdin(input), MAX_OUTPUT_SIZE, &|| self.is_stopped());
+        // Ctrl-C at the terminal also reaches ssh.
+        if self.is_stopped() {
+            return Err(UserInterrupt.into());
+        }
         let output = output.map_err(|error| match error.kind() {
             ErrorKind::InvalidData => {
                 EnvironmentError(format!("cannot read the output of {}: {error}", self.host)).into()
             }
-            _ => {
-                anyhow::Error::new(error).context("cannot start ssh: is openssh-client installed?")
-            }
+            _ => not_started(error),
         })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -149,25 +161,32 @@ impl SshTransport {
     /// Returns an error if the connection cannot be opened.
     pub fn connect(&self, errors: Stdio) -> anyhow::Result<()> {
         let mut check = self.ssh(&["-O", "check"]);
-        let is_there = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let is_there = self.status(check.stdout(Stdio::null()).stderr(Stdio::null()));
         if is_there.is_ok_and(|status| status.success()) {
             return Ok(());
         }
         // ssh prints its own errors and prompts.
         let mut master = self.ssh(&["-o", "ControlMaster=yes", "-o", "ControlPersist=60"]);
-        let status = master
-            .arg("true")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(errors)
-            .status()
-            .context("cannot start ssh: is openssh-client installed?")?;
-        match status.success() {
+        let master = master.arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        let status = self.status(master);
+        if self.is_stopped() {
+            return Err(UserInterrupt.into());
+        }
+        match status.map_err(not_started)?.success() {
             true => Ok(()),
             false => {
                 Err(EnvironmentError(format!("cannot reach {} through ssh", self.host)).into())
             }
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs a command to its end, or until the user asks to stop.
+    fn status(&self, command: &mut Command) -> io::Result<ExitStatus> {
+        bounded::wait(&mut command.spawn()?, &|| self.is_stopped())
     }
 
     fn ssh(&self, options: &[&str]) -> Command {
@@ -201,8 +220,14 @@ impl Drop for SshTransport {
     fn drop(&mut self) {
         // If this fails, the shared connection times out.
         let mut exit = self.ssh(&["-O", "exit"]);
-        let _ = exit.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let since = Instant::now();
+        let exit = exit.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let _ = exit.map(|mut exit| bounded::wait(&mut exit, &|| since.elapsed() > EXIT_TIMEOUT));
     }
+}
+
+fn not_started(error: io::Error) -> anyhow::Error {
+    anyhow::Error::new(error).context("cannot start ssh: is openssh-client installed?")
 }
 
 fn digest(path: &std::path::Path) -> anyhow::Result<String> {

@@ -1,24 +1,25 @@
-//! A result as a file: complete, with a checksum, for one cell of one plan. The file name is never
+//! A result as a file: complete, with a code, for one cell of one plan. The file name is never
 //! reused.
 //!
-//! The first line is the digest of the rest, which is one JSON object.
+//! The first line is the code of the rest by the key of the plan. The rest is one JSON object, which
+//! names plan, cell and host.
 
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::ffi::OsStr;
 
 use model::{Cell, CellResult};
 use serde::{Deserialize, Serialize};
-use sys::fs::plain_file;
-use sys::fs::safe_path::default_mode;
+use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
+use sys::secret_key::SecretKey;
 
+use crate::directory::result_name;
 use crate::{Batch, BatchEntry, Digest, RunKind};
 
 /// Maximum size of a result, in bytes.
 pub const MAX_RESULT_FILE_SIZE: u64 = 1 << 26;
 /// Prefix of the names of incomplete files.
 pub const PARTIAL: &str = ".partial-";
+/// Name that the code of a result covers.
+const KIND: &str = "result";
 
 /// The result of a cell and the host that ran it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,46 +41,46 @@ pub struct ResultFile {
 pub enum UnreadableResult {
     /// The file does not exist.
     NotFound,
-    /// The content does not match its checksum.
+    /// The content is damaged or was written without the key.
     Damaged,
     /// The file cannot be read.
-    Io(io::Error),
+    Unreadable(UntrustedPath),
 }
 
 impl ResultFile {
     /// Reads the file at a path.
-    pub fn read(path: &Path) -> Result<Self, UnreadableResult> {
-        let bytes = match plain_file::read(path, MAX_RESULT_FILE_SIZE) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                return Err(match error.kind() {
-                    io::ErrorKind::NotFound => UnreadableResult::NotFound,
-                    // A directory, a pipe or a link loop: not a result file.
-                    io::ErrorKind::InvalidInput => UnreadableResult::Damaged,
-                    _ => UnreadableResult::Io(error),
-                });
-            }
-        };
-        Self::parse(&bytes).ok_or(UnreadableResult::Damaged)
+    pub fn read(
+        shelf: &SafeDir,
+        name: impl AsRef<OsStr>,
+        key: &SecretKey,
+    ) -> Result<Self, UnreadableResult> {
+        match shelf.read(name, MAX_RESULT_FILE_SIZE) {
+            Ok(Some(bytes)) => Self::parse(&bytes, key).ok_or(UnreadableResult::Damaged),
+            Ok(None) => Err(UnreadableResult::NotFound),
+            // A link, a directory or a pipe: not a result file.
+            Err(UntrustedPath::Other { .. }) => Err(UnreadableResult::Damaged),
+            Err(error) => Err(UnreadableResult::Unreadable(error)),
+        }
     }
 
-    /// Parses a result file. Returns `None` if the checksum does not match.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (digest, text) = bytes.split_at_checked(Digest::LENGTH)?;
+    /// Parses a result file. Returns `None` if its writer did not have the key.
+    pub fn parse(bytes: &[u8], key: &SecretKey) -> Option<Self> {
+        let (code, text) = bytes.split_at_checked(Digest::LENGTH)?;
         let text = text.strip_prefix(b"\n")?;
-        let is_whole = Digest::sha256(text).to_string().as_bytes() == digest;
-        is_whole.then(|| serde_json::from_slice(text).ok())?
+        let is_believed = key.code(KIND, text).as_bytes() == code;
+        is_believed.then(|| serde_json::from_slice(text).ok())?
     }
 
     /// Returns the content of the file.
-    pub fn text(&self) -> String {
+    pub fn text(&self, key: &SecretKey) -> String {
         let text = serde_json::to_string(self).expect("results hold only what JSON can say") + "\n";
-        format!("{}\n{text}", Digest::sha256(text.as_bytes()))
+        format!("{}\n{text}", key.code(KIND, text.as_bytes()))
     }
 
     /// Returns the result of an entry if its file exists and is valid.
     pub fn load(batch: &Batch, entry: &BatchEntry, half: RunKind) -> Option<Self> {
-        let file = Self::read(&batch.result(&entry.name, half)).ok()?;
+        let shelf = batch.shelf(&entry.name).ok()?;
+        let file = Self::read(&shelf, result_name(&entry.name, half), batch.key()).ok()?;
         let is_it = file.plan == *batch.plan_id() && file.cell == entry.name && file.half == half;
         (is_it && file.matches(batch, &entry.cell)).then_some(file)
     }
@@ -97,26 +98,13 @@ impl ResultFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be written; no partial file remains.
-    pub fn keep(&self, batch: &Batch, entry: &BatchEntry) -> io::Result<()> {
-        let path = batch.result(&entry.name, entry.half);
-        let shelf = path.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::Builder::new()
-            .prefix(PARTIAL)
-            .permissions(Permissions::from_mode(default_mode()))
-            .tempfile_in(shelf)?;
-        file.write_all(self.text().as_bytes())?;
-        file.as_file().sync_all()?;
-        // link(2) creates the name atomically and only if it does not exist, also on NFS.
-        if let Err(error) = file.persist_noclobber(&path) {
-            if error.error.kind() != io::ErrorKind::AlreadyExists {
-                return Err(error.error);
-            }
-            if is_done(batch, entry) {
-                return Ok(());
-            }
-            error.file.persist(&path)?;
+    pub fn keep(&self, batch: &Batch, entry: &BatchEntry) -> Result<(), UntrustedPath> {
+        let (shelf, name) = (batch.shelf(&entry.name)?, result_name(&entry.name, entry.half));
+        let (mode, text) = (default_mode(), self.text(batch.key()));
+        if shelf.create_exclusive(&name, mode, text.as_bytes())? || is_done(batch, entry) {
+            return Ok(());
         }
-        File::open(shelf)?.sync_all()
+        shelf.replace(&name, mode, text.as_bytes())
     }
 }
 
@@ -142,6 +130,8 @@ mod tests {
     use super::*;
     use crate::fixture;
 
+    const KEY: SecretKey = SecretKey::new([7; 32]);
+
     fn file() -> ResultFile {
         ResultFile {
             plan: Digest::sha256(b"plan"),
@@ -154,26 +144,28 @@ mod tests {
 
     #[test]
     fn round_trips_through_text() {
-        assert_eq!(ResultFile::parse(file().text().as_bytes()), Some(file()));
+        let text = file().text(&KEY);
+        assert_eq!(ResultFile::parse(text.as_bytes(), &KEY), Some(file()));
+        assert_eq!(ResultFile::parse(text.as_bytes(), &SecretKey::new([8; 32])), None);
     }
 
     proptest! {
         /// A truncated or changed file is rejected as damaged.
         #[test]
         fn rejects_a_changed_file(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
-            let whole = file().text().into_bytes();
+            let whole = file().text(&KEY).into_bytes();
             let mut bytes = whole.clone();
             let at = (at * bytes.len() as f64) as usize;
             match cut {
                 true => bytes.truncate(at),
                 false => bytes[at] = byte,
             }
-            prop_assert_eq!(ResultFile::parse(&bytes).is_some(), bytes == whole);
+            prop_assert_eq!(ResultFile::parse(&bytes, &KEY).is_some(), bytes == whole);
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(ResultFile::parse(&bytes).is_none());
+            prop_assert!(ResultFile::parse(&bytes, &KEY).is_none());
         }
     }
 }

@@ -2,21 +2,21 @@
 //! campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use model::{CellId, CellResult};
+use sys::fs::safe_path::{FileVersion, SafeDir};
 
 use crate::directory::result_diff;
 use crate::directory::result_file::{PARTIAL, ResultFile, UnreadableResult};
-use crate::directory::share;
+use crate::directory::{result_name, share};
 use crate::{Batch, BatchEntry, BatchError, Digest, RunKind};
 
 /// A rejected file and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RejectedFile {
-    /// The content does not match its checksum.
+    /// The content is damaged or was written without the key of the plan.
     Damaged(PathBuf),
     /// The file belongs to another campaign or has an unexpected name.
     OtherPlan(PathBuf),
@@ -30,7 +30,10 @@ pub enum RejectedFile {
 impl std::fmt::Display for RejectedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (path, why) = match self {
-            Self::Damaged(path) => (path, "is damaged and ignored; its cell will run again"),
+            Self::Damaged(path) => (
+                path,
+                "is damaged, or was written without the key of the plan, and ignored; its cell will run again",
+            ),
             Self::OtherPlan(path) => (path, "is not a result of this campaign and is ignored"),
             Self::Duplicate(path) => (path, "is a second result of its cell and not taken"),
             Self::SameHost(path) => (
@@ -94,7 +97,7 @@ pub struct ResultDirectory<'a> {
     /// The host of each entry that has a result.
     hosts: BTreeMap<u32, String>,
     /// Identity of each file at its last inspection.
-    seen: BTreeMap<PathBuf, [i64; 4]>,
+    seen: BTreeMap<PathBuf, FileVersion>,
     untaken: BTreeMap<PathBuf, RejectedFile>,
 }
 
@@ -132,48 +135,50 @@ impl<'a> ResultDirectory<'a> {
     /// # Errors
     /// Returns an error if a directory cannot be read.
     pub fn refresh(&mut self) -> Result<(), BatchError> {
-        let around = self.batch.results();
-        for shelf in listed(&around)? {
+        let around = self.batch.results()?;
+        for name in around.names()? {
             // A link could point anywhere, so it is not a result directory of this plan.
-            let is_shelf = fs::symlink_metadata(&shelf).is_ok_and(|found| found.is_dir());
-            match is_shelf {
+            match around.examine(&name).is_some_and(|found| found.is_directory) {
                 true => {
-                    for file in listed(&shelf)? {
-                        self.look_at(&file)?;
+                    let shelf = around.private_subdirectory(&name)?;
+                    let mut files = shelf.names()?;
+                    // Short names first: a check is compared with the host of the first run.
+                    files.sort_by_key(|name| name.len());
+                    for file in files {
+                        self.look_at(&shelf, &file)?;
                     }
                 }
-                false => self.look_at(&shelf)?,
+                false => self.look_at(&around, &name)?,
             }
         }
         Ok(())
     }
 
-    fn look_at(&mut self, path: &Path) -> Result<(), BatchError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(PARTIAL) {
+    fn look_at(&mut self, shelf: &SafeDir, name: &OsStr) -> Result<(), BatchError> {
+        if name.to_string_lossy().starts_with(PARTIAL) {
             return Ok(());
         }
-        let Ok(found) = fs::symlink_metadata(path) else {
+        let Some(found) = shelf.examine(name) else {
             return Ok(());
         };
-        let identity = identity(&found);
-        if self.seen.get(path) == Some(&identity) {
+        let path = shelf.path().join(name);
+        if self.seen.get(&path) == Some(&found) {
             return Ok(());
         }
         // Before the file is placed, which may mark it to be read again.
-        self.seen.insert(path.to_owned(), identity);
-        let untaken = match ResultFile::read(path) {
-            Ok(file) => self.place(path, &file),
+        self.seen.insert(path.clone(), found);
+        let untaken = match ResultFile::read(shelf, name, self.batch.key()) {
+            Ok(file) => self.place(&path, &file),
             Err(UnreadableResult::NotFound) => return Ok(()),
-            Err(UnreadableResult::Damaged) => Some(self.damaged(path)),
-            Err(UnreadableResult::Io(error)) => {
-                self.seen.remove(path);
-                return Err(BatchError::io("read", path)(error));
+            Err(UnreadableResult::Damaged) => Some(self.damaged(&path)),
+            Err(UnreadableResult::Unreadable(error)) => {
+                self.seen.remove(&path);
+                return Err(error.into());
             }
         };
         match untaken {
-            Some(untaken) => self.untaken.insert(path.to_owned(), untaken),
-            None => self.untaken.remove(path),
+            Some(untaken) => self.untaken.insert(path, untaken),
+            None => self.untaken.remove(&path),
         };
         Ok(())
     }
@@ -243,7 +248,7 @@ impl<'a> ResultDirectory<'a> {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn store(&mut self, text: &[u8], host: &str) -> Result<Option<u32>, BatchError> {
-        let file = ResultFile::parse(text);
+        let file = ResultFile::parse(text, self.batch.key());
         let file = file.filter(|file| file.plan == *self.batch.plan_id() && file.host == host);
         let Some(file) = file else { return Ok(None) };
         let place = self.places.get(&file.cell).copied();
@@ -254,10 +259,9 @@ impl<'a> ResultDirectory<'a> {
         let Some(entry) = index.and_then(|index| self.entries.get(index as usize)) else {
             return Ok(None);
         };
-        let (index, path) = (entry.index, self.batch.result(&entry.name, entry.half));
-        let kept = file.keep(self.batch, entry);
-        kept.map_err(BatchError::io("write", &path))?;
-        self.look_at(&path)?;
+        let (index, name) = (entry.index, result_name(&entry.name, entry.half));
+        file.keep(self.batch, entry)?;
+        self.look_at(&self.batch.shelf(&file.cell)?, name.as_ref())?;
         Ok(self.has(index).then_some(index))
     }
 
@@ -338,21 +342,4 @@ impl<'a> ResultDirectory<'a> {
             })),
         }
     }
-}
-
-/// Lists the paths in a directory, first runs before checks.
-fn listed(directory: &Path) -> Result<Vec<PathBuf>, BatchError> {
-    let read = || {
-        let entries = fs::read_dir(directory)?;
-        let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-        paths
-    };
-    let mut paths = read().map_err(BatchError::io("read", directory))?;
-    // The shorter name first: whether a check is taken depends on the host of the first run.
-    paths.sort_by_cached_key(|path| (path.as_os_str().len(), path.clone()));
-    Ok(paths)
-}
-
-fn identity(found: &Metadata) -> [i64; 4] {
-    [found.ino() as i64, found.len() as i64, found.mtime(), found.mtime_nsec()]
 }

@@ -153,11 +153,10 @@ impl ResultSink for WorkerShare<'_> {
             result: result.clone(),
         };
         if let Some(send) = self.send {
-            send(&file.text());
+            send(&file.text(self.batch.key()));
             return Ok(());
         }
-        let path = self.batch.result(&entry.name, entry.half);
-        file.keep(self.batch, entry).map_err(BatchError::io("write", &path))
+        Ok(file.keep(self.batch, entry)?)
     }
 }
 

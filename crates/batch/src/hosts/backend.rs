@@ -1,20 +1,19 @@
 //! A backend whose cells run on individually contacted hosts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use campaign::run::{CellBackend, CellUpdate, StopFlag};
 use model::wire::AbortReason;
-use model::{Calibration, Cell, CellId, Environment, Test};
-use sys::io::bounded;
+use model::{Bytes, Calibration, Cell, CellId, Environment, Test};
+use sys::io::bounded::{self, StreamLimits};
 
 use super::scheduler::{HostState, MAX_LOSSES, Scheduler, TaskEnd};
 use crate::directory::collected::ended;
@@ -29,6 +28,18 @@ const PAUSE: Duration = Duration::from_secs(2);
 const NO_HOST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum time for workers to exit after their input is closed.
 const WORKER_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum time for workers to exit after Ctrl-C, which must take effect within two seconds.
+const INTERRUPT_EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Limits of the results of one entry: its code and its result.
+const RESULT_LIMITS: StreamLimits = StreamLimits {
+    line: Bytes(MAX_RESULT_FILE_SIZE),
+    total: Bytes(MAX_RESULT_FILE_SIZE),
+    lines_per_second: None,
+};
+/// Maximum size of the messages of a worker, which are kept in its log.
+const MAX_LOG_SIZE: Bytes = Bytes::mib(4);
+/// Maximum number of tasks of a host, whatever it says of itself.
+const MAX_SLOTS: u32 = 512;
 /// Maximum wait for the first answer of a host after another host has answered; copying the plan
 /// takes time.
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
@@ -86,6 +97,8 @@ enum HostMessage {
     Ready(usize, Result<ReadyHost, String>),
     /// A worker sent a result.
     Result(u64, Vec<u8>),
+    /// A worker sent what no worker sends.
+    Distrusted(u64, String),
     /// A worker ended with this exit code.
     Ended(u64, Option<i32>),
 }
@@ -97,7 +110,7 @@ struct HostWorker {
     /// Standard input of the worker, which exits when it is closed.
     input: Option<ChildStdin>,
     child: Arc<Mutex<Child>>,
-    log: PathBuf,
+    log: File,
 }
 
 /// A pool of hosts that run cells.
@@ -118,7 +131,7 @@ pub struct HostPool<'r, 'a> {
     stop: StopFlag,
     /// The command that resumes the campaign.
     go_on: String,
-    say: Sender<HostMessage>,
+    say: SyncSender<HostMessage>,
     said: Receiver<HostMessage>,
     /// The time since which entries are waiting and no host is running any.
     idle: Option<Instant>,
@@ -144,7 +157,8 @@ impl<'r, 'a> HostPool<'r, 'a> {
     ) -> Result<Self, HostsError> {
         let checks = results.entries().iter().filter(|e| e.half == RunKind::Verification);
         let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
-        let (say, said) = mpsc::channel();
+        // Hosts wait while their messages are handled, so that these never fill the memory.
+        let (say, said) = mpsc::sync_channel(1);
         let mut all = Self {
             board: Scheduler::new(hosts.len(), batch.plan().cells, results.missing(), most),
             machines: BTreeMap::new(),
@@ -252,6 +266,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             HostMessage::Ready(host, Ok(prepared)) => self.comes(host, prepared),
             HostMessage::Ready(host, Err(reason)) => self.is_away(host, reason),
             HostMessage::Result(task, text) => self.take(task, &text)?,
+            HostMessage::Distrusted(task, reason) => self.drop_host(task, reason),
             HostMessage::Ended(task, code) => self.ended(task, code),
         }
         Ok(())
@@ -273,7 +288,7 @@ impl<'r, 'a> HostPool<'r, 'a> {
             self.note(format!("{name} is back"));
         }
         self.reasons.remove(&host);
-        self.board.set_host_state(host, HostState::Ready(prepared.slots.max(1)));
+        self.board.set_host_state(host, HostState::Ready(prepared.slots.clamp(1, MAX_SLOTS)));
     }
 
     fn is_away(&mut self, host: usize, reason: String) {
@@ -301,11 +316,26 @@ impl<'r, 'a> HostPool<'r, 'a> {
             return Ok(());
         };
         let host = Arc::clone(&self.hosts[worker.host]);
-        if let Some(entry) = self.results.store(text, host.name())? {
-            self.board.mark_done(entry);
-            self.tell();
+        match self.results.store(text, host.name())? {
+            Some(entry) => {
+                self.board.mark_done(entry);
+                self.tell();
+            }
+            None => self.drop_host(task, "it sent a result that is not of this plan".to_owned()),
         }
         Ok(())
+    }
+
+    /// Gives no more cells to the host of a worker, and ends the worker.
+    fn drop_host(&mut self, task: u64, reason: String) {
+        let Some(worker) = self.workers.get_mut(&task) else { return };
+        let host = worker.host;
+        // An error means that it has ended.
+        let _ = worker.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+        if self.board.standing(host) != HostState::Excluded {
+            self.note(format!("{} gets no more cells: {reason}", self.name(host)));
+            self.is_out(host, reason);
+        }
     }
 
     /// Handles the end of a worker. Its unfinished entries return to the queue.
@@ -394,24 +424,36 @@ impl<'r, 'a> HostPool<'r, 'a> {
 
     fn start_worker(&mut self, task: u64, host: usize, part: EntryRange) -> Result<(), String> {
         let name: String = self.name(host).replace('/', "_");
-        let log = self.batch.log().join(format!("{name}-{}.txt", part.first));
-        let written = OpenOptions::new().create(true).append(true).open(&log);
+        let log = self.batch.log().and_then(|log| log.append(format!("{name}-{}.txt", part.first)));
+        let log = log.map_err(|error| error.to_string())?;
         let cannot = |error: std::io::Error| format!("cannot start its worker: {error}");
+        let mut kept = log.try_clone().map_err(cannot)?;
         let mut command = self.hosts[host].start_worker(part)?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command
-            .stderr(written.map_err(|error| format!("cannot write {}: {error}", log.display()))?);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(cannot)?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let child = Arc::new(Mutex::new(child));
         let worker = HostWorker { child: Arc::clone(&child), host, part, input, log };
         self.workers.insert(task, worker);
         let say = self.say.clone();
-        thread::spawn(move || {
-            let mut output = BufReader::new(output.expect("piped above"));
-            while let Some(text) = next_result(&mut output) {
-                let _ = say.send(HostMessage::Result(task, text));
+        let logging = self.say.clone();
+        let logged = thread::spawn(move || {
+            if let Err(error) = bounded::copy(errors.expect("piped above"), &mut kept, MAX_LOG_SIZE)
+            {
+                let _ =
+                    logging.send(HostMessage::Distrusted(task, format!("its messages: {error}")));
             }
+        });
+        thread::spawn(move || {
+            let output = output.expect("piped above");
+            if let Err(reason) = results(output, part.count, |text| {
+                let _ = say.send(HostMessage::Result(task, text));
+            }) {
+                let _ = say.send(HostMessage::Distrusted(task, reason));
+            }
+            // The log is complete before its last line is read.
+            let _ = logged.join();
             let code = loop {
                 let ended = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
                 match ended {
@@ -465,12 +507,16 @@ impl<'r, 'a> HostPool<'r, 'a> {
         }
     }
 
-    /// Stops all workers and waits up to `WORKER_EXIT_TIMEOUT` for them; results sent during that time are
-    /// stored.
+    /// Stops all workers and waits for them, but not long after Ctrl-C; results sent during that time
+    /// are stored.
     fn end_workers(&mut self) {
         self.workers.values_mut().for_each(|worker| worker.input = None);
-        let until = Instant::now() + WORKER_EXIT_TIMEOUT;
-        while !self.workers.is_empty() && Instant::now() < until {
+        let (since, stop) = (Instant::now(), StopFlag::clone(&self.stop));
+        let timeout = || match stop.load(Ordering::Relaxed) {
+            true => INTERRUPT_EXIT_TIMEOUT,
+            false => WORKER_EXIT_TIMEOUT,
+        };
+        while !self.workers.is_empty() && since.elapsed() < timeout() {
             if let Ok(said) = self.said.recv_timeout(STOP_POLL_INTERVAL) {
                 // A result that cannot be stored is measured again.
                 let _ = self.hear(said);
@@ -483,15 +529,33 @@ impl<'r, 'a> HostPool<'r, 'a> {
     }
 }
 
-/// Reads the next result, which is two lines. Returns `None` at the end.
-fn next_result(output: &mut impl BufRead) -> Option<Vec<u8>> {
-    let mut text = Vec::new();
-    for _ in 0..2 {
-        let mut limited = output.by_ref().take(MAX_RESULT_FILE_SIZE);
-        limited.read_until(b'\n', &mut text).ok()?;
+/// Reads results, which are two lines each, until the end of the output. Discards a truncated last
+/// one.
+///
+/// # Errors
+/// Returns the reason to trust the host no longer: more than `most` results, or an endless one.
+fn results(output: impl Read, most: u32, mut send: impl FnMut(Vec<u8>)) -> Result<(), String> {
+    let mut lines = bounded::lines(BufReader::new(output), RESULT_LIMITS);
+    let allowance = lines.allowance();
+    let mut count = 0;
+    while let Some(code) = lines.next() {
+        let mut text = code.map_err(|error| format!("its results: {error}"))?;
+        let Some(result) = lines.next() else { return Ok(()) };
+        let result = result.map_err(|error| format!("its results: {error}"))?;
+        if !lines.is_complete() {
+            return Ok(());
+        }
+        count += 1;
+        if count > most {
+            return Err(format!("it sent more than the {most} results of its task"));
+        }
+        text.push(b'\n');
+        text.extend(result);
+        text.push(b'\n');
+        send(text);
+        allowance.renew();
     }
-    // A truncated result is discarded, as is everything after it.
-    (text.ends_with(b"\n")).then_some(text)
+    Ok(())
 }
 
 /// Returns the reason a worker ended: the last line of its log, if any.

@@ -14,7 +14,7 @@ use super::arrays::{self, Array, ArrayTask};
 use super::cluster::{Cluster, SlurmError, Submission};
 use super::queue;
 use crate::directory::collected::ended;
-use crate::{Batch, ResultDirectory, ResultState, RunKind};
+use crate::{Batch, BatchError, ResultDirectory, ResultState, RunKind};
 
 /// Interval between checks of the queue and the directory.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -203,8 +203,11 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         let Some(task) = self.tasks.get(&entry) else {
             return format!("Slurm's task of entry {entry} ended without a result");
         };
-        let log = self.batch.log().join(format!("{task}.txt"));
-        let text = bounded::read_end(&log, crate::LAST_WORDS_SIZE).unwrap_or_default();
+        let read = || -> Option<String> {
+            let log = self.batch.log().ok()?.open_to_read(format!("{task}.txt")).ok()??;
+            bounded::read_end(&log, crate::LAST_WORDS_SIZE).ok()
+        };
+        let text = read().unwrap_or_default();
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
         let line = line.unwrap_or("it was ended from outside, or has said nothing");
         format!("Slurm's task {task} ended without a result of entry {entry}: {line}")
@@ -254,7 +257,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             name: queue::name(self.plan(), array.first, array.entries_per_task),
             directory: self.batch.path(),
             program: self.batch.program(),
-            log: self.batch.log(),
+            log: self.batch.log().map_err(BatchError::from)?.path().to_owned(),
             array,
             but,
             worker: self.cluster.worker(),
@@ -270,9 +273,18 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
 
     /// Stops the session at the user's request.
     fn stop(&mut self) {
-        if let Err(error) = self.cancel() {
-            let note = format!("{error}; queued tasks continue to run: stop them with scancel");
-            self.news.push_back(CellUpdate::Note(note));
+        let queued = self.places.iter().filter(|(_, place)| matches!(place, TaskState::Queued(_)));
+        let tasks = queued.filter_map(|(entry, _)| self.tasks.get(entry)?.split_once('_'));
+        let jobs: BTreeSet<&str> = tasks.map(|(job, _)| job).collect();
+        if !jobs.is_empty() {
+            let cancelled = Cluster::cancel_at_once(jobs.into_iter().map(str::to_owned));
+            let note = match cancelled {
+                true => "queued tasks were cancelled",
+                false => {
+                    "queued tasks may continue to run: check with squeue, stop them with scancel"
+                }
+            };
+            self.news.push_back(CellUpdate::Note(note.to_owned()));
         }
         for (cell, _) in std::mem::take(&mut self.begun) {
             self.news.push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
@@ -332,6 +344,7 @@ impl CellBackend for SlurmBackend<'_, '_> {
             }
             match self.look() {
                 Ok(()) => self.complaint = None,
+                Err(_) if self.stop.load(Ordering::Relaxed) => {}
                 // Usually temporary: a restart of the controller, or a limit of the user.
                 Err(error) => {
                     let complaint = error.to_string();

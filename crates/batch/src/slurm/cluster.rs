@@ -1,16 +1,27 @@
 //! Slurm's commands.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use campaign::run::StopFlag;
 use model::Bytes;
+use sys::io::bounded;
 
 use super::arrays::{Array, ClusterLimits};
 use super::queue::{self, QueuedTask, SlurmNode};
 use crate::BatchError;
 use crate::directory::ranges::ranges;
 
+/// Maximum size of the output of a command.
+const MAX_OUTPUT_SIZE: Bytes = Bytes::mib(64);
+/// Maximum wait for the cancellation of tasks after Ctrl-C.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
+const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Debian package with the Slurm commands.
 const PACKAGE: &str = "slurm-client";
 
@@ -35,6 +46,9 @@ pub enum SlurmError {
         /// The error message of the command.
         complaint: String,
     },
+    /// The answer of sbatch is not a job number.
+    #[error("sbatch printed `{0}`, which is no job number")]
+    NoJobNumber(String),
     /// No node can run cells.
     #[error("{0}")]
     NoNode(String),
@@ -61,6 +75,8 @@ pub struct SubmitOptions {
 /// A cluster and its resources.
 pub struct Cluster {
     options: SubmitOptions,
+    /// Ends a command that does not answer.
+    stop: StopFlag,
     /// Limits on arrays and queued tasks.
     pub limits: ClusterLimits,
     /// Processors of the nodes that are up.
@@ -96,28 +112,32 @@ impl Cluster {
     ///
     /// # Errors
     /// Returns an error if the Slurm commands are missing or the controller does not respond.
-    pub fn require() -> Result<(), SlurmError> {
-        run("sbatch", &["--version"])?;
-        run("scontrol", &["ping"]).map(drop)
+    pub fn require(stop: &StopFlag) -> Result<(), SlurmError> {
+        run("sbatch", &["--version"], stop)?;
+        run("scontrol", &["ping"], stop).map(drop)
     }
 
     /// Finds the cluster of this machine. `memory` is the memory of one task.
     ///
     /// # Errors
     /// Returns an error if there is no cluster, or if none of its nodes can run tasks.
-    pub fn find(options: &SubmitOptions, memory: Bytes) -> Result<Self, SlurmError> {
-        let config = run("scontrol", &["show", "config"])?;
+    pub fn find(
+        options: &SubmitOptions,
+        memory: Bytes,
+        stop: &StopFlag,
+    ) -> Result<Self, SlurmError> {
+        let config = run("scontrol", &["show", "config"], stop)?;
         let mut words = vec!["--Node", "--noheader", "--format", queue::NODES];
         if let Some(partition) = &options.partition {
             words.extend(["--partition", partition]);
         }
-        let all = queue::nodes(&run("sinfo", &words)?);
+        let all = queue::nodes(&run("sinfo", &words, stop)?);
         if let (true, Some(partition)) = (all.is_empty(), &options.partition) {
             let why = format!("there is no partition {partition} with nodes: `sinfo` names them");
             return Err(SlurmError::NoNode(why));
         }
         let wanted = match &options.nodes {
-            Some(list) => Some(run("scontrol", &["show", "hostnames", list])?),
+            Some(list) => Some(run("scontrol", &["show", "hostnames", list], stop)?),
             None => None,
         };
         let wanted: Option<Vec<&str>> = wanted.as_ref().map(|text| text.lines().collect());
@@ -139,7 +159,7 @@ impl Cluster {
             let why = "no node of the cluster can run tasks at present: `sinfo` shows the reason";
             return Err(SlurmError::NoNode(why.to_owned()));
         }
-        let processors = up().map(|node| node.processors).sum();
+        let processors = up().map(|node| node.processors).fold(0, u32::saturating_add);
         let counts = up().any(|node| node.memory > 1);
         Ok(Self {
             limits: queue::limits(&config),
@@ -148,6 +168,7 @@ impl Cluster {
             excluded: excluded.into_iter().map(|node| node.name).collect(),
             memory: counts.then_some(memory),
             options: options.clone(),
+            stop: StopFlag::clone(stop),
         })
     }
 
@@ -157,7 +178,7 @@ impl Cluster {
     /// Returns an error if the controller does not respond.
     pub fn queued(&self, plan: &str) -> Result<Vec<QueuedTask>, SlurmError> {
         let words = ["--me", "--array", "--noheader", "--format", queue::FORMAT];
-        Ok(queue::queued(&run("squeue", &words)?, plan))
+        Ok(queue::queued(&run("squeue", &words, &self.stop)?, plan))
     }
 
     /// Submits an array and returns its job number.
@@ -174,10 +195,15 @@ impl Cluster {
             // If sbatch has already exited, its output has the reason.
             let _ = input.write_all(script(submission).as_bytes());
         }
-        let output = child.wait_with_output().map_err(failed)?;
-        let said = said("sbatch", output)?;
+        let output =
+            bounded::output_of(child, MAX_OUTPUT_SIZE, &|| self.stop.load(Ordering::Relaxed));
+        let said = said("sbatch", output.map_err(failed)?)?;
         // The job number may be followed by the name of the cluster.
-        Ok(said.split(';').next().unwrap_or_default().to_owned())
+        let job = said.split(';').next().unwrap_or_default();
+        match queue::is_job(job) {
+            true => Ok(job.to_owned()),
+            false => Err(SlurmError::NoJobNumber(said)),
+        }
     }
 
     fn words(&self, submission: &Submission<'_>) -> Vec<String> {
@@ -226,9 +252,26 @@ impl Cluster {
         const MAX_IDS_PER_COMMAND: usize = 1000;
         for jobs in jobs.chunks(MAX_IDS_PER_COMMAND) {
             let words: Vec<&str> = jobs.iter().map(String::as_str).collect();
-            run("scancel", &words)?;
+            run("scancel", &words, &self.stop)?;
         }
         Ok(())
+    }
+
+    /// Cancels arrays after Ctrl-C, which must take effect within two seconds. A command that takes
+    /// longer continues alone. Returns false then, or if it fails.
+    pub fn cancel_at_once(jobs: impl Iterator<Item = String>) -> bool {
+        let mut scancel = Command::new("scancel");
+        scancel.args(jobs).process_group(0);
+        let scancel = scancel.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(mut scancel) = scancel.spawn() else { return false };
+        let since = Instant::now();
+        while since.elapsed() < CANCEL_TIMEOUT {
+            if let Ok(Some(status)) = scancel.try_wait() {
+                return status.success();
+            }
+            thread::sleep(CANCEL_POLL_INTERVAL);
+        }
+        false
     }
 }
 
@@ -246,8 +289,11 @@ fn script(submission: &Submission<'_>) -> String {
     )
 }
 
-fn run(command: &'static str, words: &[&str]) -> Result<String, SlurmError> {
-    let output = Command::new(command).args(words).stdin(Stdio::null()).output();
+fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String, SlurmError> {
+    let mut asked = Command::new(command);
+    let gives_up = || stop.load(Ordering::Relaxed);
+    let output =
+        bounded::output(asked.args(words).stdin(Stdio::null()), MAX_OUTPUT_SIZE, &gives_up);
     said(command, output.map_err(|source| SlurmError::NoCommand { command, source })?)
 }
 
@@ -274,6 +320,7 @@ mod tests {
             excluded: vec!["n3".into()],
             memory: Some(Bytes::mib(800)),
             options,
+            stop: StopFlag::default(),
         };
         let array = Array { first: 4004, entries_per_task: 4, tasks: vec![0, 1, 2, 9] };
         let submission = Submission {

@@ -52,6 +52,9 @@ fn one(line: &str, plan: &str) -> Option<QueuedTask> {
     let name = name.strip_prefix("fsarena-")?.strip_prefix(plan)?;
     let (first, each) = name.strip_prefix('-')?.split_once('-')?;
     let (first, each) = (first.parse::<u32>().ok()?, each.parse::<u32>().ok()?);
+    if !is_job(job) || each == 0 {
+        return None;
+    }
     let first = first.checked_add(each.checked_mul(number)?)?;
     let is_held = reason.to_ascii_lowercase().contains("held");
     Some(QueuedTask {
@@ -60,6 +63,11 @@ fn one(line: &str, plan: &str) -> Option<QueuedTask> {
         task: ArrayTask { first, entries: each },
         held: is_held.then(|| reason.to_owned()),
     })
+}
+
+/// Returns true for the number of a job, which is part of paths and an argument of commands.
+pub fn is_job(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Parses the output of `scontrol show config`. Missing limits have the defaults of slurm.conf(5).
@@ -111,6 +119,9 @@ mod tests {
                     5|0|RUNNING|n1|None|fsarena-abc-0-4\n\
                     6|1|PENDING||launch failed requeued held|fsarena-abc-4004-1\n\
                     7|0|RUNNING|n1|None|fsarena-other-0-4\n\
+                    --user=root|0|RUNNING|n1|None|fsarena-abc-0-4\n\
+                    ../x|0|RUNNING|n1|None|fsarena-abc-0-4\n\
+                    9|0|RUNNING|n1|None|fsarena-abc-0-0\n\
                     8|N/A|RUNNING|n2|None|wrap\n";
         let found = queued(text, "abc");
         let tasks: Vec<_> = found.iter().map(|q| (q.task.first, q.task.entries)).collect();

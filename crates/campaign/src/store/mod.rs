@@ -20,5 +20,5 @@ pub use error::StoreError;
 pub use follow::CampaignFollower;
 pub use import::{ImportSource, ImportedRow};
 pub use model::CampaignId;
-pub use open::Store;
+pub use open::{Store, is_sqlite};
 pub use summary::CampaignSummary;

@@ -1,6 +1,6 @@
 //! Opens the database: checks its path, its format and its integrity, and sets its durability.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +12,8 @@ use nix::fcntl::AT_FDCWD;
 use nix::sys::stat::{UtimensatFlags, utimensat};
 use nix::sys::time::TimeSpec;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
+use sys::fs::plain_file;
+use sys::interruption;
 
 use crate::store::error::RowError;
 use crate::store::row::ReadView;
@@ -19,6 +21,7 @@ use crate::store::{StoreError, schema};
 
 /// Timeout while another program holds the database.
 pub const BUSY: Duration = Duration::from_secs(10);
+const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// First bytes of every SQLite database. Source: Database File Format, section 1.3.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Disables SQLite's mutexes: Rust ensures that only one thread at a time uses the database.
@@ -210,21 +213,25 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(StoreError::Unreachable { path, source }),
     }
-    let mut begin = Vec::new();
-    let read = File::open(&path).and_then(|file| {
-        let mut file = file.take(SQLITE.len() as u64);
-        file.read_to_end(&mut begin)
-    });
-    match read {
-        Ok(_) if begin == SQLITE => Ok(true),
-        Ok(_) => Err(StoreError::NotAnFsarenaDatabase { path }),
+    match is_sqlite(&path) {
+        Ok(true) => Ok(true),
+        Ok(false) => Err(StoreError::NotAnFsarenaDatabase { path }),
         Err(source) => Err(StoreError::Unreachable { path, source }),
     }
 }
 
+/// Returns true if a plain file is a database of SQLite.
+///
+/// # Errors
+/// Returns an error if it is no plain file or cannot be read.
+pub fn is_sqlite(path: &Path) -> io::Result<bool> {
+    let length = SQLITE.len() as u64;
+    Ok(plain_file::read_stream(plain_file::open(path)?.take(length), length)? == SQLITE)
+}
+
 fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(address, flags | NO_MUTEX)?;
-    connection.busy_timeout(BUSY)?;
+    let mut connection = Connection::open_with_flags(address, flags | NO_MUTEX)?;
+    wait_for_others(&mut connection)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }
@@ -284,6 +291,15 @@ fn require_sound(connection: &Connection) -> Result<(), RowError> {
     Ok(())
 }
 
+/// Lets calls wait for other users of the database, until the user asks to stop.
+fn wait_for_others(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tries: i32| {
+        thread::sleep(BUSY_POLL_INTERVAL);
+        let waited = BUSY_POLL_INTERVAL * tries.unsigned_abs();
+        waited < BUSY && !interruption::is_requested()
+    }))
+}
+
 /// Enables the write-ahead log. SQLite ignores its timeout here, so this function retries.
 pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let start = Instant::now();
@@ -291,7 +307,8 @@ pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && start.elapsed() < BUSY =>
+                    && start.elapsed() < BUSY
+                    && !interruption::is_requested() =>
             {
                 thread::sleep(Duration::from_millis(1));
             }

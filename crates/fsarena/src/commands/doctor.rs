@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 use backend::AgentTransport;
+use campaign::run::StopFlag;
 use config::Catalog;
 use model::{BackendKind, Filesystem, SizeProfile, Suite};
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ const BACKENDS: [BackendKind; 3] = [BackendKind::Loop, BackendKind::Dir, Backend
 pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     // Searching for an existing guest takes apt a moment and is not needed for a list of packages.
-    let reach = paths::transport(args.host.as_deref())?;
-    let (programs, stop) = (paths::programs(&catalog), AtomicBool::new(false));
+    let (programs, stop) = (paths::programs(&catalog), StopFlag::default());
+    let reach = paths::transport(args.host.as_deref(), &stop)?;
     let found = backend::inspect_machine(&*reach, programs, None, Vec::new(), &stop)?;
     let machine = found.machine;
     let (machine, trouble) = match args.packages || reach.is_remote() {

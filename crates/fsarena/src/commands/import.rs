@@ -1,8 +1,8 @@
 //! `fsarena import`: imports results of other programs and campaigns of other databases.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use config::Catalog;
 use import::{InputFormat, NamingOptions, ParsedInput};
 use model::{Campaign, CampaignResults};
 use serde_json::{Value, json};
+use sys::fs::plain_file;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::import_args::ImportArgs;
@@ -23,8 +24,6 @@ use crate::paths;
 const MAX_IMPORT_SIZE: u64 = 64 << 20;
 /// Standard input.
 const STANDARD_INPUT: &str = "-";
-/// First bytes of every SQLite database (SQLite's file format, §1.3).
-const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// A file on the command line, with an optional contender name.
 struct Input {
@@ -159,7 +158,8 @@ fn shown(path: &Path) -> String {
 fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
     let shown = shown(&input.path);
     let bytes = match input.path == Path::new(STANDARD_INPUT) {
-        true => limited(io::stdin().lock(), &shown)?,
+        true => plain_file::read_stream(io::stdin().lock(), MAX_IMPORT_SIZE)
+            .map_err(|error| cannot_read(&shown, &error))?,
         false => match contents(&input.path, &shown)? {
             Some(bytes) => bytes,
             None => {
@@ -214,32 +214,17 @@ fn require_no_name(input: &Input) -> Result<(), UsageError> {
 
 /// Returns the content of a file. Returns `None` for a database, which is not read as a whole.
 fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
-    let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
-    // Opening a pipe would block until it has a writer, and reading a device may never end.
-    if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(UsageError(format!("{shown} is no file; `-` reads standard input")).into());
-    }
-    let mut file = File::open(path).map_err(cannot)?;
-    let mut begin = Vec::new();
-    let mut beginning = file.by_ref().take(SQLITE.len() as u64);
-    beginning.read_to_end(&mut begin).map_err(cannot)?;
-    match begin == SQLITE {
+    let read = || match campaign::store::is_sqlite(path)? {
         true => Ok(None),
-        false => Ok(Some(limited(begin.as_slice().chain(file), shown)?)),
-    }
+        false => plain_file::read(path, MAX_IMPORT_SIZE).map(Some),
+    };
+    Ok(read().map_err(|error| cannot_read(shown, &error))?)
 }
 
-fn limited(input: impl Read, shown: &str) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = input.take(MAX_IMPORT_SIZE + 1).read_to_end(&mut bytes);
-    read.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
-    match bytes.len() as u64 > MAX_IMPORT_SIZE {
-        true => {
-            let most = MAX_IMPORT_SIZE >> 20;
-            Err(UsageError(format!("{shown} has more than {most} MiB: import it in parts")).into())
-        }
-        false => Ok(bytes),
-    }
+fn cannot_read(shown: &str, error: &io::Error) -> UsageError {
+    UsageError(format!(
+        "cannot read {shown}: {error}; `-` reads standard input, and several files can be imported together"
+    ))
 }
 
 /// Returns true if the bytes are a JSON report, complete or truncated.

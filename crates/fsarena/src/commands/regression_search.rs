@@ -69,7 +69,7 @@ pub fn run(
         },
     };
     if run.engine.on.is_some() {
-        run::elsewhere(run)?;
+        run::elsewhere(run, stop)?;
     }
     guard.require_contenders(&versions)?;
     guard.search(&versions)
@@ -101,7 +101,7 @@ impl Guard<'_> {
         let named = self.contenders.iter().cloned();
         all.settings.contenders = named.map(ContenderEntry::Spec).collect();
         let catalog = paths::catalog(self.globals)?;
-        let reach = paths::transport(None)?;
+        let reach = paths::transport(None, self.stop)?;
         let silent = ProgressDisplay::choose(false, true);
         campaign::read(&all, self.globals, &catalog, &*reach, &silent, self.stop).map(drop)
     }
@@ -174,7 +174,7 @@ impl Guard<'_> {
     }
 
     fn measure_elsewhere(&self, run: &RunArgs, at: usize) -> anyhow::Result<SearchOutcome> {
-        let (engine, directory) = run::elsewhere(run)?;
+        let (engine, directory) = run::elsewhere(run, self.stop)?;
         // Each version has a separate directory, which the same guard finds again.
         let directory = directory.join((at + 1).to_string());
         let (globals, progress, stop) = (self.globals, &self.progress, self.stop);

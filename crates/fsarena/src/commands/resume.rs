@@ -55,7 +55,7 @@ fn go_on(
         ))
         .into());
     }
-    let reach = paths::transport(host.as_deref())?;
+    let reach = paths::transport(host.as_deref(), stop)?;
     let searched = SearchDirs {
         reach: &*reach,
         host: host.as_deref(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use batch::slurm::Cluster;
 use campaign::plan::{Cost, PastDurations};
-use campaign::run::CampaignEnd;
+use campaign::run::{CampaignEnd, StopFlag};
 use campaign::store::Store;
 use model::{Bytes, Campaign, Cell, Clock};
 use serde_json::json;
@@ -99,20 +99,23 @@ fn on_scheduler(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
-    let (wanted, directory) = elsewhere(args)?;
+    let (wanted, directory) = elsewhere(args, stop)?;
     let batch = plan_command::make(args, directory, globals, &progress, stop)?;
     collect_command::follow(&batch, wanted, args.execution.strict, globals, &progress, stop)
 }
 
 /// Returns the scheduler of a campaign on other hosts, and its plan directory.
-pub fn elsewhere(args: &RunArgs) -> anyhow::Result<(Option<SelectedScheduler>, &Path)> {
+pub fn elsewhere<'a>(
+    args: &'a RunArgs,
+    stop: &StopFlag,
+) -> anyhow::Result<(Option<SelectedScheduler>, &'a Path)> {
     let Some(directory) = &args.plan else {
         let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
         return Err(UsageError(why.to_owned()).into());
     };
     let wanted = collect_command::engine(&args.engine, &args.execution.shared)?;
     if let Some(SelectedScheduler::Slurm(_)) = wanted {
-        Cluster::require()?;
+        Cluster::require(stop)?;
     }
     Ok((wanted, directory))
 }
@@ -145,7 +148,7 @@ pub fn campaign(
     }
     let progress = ProgressDisplay::of_host(globals);
     let catalog = paths::catalog(globals)?;
-    let reach = paths::transport(args.host.as_deref())?;
+    let reach = paths::transport(args.host.as_deref(), stop)?;
     let ResolvedCampaign { mut campaign, guest } =
         request::read(args, globals, &catalog, &*reach, &progress, stop)?;
     if globals.of_host.is_some() && campaign.clock == Clock::Virtual {

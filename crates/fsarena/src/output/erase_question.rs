@@ -2,13 +2,14 @@
 //! confirmation on the command line suffices.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use backend::{EraseRequest, UserPrompt};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::read;
 
 use crate::output::exit::{EnvironmentError, UserInterrupt};
 use crate::output::progress::ProgressDisplay;
@@ -16,6 +17,8 @@ use crate::output::text::line;
 
 /// Interval between checks for Ctrl-C, in milliseconds.
 const STOP_POLL_INTERVAL_MS: u16 = 100;
+/// Maximum length of an answer, in bytes: longer than any path.
+const MAX_ANSWER_SIZE: usize = 4096;
 
 /// Data that the user allows to erase.
 #[derive(Clone, Debug, Default)]
@@ -86,18 +89,21 @@ fn ask(erased: &EraseRequest<'_>, content: &str, stop: &AtomicBool) -> anyhow::R
 /// Reads a line from the user at the terminal.
 pub fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
     let input = io::stdin();
-    loop {
+    let (mut answer, mut piece) = (Vec::new(), [0; 256]);
+    while !answer.contains(&b'\n') && answer.len() < MAX_ANSWER_SIZE {
         if stop.load(Ordering::Relaxed) {
             return Err(UserInterrupt.into());
         }
         let mut wait = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
         match poll(&mut wait, PollTimeout::from(STOP_POLL_INTERVAL_MS)) {
             Ok(0) | Err(nix::errno::Errno::EINTR) => {}
-            Ok(_) => break,
+            // Read without a buffer, and not for a whole line, which may never end.
+            Ok(_) => match read(&input, &mut piece)? {
+                0 => break,
+                length => answer.extend_from_slice(&piece[..length]),
+            },
             Err(error) => return Err(io::Error::from(error).into()),
         }
     }
-    let mut answer = String::new();
-    input.lock().read_line(&mut answer)?;
-    Ok(answer)
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }

@@ -9,6 +9,7 @@ use batch::slurm::SlurmError;
 use campaign::store::StoreError;
 use clap::error::ErrorKind;
 use model::wire::machine::FailureKind;
+use sys::interruption;
 
 use backend::kind;
 pub use backend::{EnvironmentError, UsageError, UserInterrupt, error_chain};
@@ -93,7 +94,11 @@ pub fn one_line(text: &str) -> String {
 
 /// Returns the exit code of an error, from the first type in its chain that has one.
 fn code(error: &anyhow::Error) -> ExitReason {
-    let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
+    let of_store = |error: &(dyn std::error::Error + 'static)| match error.downcast_ref()? {
+        // Ctrl-C ends the wait for another user of the database.
+        StoreError::Busy { .. } if interruption::is_requested() => Some(ExitReason::Interrupted),
+        error => of_store(error),
+    };
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
         if error.is::<SlurmError>() || error.is::<HostsError>() {
             return Some(ExitReason::Environment);

@@ -2,8 +2,8 @@
 //! another user.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -122,14 +122,7 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 /// Refuses to replace a database or one of its SQLite side files.
 fn refuse_database(path: &Path) -> Result<(), UsageError> {
-    /// Source: "Database File Format" of SQLite's documentation, 1.3.1.
-    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-    let is_database = |path: &Path| {
-        let mut begin = [0; MAGIC.len()];
-        let is_plain = fs::metadata(path).is_ok_and(|found| found.is_file());
-        let mut read = || File::open(path)?.read_exact(&mut begin);
-        is_plain && read().is_ok() && begin == *MAGIC
-    };
+    let is_database = |path: &Path| campaign::store::is_sqlite(path).unwrap_or(false);
     let text = path.to_string_lossy();
     let beside = ["-wal", "-shm", "-journal"];
     let of = beside.iter().find_map(|end| text.strip_suffix(end));

@@ -2,10 +2,8 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::Context;
 use campaign::store::{CampaignId, CampaignSummary, Store};
 use model::{CampaignResults, Clock};
 use stats::{differ_only_by_host, differ_only_by_seed};
@@ -16,8 +14,6 @@ use crate::output::exit::UsageError;
 use crate::output::text::{line, print_note};
 use crate::paths;
 
-/// First bytes of every SQLite database (SQLite's file format, §1.3).
-const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Maximum size of a report as JSON, in bytes.
 const MAX_REPORT_SIZE: u64 = 1 << 30;
 
@@ -70,7 +66,7 @@ fn is_file(named: &str) -> bool {
 
 /// Returns true for the path of an existing file that is not a database.
 pub fn is_other_file(named: &str) -> bool {
-    is_file(named) && !is_database(Path::new(named)).unwrap_or(false)
+    is_file(named) && !campaign::store::is_sqlite(Path::new(named)).unwrap_or(false)
 }
 
 /// Loads the named campaign without reporting which of several it is.
@@ -274,30 +270,23 @@ pub fn drop_incomplete_rounds(results: &mut CampaignResults) -> bool {
 
 fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
     let shown = path.display();
-    if !path.is_file() {
-        let why = format!("{shown} is no plain file: name a report or a database");
-        return Err(UsageError(why).into());
-    }
-    let cannot = || format!("cannot read {shown}");
-    if is_database(path).with_context(cannot)? {
+    let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
+    if campaign::store::is_sqlite(path).map_err(cannot)? {
         let store = paths::foreign_store(path)?;
         let results = store.load(campaign_id(&store, None)?)?;
         return Ok(SelectedCampaign { results, store: Some(store) });
     }
-    let bytes = plain_file::read(path, MAX_REPORT_SIZE).with_context(cannot)?;
-    let results = report::read_json(&bytes).map_err(|why| {
+    let bytes = plain_file::read(path, MAX_REPORT_SIZE).map_err(cannot)?;
+    let results = report::read_json(&bytes).and_then(|results| {
+        import::validate(&results)?;
+        Ok(results)
+    });
+    let results = results.map_err(|why| {
         UsageError(format!(
             "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
         ))
     })?;
     Ok(SelectedCampaign { results, store: None })
-}
-
-fn is_database(path: &Path) -> io::Result<bool> {
-    let mut begin = Vec::new();
-    let mut file = plain_file::open(path)?.take(SQLITE.len() as u64);
-    file.read_to_end(&mut begin)?;
-    Ok(begin == SQLITE)
 }
 
 /// Returns the description of a campaign in a sentence: its number and its name.

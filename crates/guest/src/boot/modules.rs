@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::GuestError;
 use crate::build::kernel;
 use crate::build::manifest::Manifest;
 use crate::process_runner::ProcessRunner;
+use crate::{GuestError, files};
 
 /// Directories with modules, below that of a kernel. Modules in later directories replace those in
 /// earlier ones.
@@ -57,15 +57,17 @@ impl Modules {
     fn read(&self, path: &Path) -> Result<Vec<u8>, GuestError> {
         match &self.manifest {
             Some(manifest) => manifest.read(path),
-            None => fs::read(path).map_err(GuestError::io("read", path)),
+            None => files::read_of_user(path),
         }
     }
 
     fn collect(&mut self, directory: &Path) -> Result<(), GuestError> {
         let cannot = |source| GuestError::io("read", directory)(source);
         for entry in fs::read_dir(directory).map_err(cannot)? {
-            let path = entry.map_err(GuestError::io("read", directory))?.path();
-            if path.is_dir() {
+            let entry = entry.map_err(cannot)?;
+            let path = entry.path();
+            // A link could lead to a directory above.
+            if entry.file_type().map_err(cannot)?.is_dir() {
                 self.collect(&path)?;
             } else if let Some(name) = name_of(&path) {
                 self.files.insert(name, path);

@@ -1,7 +1,6 @@
 //! Driver of disks in memory for a user-supplied kernel, built against the build tree or the
 //! headers of that kernel, and cached.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -88,8 +87,8 @@ impl KernelHeaders {
     }
 
     fn release(&self) -> Option<String> {
-        let text = fs::read_to_string(self.tree.join(RELEASE)).ok()?;
-        text.split('"').nth(1).map(str::to_owned)
+        let text = files::read_of_user(&self.tree.join(RELEASE)).ok()?;
+        String::from_utf8_lossy(&text).split('"').nth(1).map(str::to_owned)
     }
 
     /// Returns true if the tree contains a file. Absolute links of packages are resolved later, in
@@ -143,7 +142,7 @@ pub fn obtain(
 /// Returns a name that identifies all inputs of the module.
 fn name(headers: &KernelHeaders, kernel: &str) -> String {
     let settings = SETTINGS.map(|file| {
-        let content = fs::read(headers.tree.join(file));
+        let content = files::read_of_user(&headers.tree.join(file));
         // A kernel may have been built without a list of symbols.
         content.map_or_else(|_| String::new(), |content| hash::sha256_hex(&content))
     });
@@ -170,6 +169,7 @@ fn keep(built: &Path, kept: &Path, workshop: &BuildDir<'_>) -> Result<(), GuestE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     /// Creates the files of a build tree that are checked.

@@ -4,13 +4,12 @@
 //!
 //! The header of the image is described in Documentation/x86/boot.rst of the kernel.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::GuestError;
 use crate::build::elf;
 use crate::process_runner::ProcessRunner;
+use crate::{GuestError, files};
 
 /// Fields of the header: number of set-up sectors, magic number, version, offset of the compressed
 /// kernel (from the end of the set-up code) and its length.
@@ -33,7 +32,7 @@ const PACKERS: [(&[u8], &str, &str); 3] = [
 /// Returns a kernel that QEMU can start: the unpacked kernel if QEMU can enter it directly,
 /// otherwise the image itself.
 pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
-    let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
+    let bytes = files::read_of_user(image)?;
     match (elf::is_elf(&bytes), elf::is_startable(&bytes)) {
         (true, true) => Ok(bytes),
         (true, false) => Err(GuestError::Kernel {
@@ -49,7 +48,7 @@ pub fn startable(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Gues
 
 /// Returns the decompressed kernel of an image.
 pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, GuestError> {
-    let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
+    let bytes = files::read_of_user(image)?;
     let wrong = |why| GuestError::Kernel { path: image.to_owned(), why };
     let payload = payload(&bytes).ok_or_else(|| wrong("its header is not that of a boot image"))?;
     let kernel = unpack(payload, programs)?;
@@ -94,6 +93,8 @@ pub fn payload(image: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Returns a boot image with one sector of set-up code and this payload.

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::GuestError;
-use crate::build::elf;
 use crate::build::manifest::Manifest;
+use crate::build::{TOOL_NAMES, elf};
+use crate::{GuestError, files};
 
 /// Directories of programs, and search path of the loader for libraries.
 const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
@@ -58,6 +58,16 @@ impl ProgramTree {
     /// Returns true if the tree contains a program.
     pub fn has(&self, program: &str) -> bool {
         self.find(&PROGRAMS, program).is_some()
+    }
+
+    /// Returns true if the tree contains any program.
+    pub fn has_any(&self) -> bool {
+        PROGRAMS.iter().any(|directory| !self.names_in(directory).is_empty())
+    }
+
+    /// Returns the directory of a tree that the user supplied.
+    pub fn of_user(&self) -> Option<&Path> {
+        self.manifest.is_none().then_some(&self.root)
     }
 
     /// Returns these programs and their dependencies, by path. Missing programs are omitted: the
@@ -146,8 +156,9 @@ impl ProgramTree {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let needs = elf::dependencies(&self.read(&path).ok()?);
-            let loader = needs.loader.into_iter().map(|loader| {
+            let content = self.read(&path).ok()?;
+            let needs = elf::dependencies(&content);
+            let loader = needs.loader.or_else(|| interpreter(&content)).into_iter().map(|loader| {
                 let there = self.is_file(&loader).then(|| loader.clone());
                 (format!("/{loader}"), there)
             });
@@ -214,8 +225,7 @@ impl ProgramTree {
         if let Some(manifest) = &self.manifest {
             return manifest.read(&self.root.join(path));
         }
-        let file = self.resolved(path);
-        fs::read(&file).map_err(GuestError::io("read", &file))
+        files::read_of_user(&self.resolved(path))
     }
 
     /// Finds a file in several directories and returns its path in the tree.
@@ -238,6 +248,16 @@ impl ProgramTree {
         }
         file
     }
+}
+
+/// Returns the path of the program that runs a script (execve(2)), without the leading slash, unless
+/// every guest has it.
+fn interpreter(script: &[u8]) -> Option<String> {
+    let line = script.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let path = line.split_whitespace().next()?.trim_start_matches('/');
+    let is_known = path.strip_prefix("bin/").is_some_and(|name| TOOL_NAMES.contains(&name));
+    (!is_known).then(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::build::build_dir::BuildDir;
 use crate::build::disk_module::{self, KernelHeaders};
 use crate::build::kernel;
 use crate::build::packages::single_file;
+use crate::build::program_tree::ProgramTree;
 use crate::guest::QemuKernel;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, files, hash};
@@ -36,11 +37,20 @@ impl UserKernel {
     /// Checks all files before a guest is built.
     ///
     /// # Errors
-    /// Returns an error if a file does not exist, a kernel has no modules, or the headers belong to
-    /// another kernel.
+    /// Returns an error if a file cannot be read, a kernel has no modules, `rootfs` has no program,
+    /// or the headers belong to another kernel.
     pub fn check(&self) -> Result<(), GuestError> {
-        for path in [&self.kernel, &self.rootfs].into_iter().flatten() {
-            fs::metadata(path).map_err(GuestError::io("find", path))?;
+        if let Some(kernel) = &self.kernel {
+            files::read_of_user(kernel)?;
+        }
+        if let Some(rootfs) = &self.rootfs {
+            fs::read_dir(rootfs).map_err(GuestError::io("read", rootfs))?;
+            if !ProgramTree::in_directory(rootfs, None).has_any() {
+                let rootfs = rootfs.display();
+                return Err(GuestError::UnexpectedOutput(format!(
+                    "cannot use --rootfs {rootfs}: it has no program; put programs into {rootfs}/usr/sbin"
+                )));
+            }
         }
         if let (Some((_, modules)), Some(headers)) = (self.kernel()?, &self.headers) {
             KernelHeaders::find(&modules, Some(headers)).map_err(GuestError::UnexpectedOutput)?;
@@ -64,7 +74,7 @@ impl UserKernel {
     /// times.
     pub(crate) fn kernel_name(&self, modules: &Path) -> Result<String, GuestError> {
         let image = self.kernel.as_deref().unwrap_or(Path::new(""));
-        let mut content = fs::read(image).map_err(GuestError::io("read", image))?;
+        let mut content = files::read_of_user(image)?;
         content.extend(all_files(modules).into_bytes());
         Ok(hash::name(&content))
     }
@@ -168,6 +178,9 @@ fn all_files(directory: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
     use super::*;
 
     #[test]
@@ -193,10 +206,30 @@ mod tests {
     }
 
     #[test]
-    fn reports_missing_files_before_the_build() {
+    fn files_that_cannot_be_used_are_refused_before_the_build() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        mkfifo(&path("pipe"), Mode::S_IRWXU).unwrap();
+        fs::File::create(path("large")).unwrap().set_len(1 << 40).unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        for (kernel, why) in [
+            (path("pipe"), "it is no plain file"),
+            ("/dev/zero".into(), "it is no plain file"),
+            (path("empty"), "it is no plain file"),
+            (path("large"), "it is larger than 1 GiB"),
+        ] {
+            let own = UserKernel { kernel: Some(kernel), ..UserKernel::default() };
+            let error = own.check().unwrap_err().to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
+        for (rootfs, why) in [("pipe", "Not a directory"), ("empty", "it has no program")] {
+            let own = UserKernel { rootfs: Some(path(rootfs)), ..UserKernel::default() };
+            let error = own.check().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
         let own = UserKernel { rootfs: Some("/no/such/directory".into()), ..UserKernel::default() };
         let error = own.check().unwrap_err().to_string();
-        assert!(error.starts_with("cannot find /no/such/directory"), "{error}");
+        assert!(error.starts_with("cannot read /no/such/directory"), "{error}");
     }
 
     #[test]

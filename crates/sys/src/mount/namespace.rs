@@ -8,12 +8,21 @@ use nix::sched::{self, CloneFlags};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
-/// Gives this process a private mount namespace, and its next child a private PID namespace.
+/// Gives this process private mount, IPC and UTS namespaces, and its next child a private PID
+/// namespace. Semaphores, queues and shared memory of programs then end with them, and a changed
+/// host name affects only them.
 ///
 /// # Errors
 /// Returns an error without root, or in a chroot whose root is not a mount point.
 pub fn unshare() -> io::Result<()> {
     sched::unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+    for namespace in [CloneFlags::CLONE_NEWIPC, CloneFlags::CLONE_NEWUTS] {
+        match sched::unshare(namespace) {
+            // The kernel of a guest may lack such namespaces.
+            Ok(()) | Err(Errno::EINVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     // Otherwise, if `/` is shared (as by systemd), mounts made here would appear outside the
     // namespace.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use model::Nanos;
 
 use super::columns::{ColumnReader, Columns, TraceColumn, Writer};
-use super::{DecodeError, MAX_OPERATIONS, calls};
+use super::{DecodeError, EncodeError, MAX_OPERATIONS, calls};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
     Errno, HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceRecord, TracedKind, TreeEntry,
 };
 
 /// Maximum length of a name on all systems, in bytes.
-const MAX_NAME: u64 = 4096;
+const MAX_NAME: usize = 4096;
 
 /// Columns, and the state of earlier operations that predicts the next operation.
 #[derive(Debug)]
@@ -282,11 +282,11 @@ impl<C: Columns> ColumnCoder<C> {
 }
 
 impl ColumnCoder<Writer> {
-    /// Writes a whole trace.
-    pub fn write(&mut self, trace: &Trace) {
+    /// Writes a whole trace. Returns an error if it has a name that no file can have.
+    pub fn write(&mut self, trace: &Trace) -> Result<(), EncodeError> {
         let about = serde_json::to_vec(&trace.header).expect("JSON can say texts and numbers");
         self.columns.bytes(TraceColumn::About, &about);
-        self.write_paths(&trace.paths);
+        self.write_paths(&trace.paths)?;
         let nothing_fails = "what is written cannot be damaged";
         for (column, entries) in
             [(TraceColumn::Before, &trace.before), (TraceColumn::After, &trace.after)]
@@ -300,28 +300,40 @@ impl ColumnCoder<Writer> {
             self.operation(&mut operation.clone()).expect(nothing_fails);
         }
         for text in std::mem::take(&mut self.texts.all) {
-            self.counted(TraceColumn::TextLengths, TraceColumn::Texts, &text);
+            self.counted(TraceColumn::TextLengths, TraceColumn::Texts, &text, !text.contains(&0))?;
         }
+        Ok(())
     }
 
-    fn write_paths(&mut self, paths: &PathInterner) {
+    fn write_paths(&mut self, paths: &PathInterner) -> Result<(), EncodeError> {
         for id in paths.ids() {
             let parent = paths.parent(id).unwrap_or_default();
             // The distance is small: most parents precede the path by only a few paths.
             let mut back = u64::from(id.0 - 1 - parent.0);
             self.columns.number(TraceColumn::Parents, &mut back).expect("it is written");
-            self.counted(
-                TraceColumn::NameLengths,
-                TraceColumn::Names,
-                paths.name(id).unwrap_or_default(),
-            );
+            let name = paths.name(id).unwrap_or_default();
+            self.counted(TraceColumn::NameLengths, TraceColumn::Names, name, is_name(name))?;
         }
+        Ok(())
     }
 
-    fn counted(&mut self, lengths: TraceColumn, bytes: TraceColumn, text: &[u8]) {
+    fn counted(
+        &mut self,
+        lengths: TraceColumn,
+        bytes: TraceColumn,
+        text: &[u8],
+        is_valid: bool,
+    ) -> Result<(), EncodeError> {
+        const SHOWN: usize = 20;
+        if !is_valid {
+            let begin = text[..text.len().min(SHOWN)].escape_ascii();
+            let name = format!("\"{begin}\" ({} bytes)", text.len());
+            return Err(EncodeError::Name(name));
+        }
         let mut length = text.len() as u64;
         self.columns.number(lengths, &mut length).expect("it is written");
         self.columns.bytes(bytes, text);
+        Ok(())
     }
 }
 
@@ -348,10 +360,9 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
             let parent = (next - 1).checked_sub(back);
             let parent =
                 PathId(narrow(parent.ok_or(DecodeError::Damaged("a path has no parent"))?)?);
-            let name = self.read_counted(TraceColumn::NameLengths, TraceColumn::Names, MAX_NAME)?;
-            let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
+            let name = self.read_counted(TraceColumn::NameLengths, TraceColumn::Names)?;
             let id = paths.intern_child(parent, name);
-            if !is_name || u64::from(id.0) != next {
+            if !is_name(name) || u64::from(id.0) != next {
                 return Err(DecodeError::Damaged("a name is invalid or occurs twice"));
             }
         }
@@ -360,7 +371,7 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
 
     fn read_texts(&mut self) -> Result<(), DecodeError> {
         while !self.columns.is_at_end(TraceColumn::TextLengths) {
-            let text = self.read_counted(TraceColumn::TextLengths, TraceColumn::Texts, u64::MAX)?;
+            let text = self.read_counted(TraceColumn::TextLengths, TraceColumn::Texts)?;
             self.texts.all.push(text.to_vec());
         }
         Ok(())
@@ -370,12 +381,11 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
         &mut self,
         lengths: TraceColumn,
         bytes: TraceColumn,
-        most: u64,
     ) -> Result<&'a [u8], DecodeError> {
         let mut length = 0;
         self.columns.number(lengths, &mut length)?;
-        let text = self.columns.bytes(bytes, length.min(most))?;
-        match text.contains(&0) || length > most {
+        let text = self.columns.bytes(bytes, length)?;
+        match text.contains(&0) {
             true => Err(DecodeError::Damaged("a name is none")),
             false => Ok(text),
         }
@@ -412,6 +422,12 @@ impl<'a> ColumnCoder<ColumnReader<'a>> {
         });
         read.collect()
     }
+}
+
+/// Returns true for a name that a file can have on some system.
+fn is_name(name: &[u8]) -> bool {
+    let is_special = matches!(name, b"" | b"." | b"..");
+    !is_special && name.len() <= MAX_NAME && !name.iter().any(|byte| matches!(byte, b'/' | 0))
 }
 
 /// Converts a number to a smaller type.

@@ -55,13 +55,36 @@ pub enum DecodeError {
     TooLarge,
 }
 
+/// Reason that a trace cannot be written: it could not be read again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    /// A name or a text is none.
+    #[error("no file has the name {0}: record it again")]
+    Name(String),
+    /// The trace has too many operations.
+    #[error("at most {MAX_OPERATIONS} operations fit into a trace: record less")]
+    TooManyOperations,
+    /// The columns are too large.
+    #[error("its names and numbers take more than {} MiB: record less", MAX_BYTES >> 20)]
+    TooLarge,
+}
+
 impl Trace {
-    /// Encodes the trace as a file. Equal traces give equal bytes. A trace with more than
-    /// [`MAX_OPERATIONS`] is written, but cannot be read again.
-    pub fn encode(&self) -> Vec<u8> {
+    /// Encodes the trace as a file, which [`Self::decode`] reads. Equal traces give equal bytes.
+    ///
+    /// # Errors
+    /// Returns an error if the file could not be read again.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        if self.operations.len() > MAX_OPERATIONS {
+            return Err(EncodeError::TooManyOperations);
+        }
         let mut coder = ColumnCoder::new(Writer::default());
-        coder.write(self);
-        envelope(&coder.columns.finish())
+        coder.write(self)?;
+        let columns = coder.columns.finish();
+        match columns.len() as u64 > MAX_BYTES {
+            true => Err(EncodeError::TooLarge),
+            false => Ok(envelope(&columns)),
+        }
     }
 
     /// Decodes the output of [`Self::encode`].

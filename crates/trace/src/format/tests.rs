@@ -123,24 +123,43 @@ fn trace() -> impl Strategy<Value = Trace> {
 
 /// Returns the columns of an encoded trace, in which tests change bytes.
 fn columns(trace: &Trace) -> Vec<u8> {
-    open(&trace.encode()).unwrap()
+    open(&trace.encode().unwrap()).unwrap()
 }
 
 proptest! {
     #[test]
     fn encoding_and_decoding_restores_the_trace(trace in trace()) {
-        let file = trace.encode();
+        let file = trace.encode().unwrap();
         prop_assert_eq!(&Trace::decode(&file).unwrap(), &trace);
-        prop_assert_eq!(trace.encode(), file);
+        prop_assert_eq!(trace.encode().unwrap(), file);
     }
 
     #[test]
     fn rejects_damaged_files(trace in trace(), at: prop::sample::Index, bit in 0_u8..8) {
-        let mut file = trace.encode();
+        let mut file = trace.encode().unwrap();
         let cut = at.index(file.len());
         prop_assert!(Trace::decode(&file[..cut]).is_err());
         file[cut] ^= 1_u8 << bit;
         prop_assert!(Trace::decode(&file).is_err());
+    }
+
+    /// What is written can be read, whatever names an importer found.
+    #[test]
+    fn any_names_are_written_or_refused(
+        mut trace in trace(),
+        names in vec(vec(any::<u8>(), 0..6), 1..4),
+        repeated in prop_oneof![Just(1), Just(4096), 0..5_000_usize],
+    ) {
+        let path = trace.paths.intern_child(PathId::TOP, &names[0].repeat(repeated));
+        for name in &names[1..] {
+            trace.paths.intern_child(path, name);
+        }
+        let text = names.concat();
+        trace.before.push(TreeEntry { path, kind: TracedKind::Symlink(text), mode: 0o777 });
+        match trace.encode() {
+            Ok(file) => prop_assert_eq!(Trace::decode(&file).unwrap(), trace),
+            Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
+        }
     }
 
     /// Random columns either give a trace that survives encoding and decoding, or an error.
@@ -155,7 +174,7 @@ proptest! {
             columns[at] = byte;
         }
         if let Ok(read) = Trace::decode(&envelope(&columns)) {
-            prop_assert_eq!(Trace::decode(&read.encode()).unwrap(), read);
+            prop_assert_eq!(Trace::decode(&read.encode().unwrap()).unwrap(), read);
         }
     }
 
@@ -205,10 +224,26 @@ fn typical(files: u32) -> Trace {
 #[test]
 fn operations_take_few_bytes() {
     let trace = typical(2_000);
-    let each = trace.encode().len() as f64 / trace.operations.len() as f64;
+    let each = trace.encode().unwrap().len() as f64 / trace.operations.len() as f64;
     assert!(each < 20.0, "{each} bytes for each operation");
     let plain = columns(&trace).len() as f64 / trace.operations.len() as f64;
     assert!(plain < 20.0, "{plain} bytes for each operation before zstd");
+}
+
+#[test]
+fn names_that_no_file_has_are_not_written() {
+    let with = |name: &[u8]| {
+        let mut trace = Trace::default();
+        trace.paths.intern_child(PathId::TOP, name);
+        trace.encode().map_err(|error| error.to_string())
+    };
+    assert!(with(&[b'x'; 4096]).is_ok());
+    let error = with(&[b'x'; 4097]).unwrap_err();
+    let expected = "no file has the name \"xxxxxxxxxxxxxxxxxxxx\" (4097 bytes): record it again";
+    assert_eq!(error, expected);
+    for name in [&b""[..], b".", b"..", b"a/b", b"a\0b"] {
+        assert!(with(name).is_err(), "{}", name.escape_ascii());
+    }
 }
 
 #[test]
@@ -222,7 +257,7 @@ fn call_numbers_are_unique() {
 
 #[test]
 fn rejects_newer_formats_in_one_line() {
-    let mut file = Trace::default().encode();
+    let mut file = Trace::default().encode().unwrap();
     file[8] = 2;
     let error = Trace::decode(&file).unwrap_err();
     assert_eq!(
@@ -237,6 +272,6 @@ fn rejects_traces_that_exceed_the_memory_limit() {
     let bomb = envelope(&vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);
     assert!(bomb.len() < 100_000);
     assert_eq!(Trace::decode(&bomb), Err(DecodeError::TooLarge));
-    let file = Trace::default().encode();
+    let file = Trace::default().encode().unwrap();
     assert!(Trace::decode(&[&file[..], b"more"].concat()).is_err());
 }

@@ -359,7 +359,25 @@ proptest::proptest! {
         let text = [&text[..cut], &with, &text[cut..]].concat();
         for format in [ImportFormat::Strace, ImportFormat::Iolog] {
             if let Ok(trace) = import(&text, format, None) {
-                proptest::prop_assert_eq!(crate::Trace::decode(&trace.encode()).unwrap(), trace);
+                let file = trace.encode().unwrap();
+                proptest::prop_assert_eq!(crate::Trace::decode(&file).unwrap(), trace);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_imported_is_written_and_read_or_refused(name in "[a-z/.\\x01]{1,9}", times in 1_usize..1_500) {
+        let name = name.repeat(times);
+        let iolog = format!("fio version 2 iolog\n/{name} add\n/{name} open\n/{name} close\n");
+        let strace = format!(
+            "1 1.0 openat(AT_FDCWD</w>, \"{name}\", O_RDWR|O_CREAT, 0644) = 3</w/{name}> <0.1>\n\
+             1 1.1 symlink(\"{name}\", \"b\") = 0 <0.1>\n"
+        );
+        for (text, format) in [(iolog, ImportFormat::Iolog), (strace, ImportFormat::Strace)] {
+            let Ok(trace) = import(text.as_bytes(), format, None) else { continue };
+            match trace.encode() {
+                Ok(file) => proptest::prop_assert_eq!(crate::Trace::decode(&file).unwrap(), trace),
+                Err(error) => proptest::prop_assert_eq!(error.to_string().lines().count(), 1),
             }
         }
     }

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use model::{Bytes, CellId, Nanos, Status};
 use proptest::prelude::*;
+use sys::secret_key::{KEY_LENGTH, SecretKey};
 
 use super::*;
 use crate::cache::blob_store::{BlobStore, DirectoryStore};
 use crate::cache::cell_cache::{CacheError, name};
 use crate::cache::cell_key::KeyBuilder;
-use crate::cache::secret::SECRET;
 use crate::cell::fixture::job;
 use crate::{CellEnd, CellResultBuilder};
 
@@ -63,7 +63,7 @@ impl Cacheable for Counting<'_> {
 }
 
 fn cache_in(directory: &Path) -> CellCache {
-    CellCache::open(directory, [7; SECRET], CellCache::DEFAULT_LIMIT).unwrap()
+    CellCache::open(directory, SecretKey::new([7; KEY_LENGTH]), CellCache::DEFAULT_LIMIT).unwrap()
 }
 
 fn path(cache: &CellCache, key: &CellKey) -> std::path::PathBuf {
@@ -110,7 +110,7 @@ const PACE: ClaimTimeouts = ClaimTimeouts {
 
 fn at_pace(directory: &Path, secret: u8, pace: ClaimTimeouts) -> Result<CellCache, CacheError> {
     let shelf = DirectoryStore::open_shared(directory).unwrap();
-    CellCache::with_timeouts(Arc::new(shelf), [secret; SECRET], pace)
+    CellCache::with_timeouts(Arc::new(shelf), SecretKey::new([secret; KEY_LENGTH]), pace)
 }
 
 fn shared_in(directory: &Path, secret: u8) -> Result<CellCache, CacheError> {
@@ -240,7 +240,7 @@ fn wait_ends_after_the_longest_wait() {
     let theirs = shared_in(directory.path(), 7).unwrap();
     let shelf = Arc::new(DirectoryStore::open_shared(directory.path()).unwrap());
     let pace = ClaimTimeouts { longest_wait: Duration::from_millis(100), ..PACE };
-    let mine = CellCache::with_timeouts(shelf, [7; SECRET], pace).unwrap();
+    let mine = CellCache::with_timeouts(shelf, SecretKey::new([7; KEY_LENGTH]), pace).unwrap();
     let _held = turn(&theirs);
     let runs = Cell::new(0);
     assert!(try_once(&mine, &runs).is_err());
@@ -295,7 +295,8 @@ fn full_or_read_only_shared_cache_is_reported_in_one_line() {
         inner: DirectoryStore::open_shared(directory.path()).unwrap(),
         is_full: AtomicBool::new(true),
     });
-    let open = || CellCache::with_timeouts(Arc::clone(&shelf) as _, [7; SECRET], PACE);
+    let open =
+        || CellCache::with_timeouts(Arc::clone(&shelf) as _, SecretKey::new([7; KEY_LENGTH]), PACE);
     let refused = open().unwrap_err().to_string();
     assert_eq!(
         refused,
@@ -421,7 +422,9 @@ fn forged_entry_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let (theirs, ours) = (directory.path().join("theirs"), directory.path().join("ours"));
     let runs = Cell::new(0);
-    let forger = CellCache::open(&theirs, [8; SECRET], CellCache::DEFAULT_LIMIT).unwrap();
+    let forger =
+        CellCache::open(&theirs, SecretKey::new([8; KEY_LENGTH]), CellCache::DEFAULT_LIMIT)
+            .unwrap();
     run(counting(&runs), Some(&forger), &job(1));
     let cache = cache_in(&ours);
     fs::copy(path(&forger, &key(1)), path(&cache, &key(1))).unwrap();
@@ -430,7 +433,9 @@ fn forged_entry_of_another_user_is_ignored() {
     std::os::unix::fs::chown(path(&cache, &key(1)), Some(65_534), None).unwrap();
     assert_eq!(cache.get(&key(1), &job(1).test), None, "an entry of another user is ignored too");
     std::os::unix::fs::chown(&ours, Some(65_534), None).unwrap();
-    assert!(CellCache::open(&ours, [7; SECRET], CellCache::DEFAULT_LIMIT).is_err());
+    assert!(
+        CellCache::open(&ours, SecretKey::new([7; KEY_LENGTH]), CellCache::DEFAULT_LIMIT).is_err()
+    );
 }
 
 proptest! {
@@ -479,7 +484,8 @@ fn entries_that_were_not_used_for_longest_are_removed_above_the_limit() {
     let size = fs::metadata(path(&one, &key(0))).unwrap().len();
     // Numbers of runs have one digit, so that all entries have this size.
     let limit = |entries: u64| {
-        CellCache::open(directory.path(), [7; SECRET], Bytes(entries * size)).unwrap()
+        CellCache::open(directory.path(), SecretKey::new([7; KEY_LENGTH]), Bytes(entries * size))
+            .unwrap()
     };
     let cache = limit(3);
     run(counting(&runs), Some(&cache), &job(1));

@@ -210,7 +210,11 @@ impl CollectedRun<'_, '_> {
 
     /// Runs the cells without a result on Slurm, and stores results as they arrive.
     fn on_slurm(&mut self, options: &SubmitOptions) -> anyhow::Result<CampaignEnd> {
-        let cluster = Cluster::find(options, memory(&self.batch.plan().campaign))?;
+        let found = Cluster::find(options, memory(&self.batch.plan().campaign), self.stop);
+        if found.is_err() && self.stop.load(Ordering::SeqCst) {
+            return Ok(CampaignEnd::Interrupted);
+        }
+        let cluster = found?;
         let Some(limits) = self.limits()? else {
             return Ok(CampaignEnd::Complete);
         };
@@ -240,7 +244,7 @@ impl CollectedRun<'_, '_> {
         };
         let memory = memory(&self.batch.plan().campaign);
         let host = |name: &String| {
-            let host = SshHost::new(name, self.batch, memory, worker)?;
+            let host = SshHost::new(name, self.batch, memory, worker, self.stop)?;
             Ok(Arc::new(host) as Arc<dyn WorkerHost>)
         };
         let count = hosts.len();
@@ -351,7 +355,7 @@ fn left(
     go_on: &str,
 ) -> anyhow::Result<ExitCode> {
     if asked.stop.load(Ordering::SeqCst) {
-        print_note(&format!("interrupted; queued tasks were cancelled. Resume with: {go_on}"));
+        print_note(&format!("interrupted. Resume with: {go_on}"));
         return Ok(ExitReason::Interrupted.into());
     }
     let done = match id {

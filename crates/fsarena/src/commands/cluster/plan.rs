@@ -117,7 +117,7 @@ fn try_options(
         campaign: &request.campaign,
         guest: request.guest.as_ref(),
         no_cache: args.execution.no_cache,
-        reach: &*paths::transport(None)?,
+        reach: &*paths::transport(None, stop)?,
         progress,
         stop,
     };
@@ -136,7 +136,7 @@ fn requested(
         return Err(UsageError(why.to_owned()).into());
     }
     let catalog = paths::catalog(globals)?;
-    let reach = paths::transport(None)?;
+    let reach = paths::transport(None, stop)?;
     let request = request::read(args, globals, &catalog, &*reach, progress, stop)?;
     require_spreadable(&request.campaign)?;
     Ok(request)

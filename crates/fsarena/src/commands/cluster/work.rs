@@ -81,8 +81,16 @@ fn work_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         Some(directory) => paths::absolute("--work-dir", directory)?,
         None => std::env::temp_dir(),
     };
-    let user = nix::unistd::geteuid();
-    Ok(around.join(format!("{WORK}-{user}")))
+    Ok(below(&around))
+}
+
+fn below(around: &Path) -> PathBuf {
+    around.join(format!("{WORK}-{}", nix::unistd::geteuid()))
+}
+
+/// Returns the default directory of this user's workers on this host.
+pub fn worker_directory() -> PathBuf {
+    below(&std::env::temp_dir())
 }
 
 /// A worker on this host.

@@ -1,10 +1,8 @@
 //! `fsarena disk replay`: replays a journal on simulated disks, without a guest.
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use config::Catalog;
 use model::{Bytes, DiskModel, Nanos, SimulatedDiskStats};
 use serde_json::{Value, json};
@@ -64,13 +62,8 @@ fn journal_of(args: &ReplayArgs, globals: &GlobalArgs) -> anyhow::Result<(Journa
             let why = format!("--cell is for campaigns, and {path} is a file: leave it out");
             return Err(UsageError(why).into());
         }
-        let about = fs::metadata(path).with_context(|| format!("cannot read {path}"))?;
-        if !about.is_file() {
-            let why = format!("{path} is no plain file: name a journal as CSV");
-            return Err(UsageError(why).into());
-        }
         let bytes = plain_file::read(Path::new(path), MAX_JOURNAL_FILE_SIZE)
-            .with_context(|| format!("cannot read {path}"))?;
+            .map_err(|error| UsageError(format!("cannot read {path}: {error}")))?;
         let read = match String::from_utf8(bytes) {
             Ok(text) => Journal::from_csv(&text),
             Err(_) => Err("it is no text".to_owned()),

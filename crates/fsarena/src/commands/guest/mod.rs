@@ -5,7 +5,6 @@ mod selftest;
 mod shell;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use backend::{BlobStore, CellCache, DirectoryStore, SECRET};
+use backend::{BlobStore, CellCache, DirectoryStore};
 use config::Catalog;
 use guest::{Guest, GuestError, Recipe, UserKernel};
 use model::{Bytes, Campaign, Filesystem, SizeProfile, Suite};
@@ -23,6 +22,7 @@ use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
 use sys::fs::plain_file;
 use sys::fs::safe_path::SafeDir;
+use sys::secret_key::{KEY_LENGTH, SecretKey};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::execution_args::SharedCache;
@@ -385,7 +385,7 @@ pub fn absolute_cache(place: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Returns the secret derived from a key file.
-fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
+fn shared_secret(key: &Path) -> anyhow::Result<SecretKey> {
     const READ_BY_ALL: u32 = 0o007;
     const MAX_GUEST_SIZE: u64 = 1 << 16;
     let shown = key.display();
@@ -398,31 +398,18 @@ fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
     }
     let mut bytes = Vec::new();
     file.take(MAX_GUEST_SIZE).read_to_end(&mut bytes)?;
-    if bytes.len() < SECRET {
+    if bytes.len() < KEY_LENGTH {
         let why = format!("{shown} is too short for a key: head -c 32 /dev/urandom > {shown}");
         return Err(UsageError(why).into());
     }
-    Ok(Sha256::digest(&bytes).into())
+    Ok(SecretKey::new(Sha256::digest(&bytes).into()))
 }
 
 fn open_cells(limit: Bytes) -> anyhow::Result<CellCache> {
-    let secret = secret(&SafeDir::make(&paths::data_directory()?)?)?;
+    let data = SafeDir::make(&paths::data_directory()?)?;
+    let secret = SecretKey::read_or_create(&data, "cells.key")?;
     let cells = guest::cache_directory()?.join("cells");
     Ok(CellCache::open(&cells, secret, limit)?)
-}
-
-/// Returns the user's key for stored results. Creates a key if none exists.
-fn secret(directory: &SafeDir) -> anyhow::Result<[u8; SECRET]> {
-    const NAME: &str = "cells.key";
-    const PRIVATE_MODE: u32 = 0o600;
-    let mut secret = [0; SECRET];
-    let stored = directory.file(NAME)?;
-    if stored.is_some_and(|mut file| file.read_exact(&mut secret).is_ok()) {
-        return Ok(secret);
-    }
-    File::open("/dev/urandom")?.read_exact(&mut secret)?;
-    directory.replace(NAME, PRIVATE_MODE, &secret)?;
-    Ok(secret)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn run(args: &CalibrateArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCod
     let stop = stop::install_handlers()?;
     // Standard output contains only the result, also with --json.
     let progress = ProgressDisplay::choose(false, globals.quiet || globals.json);
-    let reach = paths::transport(args.host.as_deref())?;
+    let reach = paths::transport(args.host.as_deref(), &stop)?;
     let what = what(args, globals)?;
     let asked = EraseConfirmation { progress: &progress, yes: args.erase.yes, stop: &stop };
     progress.calibrating();

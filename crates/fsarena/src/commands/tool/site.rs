@@ -13,6 +13,7 @@ use report::{IndexEntry, Site, StudyEntry, campaign_file};
 use serde_json::{Value, json};
 use stats::{AnalysedCampaign, history};
 use studies::Replication;
+use sys::fs::plain_file;
 use sys::fs::safe_path::{self, SafeDir};
 
 use crate::args::cli::GlobalArgs;
@@ -26,6 +27,8 @@ use crate::settings::analysis::analysed;
 
 /// File present in every site, which lists the files written by fsarena.
 const MARKER: &str = ".fsarena-site";
+/// Maximum size of an existing file, in bytes. No page is larger.
+const MAX_FILE_SIZE: u64 = 1 << 30;
 
 /// Writes the site.
 pub fn run(args: &SiteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -210,7 +213,7 @@ impl SiteDir {
 
 /// Returns the content of a file. Returns `None` if it does not exist.
 fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match plain_file::read(path, MAX_FILE_SIZE) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),

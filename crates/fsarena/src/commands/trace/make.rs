@@ -9,7 +9,7 @@ use anyhow::Context;
 use nix::unistd::geteuid;
 use serde_json::json;
 use sys::fs::safe_path::{SafeDir, default_mode};
-use trace::{Trace, TraceSummary};
+use trace::TraceSummary;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::trace_args::MakeArgs;
@@ -96,8 +96,7 @@ struct Recorded {
 impl Recorded {
     fn read(name: &str, directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(format!("{name}.{}", traces::ENDING));
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        let trace = Trace::decode(&bytes).with_context(|| path.display().to_string())?;
+        let (bytes, trace) = traces::read(&path)?;
         Ok(Self {
             name: name.to_owned(),
             bytes,

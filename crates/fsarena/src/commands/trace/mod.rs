@@ -65,17 +65,13 @@ fn anonymise(args: &AnonymiseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitC
 
 /// Writes a trace and reports its size.
 pub fn write(path: &Path, trace: &Trace, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    if trace.operations.len() > trace::MAX_OPERATIONS {
-        let most = trace::MAX_OPERATIONS;
-        return Err(
-            UsageError(format!("at most {most} operations fit into a trace: record less")).into()
-        );
-    }
     let operations = TraceSummary::from_trace(trace).operations;
     if operations == 0 {
         return Err(UsageError(nothing(trace, path)).into());
     }
-    let bytes = trace.encode();
+    let bytes = trace
+        .encode()
+        .map_err(|error| UsageError(format!("cannot write {}: {error}", path.display())))?;
     output_file::write(path, &bytes)?;
     if !globals.quiet {
         let size = bytes.len();

@@ -10,9 +10,9 @@ mod tests;
 mod tree;
 mod walk;
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -23,13 +23,15 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
 use tempfile::NamedTempFile;
 
-use crate::fs::xattr;
+use crate::fs::{plain_file, xattr};
 use owner::{GROUP_WRITES, is_writable_by_others, sudo_uid};
 use walk::{MissingPolicy, open_directory, walk};
 
 pub use owner::{check_owner, default_mode, is_trusted};
 
 const STICKY: u32 = 0o1000;
+/// All permissions of users other than the owner and the group.
+const OTHERS: u32 = 0o007;
 /// Name of the extended attribute with the access control list.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
@@ -66,6 +68,12 @@ pub enum UntrustedPath {
         /// Kind of the object.
         what: &'static str,
     },
+    /// Other users may read a secret.
+    #[error("{} is a secret that all users can read: replace it, or `chmod o= {}`", .0.display(), .0.display())]
+    Readable(
+        /// The file.
+        PathBuf,
+    ),
     /// A directory or file in it is a mount point.
     #[error("cannot remove {}: a filesystem is mounted in it; unmount it first", path.display())]
     Mounted {
@@ -82,6 +90,15 @@ pub enum UntrustedPath {
         /// The error of the kernel.
         source: io::Error,
     },
+}
+
+/// What a name in a directory refers to. Differs after the file was changed or replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileVersion {
+    /// Whether it is a directory, and not a link to one.
+    pub is_directory: bool,
+    /// Number of the inode, size, and time of the last change.
+    numbers: (u64, i64, i64, i64),
 }
 
 /// An open directory.
@@ -151,6 +168,118 @@ impl SafeDir {
         self.child(name.as_ref())
     }
 
+    /// Opens a subdirectory that exists, in which no other user may create files.
+    ///
+    /// # Errors
+    /// Returns an error if the name is not a directory, or if another user owns it or may write to
+    /// it, even with the sticky bit.
+    pub fn private_subdirectory(&self, name: impl AsRef<OsStr>) -> Result<Self, UntrustedPath> {
+        let child = self.child(name.as_ref())?;
+        match child.is_sticky_shared()? {
+            true => {
+                let mode = child.file.metadata().map_or(0, |found| found.mode() & 0o7777);
+                Err(UntrustedPath::WritableByOthers { path: child.path, mode })
+            }
+            false => Ok(child),
+        }
+    }
+
+    /// Reads a plain file of at most `most` bytes that any user may have written. Follows no link,
+    /// and never waits for a pipe. Returns `None` if the file does not exist.
+    ///
+    /// # Errors
+    /// Returns [`UntrustedPath::Other`] if it is not a plain file or is larger, or an error if it
+    /// cannot be read.
+    pub fn read(
+        &self,
+        name: impl AsRef<OsStr>,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, UntrustedPath> {
+        let name = name.as_ref();
+        match self.open_at(name, OFlag::O_RDONLY)? {
+            None => Ok(None),
+            Some(file) => self.content(name, file, most),
+        }
+    }
+
+    /// Reads a file like [`SafeDir::read`] that only this user may change.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SafeDir::read`] and [`SafeDir::require_file`].
+    pub fn read_own(
+        &self,
+        name: impl AsRef<OsStr>,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, UntrustedPath> {
+        let name = name.as_ref();
+        match self.open_to_read(name)? {
+            None => Ok(None),
+            Some(file) => self.content(name, file, most),
+        }
+    }
+
+    /// Opens a file like [`SafeDir::file`], for reading only.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SafeDir::file`].
+    pub fn open_to_read(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, UntrustedPath> {
+        Ok(self.open_own(name.as_ref(), OFlag::O_RDONLY)?.map(|(file, _)| file))
+    }
+
+    /// Reads a file like [`SafeDir::read_own`] that other users cannot read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SafeDir::read_own`], and an error if all users can read it.
+    pub fn read_secret(
+        &self,
+        name: impl AsRef<OsStr>,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, UntrustedPath> {
+        let name = name.as_ref();
+        match self.open_own(name, OFlag::O_RDONLY)? {
+            Some((_, found)) if found.st_mode & OTHERS != 0 => {
+                Err(UntrustedPath::Readable(self.path.join(name)))
+            }
+            Some((file, _)) => self.content(name, file, most),
+            None => Ok(None),
+        }
+    }
+
+    /// Opens a file of this user like [`SafeDir::file_or_new`], to write at its end.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SafeDir::file_or_new`].
+    pub fn append(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
+        let mut file = self.file_or_new(name.as_ref())?;
+        let end = file.seek(SeekFrom::End(0));
+        end.map_err(|error| self.io("write", name.as_ref(), error))?;
+        Ok(file)
+    }
+
+    /// Returns the names in the directory, sorted.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    pub fn names(&self) -> Result<Vec<OsString>, UntrustedPath> {
+        let read = || -> io::Result<Vec<OsString>> {
+            let names = std::fs::read_dir(self.here())?.map(|entry| Ok(entry?.file_name()));
+            names.collect()
+        };
+        let mut names = read().map_err(|error| self.io("read", OsStr::new(""), error))?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Examines a name, without following a link. Returns `None` if it does not exist.
+    pub fn examine(&self, name: impl AsRef<OsStr>) -> Option<FileVersion> {
+        let found = fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+        Some(FileVersion {
+            is_directory: SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT
+                == SFlag::S_IFDIR,
+            numbers: (found.st_ino, found.st_size, found.st_mtime, found.st_mtime_nsec),
+        })
+    }
+
     /// Creates a file that only this user may read. The name must not exist, even as a dangling
     /// link.
     ///
@@ -169,16 +298,7 @@ impl SafeDir {
     /// user, or is writable by others.
     pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, UntrustedPath> {
         let name = name.as_ref();
-        match self.open_at(name) {
-            Err(Errno::ENOENT) => Ok(None),
-            Err(Errno::ELOOP) => Err(self.other(name, "a link")),
-            Err(error) => Err(self.io("open", name, error)),
-            Ok(file) => {
-                let found = fstat(&file).map_err(|error| self.io("examine", name, error))?;
-                self.require_own(name, &found)?;
-                Ok(Some(file))
-            }
-        }
+        Ok(self.open_own(name, OFlag::O_RDWR)?.map(|(file, _)| file))
     }
 
     /// Checks that only this user can change a file, like [`Directory::file`], without opening it.
@@ -335,7 +455,7 @@ impl SafeDir {
 
     /// Whether the name exists, even as a dangling link.
     pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
-        fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
+        self.examine(name).is_some()
     }
 
     /// Flushes changes to the names in the directory.
@@ -388,10 +508,42 @@ impl SafeDir {
         Ok(file.into())
     }
 
-    /// Opens a file without blocking, because the name may be a pipe.
-    fn open_at(&self, name: &OsStr) -> nix::Result<File> {
-        let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        openat(&self.file, name, flags, Mode::empty()).map(File::from)
+    /// Opens a file without following links, and without blocking, because the name may be a pipe.
+    fn open_at(&self, name: &OsStr, access: OFlag) -> Result<Option<File>, UntrustedPath> {
+        let flags = access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        match openat(&self.file, name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(Errno::ELOOP) => Err(self.other(name, "a link")),
+            Err(error) => Err(self.io("open", name, error)),
+        }
+    }
+
+    /// Opens a file that only this user may change.
+    fn open_own(
+        &self,
+        name: &OsStr,
+        access: OFlag,
+    ) -> Result<Option<(File, FileStat)>, UntrustedPath> {
+        let Some(file) = self.open_at(name, access)? else { return Ok(None) };
+        let found = fstat(&file).map_err(|error| self.io("examine", name, error))?;
+        self.require_own(name, &found)?;
+        Ok(Some((file, found)))
+    }
+
+    fn content(
+        &self,
+        name: &OsStr,
+        file: File,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, UntrustedPath> {
+        match plain_file::read_open(file, most) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(self.other(name, "no plain file, or larger than it can be"))
+            }
+            Err(error) => Err(self.io("read", name, error)),
+        }
     }
 
     /// Gives a new subdirectory the same owner as this directory.

@@ -71,7 +71,7 @@ impl Script {
             speed: None,
             group: None,
             facts: None,
-            data: Some(BASE64_STANDARD.encode(self.trace.encode())),
+            data: Some(BASE64_STANDARD.encode(self.trace.encode().unwrap())),
         })
     }
 
