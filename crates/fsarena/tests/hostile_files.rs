@@ -208,8 +208,12 @@ fn signals_end_every_command_that_waits_for_input() {
     ];
     for (words, is_standard) in commands {
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            let mut command = fsarena(directory.path());
-            let mut child = command.args(words).stdin(Stdio::piped()).spawn().unwrap();
+            // A shell starts jobs in the background with ignored signals.
+            let mut command = Command::new("env");
+            command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_fsarena")]);
+            command.args(words).env("XDG_DATA_HOME", directory.path());
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
             let mut input: Box<dyn Write> = match is_standard {
                 true => Box::new(child.stdin.take().unwrap()),
                 false => Box::new(writer(&pipe, &mut child)),
