@@ -14,13 +14,15 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context;
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, pipe2};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::{Origin, WithOrigin};
 use storage::find_program;
 use trace::{
     InheritedFile, OpenFlags, RecordingStart, STRACE_CALLS, Standing, StraceImporter, Surroundings,
@@ -46,6 +48,8 @@ const GUARD: &str = "read tracer; read end
 while left=$(grep -ls \"^TracerPid:.$tracer\\$\" /proc/[0-9]*/status | cut -d/ -f3) && [ \"$left\" ]; do
     kill -KILL $left
 done";
+/// Time that a command has to end after a signal to the recorder alone. Then it is killed.
+const GRACE: Duration = Duration::from_secs(1);
 /// Limitation: processes that still ran when the command had ended.
 const KILLED: &str = "Processes that the command left behind were killed.";
 
@@ -173,7 +177,7 @@ struct Traced {
 impl Traced {
     fn start(strace: &Path, command: &[OsString]) -> anyhow::Result<Self> {
         let (output, input) = pipe2(OFlag::O_CLOEXEC).context("cannot create a pipe")?;
-        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
         // A group of its own, which Ctrl-C does not end.
         let mut guard = Command::new("sh")
             .args(["-c", GUARD])
@@ -202,12 +206,12 @@ impl Traced {
         let shared = Arc::clone(&running);
         let handle = signals.handle();
         let listener =
-            thread::spawn(move || signals.forever().for_each(|signal| pass(&shared, signal)));
+            thread::spawn(move || signals.forever().for_each(|origin| pass(&shared, &origin)));
         Ok(Self { output: output.into(), waiter, running, signals: handle, listener })
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 
     /// Returns the exit status of the command, and whether processes were killed.
@@ -216,7 +220,7 @@ impl Traced {
         self.signals.close();
         // The thread only forwards signals and has no result.
         let _ = self.listener.join();
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&self.running);
         // The guard has nothing left to kill.
         let _ = running.guard.kill().and_then(|()| running.guard.wait());
         Ok((status.context("cannot wait for strace")?, running.killed))
@@ -224,20 +228,32 @@ impl Traced {
 }
 
 /// Handles a signal. Ctrl-C reaches the command directly, like all processes in the terminal's
-/// foreground; other signals are forwarded, and processes that the command leaves behind are then
-/// killed. After the end of the command, or before its start, a signal kills its processes.
-fn pass(running: &Mutex<Running>, signal: i32) {
-    let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_key = [SIGINT, SIGQUIT].contains(&signal);
-    match running.command {
-        _ if running.lives && is_key => {}
-        Some(command) if running.lives => {
+/// foreground. A signal of another process is forwarded, and processes that the command leaves
+/// behind are then killed, like a command that ignores it. After the end of the command, or before
+/// its start, a signal kills its processes.
+fn pass(running: &Arc<Mutex<Running>>, origin: &Origin) {
+    let signal = origin.signal;
+    let is_key = origin.process.is_none() && [SIGINT, SIGQUIT].contains(&signal);
+    let mut locked = lock(running);
+    match locked.command {
+        _ if locked.lives && is_key => {}
+        Some(command) if locked.lives => {
             // Errors are ignored: the process may just have ended.
             let _ = kill(command, Signal::try_from(signal).ok());
-            running.asked = true;
+            if !std::mem::replace(&mut locked.asked, true) {
+                let running = Arc::clone(running);
+                thread::spawn(move || {
+                    thread::sleep(GRACE);
+                    lock(&running).kill_rest();
+                });
+            }
         }
-        _ => running.kill_rest(),
+        _ => locked.kill_rest(),
     }
+}
+
+fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Running {

@@ -2,16 +2,19 @@
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::ToolVersion;
+use sys::interruption;
 
 use crate::find_program;
 
 /// Time limit for a program to print its version.
 const LIMIT: Duration = Duration::from_secs(5);
+/// Interval between checks whether the user asked to stop.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum size of a version line.
 const MAX_TOOL_VERSION_SIZE: u64 = 4096;
 
@@ -47,7 +50,14 @@ fn first_output(command: &mut Command, limit: Duration) -> Option<String> {
         end(&mut child);
         return None;
     }
-    let answer = receive.recv_timeout(limit);
+    let start = Instant::now();
+    let answer = loop {
+        match receive.recv_timeout(STOP_CHECK_INTERVAL.min(limit)) {
+            Err(RecvTimeoutError::Timeout)
+                if start.elapsed() < limit && !interruption::is_requested() => {}
+            answer => break answer,
+        }
+    };
     end(&mut child);
     let bytes = answer.ok()?.ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

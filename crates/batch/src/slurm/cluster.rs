@@ -38,6 +38,9 @@ pub enum SlurmError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The user asked to stop while a command ran.
+    #[error("interrupted")]
+    Interrupted,
     /// A command failed.
     #[error("{command} says: {complaint}")]
     Failed {
@@ -186,7 +189,7 @@ impl Cluster {
     /// # Errors
     /// Returns an error if Slurm rejects the array.
     pub fn submit(&self, submission: &Submission<'_>) -> Result<String, SlurmError> {
-        let failed = |source| SlurmError::NoCommand { command: "sbatch", source };
+        let failed = |source| not_run("sbatch", source);
         let mut command = Command::new("sbatch");
         command.args(self.words(submission));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -294,7 +297,15 @@ fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String,
     let gives_up = || stop.load(Ordering::Relaxed);
     let output =
         bounded::output(asked.args(words).stdin(Stdio::null()), MAX_OUTPUT_SIZE, &gives_up);
-    said(command, output.map_err(|source| SlurmError::NoCommand { command, source })?)
+    said(command, output.map_err(|source| not_run(command, source))?)
+}
+
+/// Creates the error for a command that could not be run to its end.
+fn not_run(command: &'static str, source: std::io::Error) -> SlurmError {
+    match source.kind() {
+        std::io::ErrorKind::Interrupted => SlurmError::Interrupted,
+        _ => SlurmError::NoCommand { command, source },
+    }
 }
 
 /// Returns the standard output of a command, or its error if it failed.

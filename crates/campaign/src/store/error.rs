@@ -1,10 +1,14 @@
 //! Errors of the results database, each one line with a hint.
 
+use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use model::CellId;
-use rusqlite::ErrorCode;
+use nix::sys::statvfs::{FsFlags, statvfs};
+use rusqlite::{ErrorCode, ffi};
 
 use crate::store::CampaignId;
 
@@ -104,15 +108,17 @@ pub enum StoreError {
     },
     /// The disk failed, or a limit of the process prevents the write.
     #[error(
-        "cannot read or write the database {}: {error}; see whether the disk fails or is full, and the limit of \
-         file sizes (ulimit -f)",
+        "cannot {access} the database {}: {cause}; see whether its disk fails or is full, and the limit of file sizes \
+         (ulimit -f); a stored campaign continues with `fsarena resume`",
         path.display()
     )]
     IoError {
         /// The file.
         path: PathBuf,
-        /// The error of SQLite.
-        error: rusqlite::Error,
+        /// The failed access: `read` or `write`.
+        access: &'static str,
+        /// Why.
+        cause: String,
     },
     /// SQLite could not allocate memory.
     #[error("no memory to read the database {}: see the limits of the process (ulimit -v)", path.display())]
@@ -239,7 +245,7 @@ impl RowError {
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
-            Some(ErrorCode::SystemIoFailure) => StoreError::IoError { path, error },
+            Some(ErrorCode::SystemIoFailure) => io_failure(path, &error),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::CannotOpen { path, error }
             }
@@ -249,9 +255,57 @@ impl RowError {
     }
 }
 
-/// Creates the error for a file that is damaged as a whole. Shortens the text, because SQLite may
-/// quote content of any length.
+/// Creates the error for a disk that failed. SQLite returns which access failed, but not the error
+/// of the system.
+fn io_failure(path: PathBuf, error: &rusqlite::Error) -> StoreError {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    let is_of_disk = matches!(code, ffi::SQLITE_IOERR_CORRUPTFS | ffi::SQLITE_IOERR_FSYNC);
+    let cause = match is_of_disk {
+        true => io::Error::from_raw_os_error(nix::libc::EIO).to_string(),
+        false => error.to_string(),
+    };
+    let access = match code {
+        ffi::SQLITE_IOERR_READ
+        | ffi::SQLITE_IOERR_SHORT_READ
+        | ffi::SQLITE_IOERR_CORRUPTFS
+        | ffi::SQLITE_IOERR_FSTAT => "read",
+        _ => "write",
+    };
+    // Not opened: closing the file would drop the locks of other connections of this process.
+    match statvfs(&path) {
+        Ok(disk) if access == "write" && disk.flags().contains(FsFlags::ST_RDONLY) => {
+            return StoreError::ReadOnly { path };
+        }
+        Ok(disk) if access == "write" && disk.blocks_available() == 0 => {
+            return StoreError::DiskFull { path };
+        }
+        _ => {}
+    }
+    StoreError::IoError { path, access, cause }
+}
+
+/// Reads a database and its log. The files stay open: closing them would drop the locks of other
+/// connections of this process.
+fn read_all(path: &Path) -> io::Result<()> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    for path in [path, Path::new(&log)] {
+        let Ok(file) = File::open(path) else { continue };
+        let file = ManuallyDrop::new(file);
+        let (mut part, mut at) = (vec![0; 1 << 20], 0);
+        while let length @ 1.. = file.read_at(&mut part, at)? {
+            at += length as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Creates the error for a file that is damaged as a whole, or that the disk does not return: SQLite
+/// calls both damaged. Shortens the text, because SQLite may quote content of any length.
 fn damaged(path: PathBuf, why: String) -> StoreError {
+    if let Err(error) = read_all(&path) {
+        return StoreError::IoError { path, access: "read", cause: error.to_string() };
+    }
     const MAX_ERROR_SIZE: usize = 120;
     let first = why.lines().next().unwrap_or_default();
     StoreError::Damaged { path, what: None, why: first.chars().take(MAX_ERROR_SIZE).collect() }

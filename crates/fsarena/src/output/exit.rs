@@ -50,9 +50,9 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     code(error).into()
 }
 
-/// Reports an error in one line.
+/// Reports an error in one line of limited length: it may quote a value of any length.
 pub fn print_error(text: &str, json: bool) {
-    let text = &one_line(text);
+    let text = &shorten(one_line(text));
     if json {
         output::print_note_unwrapped(
             &serde_json::json!({ "event": "error", "text": text }).to_string(),
@@ -92,6 +92,17 @@ pub fn one_line(text: &str) -> String {
         .join("; ")
 }
 
+/// Removes the middle of a text of more than 2,000 characters.
+fn shorten(text: String) -> String {
+    const MAX_END: usize = 1000;
+    let count = text.chars().count();
+    if count <= 2 * MAX_END {
+        return text;
+    }
+    let start = text.chars().take(MAX_END);
+    start.chain(" … ".chars()).chain(text.chars().skip(count - MAX_END)).collect()
+}
+
 /// Returns the exit code of an error, from the first type in its chain that has one.
 fn code(error: &anyhow::Error) -> ExitReason {
     let of_store = |error: &(dyn std::error::Error + 'static)| match error.downcast_ref()? {
@@ -100,6 +111,9 @@ fn code(error: &anyhow::Error) -> ExitReason {
         error => of_store(error),
     };
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
+        if matches!(error.downcast_ref(), Some(SlurmError::Interrupted)) {
+            return Some(ExitReason::Interrupted);
+        }
         if error.is::<SlurmError>() || error.is::<HostsError>() {
             return Some(ExitReason::Environment);
         }
@@ -169,6 +183,18 @@ mod tests {
         assert_eq!(code(&anyhow::anyhow!("surprise")), ExitReason::Internal);
         let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
         assert_eq!(code(&interrupted), ExitReason::Interrupted);
+    }
+
+    #[test]
+    fn an_error_that_quotes_a_long_value_keeps_both_ends() {
+        let short = shorten(format!("cannot use `{}`: it is too long", "é".repeat(1000)));
+        assert!(!short.contains('…'), "{short}");
+        let long = shorten(format!("cannot use `{}`: it is too long", "é".repeat(100_000)));
+        assert!(
+            long.starts_with("cannot use `é") && long.ends_with("é`: it is too long"),
+            "{long}"
+        );
+        assert_eq!(long.chars().count(), 2003);
     }
 
     #[test]
