@@ -85,6 +85,67 @@ fn fill(directory: &Path) -> PathBuf {
     path
 }
 
+/// Runs a command while calls on the database and its log fail, as on a failing disk.
+fn with_fault(database: &Path, fault: &str, command: &Command) -> CommandOutput {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("inject={fault}")]);
+    for suffix in ["", "-wal"] {
+        strace.arg("-P").arg(format!("{}{suffix}", database.display()));
+    }
+    strace.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        strace.env(name, value);
+    }
+    run(strace.stdin(Stdio::null()))
+}
+
+/// SQLite calls a page damaged that the disk does not return.
+#[test]
+fn a_failing_disk_is_not_called_damage() {
+    let sandbox = Sandbox::new();
+    let database = sandbox.path("whole.db");
+    run(&mut campaign(&sandbox, &database)).assert_code(0);
+    let before = run(&mut with(&sandbox, &database, &["report"])).assert_code(0).stdout;
+    let wrong = "cannot read the database";
+    for first in [1, 2, 4, 8, 16] {
+        let fault = format!("pread64:error=EIO:when={first}+");
+        for command in [
+            with(&sandbox, &database, &["report"]),
+            with(&sandbox, &database, &["list", "campaigns"]),
+            campaign(&sandbox, &database),
+        ] {
+            let ended = with_fault(&database, &fault, &command);
+            if ended.code != Some(0) {
+                assert_told(ended.clone(), 3, &database, wrong);
+                assert!(ended.stderr.contains("Input/output error"), "{}", ended.stderr);
+            }
+        }
+    }
+    assert_eq!(run(&mut with(&sandbox, &database, &["report", "1"])).stdout, before);
+}
+
+#[test]
+fn a_campaign_continues_after_its_disk_failed() {
+    for call in ["pwrite64:error=EIO", "pwrite64:error=EROFS", "fsync:error=EIO"] {
+        // Before and after the campaign is stored, and between its cells.
+        for first in [1, 4, 8, 60, 80, 90] {
+            let sandbox = Sandbox::new();
+            let database = sandbox.path("fails.db");
+            let fault = format!("{call}:when={first}+");
+            let ended = with_fault(&database, &fault, &campaign(&sandbox, &database));
+            if ended.code == Some(0) {
+                continue;
+            }
+            assert_told(ended, 3, &database, "cannot write the database");
+            let stored = run(&mut with(&sandbox, &database, &["list", "campaigns", "--json"]));
+            if stored.assert_code(0).stdout.contains("\"planned\"") {
+                run(&mut with(&sandbox, &database, &["resume", "--quiet"])).assert_code(0);
+                run(&mut with(&sandbox, &database, &["report"])).assert_code(0);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
     let sandbox = Sandbox::new();

@@ -156,7 +156,7 @@ impl<'a> CampaignBuilder<'a> {
         if self.called.len().pow(2) > MAX_TABLE_SIZE {
             let count = self.called.len();
             return Err(ImportError::in_file(format!(
-                "{count} contenders are more than a report can compare: import fewer contenders"
+                "{count} contenders are more than a report can compare: take fewer contenders"
             )));
         }
         match &self.naming.given {
@@ -444,7 +444,7 @@ pub fn check_table(
     let columns = contenders.saturating_mul(contenders.max(rounds));
     match columns.saturating_mul(rows) > most {
         true => Err(format!(
-            "{contenders} contenders in {rows} results and {rounds} rounds are more than a report can compare: import fewer contenders, or a part of the results"
+            "{contenders} contenders in {rows} results and {rounds} rounds are more than a report can compare: take fewer contenders, or a part of the results"
         )),
         false => Ok(()),
     }

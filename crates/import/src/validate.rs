@@ -33,7 +33,7 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
         tests.map(|test| (suite.name.as_str(), test.name.as_str()))
     });
     let tests: BTreeSet<(&str, &str)> = tests.collect();
-    let (mut numbers, mut cells, mut rows) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut numbers, mut cells) = (BTreeSet::new(), BTreeSet::new());
     for stored in &results.cells {
         let Cell { id: CellId(id), contender, suite, test, round, .. } = &stored.cell;
         if !contenders.contains(contender.as_str()) {
@@ -50,13 +50,26 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
                 return Err(format!("cell {id} has a result, and there is no session"));
             }
             of_cell(result).map_err(|why| format!("cell {id}: {why}"))?;
-            for phase in &result.phases {
-                let metrics = phase.measurements().into_iter().map(|one| Some(one.metric));
-                let of_phase = metrics.chain([None]);
-                rows.extend(of_phase.map(|metric| (suite, test, phase.phase.as_str(), metric)));
-            }
         }
     }
+    check_size(results)
+}
+
+/// Checks that reports on a campaign fit into memory.
+///
+/// # Errors
+/// Returns a one-line error with the size of the campaign if they do not.
+pub fn check_size(results: &CampaignResults) -> Result<(), String> {
+    let mut rows = BTreeSet::new();
+    for stored in &results.cells {
+        let Cell { suite, test, .. } = &stored.cell;
+        for phase in stored.result.iter().flat_map(|result| &result.phases) {
+            let metrics = phase.measurements().into_iter().map(|one| Some(one.metric));
+            let of_phase = metrics.chain([None]);
+            rows.extend(of_phase.map(|metric| (suite, test, phase.phase.as_str(), metric)));
+        }
+    }
+    let campaign = &results.campaign;
     let rounds = campaign.rounds as usize;
     check_table(campaign.contenders.len(), rows.len(), rounds, MAX_TABLE_SIZE)
 }

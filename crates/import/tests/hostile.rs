@@ -155,7 +155,7 @@ fn more_than_a_campaign_holds_is_refused() {
     let many = header.to_owned() + &lines.collect::<String>();
     assert!(told(InputFormat::Csv, &many).contains(&format!("more than {MAX_RESULTS} cells")));
     // Few cells, but too many results for the tables of a report, or pairs of contenders.
-    let too_many = "are more than a report can compare: import fewer contenders";
+    let too_many = "are more than a report can compare: take fewer contenders";
     let lines = (0..150).map(|n| format!("c{n},s,t,p{n},1,rate,2,ok\n"));
     let many = header.to_owned() + &lines.collect::<String>();
     assert!(told(InputFormat::Csv, &many).contains(too_many));

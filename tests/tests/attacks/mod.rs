@@ -6,3 +6,4 @@ mod devices;
 mod hosts;
 mod links;
 mod programs;
+mod signals;

@@ -69,7 +69,7 @@ fn found(
     ids: &[CampaignId],
     relevant: Option<f64>,
 ) -> anyhow::Result<FoundCampaign> {
-    let ends = [ids[0], ids[ids.len() - 1]].map(|id| store.load(id));
+    let ends = [ids[0], ids[ids.len() - 1]].map(|id| select_campaign::load(store, id));
     let [first, last] = ends;
     let (first, last) = (first?, last?);
     let wanted = CompareFilter {
@@ -89,7 +89,7 @@ fn found(
     // The latest comes first, because it defines comparability.
     take(&last, sides[1]);
     for id in ids[1..ids.len() - 1].iter().rev() {
-        let results = store.load(*id)?;
+        let results = select_campaign::load(store, *id)?;
         let analysis = analyse(&results);
         take(&results, AnalysedCampaign::new(&results, &analysis));
     }

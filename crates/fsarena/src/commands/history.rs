@@ -10,6 +10,7 @@ use crate::args::compare_args::HistoryArgs;
 use crate::output::exit::{ExitReason, UsageError};
 use crate::output::text::{line, print_document, print_json};
 use crate::paths;
+use crate::settings::select_campaign;
 
 /// Writes the history.
 pub fn run(args: &HistoryArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
@@ -18,7 +19,7 @@ pub fn run(args: &HistoryArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     // Keeps one campaign in memory at a time. The latest comes first, because it defines
     // comparability.
     for campaign in store.campaigns()?.iter().rev() {
-        let results = store.load(campaign.id)?;
+        let results = select_campaign::load(&store, campaign.id)?;
         let analysis = analyse(&results);
         collector.add(AnalysedCampaign::new(&results, &analysis));
     }

@@ -188,7 +188,7 @@ pub fn after_run(
     strict: bool,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
-    let results = store.load(id)?;
+    let results = select_campaign::load(store, id)?;
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
     let page = write_page(store, &results, &analysis, globals);
     if globals.json {

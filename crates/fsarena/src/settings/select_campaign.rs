@@ -76,7 +76,18 @@ pub fn find(named: Option<&str>, globals: &GlobalArgs) -> anyhow::Result<Selecte
     }
     let store = paths::existing_store(globals)?;
     let id = campaign_id(&store, named)?;
-    Ok(SelectedCampaign { results: store.load(id)?, store: Some(store) })
+    Ok(SelectedCampaign { results: load(&store, id)?, store: Some(store) })
+}
+
+/// Loads a campaign for a report.
+///
+/// # Errors
+/// Returns an error if it cannot be read, or if no report on it would fit into memory.
+pub fn load(store: &Store, id: CampaignId) -> anyhow::Result<CampaignResults> {
+    let results = store.load(id)?;
+    import::check_size(&results)
+        .map_err(|why| UsageError(format!("cannot report on campaign {id}: {why}")))?;
+    Ok(results)
 }
 
 /// Returns true if a number or a name refers to a campaign.
@@ -166,7 +177,7 @@ impl<'a> Campaigns<'a> {
             return Ok(from_file(Path::new(named))?.results);
         }
         let store = self.store()?;
-        Ok(store.load(campaign_id(store, Some(named))?)?)
+        load(store, campaign_id(store, Some(named))?)
     }
 
     /// Loads the selected campaign. If it is selected by name, also loads its other complete
@@ -184,7 +195,7 @@ impl<'a> Campaigns<'a> {
             if !is_other || known.done < known.planned {
                 continue;
             }
-            let other = self.store()?.load(known.id)?;
+            let other = load(self.store()?, known.id)?;
             if differ_only_by_seed(&sessions[0], &other) {
                 sessions.push(other);
             }
@@ -203,7 +214,7 @@ impl<'a> Campaigns<'a> {
         for known in self.known()?.iter().filter(|c| c.name == named) {
             let mut other = match known.id.0 == latest.id {
                 true => latest.clone(),
-                false => self.store()?.load(known.id)?,
+                false => load(self.store()?, known.id)?,
             };
             let is_same = differ_only_by_host(&latest, &other);
             if is_same && drop_incomplete_rounds(&mut other) {
@@ -273,7 +284,7 @@ fn from_file(path: &Path) -> anyhow::Result<SelectedCampaign> {
     let cannot = |error| UsageError(format!("cannot read {shown}: {error}"));
     if campaign::store::is_sqlite(path).map_err(cannot)? {
         let store = paths::foreign_store(path)?;
-        let results = store.load(campaign_id(&store, None)?)?;
+        let results = load(&store, campaign_id(&store, None)?)?;
         return Ok(SelectedCampaign { results, store: Some(store) });
     }
     let bytes = plain_file::read(path, MAX_REPORT_SIZE).map_err(cannot)?;

@@ -156,8 +156,10 @@ impl PairwiseEstimates {
                     break;
                 }
                 let sum = self.sum(&used, one, other)?;
-                let reach = sum.reach(level)?;
-                bound = bound.larger(sum.value, reach);
+                // One chance is enough for most of the others; an exact reach needs many.
+                if sum.chance_above(bound.most - sum.value) > level {
+                    bound = bound.larger(sum.value, sum.reach(level)?);
+                }
             }
             Some(bound)
         };

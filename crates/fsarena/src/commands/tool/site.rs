@@ -24,6 +24,7 @@ use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::text::{print, print_json};
 use crate::paths;
 use crate::settings::analysis::analysed;
+use crate::settings::select_campaign;
 
 /// File present in every site, which lists the files written by fsarena.
 const MARKER: &str = ".fsarena-site";
@@ -72,7 +73,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut SiteDir) -> anyhow::Resul
     let mut latest = BTreeMap::new();
     // The latest comes first, because it defines comparability.
     for campaign in campaigns.iter().rev() {
-        let results = store.load(campaign.id)?;
+        let results = select_campaign::load(store, campaign.id)?;
         let analysis = analysed(&results, catalog, None);
         place.write(
             &campaign_file(campaign.id.0),
