@@ -309,6 +309,7 @@ pub fn campaign_label(results: &CampaignResults) -> String {
 mod tests {
     use campaign::run::in_memory;
     use config::Catalog;
+    use model::{Campaign, Nanos};
 
     use super::*;
 
@@ -328,5 +329,32 @@ mod tests {
         let ran = results.cells.iter().filter(|stored| stored.result.is_some());
         let rounds: BTreeSet<u32> = ran.map(|stored| stored.cell.round).collect();
         assert_eq!(rounds, [1, 3].into());
+    }
+
+    #[test]
+    fn a_stored_campaign_that_no_report_could_show_is_refused() {
+        const CONTENDERS: usize = 6000;
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&directory.path().join("many.db")).unwrap();
+        let ext4 = Catalog::builtin().unwrap().contender("ext4").unwrap();
+        let mut campaign = in_memory::campaign(vec![ext4.clone()], 1);
+        let plan: Vec<_> = campaign::plan::plan(&campaign);
+        let id = |store: &mut Store, campaign: &Campaign| {
+            let id = store.begin_campaign(campaign, &plan, Nanos(1)).unwrap();
+            store.begin_session(id, &in_memory::environment(), Nanos(2)).unwrap();
+            store.record(id, &plan[0], &in_memory::ok_result(&in_memory::test())).unwrap();
+            id
+        };
+        let one = id(&mut store, &campaign);
+        assert_eq!(load(&store, one).unwrap().cells.len(), plan.len());
+        let more = (1..CONTENDERS)
+            .map(|number| model::Contender { name: format!("c{number}"), ..ext4.clone() });
+        campaign.contenders.extend(more);
+        let many = id(&mut store, &campaign);
+        let refused = load(&store, many).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("cannot report on campaign 2: 6000 contenders in"),
+            "{refused}"
+        );
     }
 }
