@@ -43,12 +43,12 @@ const STRACE: [&str; 8] = [
     "--syscall-times=ns",
 ];
 /// Shell commands that kill all processes of a recording when their standard input ends, at the
-/// latest when this process is killed. strace itself would let the processes go on.
+/// latest when this process is killed. strace itself would let the processes continue.
 const GUARD: &str = "read tracer; read end
 while left=$(grep -ls \"^TracerPid:.$tracer\\$\" /proc/[0-9]*/status | cut -d/ -f3) && [ \"$left\" ]; do
     kill -KILL $left
 done";
-/// Time that a command has to end after a signal to the recorder alone. Then it is killed.
+/// Time limit for a command to end after a signal to the recorder. A command that exceeds it is killed.
 const GRACE: Duration = Duration::from_secs(1);
 /// Limitation: processes that still ran when the command had ended.
 const KILLED: &str = "Processes that the command left behind were killed.";
@@ -178,7 +178,7 @@ impl Traced {
     fn start(strace: &Path, command: &[OsString]) -> anyhow::Result<Self> {
         let (output, input) = pipe2(OFlag::O_CLOEXEC).context("cannot create a pipe")?;
         let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-        // A group of its own, which Ctrl-C does not end.
+        // In a separate group, which Ctrl-C does not end.
         let mut guard = Command::new("sh")
             .args(["-c", GUARD])
             .stdin(Stdio::piped())

@@ -216,7 +216,7 @@ fn signals_end_a_question() {
     }
 }
 
-/// A recording ends, too, with what the command did until then.
+/// A recording ends, too, and has the operations until then.
 #[test]
 fn signals_end_a_recording() {
     for script in ["exec sleep 1000", STUBBORN, "sleep 1000 & wait", "kill -STOP $$"] {

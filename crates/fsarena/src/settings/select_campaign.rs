@@ -59,7 +59,7 @@ fn is_name(named: &str) -> bool {
     named.parse::<i64>().is_err() && !Path::new(named).exists()
 }
 
-/// Returns true for the path of an existing file or directory that is no number.
+/// Returns true for the path of an existing file or directory, unless it is a number.
 fn is_file(named: &str) -> bool {
     named.parse::<i64>().is_err() && Path::new(named).exists()
 }
@@ -229,7 +229,7 @@ impl<'a> Campaigns<'a> {
     }
 }
 
-/// Finds the campaigns that are named by number or by name. Returns each once, in order of creation.
+/// Finds campaigns by their numbers or names. Returns each once, in order of creation.
 ///
 /// # Errors
 /// Returns an error if none or several campaigns have a name. `verb` is the operation that failed.
