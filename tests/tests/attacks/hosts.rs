@@ -118,3 +118,17 @@ fn signals_end_a_command_that_waits_for_a_host() {
         }
     }
 }
+
+/// The answer for the cell that runs would never come.
+#[test]
+fn a_host_that_answers_for_another_cell_is_dropped() {
+    let sandbox = Sandbox::new();
+    let cache = sandbox.path("far");
+    let attack = format!(
+        "export XDG_CACHE_HOME={}; sh -c \"$command\" | sed -u 's/\"cell\":0/\"cell\":9/'; exit",
+        cache.display()
+    );
+    let ended = run(&mut campaign(&sandbox, AGENT, &attack)).assert_code(3);
+    let said = "it answered for cell 9, which does not run";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+}

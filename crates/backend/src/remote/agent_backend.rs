@@ -285,7 +285,17 @@ impl CellBackend for AgentBackend<'_> {
             match heard {
                 Ok(None) => {}
                 Ok(Some(HostReply::Failed { reason, .. })) => self.lose(&reason),
-                Ok(Some(answer)) => self.news.extend(news(answer)),
+                Ok(Some(answer)) => match news(answer) {
+                    // The answer for a cell that runs may never come.
+                    Some(
+                        CellUpdate::Event(cell, _)
+                        | CellUpdate::Finished(cell, _)
+                        | CellUpdate::Aborted(cell, _),
+                    ) if !self.running.contains_key(&cell) => {
+                        self.lose(&format!("it answered for cell {}, which does not run", cell.0));
+                    }
+                    news => self.news.extend(news),
+                },
                 Err(error) => self.lose(&error.to_string()),
             }
         }
