@@ -1,6 +1,6 @@
 //! Slurm's commands.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -38,6 +38,9 @@ pub enum SlurmError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The user asked to stop while a command ran.
+    #[error("interrupted")]
+    Interrupted,
     /// A command failed.
     #[error("{command} says: {complaint}")]
     Failed {
@@ -294,7 +297,11 @@ fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String,
     let gives_up = || stop.load(Ordering::Relaxed);
     let output =
         bounded::output(asked.args(words).stdin(Stdio::null()), MAX_OUTPUT_SIZE, &gives_up);
-    said(command, output.map_err(|source| SlurmError::NoCommand { command, source })?)
+    let output = output.map_err(|source| match source.kind() {
+        ErrorKind::Interrupted => SlurmError::Interrupted,
+        _ => SlurmError::NoCommand { command, source },
+    });
+    said(command, output?)
 }
 
 /// Returns the standard output of a command, or its error if it failed.

@@ -100,6 +100,9 @@ fn code(error: &anyhow::Error) -> ExitReason {
         error => of_store(error),
     };
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
+        if matches!(error.downcast_ref(), Some(SlurmError::Interrupted)) {
+            return Some(ExitReason::Interrupted);
+        }
         if error.is::<SlurmError>() || error.is::<HostsError>() {
             return Some(ExitReason::Environment);
         }
