@@ -227,7 +227,6 @@ impl Drop for Small {
 #[test]
 fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
     let sandbox = sandbox();
-    let slurm = Slurm::start();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let results = directory.join("results");
     let shelves = fs::read_dir(&results).unwrap();
@@ -238,6 +237,8 @@ fn a_full_disk_loses_no_results_and_ctrl_c_empties_the_queue() {
         fs::create_dir(small.0.join(&shelf)).unwrap();
         fs::set_permissions(small.0.join(shelf), fs::Permissions::from_mode(0o700)).unwrap();
     }
+    // A node sees only what is mounted before it starts.
+    let slurm = Slurm::start();
     let filler = small.0.join("filler");
     let mut fill = Command::new("dd");
     fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", filler.display()));

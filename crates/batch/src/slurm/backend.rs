@@ -109,14 +109,20 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         Ok(slurm)
     }
 
-    /// Cancels all queued tasks of the plan.
-    ///
-    /// # Errors
-    /// Returns an error if Slurm does not respond.
-    pub fn cancel(&self) -> Result<(), SlurmError> {
-        let queued = self.cluster.queued(self.plan())?;
-        let jobs: BTreeSet<String> = queued.into_iter().map(|queued| queued.job).collect();
-        self.cluster.cancel(&jobs.into_iter().collect::<Vec<_>>())
+    /// Cancels all queued tasks, in limited time and regardless of a request to stop. Returns a
+    /// note on them, or `None` if the queue has none.
+    pub fn cancel(&self) -> Option<&'static str> {
+        let queued = self.places.iter().filter(|(_, place)| matches!(place, TaskState::Queued(_)));
+        let tasks = queued.filter_map(|(entry, _)| self.tasks.get(entry)?.split_once('_'));
+        let jobs: BTreeSet<&str> = tasks.map(|(job, _)| job).collect();
+        if jobs.is_empty() {
+            return None;
+        }
+        let is_cancelled = Cluster::cancel_at_once(jobs.into_iter().map(str::to_owned));
+        Some(match is_cancelled {
+            true => "queued tasks were cancelled",
+            false => "queued tasks may continue to run: check with squeue, stop them with scancel",
+        })
     }
 
     fn plan(&self) -> &str {
@@ -273,19 +279,8 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
 
     /// Stops the session at the user's request.
     fn stop(&mut self) {
-        let queued = self.places.iter().filter(|(_, place)| matches!(place, TaskState::Queued(_)));
-        let tasks = queued.filter_map(|(entry, _)| self.tasks.get(entry)?.split_once('_'));
-        let jobs: BTreeSet<&str> = tasks.map(|(job, _)| job).collect();
-        if !jobs.is_empty() {
-            let cancelled = Cluster::cancel_at_once(jobs.into_iter().map(str::to_owned));
-            let note = match cancelled {
-                true => "queued tasks were cancelled",
-                false => {
-                    "queued tasks may continue to run: check with squeue, stop them with scancel"
-                }
-            };
-            self.news.push_back(CellUpdate::Note(note.to_owned()));
-        }
+        let note = self.cancel().map(|note| CellUpdate::Note(note.to_owned()));
+        self.news.extend(note);
         for (cell, _) in std::mem::take(&mut self.begun) {
             self.news.push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
         }

@@ -1,6 +1,6 @@
 //! Slurm's commands.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -303,7 +303,7 @@ fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String,
 /// Creates the error for a command that could not be run to its end.
 fn not_run(command: &'static str, source: std::io::Error) -> SlurmError {
     match source.kind() {
-        std::io::ErrorKind::Interrupted => SlurmError::Interrupted,
+        ErrorKind::Interrupted => SlurmError::Interrupted,
         _ => SlurmError::NoCommand { command, source },
     }
 }

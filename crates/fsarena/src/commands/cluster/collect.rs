@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use batch::hosts::{HostPool, WorkerHost};
-use batch::slurm::{Cluster, SlurmBackend, SubmitOptions};
+use batch::slurm::{Cluster, SlurmBackend, SlurmError, SubmitOptions};
 use batch::{Batch, BatchEntry, CollectBackend, ResultDirectory, ResultState, RunKind};
 use campaign::run::{CampaignEnd, RunLimits, StopFlag, StoredCampaign};
 use campaign::store::{CampaignId, Store};
@@ -221,13 +221,16 @@ impl CollectedRun<'_, '_> {
         let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
         let (asked, id) = (self.asked, begun(self.store, &mut self.id, self.batch)?);
         says(asked, id, self.batch, &format!("{nodes} nodes of Slurm"), tasks);
-        let mut slurm =
-            SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
+        let slurm = SlurmBackend::new(self.batch, self.results, cluster, self.go_on, self.stop);
+        let mut slurm = match slurm {
+            Err(SlurmError::Interrupted) => return Ok(CampaignEnd::Interrupted),
+            slurm => slurm?,
+        };
         let ledger = StoredCampaign::new(self.store, id);
         let ended = session::cells(ledger, &mut slurm, &limits, asked, self.stop, self.go_on);
         if ended.is_err() {
             // The results of queued tasks are no longer needed.
-            slurm.cancel()?;
+            slurm.cancel().into_iter().for_each(|note| asked.progress.note(note));
         }
         ended
     }
