@@ -41,7 +41,7 @@ pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String 
         here.then(|| kernel(results)).flatten(),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
-        (took.0 > 0).then(|| format!("{took} of tests")),
+        (took.0 > 0).then(|| took.to_string()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
