@@ -83,7 +83,7 @@ function contenderMenu() {
       box.input.checked = shown === members.length;
       box.input.indeterminate = shown > 0 && shown < members.length;
     }
-    count.textContent = `${shownContenders().length}${OF}${contenders.length} contenders`;
+    count.textContent = `${shownContenders().length}${OF}${contenders.length} filesystems`;
   };
   onChange(["hidden"], draw);
   draw();
