@@ -9,7 +9,7 @@ SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check style clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
-# still open, until BUDGET is spent. Prints answers and tables and writes an HTML report.
+# still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
 # BACKEND=vm compares every filesystem that guests support, without root; it builds the guest first.
 BUDGET := 10min
 ifeq ($(BACKEND),vm)

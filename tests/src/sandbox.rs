@@ -173,6 +173,15 @@ impl Sandbox {
         results_of(run(self.fsarena().args(["report", "--format", "json"])))
     }
 
+    /// Returns the whole report of the latest campaign as text.
+    ///
+    /// # Panics
+    /// Panics if `fsarena report` fails.
+    #[track_caller]
+    pub fn report(&self) -> String {
+        run(self.fsarena().arg("report")).assert_code(0).stdout
+    }
+
     /// Returns resources that runs left in the sandbox, after waiting for the kernel to clean up.
     pub fn leftovers(&self) -> Vec<String> {
         let mut found = leak_check::find_lasting(self.root());

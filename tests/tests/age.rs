@@ -34,7 +34,8 @@ fn filesystems_are_filled_as_requested_before_the_first_phase() {
     let sandbox = Sandbox::new();
     let contenders = ["ext4", "xfs", "btrfs"];
     let age = format!("profile = \"agrawal\", fill = \"80%\", {OPERATIONS}");
-    let shown = run(&mut campaign(&sandbox, &contenders, &age, &[])).assert_code(0).stdout;
+    run(&mut campaign(&sandbox, &contenders, &age, &[])).assert_code(0);
+    let shown = sandbox.report();
     let results = sandbox.results();
     for name in contenders {
         let fresh = cells_of(&results, name)[0];
@@ -179,12 +180,12 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         let options = ["--keep-aged", "--seed", seed];
         let mut command = campaign(&sandbox, &["ext4"], &age, &options);
         command.env("XDG_CACHE_HOME", sandbox.path("cache"));
-        let shown = run(&mut command).assert_code(0);
+        run(&mut command).assert_code(0);
         let results = sandbox.results();
         let cells = cells_of(&results, "ext4-aged");
         let records = cells.iter().map(|cell| record(cell));
         let remarks = cells.iter().flat_map(|cell| cell.remarks.clone());
-        (records.collect::<Vec<_>>(), remarks.collect::<Vec<_>>(), shown)
+        (records.collect::<Vec<_>>(), remarks.collect::<Vec<_>>(), sandbox.report())
     };
     let (first, remarks, _) = campaign("1");
     assert!(remarks.is_empty(), "{remarks:?}");
@@ -206,7 +207,7 @@ fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_repl
         );
     }
     assert!(remarks.iter().all(|r| r.contains("that of a kept image")), "{remarks:?}");
-    assert!(shown.stdout.contains("an aged state out of 1 kept image"), "{}", shown.stdout);
+    assert!(shown.contains("an aged state out of 1 kept image"), "{shown}");
     let mut list = sandbox.fsarena();
     list.env("XDG_CACHE_HOME", sandbox.path("cache")).args(["list", "aged"]);
     let listed = run(&mut list).assert_code(0).stdout;

@@ -47,8 +47,8 @@ fn variants_of_a_filesystem_compete_under_separate_names() {
     sandbox.add(&DirectoryEntry::ext4("watched").mount(&mount));
     let mut command = sandbox.fsarena();
     command.arg("run").arg(write(&sandbox, VARIANTS)).arg("--work-dir");
-    let ended = run(command.arg(sandbox.path("work"))).assert_code(0);
-    let results = sandbox.results();
+    run(command.arg(sandbox.path("work"))).assert_code(0);
+    let (results, report) = (sandbox.results(), sandbox.report());
     let campaign = &results.campaign;
     assert_eq!((campaign.name.as_str(), campaign.rounds), ("journals", 2));
     assert_eq!((campaign.seed, campaign.size), (5, Bytes::mib(64)));
@@ -64,7 +64,7 @@ fn variants_of_a_filesystem_compete_under_separate_names() {
             assert_eq!(cell.status, Status::Ok, "{name}: {:?}", cell.failure);
             assert_eq!(treatment(cell), data, "{name}");
         }
-        assert!(ended.stdout.contains(name), "{name}: {}", ended.stdout);
+        assert!(report.contains(name), "{name}: {report}");
     }
     sandbox.assert_clean();
 }

@@ -219,7 +219,7 @@ fn filters_hold_for_the_whole_page() {
         assert_eq!(left.len(), 6);
         let driven = ["ntfs-3g", "exfat-fuse", "zfs-fuse"];
         assert!(!left.iter().any(|name| driven.contains(&name.as_str())), "{left:?}");
-        assert_eq!(status(page), "6 of 9 contenders shown");
+        assert_eq!(status(page), "6 of 9 filesystems shown");
         scroll_to(page, "#test-2-1");
         let bars = page.number("document.querySelectorAll('#test-2-1 svg g').length");
         assert_eq!(bars, 6.0);
@@ -340,8 +340,8 @@ fn a_total_with_a_failed_step_is_invalid_and_shows_its_attempts() {
             )
         };
         assert_eq!(page.text(&row("total", 8)), "invalid");
-        assert_eq!(page.text(&row("attempt 2", 8)), "invalid");
-        for shown in [row("attempt 1", 8), row("total", 2)] {
+        assert_eq!(page.text(&row("round 2", 8)), "invalid");
+        for shown in [row("round 1", 8), row("total", 2)] {
             assert!(page.text(&shown).parse::<f64>().is_ok(), "{shown}");
         }
         scroll_to(page, "#test-5 figure.card");
@@ -375,7 +375,7 @@ fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
         let mut shown = columns(page);
         shown.sort();
         assert_eq!(shown, ["ext3", "ext4", "xfs"]);
-        assert_eq!(status(page), "3 of 9 contenders shown");
+        assert_eq!(status(page), "3 of 9 filesystems shown");
         page.run(&format!("{label}.querySelector('input').click()"));
         assert_eq!(columns(page), Vec::<String>::new());
         let means = page.texts(

@@ -468,7 +468,7 @@ fn cells_that_are_not_ok_are_the_same_number_everywhere() {
             let of_remark: f64 = remark
                 .iter()
                 .find_map(|text| {
-                    text.split_once(" cells that ran were not ok").map(|(before, _)| before)
+                    text.split_once(" test runs were not ok").map(|(before, _)| before)
                 })
                 .map_or(0.0, |before| before.split(' ').next().unwrap().parse().unwrap());
             let said = page.number("parseInt(document.querySelector('#failures p').textContent)");

@@ -3,8 +3,8 @@
 
 use end_to_end::Viewport;
 use model::{
-    CampaignResults, CategoryWeight, Clock, CrashRecovery, Nanos, RecoveryMechanism, SeededRng,
-    UseCase, WorkloadCategory,
+    CampaignResults, CategoryWeight, Clock, CrashRecovery, Feature, Nanos, RecoveryMechanism,
+    RequiredFeature, SeededRng, UseCase, WorkloadCategory,
 };
 use report::{DocumentOptions, ReportFormat, render};
 use stats::{analyse, fixture};
@@ -78,6 +78,35 @@ fn sliders_weigh_as_the_analysis_does() {
         page.run("document.querySelector('#uses .weights button').click()");
         let first = page.text("document.querySelector('#uses input').value");
         assert_eq!(first, "60");
+    });
+}
+
+#[test]
+fn needs_of_the_chosen_use_are_on_the_first_screen() {
+    let need = |feature| RequiredFeature { feature, rationale: "copies are links".to_owned() };
+    let wanted = UseCase {
+        needs: [Feature::HardLinks, Feature::Symlinks, Feature::Xattrs].map(need).into(),
+        crash_recovery: Some("it restarts alone".to_owned()),
+        ..use_of_files()
+    };
+    let results = fixture::realistic();
+    let mut analysis = analyse(&results);
+    analysis.score_use_cases([&wanted], &stats::SuitesByGroup::new());
+    let html = render(ReportFormat::Html, &results, &analysis, &DocumentOptions::default());
+    look(&html, Viewport { width: 1440, ..Viewport::DESK }, |page| {
+        let last = "[...document.querySelectorAll('.needs tbody tr')].at(-1)";
+        let low = page.number(&format!("{last}.getBoundingClientRect().bottom"));
+        assert!(low <= f64::from(Viewport::DESK.height), "the needs end at {low}");
+        let signs = page.texts(
+            "[...document.querySelectorAll('.needs tbody tr')].map(row => \
+             [...row.cells].slice(1).map(cell => cell.textContent).join(''))",
+        );
+        assert_eq!(signs.len(), results.campaign.contenders.len());
+        assert!(signs.iter().all(|row| row.chars().count() == 4), "{signs:?}");
+        assert!(signs.iter().any(|row| row.contains('✓')), "{signs:?}");
+        assert!(signs.iter().any(|row| row.contains('✗')), "{signs:?}");
+        let note = page.text("document.querySelector('.needs .note').textContent");
+        assert_eq!(note, "Loss of data in a power cut: not tested.");
     });
 }
 

@@ -17,7 +17,8 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
     let mut command = sandbox.campaign(&contenders, "again");
     command.args(["--size", "160 MiB"]);
     command.args(["--group", "both=made,made@memory=24MiB", "--group", "one=made"]);
-    let shown = run(&mut command).assert_code(0).stdout;
+    run(&mut command).assert_code(0);
+    let shown = sandbox.report();
     assert!(
         shown.contains("Contenders may use different memory: all there is (made); 24 MiB"),
         "{shown}"
@@ -63,7 +64,8 @@ fn a_fuse_driver_is_measured_in_memory_and_a_filesystem_of_the_kernel_is_not_her
     let sandbox = Sandbox::exclusive();
     sandbox.add(&DirectoryEntry::faulty("driven", &program::faultfs(), &[]));
     sandbox.add(&DirectoryEntry::ext4("made"));
-    let shown = run(&mut sandbox.campaign(&["driven", "made"], "trial")).assert_code(0).stdout;
+    run(&mut sandbox.campaign(&["driven", "made"], "trial")).assert_code(0);
+    let shown = sandbox.report();
     assert!(shown.contains("DRIVER, MOUNTED"), "{shown}");
     let results = sandbox.results();
     let driven = cells_of(&results, "driven")[0];

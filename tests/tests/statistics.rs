@@ -110,7 +110,7 @@ fn within_a_budget_all_cells_run_once_and_more_for_open_answers() {
     assert!(cells.iter().all(|stored| stored.result.is_some()));
     let first = cells.iter().filter(|stored| stored.cell.round == 1).count();
     assert_eq!(first % 3, 0, "each contender in each test");
-    let words = format!("{}{}", ended.stdout, ended.stderr);
+    let words = format!("{}{}", sandbox.report(), ended.stderr);
     assert!(words.contains("after 1 round"), "{words}");
     assert!(words.contains("Within the budget of 5.00 s"), "{words}");
 }

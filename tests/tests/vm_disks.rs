@@ -38,7 +38,8 @@ fn contenders_and_points_of_a_sweep_have_separate_disks() {
     let sandbox = Sandbox::new();
     let contenders = ["ext2@ideal", "ext2@slow"];
     let options = ["--suite", "trial", "--size", "64MiB", "--disks", "1,2"];
-    let shown = run(&mut in_guests(&sandbox, &contenders, &options)).assert_code(0).stdout;
+    run(&mut in_guests(&sandbox, &contenders, &options)).assert_code(0);
+    let shown = sandbox.report();
     assert!(
         shown.contains("Contenders are on different disks: ideal (ext2@ideal); slow (ext2@slow)"),
         "{shown}"
@@ -70,7 +71,8 @@ fn many_files_use_more_kernel_memory_than_a_mount() {
     let sandbox = Sandbox::new();
     sandbox.add_suite("many", FILES);
     let options = ["--suite", "many", "--memory", "1GiB"];
-    let shown = run(&mut in_guests(&sandbox, &["ext2"], &options)).assert_code(0).stdout;
+    run(&mut in_guests(&sandbox, &["ext2"], &options)).assert_code(0);
+    let shown = sandbox.report();
     assert!(shown.contains("KERNEL, MOST"), "{shown}");
     let results = sandbox.results();
     let cell = cells_of(&results, "ext2")[0];

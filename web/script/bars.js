@@ -122,7 +122,7 @@ function resultTable(row, phase, shown) {
     return element("tr", {}, element("th", { scope: "row" }, nameOf(contender)), ...resultCells(row, result));
   });
   const caption = `${metricOf(row).title} of ${phase.name}, in ${row.u || "numbers"}`;
-  return table(caption, [["Contender", ""], ...RESULT_HEADS], rows);
+  return table(caption, [["Filesystem", ""], ...RESULT_HEADS], rows);
 }
 
 const RESULT_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation", "Beside the best"].map((text) => [

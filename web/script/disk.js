@@ -119,5 +119,5 @@ function diskTable(phase, shown) {
     return element("tr", {}, element("th", { scope: "row" }, nameOf(contender)), ...cells);
   });
   const caption = "What an operation cost: requests, seeks and flushes for each; shares of all bytes read and written";
-  return table(caption, [["Contender", ""], ...heads], rows);
+  return table(caption, [["Filesystem", ""], ...heads], rows);
 }

@@ -25,7 +25,7 @@ function filterBar(host) {
       node.hidden = off.has(data.sweeps[Number(node.dataset.sweepSection)].tests[0]);
   };
   onChange(SELECTION, draw);
-  onChange(["hidden"], () => announce(`${shownContenders().length} of ${contenders.length} contenders shown`));
+  onChange(["hidden"], () => announce(`${shownContenders().length} of ${contenders.length} filesystems shown`));
   if (!chosen().isEverything) draw();
   else reset.hidden = true;
   closeMenus(host);
@@ -83,7 +83,7 @@ function contenderMenu() {
       box.input.checked = shown === members.length;
       box.input.indeterminate = shown > 0 && shown < members.length;
     }
-    count.textContent = `${shownContenders().length}${OF}${contenders.length} contenders`;
+    count.textContent = `${shownContenders().length}${OF}${contenders.length} filesystems`;
   };
   onChange(["hidden"], draw);
   draw();

@@ -79,10 +79,10 @@ function drawGroups(grid, list) {
 function groupWords(title, ranked, whole, competes) {
   const amounts = title === inference.space ? SPACE : COSTS;
   if (ranked.length > 0) return conclusionWords(ranked, competes, amounts);
-  if (whole.length !== 1) return "no contender has every result of it.";
+  if (whole.length !== 1) return "no filesystem has all results.";
   const others = competes.filter((c) => !whole.includes(c));
   if (others.length === 0) return conclusionWords([], whole);
-  return `only ${namesOf(whole, "or")} has every result of it. ${lackWords(others)}.`;
+  return `only ${namesOf(whole, "or")} has all results. ${lackWords(others)}.`;
 }
 
 function standingOfGroup(parts) {

@@ -35,7 +35,7 @@ function heatMap(grid) {
   gridStop(map);
 }
 
-const HEAT_HELP = "A cell opens into its detail; ⇄ sorts contenders, a name sorts phases; arrow keys move.";
+const HEAT_HELP = "A value opens into its detail; ⇄ sorts filesystems, a name sorts phases; arrow keys move.";
 
 const gridCells = (tr) => [...tr.querySelectorAll(":scope > [data-c]")];
 
@@ -66,14 +66,14 @@ function heatRow(tr, body) {
 function rowButton(row) {
   for (const cell of row.cells) cell.td.tabIndex = -1;
   if (row.phase === null || row.tr.dataset.row || row.cells.filter((cell) => cell.ratio !== null).length < 2) return;
-  const words = `Order contenders by ${row.head.querySelector("a").textContent.trim()}`;
+  const words = `Order filesystems by ${row.head.querySelector("a").textContent.trim()}`;
   const order = `p${row.phase}`;
   const sort = button("⇄", { class: "sort", tabindex: -1, "aria-label": words, title: words }, () => {
     change({ order: state.order === order ? "rank" : order });
     announce(
       state.order === order
-        ? `${words.replace("Order c", "C").replace(" by ", " ordered by ")}, best first`
-        : "Contenders by rank",
+        ? `${words.replace("Order f", "F").replace(" by ", " ordered by ")}, best first`
+        : "Filesystems by rank",
     );
   });
   row.head.append(sort);
@@ -265,7 +265,7 @@ function heatControls(host) {
   const views = [["result", "results"], ["ratio", "ratio to the best"], ...otherViews()];
   host.append(
     choiceOf("view", "show", views),
-    choiceOf("order", "contenders", orders),
+    choiceOf("order", "filesystems", orders),
     choiceOf("kind", "phases", HEAT_KINDS),
     element("label", { class: "choice" }, "find ", find),
     element("span", { class: "absent help" }, HEAT_HELP),

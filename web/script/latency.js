@@ -48,5 +48,5 @@ function latencyTable(phase, shown) {
       ...rows.map(([row]) => element("td", { class: "n" }, textOf(row, resultOf(row, contender)))),
     ),
   );
-  return table(`Latency of ${phase.name}`, [["Contender", ""], ...heads], lines);
+  return table(`Latency of ${phase.name}`, [["Filesystem", ""], ...heads], lines);
 }

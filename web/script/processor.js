@@ -115,5 +115,5 @@ function processorTable(phase, shown) {
       ...[row, ...rows].map((r) => element("td", { class: "n" }, textOf(r, resultOf(r, contender)))),
     ),
   );
-  return table(`Processor time of ${phase.name}`, [["Contender", ""], ...heads], lines);
+  return table(`Processor time of ${phase.name}`, [["Filesystem", ""], ...heads], lines);
 }

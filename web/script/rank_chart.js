@@ -24,7 +24,7 @@ function rankChart(ranked, margin) {
     "ranks",
     RANKS.width,
     bottom + RANKS.axis,
-    "Bar chart: the most that each contender costs as a multiple of the best's cost, by rank.",
+    "Bar chart: the most that each filesystem costs as a multiple of the best's cost, by rank.",
   );
   const grid = axis.ticks.map((tick) => `M${round(x(tick))} ${RANKS.top}V${bottom}`).join("");
   chart.append(drawn("path", { class: "grid", d: grid }));

@@ -142,5 +142,5 @@ function stepsTable(test, shown) {
       ),
     );
   });
-  return table(`${test.title}, step by step`, [["Contender", ""], ...heads, ["Total", "n"]], lines);
+  return table(`${test.title}, step by step`, [["Filesystem", ""], ...heads, ["Total", "n"]], lines);
 }

@@ -3,7 +3,7 @@
 
 const MOST_BARS = 12;
 const RANKS_NOTE =
-  "A bar ends at the most that a contender costs, as a multiple of the best’s cost; its mark is the estimate. Cost is time for the same work.";
+  "A bar ends at the most that a filesystem costs, as a multiple of the best’s cost; its mark is the estimate. Cost is time for the same work.";
 
 function usesSection(section) {
   const panels = [...section.querySelectorAll("[data-use]")];
@@ -68,7 +68,7 @@ function ruledOut({ against }) {
   const lines = [...against].map(([contender, reasons]) =>
     element("li", {}, nameOf(contender), `: ${reasons.join("; ")}`),
   );
-  return [element("p", {}, element("b", {}, "Ruled out:")), element("ul", { class: "plain" }, ...lines)];
+  return [element("p", {}, element("b", {}, "Excluded:")), element("ul", { class: "plain" }, ...lines)];
 }
 
 // A slider for each group; what was not tested cannot weigh.
@@ -136,5 +136,5 @@ function rankTable(ranked, margin) {
     ["At most", "n"],
     ["Compared with the best", ""],
   ];
-  return table("What the same work costs in time, weighted over all groups, beside the best", heads, rows);
+  return table("What the same work costs in time, weighted over all groups, compared with the best", heads, rows);
 }

@@ -96,7 +96,7 @@ function nothingWords({ against }) {
     why.set(reason, [...(why.get(reason) ?? []), contenders[contender].name]);
   }
   const each = [...why].map(([reason, names]) => `${listed(names, "and")} (${reason})`);
-  return `nothing; each contender is ruled out: ${each.join("; ")}.`;
+  return `nothing; every filesystem is ruled out: ${each.join("; ")}.`;
 }
 
 // What would bring a closer answer; nothing where that is in the answer.
@@ -170,7 +170,7 @@ function noAdvice(use, { tested, missing, untried }) {
     );
   }
   if (untried.length > 0) why.push(`${listed(untried, "and")} ${untried.length === 1 ? "was" : "were"} not tested`);
-  if (why.length === 0) why.push("no contender has every result that counts");
+  if (why.length === 0) why.push("no filesystem has every result that counts");
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (untried.length > 0) suites.push("lifecycle");
   const all = [...new Set([...inference.suites, ...suites])].filter((suite) => suite !== PEERS);

@@ -284,6 +284,11 @@ pub fn shell_path(path: &Path) -> String {
 /// device now contains data of fsarena.
 pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) -> String {
     let erase = device.map(|device| format!(" --erase {}", shell_path(device))).unwrap_or_default();
+    command_line(globals, "resume", &format!("{id}{erase}"))
+}
+
+/// Returns a command on this database.
+pub fn command_line(globals: &GlobalArgs, command: &str, arguments: &str) -> String {
     let db = globals.db.as_ref().map(|db| format!(" --db {}", shell_path(db))).unwrap_or_default();
-    format!("fsarena resume {id}{erase}{db}")
+    format!("fsarena {command} {arguments}{db}")
 }

@@ -76,7 +76,8 @@ pub use scores::conclusion::{
 pub use scores::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use scores::overall::{CategoryScore, CategoryScores, Crossover, Overall, RowWeight};
 pub use scores::use_scores::{
-    Candidate, ExcludedResult, ExclusionReason, SuitesByGroup, UseCaseScores, WeightedCategory,
+    Candidate, ExcludedResult, ExclusionReason, NeedKind, SuitesByGroup, UseCaseScores, UseNeed,
+    WeightedCategory,
 };
 pub use scores::win_counts::WinCounts;
 pub use unresolved::UnresolvedPair;

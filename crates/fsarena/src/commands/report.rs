@@ -1,5 +1,5 @@
-//! `fsarena report`: writes a stored campaign in one of the formats. Also writes the report at the
-//! end of a run.
+//! `fsarena report`: writes a stored campaign in one of the formats. Also prints the last screen of a
+//! run.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError, error_chain};
 use crate::output::output_file;
-use crate::output::text::{layout, print, print_json, print_note, print_unwrapped};
+use crate::output::text::{layout, print, print_document, print_json, print_note, print_unwrapped};
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
@@ -181,7 +181,8 @@ fn write_page(
     Ok(reports.path().join(name))
 }
 
-/// Prints the table of a completed campaign, and writes its page to the directory of the database.
+/// Prints the last screen of a completed campaign, and writes its page to the directory of the
+/// database.
 pub fn after_run(
     store: &Store,
     id: CampaignId,
@@ -196,14 +197,9 @@ pub fn after_run(
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
-        print(&report::render(ReportFormat::Table, &results, &analysis, &layout()))?;
-        if let Ok(page) = &page {
-            print(&format!("\nreport: {}\n", page.display()))?;
-        }
-    }
-    if let Some(device) = &results.campaign.device {
-        let device = device.display();
-        print_note(&format!("{device} still holds the last filesystem that was made there"));
+        let command = |verb: &str| paths::command_line(globals, verb, &id.to_string());
+        let page = page.as_deref().ok();
+        print_document(false, &report::last_screen(&results, &analysis, page, &command))?;
     }
     page.map_err(|error| {
         EnvironmentError(format!(

@@ -80,7 +80,7 @@ fn ranking(advice: &Advice) -> Vec<Block> {
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return Vec::new();
     }
-    let mut table = Table::new(&["contender", ">estimate", ">at least", ">at most"]);
+    let mut table = Table::new(&["filesystem", ">estimate", ">at least", ">at most"]);
     let dash = || "–".to_owned();
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
@@ -95,7 +95,7 @@ fn ranking(advice: &Advice) -> Vec<Block> {
             place.and_then(|place| place.at_most).map_or_else(dash, excess_bound),
         ]);
     }
-    let note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the lowest. At least, at most: how much more than the best.";
+    let note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best.";
     vec![Block::Table(table), Block::Note(note.to_owned())]
 }
 
@@ -117,7 +117,7 @@ fn price(advice: &Advice, document: &mut Document) {
     // A weight that rounds to 0 or 100 % is not a turning point.
     let turning = |at: &f64| (0.005..0.995).contains(at);
     let any = second.groups.iter().any(|group| group.turns_at.is_some_and(|at| turning(&at)));
-    let heading = ["group", ">weight", ">cost", "order turns"];
+    let heading = ["group", ">weight", ">cost", "order changes"];
     let shown = if any { heading.len() } else { heading.len() - 1 };
     let mut table = Table::new(&heading[..shown]);
     for group in &second.groups {

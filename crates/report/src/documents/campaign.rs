@@ -1,8 +1,7 @@
 //! The report of a campaign: a summary with the best over all, tables of all phases, the failures
 //! and the answers.
 //!
-//! A reader of the first screen of a terminal sees the verdict; after a run, the last lines on the
-//! screen are the answers.
+//! On a terminal, the first lines are the verdict and the last lines are the answers.
 
 use model::{CampaignResults, FACT_TITLES, Feature};
 use stats::{Analysis, ContenderFeatures};
@@ -19,7 +18,7 @@ use crate::text::claims;
 use crate::text::command::{budget_command, rerun_command};
 use crate::text::conclusions::{
     ConclusionText, category_conclusions, confidence_text, is_any_open, is_single, split_by_disk,
-    use_case_conclusions,
+    use_case_conclusions_by_disk,
 };
 use crate::text::failures::failure_lines;
 use crate::text::kernel_warnings::complaint_lines;
@@ -29,7 +28,7 @@ use crate::text::{labels, summary};
 /// Extent of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What fits a terminal, with the answers at the end.
+    /// A report for a terminal, with the answers at the end.
     Brief,
     /// Everything, with the answers first.
     Full,
@@ -132,12 +131,8 @@ impl Report<'_> {
     fn answers(&mut self) {
         let analysis = self.analysis;
         let parts = split_by_disk(analysis);
-        let uses: Vec<Vec<ConclusionText>> =
-            parts.iter().map(|(_, part)| use_case_conclusions(part)).collect();
-        let mut everywhere = uses.first().cloned().unwrap_or_default();
-        everywhere.retain(|one| uses.iter().all(|of_part| of_part.contains(one)));
-        for ((disk, part), mut own) in parts.into_iter().zip(uses) {
-            own.retain(|one| !everywhere.contains(one));
+        let (everywhere, uses) = use_case_conclusions_by_disk(analysis);
+        for ((disk, part), own) in parts.into_iter().zip(uses) {
             let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", sanitize_line(disk)));
             self.document.list(format!("{on} group of tests"), category_conclusions(part));
             self.document.list(format!("{on} use"), own);
@@ -282,7 +277,7 @@ impl Report<'_> {
                 abilities => Item::new(name, abilities),
             }
         });
-        self.document.list("Contenders", lines);
+        self.document.list("Filesystems", lines);
     }
 
     /// Adds the catalog's facts about each contender, followed by their sources.
@@ -327,7 +322,7 @@ impl Report<'_> {
             })
             .collect();
         if failures.is_empty() && self.detail == Detail::Full {
-            let nothing = Block::Paragraph("Nothing: every cell that ran is ok.".to_owned());
+            let nothing = Block::Paragraph("Nothing: every test that ran is ok.".to_owned());
             self.document.section("Not ok", [nothing]);
         }
         self.document.section("Not ok", [Block::Facts(failures)]);
@@ -336,7 +331,7 @@ impl Report<'_> {
             let subject = format!("{} ({})", complaint.contender(), complaint.extent());
             Item::new(subject, complaint.example())
         });
-        self.document.list("The kernel complained during cells that passed", complaints);
+        self.document.list("The kernel complained during tests that passed", complaints);
     }
 
     /// Adds the machine, the overhead of fsarena, and the performance of the raw device.

@@ -1,5 +1,5 @@
-//! Reports as documents: campaign, comparison, search for the first worse version, agreement, history,
-//! explanation, advice.
+//! Reports as documents: campaign, last screen of a run, comparison, search for the first worse
+//! version, agreement, history, explanation, advice.
 
 pub(crate) mod advice;
 pub(crate) mod agreement;
@@ -7,4 +7,5 @@ pub(crate) mod campaign;
 pub(crate) mod compare;
 pub(crate) mod explanation;
 pub(crate) mod history;
+pub(crate) mod last_screen;
 pub(crate) mod regression_search;

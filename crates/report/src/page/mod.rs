@@ -513,7 +513,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         title: totals::TITLE,
         note: totals::NOTE.to_owned(),
         sentences: Vec::new(),
-        caption: "Total time of each test of several steps, and of each attempt",
+        caption: "Total time of each test of several steps, and of each round",
         line: "Attempt",
         blocks: total_views(totals::blocks(results, analysis, totals::AttemptFilter::All)),
     };

@@ -1,6 +1,7 @@
 //! Tests of the structure of the page: required and forbidden content.
 
-use stats::{analyse, fixture};
+use model::{Feature, RequiredFeature, UseCase, WorkloadCategory};
+use stats::{SuitesByGroup, analyse, fixture};
 
 use super::*;
 
@@ -349,7 +350,7 @@ fn failures_come_with_their_evidence() {
         "could not be read",
         "checksum",
         "corrupt: byte 4097",
-        "2 of 45 cells have not run yet",
+        "2 of 45 test runs are missing",
     ] {
         assert!(html.contains(evidence), "{evidence}");
     }
@@ -390,9 +391,9 @@ fn unfinished_and_empty_campaigns_are_marked() {
     }
     results.environments.clear();
     let html = page_of(&results);
-    assert!(html.contains("9 of 9 cells have not run yet"));
+    assert!(html.contains("9 of 9 test runs are missing"));
     assert!(html.contains("not run yet: 3 of 3 rounds"));
-    assert!(html.contains("No environment was recorded: no cell has run yet."));
+    assert!(html.contains("No environment was recorded: no test has run yet."));
     tags(&html);
 }
 
@@ -414,4 +415,32 @@ fn features_are_answers_in_the_table_and_no_charts() {
     assert_eq!(count(&html, "<article"), 0);
     assert!(!html.contains("<tr data-phase"), "they have their own matrix");
     assert!(html.contains(">yes</td>"));
+}
+
+#[test]
+fn needs_of_a_use_have_a_sign_for_each_filesystem() {
+    let results = fixture::hostile();
+    let needs = [Feature::HardLinks, Feature::Xattrs]
+        .map(|feature| RequiredFeature { feature, rationale: "copies are <links>".to_owned() });
+    let wanted = UseCase {
+        crash_recovery: Some("it restarts alone".to_owned()),
+        needs: needs.into(),
+        ..fixture::use_of(&[(WorkloadCategory::StreamWrite, 1.0)])
+    };
+    let mut analysis = analyse(&results);
+    analysis.score_use_cases([&wanted], &SuitesByGroup::new());
+    let html = page(&results, &analysis, &disk::DiskMaps::default(), None);
+    let (_, table) = html.split_once("<div class=\"needs").expect("a table of needs");
+    let (table, _) = table.split_once("</table>").expect("its end");
+    assert!(table.contains("copies are &#60;links&#62;"), "{table}");
+    let signs: Vec<Vec<&str>> = table
+        .split("<tr data-c=")
+        .skip(1)
+        .map(|row| ["✓", "✗", "?"].into_iter().filter(|sign| row.contains(sign)).collect())
+        .collect();
+    assert_eq!(signs.len(), results.campaign.contenders.len());
+    for expected in [vec!["✓", "?"], vec!["✓", "✗", "?"]] {
+        assert!(signs.contains(&expected), "{signs:?}");
+    }
+    assert!(html.contains("Loss of data in a power cut: not tested."));
 }

@@ -11,13 +11,14 @@ use stats::inference::{
 };
 use stats::{
     ABOUT_EQUAL, Analysis, Candidate, CostBound, ExclusionReason, MAX_USEFUL_BOUND,
-    MIN_TESTED_WEIGHT, Recommendation, ResultRow, RowWeight, UseCaseScores, WeightedCategory,
+    MIN_TESTED_WEIGHT, NeedKind, ResultRow, RowWeight, UseCaseScores, UseNeed, WeightedCategory,
     advise,
 };
 
 use crate::text::answer::excess_bound;
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::exclusions::{describe, reasons};
+use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
 
@@ -34,8 +35,17 @@ pub(super) struct UseView {
     pub order: Vec<OrderView>,
     /// Index and name of each excluded contender, and the reason.
     pub ruled_out: Vec<(usize, String, String)>,
+    pub needs: NeedsView,
     /// Groups without weight and the reason; empty if every group counts.
     pub untested: String,
+}
+
+/// Needs of a use case: a row for each contender.
+pub(super) struct NeedsView {
+    /// Title of each need, and the consequence if it is not met.
+    pub titles: Vec<(String, String)>,
+    /// Name of each contender, and whether it meets each need.
+    pub rows: Vec<(String, Vec<(&'static str, &'static str)>)>,
 }
 
 /// A group of tests with its weight.
@@ -192,11 +202,7 @@ pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
 
 /// Returns the index of the first use case with an answer, or else of the first use case.
 pub(super) fn first_answered(analysis: &Analysis) -> usize {
-    let is_answered = |one: &UseCaseScores| {
-        let none = [Recommendation::NoAdvice, Recommendation::NoneQualifies];
-        !none.contains(&advise(one).recommendation)
-    };
-    analysis.uses.iter().position(is_answered).unwrap_or(0)
+    analysis.uses.iter().position(conclusions::is_answered).unwrap_or(0)
 }
 
 /// Indices of rows in the inference, by their indices in the analysis.
@@ -418,7 +424,36 @@ fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
             .filter(|(_, reasons)| !reasons.is_empty())
             .map(|(place, reasons)| (place, names[place].clone(), reasons))
             .collect(),
+        needs: needs(one, &names),
         untested: untested(one),
+    }
+}
+
+/// Returns the needs of a use case, as signs with their styles.
+fn needs(one: &UseCaseScores, names: &[String]) -> NeedsView {
+    let sign = |met: Option<bool>| match met {
+        Some(true) => ("✓", "yes"),
+        Some(false) => ("✗", "no"),
+        None => ("?", "absent"),
+    };
+    let row = |(contender, name): (usize, &String)| {
+        (name.clone(), one.needs.iter().map(|need| sign(need.met[contender])).collect())
+    };
+    let title = |need: &UseNeed| (need_title(&need.need), sanitize_paragraph(&need.why));
+    NeedsView {
+        titles: one.needs.iter().map(title).collect(),
+        rows: names.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn need_title(need: &NeedKind) -> String {
+    match need {
+        NeedKind::CrashRecovery => "No repair after a crash".to_owned(),
+        NeedKind::Feature(feature) => labels::feature(*feature).to_owned(),
+        NeedKind::Readers(systems) => {
+            let names: Vec<String> = systems.iter().map(ToString::to_string).collect();
+            format!("Read by {}", conclusions::listed(&names, "or"))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::text::scale::three_digits;
 /// Counts for each contender the phases in which it is the best, may be the best, or is not ok.
 pub(crate) fn counts(analysis: &Analysis) -> Table {
     let mut table =
-        Table::new(&["contender", ">best", ">may be the best", ">with a failed round", ">phases"]);
+        Table::new(&["filesystem", ">best", ">may be the best", ">with a failed round", ">phases"]);
     for standing in &analysis.phase_counts {
         table.push(vec![
             sanitize_line(&standing.contender),

@@ -12,7 +12,7 @@ use crate::text::sanitize::sanitize_line;
 /// Title of the table.
 pub(crate) const TITLE: &str = "Total over all steps";
 /// Explanation of the table.
-pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
+pub(crate) const NOTE: &str = "A total is the median over its rounds, which are listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
 /// Maximum number of attempts shown. JSON contains all of them.
 const MAX_ATTEMPTS: u32 = 10;
@@ -85,10 +85,10 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
             attempts.collect::<Vec<_>>()
         };
         if of(false).iter().any(Option::is_some) {
-            let label = format!("attempt {round}, disturbed");
+            let label = format!("round {round}, disturbed");
             lines.push(line(label, entries(&of(false), &scale)));
         }
-        lines.push(line(format!("attempt {round}"), entries(&of(true), &scale)));
+        lines.push(line(format!("round {round}"), entries(&of(true), &scale)));
     }
     lines
 }
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn total_over_a_failed_step_is_invalid_with_attempts_below() {
         let results = fixture::realistic();
-        for label in ["total", "attempt 2"] {
+        for label in ["total", "round 2"] {
             let entry = shown(&results, label, "zfs-fuse");
             assert_eq!((entry.text.as_str(), entry.tone), ("invalid", Style::Failed));
         }
-        for label in ["attempt 1", "attempt 3"] {
+        for label in ["round 1", "round 3"] {
             let entry = shown(&results, label, "zfs-fuse");
             assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
         }
@@ -196,9 +196,9 @@ mod tests {
         let stored = stored.find(|stored| is_it(&stored.cell)).unwrap();
         let result = stored.result.as_mut().unwrap();
         result.first = Some(Box::new(result.clone()));
-        let first = shown(&results, "attempt 1, disturbed", "xfs");
-        assert_eq!(first, shown(&results, "attempt 1", "xfs"));
-        let other = shown(&results, "attempt 1, disturbed", "ext4");
+        let first = shown(&results, "round 1, disturbed", "xfs");
+        assert_eq!(first, shown(&results, "round 1", "xfs"));
+        let other = shown(&results, "round 1, disturbed", "ext4");
         assert_eq!((other.text.as_str(), other.tone), ("none", Style::Missing));
     }
 }

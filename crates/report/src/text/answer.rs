@@ -50,8 +50,8 @@ impl AnswerText<'_> {
                 let take = if self.question == Question::Use { "take " } else { "" };
                 format!("{take}{}: no other is comparable", named())
             }
-            (ShortlistState::Single, _) => format!("only {} has every result of it", named()),
-            (_, None) => "no contender has every result of it".to_owned(),
+            (ShortlistState::Single, _) => format!("only {} has all results", named()),
+            (_, None) => "no filesystem has all results".to_owned(),
             (_, Some(first)) => match first.useful() {
                 Some(most) => self.promise(first, most),
                 None => self.no_promise(first),

@@ -10,7 +10,7 @@ use stats::{
 };
 
 use crate::text::asymmetries::{Asymmetry, asymmetries};
-use crate::text::conclusions::{listed, split_by_disk};
+use crate::text::conclusions::{listed, names, split_by_disk};
 use crate::text::labels::{self, pluralize};
 use crate::text::sanitize::sanitize_line;
 
@@ -179,7 +179,7 @@ fn failures(analysis: &Analysis) -> Caveat {
     let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) =
         analysis.failures.iter().partition(|f| f.status == Status::Unsupported);
     let of = |contender: &String| failed.iter().filter(|f| f.contender == *contender).count();
-    let who = analysis.contenders.iter().map(|c| (sanitize_line(c), of(c)));
+    let who = names(&analysis.contenders).into_iter().zip(analysis.contenders.iter().map(of));
     let mut who: Vec<(String, usize)> = who.filter(|(_, count)| *count > 0).collect();
     who.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     Caveat::Failures { failed: who, unsupported: cannot.len(), run: analysis.counts.run }
@@ -302,10 +302,10 @@ impl fmt::Display for Caveat {
             }
             Self::TooFast(phases) => write!(
                 f,
-                "Not ranked, since who ended too soon to be timed has no number: {}.",
+                "Not ranked, since a test that ends too soon to be timed has no number: {}.",
                 some_of(phases)
             ),
-            Self::NothingRan => f.write_str("No cell has run yet: start with `fsarena resume`."),
+            Self::NothingRan => f.write_str("No test has run yet: start with `fsarena resume`."),
             Self::Failures { failed, unsupported, run } => failures_text(f, failed, *unsupported, *run),
             Self::NotDurable(who) => write!(
                 f,
@@ -315,7 +315,7 @@ impl fmt::Display for Caveat {
             ),
             Self::Unsteady { unsteady, results } => write!(
                 f,
-                "{unsteady} of {} vary by more than {:.0} % between rounds and carry a ~.",
+                "{unsteady} of {} vary by more than {:.0} % between rounds (marked ~).",
                 pluralize(*results as u64, "result"),
                 stats::UNSTEADY_ABOVE
             ),
@@ -356,16 +356,16 @@ impl fmt::Display for Caveat {
             ),
             Self::ReusedImages(states) => write!(
                 f,
-                "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all cells with the same image, including those of other campaigns.",
-                pluralize(states.cells, "cell"),
+                "{} began with an aged state out of {} (`fsarena list aged`) instead of ageing again: random effects of ageing are the same in all test runs with the same image, including those of other campaigns.",
+                pluralize(states.cells, "test run"),
                 pluralize(states.images, "kept image"),
             ),
             Self::Disturbed { cells, again, still } => {
                 write!(
                     f,
-                    "Disturbed: while {} ran, other processes had more than {:.0} % of the processors, or the host took more \
+                    "Disturbed: during {}, other processes had more than {:.0} % of the processors, or the host took more \
                      than {:.0} %",
-                    pluralize(*cells as u64, "cell"),
+                    pluralize(*cells as u64, "test run"),
                     HostNoise::OTHER_CPU_LIMIT_PERCENT,
                     HostNoise::STEAL_LIMIT_PERCENT,
                 )?;
@@ -382,14 +382,14 @@ impl fmt::Display for Caveat {
                 budget_text(f, *budget, *rounds, *settled, left_out)
             }
             Self::Busy { disturbed, ran } => {
-                write!(f, "Careful: other processes were busy while {disturbed} of {ran} cells ran.")
+                write!(f, "Other processes were busy during {disturbed} of {ran} test runs.")
             }
             Self::Unfinished { left, cells, budget: Some(budget) } => write!(
                 f,
-                "{left} of {cells} cells have not run: they did not fit into the budget of {budget}, or it is not over."
+                "{left} of {cells} test runs are missing: they did not fit into the budget of {budget}, or it is not over."
             ),
             Self::Unfinished { left, cells, budget: None } => {
-                write!(f, "This campaign is not finished: {left} of {cells} cells have not run yet.")
+                write!(f, "This campaign is not finished: {left} of {cells} test runs are missing.")
             }
             Self::LessWork(name) => write!(
                 f,
@@ -405,10 +405,10 @@ fn failures_text(
     unsupported: usize,
     run: u32,
 ) -> fmt::Result {
-    let run = pluralize(run, "cell");
+    let run = pluralize(run, "test run");
     let also = match unsupported {
         0 => String::new(),
-        some => format!("; {} with unsupported features", pluralize(some as u64, "cell")),
+        some => format!("; {} with unsupported features", pluralize(some as u64, "test run")),
     };
     if failed.is_empty() {
         return write!(f, "No failure in {run}{also}.");
@@ -421,11 +421,11 @@ fn failures_text(
     };
     let all: usize = failed.iter().map(|(_, count)| count).sum();
     let were = if all == 1 { "was" } else { "were" };
-    write!(f, "{all} of {run} that ran {were} not ok: {}{others}{also}.", named.join(", "))
+    write!(f, "{all} of {run} {were} not ok: {}{others}{also}.", named.join(", "))
 }
 
 fn drift_text(f: &mut fmt::Formatter<'_>, who: Option<&str>, drift: &Drift) -> fmt::Result {
-    let who = who.unwrap_or("everybody together");
+    let who = who.unwrap_or("all filesystems together");
     let (change, word) = match drift.change {
         change if change >= 1.0 => (change - 1.0, "worse"),
         change => (1.0 - change, "better"),
@@ -476,7 +476,7 @@ fn stopped_text(f: &mut fmt::Formatter<'_>, stop: &StopDecision, wide: &[String]
         StopReason::IntervalsNarrow => "this precision was requested, so it stopped",
         StopReason::MaxRounds => "it stopped at the maximum number of rounds",
         StopReason::MaxTime => "it stopped as its time was over",
-        StopReason::Running => "its cells have not all run yet",
+        StopReason::Running => "its tests have not all run yet",
         StopReason::IntervalsWide => "more rounds will run",
     };
     write!(

@@ -33,7 +33,7 @@ fn no_cell_is_reported_as_passed_before_a_run() {
     results.cells.iter_mut().for_each(|cell| cell.result = None);
     let all = said(&analyse(&results));
     let said: Vec<_> = all.iter().filter(|one| one.contains("resume")).collect();
-    assert_eq!(said, ["No cell has run yet: start with `fsarena resume`."]);
+    assert_eq!(said, ["No test has run yet: start with `fsarena resume`."]);
     assert!(!all.iter().any(|one| one.contains("No failure")), "{all:?}");
 }
 
@@ -86,7 +86,7 @@ fn cells_that_began_with_a_kept_image_are_counted() {
         record.image_hash = Some(hash.into());
     }
     let text = shown(&results);
-    assert!(text.contains("3 cells began with an aged state out of 2 kept images"), "{text}");
+    assert!(text.contains("3 test runs began with an aged state out of 2 kept images"), "{text}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
     let text = shown(&results);
     let cell = &results.cells[1].cell;
     let named = format!(
-        "while 2 cells ran, other processes had more than 10 % of the processors, or the host took more than 5 %; \
+        "during 2 test runs, other processes had more than 10 % of the processors, or the host took more than 5 %; \
          1 of them ran again, and that counts. Not run again, or disturbed again: {}: {} (round {}: other processes 40 % \
          of the processors, stolen 0 %).",
         cell.contender, cell.test, cell.round

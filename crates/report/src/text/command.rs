@@ -70,11 +70,16 @@ pub(crate) fn budget_command(analysis: &Analysis, command: &str) -> String {
         return String::new();
     };
     let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-    let budget = match analysis.budget {
-        Some(budget) => format!("{}s", 2 * budget.0.div_ceil(1_000_000_000)),
+    format!("`{before} --budget {}{rest}`", larger_budget(analysis))
+}
+
+/// Returns twice the budget of the campaign, or half an hour if it had none.
+pub(crate) fn larger_budget(analysis: &Analysis) -> String {
+    match analysis.budget.map(|budget| 2 * budget.0.div_ceil(1_000_000_000)) {
+        Some(seconds) if seconds % 60 == 0 => format!("{}min", seconds / 60),
+        Some(seconds) => format!("{seconds}s"),
         None => "30min".to_owned(),
-    };
-    format!("`{before} --budget {budget}{rest}`")
+    }
 }
 
 /// Returns a contender in the syntax of the command line.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use model::{Clock, Nanos, PEERS};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
-    MIN_TESTED_WEIGHT, Rank, Recommendation, advise,
+    MIN_TESTED_WEIGHT, Rank, Recommendation, UseCaseScores, advise,
 };
 
 use crate::text::answer::{AnswerText, Question};
@@ -70,7 +70,7 @@ fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
         lacking.push(format!("support for {}", some_of(&features)));
     }
     let why = match lacking.is_empty() {
-        true => "no contender has every result that counts".to_owned(),
+        true => "no filesystem has every result that counts".to_owned(),
         false => format!("{} were not tested", lacking.join(", and ")),
     };
     let missing = open.iter().flat_map(missing_suites).collect();
@@ -135,6 +135,25 @@ pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis
     }
 }
 
+/// Returns the answers for use cases that are the same on every disk, and the other ones of each
+/// disk.
+pub(crate) fn use_case_conclusions_by_disk(
+    analysis: &Analysis,
+) -> (Vec<ConclusionText>, Vec<Vec<ConclusionText>>) {
+    let parts = split_by_disk(analysis).into_iter();
+    let mut own: Vec<Vec<_>> = parts.map(|(_, part)| use_case_conclusions(part)).collect();
+    let mut everywhere = own.first().cloned().unwrap_or_default();
+    everywhere.retain(|one| own.iter().all(|of_part| of_part.contains(one)));
+    own.iter_mut().for_each(|of_part| of_part.retain(|one| !everywhere.contains(one)));
+    (everywhere, own)
+}
+
+/// Whether a contender was found for a use case.
+pub(crate) fn is_answered(one: &UseCaseScores) -> bool {
+    let none = [Recommendation::NoAdvice, Recommendation::NoneQualifies];
+    !none.contains(&advise(one).recommendation)
+}
+
 /// Returns a note on the confidence of the answers; empty if no answer depends on it.
 pub(crate) fn confidence_text(analysis: &Analysis) -> String {
     let bounds = analysis.uses.iter().flat_map(|one| &one.conclusion.bounds);
@@ -147,7 +166,7 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
         true if analysis.clock == Clock::Virtual => {
             "True of each round of simulated time that was run.".to_owned()
         }
-        true => "The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all contenders of a use together, a lower bound for all uses together.".to_owned(),
+        true => "The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
     };
     let open = match is_any_open(analysis) && !is_single(analysis) {
         true => more_rounds(analysis),
@@ -194,7 +213,7 @@ pub(crate) fn confidence_line(analysis: &Analysis) -> String {
         }
         Clock::Virtual => "true of each round of simulated time that was run".to_owned(),
         Clock::Real => {
-            "95 % for all contenders of a use together, in this run; another day may differ more"
+            "95 % for all filesystems of a use together, in this run; another day may differ more"
                 .to_owned()
         }
     }
@@ -294,7 +313,7 @@ pub(crate) fn no_candidate_text(advice: &Advice) -> String {
     let why = by_reason(advice).into_iter();
     let why = why.map(|(names, reason)| format!("{} ({reason})", listed(&names, "and")));
     let why: Vec<String> = why.collect();
-    format!("nothing; each contender is ruled out: {}.", why.join("; "))
+    format!("nothing; every filesystem is ruled out: {}.", why.join("; "))
 }
 
 /// Returns the tests that are missing, and the options that would run them.
@@ -320,7 +339,7 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
         ));
     }
     if why.is_empty() {
-        why.push("no contender has every result that counts".to_owned());
+        why.push("no filesystem has every result that counts".to_owned());
     }
     let run = run_again(&missing_suites(advice), ran);
     format!("no advice, since {}{run}.", why.join("; "))

@@ -111,7 +111,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
             "fast costs at most 9 % more than the best. Second: middle, at least 2.1 % and at most 11 % more. slow costs at least 10 % more.",
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",
             "fast came first, but this run cannot promise less than 143 % more; three times the rounds would bring about 48 %. slow costs at least 2.50 times as much.",
-            "no contender has every result of it.",
+            "no filesystem has all results.",
         ]
     );
 }
@@ -237,7 +237,7 @@ fn ruled_out_contenders_have_a_reason() {
     ];
     assert_eq!(
         no_candidate_text(&advice),
-        "nothing; each contender is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (has none of the \
+        "nothing; every filesystem is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (has none of the \
          results that count)."
     );
 }

@@ -61,7 +61,7 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
             sanitize_line(phase)
         ),
         ExclusionReason::NotDurable { operations } => format!(
-            "not durable: none of its {} flushed the disk's cache, unlike those of other contenders",
+            "not durable: none of its {} flushed the disk's cache, unlike those of other filesystems",
             labels::pluralize(*operations, "synced write")
         ),
         ExclusionReason::NoResults => "has none of the results that count".to_owned(),
@@ -114,7 +114,7 @@ mod tests {
                 "only Linux reads it: it is carried",
                 "only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
-                "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other contenders",
+                "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other filesystems",
                 "tree/copy-in: crashed in 1 of 3 rounds",
                 "and 2 more failures",
             ]

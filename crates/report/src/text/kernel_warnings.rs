@@ -36,13 +36,13 @@ impl ComplaintLine<'_> {
             events => format!(
                 "{} in {}, first in {place}",
                 pluralize(events as u64, "event"),
-                pluralize(cells.len() as u64, "cell"),
+                pluralize(cells.len() as u64, "test run"),
             ),
         };
         let of_a_cell = |(_, event): &(_, &KernelEvent)| event.concern == Attribution::Cell;
         match self.events.iter().any(of_a_cell) {
             true => extent,
-            false => format!("{extent}; it may be unrelated to the cell"),
+            false => format!("{extent}; it may be unrelated to the test"),
         }
     }
 }
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(
             shown(&results),
             [
-                "slow (3 events in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 1024",
-                "slow (3 events in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 7 op 0x9:(WRITE)",
+                "slow (3 events in 3 test runs, first in file, round 1): <3> I/O error, dev loop1, sector 1024",
+                "slow (3 events in 3 test runs, first in file, round 1): <3> I/O error, dev loop1, sector 7 op 0x9:(WRITE)",
             ]
         );
     }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(
             shown(&results),
             [
-                "slow (file, round 1; it may be unrelated to the cell): <4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"
+                "slow (file, round 1; it may be unrelated to the test): <4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"
             ]
         );
     }

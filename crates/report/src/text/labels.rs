@@ -174,7 +174,7 @@ pub(crate) const fn cache(state: CacheState) -> &'static str {
         CacheState::Cold => "cold cache",
         CacheState::Warm => "warm cache",
         CacheState::Direct => "past the cache",
-        CacheState::FadviseDontNeed => "cache dropped by advice",
+        CacheState::FadviseDontNeed => "cache dropped on request",
         CacheState::None => "no files involved",
         CacheState::Unknown => "cache not stated",
     }
@@ -240,7 +240,7 @@ pub(crate) const fn class(class: PosixClass) -> &'static str {
     match class {
         PosixClass::Posix => "POSIX semantics",
         PosixClass::PartialPosix => "POSIX semantics in part",
-        PosixClass::NotProbed => "semantics not all tried",
+        PosixClass::NotProbed => "POSIX features not all tested",
         PosixClass::Baseline => "baseline",
     }
 }

@@ -19,7 +19,7 @@ pub fn summary(twice: &Replication) -> Vec<String> {
         && done < planned
     {
         sentences
-            .push(format!("The campaign is not finished: {done} of {planned} cells have run."));
+            .push(format!("The campaign is not finished: {done} of {planned} test runs are done."));
     }
     sentences.push(match both.len() {
         0 => format!("None of the {all} claims can be judged by the measured results."),

@@ -131,6 +131,22 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Returns the first sentences of a text that fit. If the first one does not fit, returns its first
+/// words with an ellipsis; no code between backticks is split.
+pub(crate) fn first_sentences(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    let sentences = text.match_indices(". ").map(|(at, _)| text[..=at].to_owned());
+    if let Some(cut) = sentences.take_while(|cut| fits(cut)).last() {
+        return cut;
+    }
+    let words = text.match_indices(' ').map(|(at, _)| &text[..at]);
+    let words = words.filter(|cut| cut.matches('`').count() % 2 == 0);
+    let words = words.map(|cut| format!("{} …", cut.trim_end_matches([',', ';', ':'])));
+    words.take_while(|cut| fits(cut)).last().unwrap_or_else(|| "…".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +176,18 @@ mod tests {
     fn long_text_keeps_both_its_ends() {
         assert_eq!(shorten("ext4:data=journal", 12), "ext4:da…rnal");
         assert_eq!(shorten("short", 12), "short");
+    }
+
+    #[test]
+    fn text_is_cut_after_a_sentence_or_else_a_word() {
+        let cut = |text, columns| first_sentences(text, |cut| width(cut) <= columns);
+        let answer = "take ext4. It costs at most 9.5 % more. Second: xfs.";
+        assert_eq!(cut(answer, 80), answer);
+        assert_eq!(cut(answer, 45), "take ext4. It costs at most 9.5 % more.");
+        assert_eq!(cut(answer, 12), "take ext4.");
+        assert_eq!(cut(answer, 8), "take …");
+        assert_eq!(cut("run it again: `-s tree`", 20), "run it again …");
+        assert_eq!(cut("xxxxxxxxxxxx", 8), "…");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use stats::{Analysis, RoundOutcome};
 use crate::text::labels::moment;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
+use crate::text::title::contenders;
 
 /// Returns the facts about a campaign, as pairs of name and value.
 pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
@@ -122,9 +123,9 @@ pub(crate) fn outcome_line(results: &CampaignResults, analysis: &Analysis) -> St
     };
     format!(
         "{}, {}, {}: {counts}{cached}",
-        pluralize(analysis.contenders.len() as u64, "contender"),
+        contenders(results),
         pluralize(tests.len() as u64, "test"),
-        pluralize(analysis.counts.cells, "cell"),
+        pluralize(analysis.counts.cells, "test run"),
     )
 }
 

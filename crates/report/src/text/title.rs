@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
+use stats::Analysis;
 
+use crate::text::conclusions::most_rounds;
 use crate::text::labels::day;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
@@ -24,13 +26,33 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the number of filesystems, or of contenders if any filesystem has several.
-fn contenders(results: &CampaignResults) -> String {
+/// Returns the contenders, tests, rounds, kernel, device and duration of a campaign.
+pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String {
+    let campaign = &results.campaign;
+    let here = campaign.measured_by.is_none();
+    let tests: BTreeSet<_> = analysis.rows.iter().map(|row| (&row.suite, &row.test)).collect();
+    let rounds = most_rounds(analysis).unwrap_or(0);
+    let up_to = if analysis.budget.is_some() && rounds > 1 { "up to " } else { "" };
+    let took = results.total_cell_time();
+    let parts = [
+        Some(contenders(results)),
+        Some(pluralize(tests.len() as u64, "test")),
+        Some(format!("{up_to}{}", pluralize(rounds as u64, "round"))),
+        here.then(|| kernel(results)).flatten(),
+        Some(place(results)),
+        (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
+        (took.0 > 0).then(|| took.to_string()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the number of filesystems, or of variants if any filesystem has several contenders.
+pub(crate) fn contenders(results: &CampaignResults) -> String {
     let all = &results.campaign.contenders;
     let filesystems: BTreeSet<&str> = all.iter().map(|c| c.filesystem.name.as_str()).collect();
     let noun = match filesystems.len() == all.len() {
         true => "filesystem",
-        false => "contender",
+        false => "filesystem variant",
     };
     pluralize(all.len() as u64, noun)
 }
@@ -103,7 +125,7 @@ mod tests {
         results.campaign.backend = BackendKind::Dir;
         assert_eq!(
             headline(&results),
-            format!("3 contenders, mounted directories, 22 Nov 2026, {profile}")
+            format!("3 filesystem variants, mounted directories, 22 Nov 2026, {profile}")
         );
     }
 }

@@ -95,6 +95,32 @@ pub struct Candidate {
     pub not_probed: Vec<Feature>,
 }
 
+/// A need of a use case, and which contenders meet it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UseNeed {
+    /// The need.
+    pub need: NeedKind,
+    /// Consequence if it is not met.
+    pub why: String,
+    /// Whether each contender meets it, in the campaign's order. `None` if no cell tried it and the
+    /// catalog has no such fact.
+    pub met: Vec<Option<bool>>,
+}
+
+/// Kind of a need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NeedKind {
+    /// It is consistent after a crash without a repair.
+    CrashRecovery,
+    /// At least one of these systems reads it.
+    Readers(Vec<OperatingSystem>),
+    /// It has a feature.
+    Feature(Feature),
+}
+
 /// A category that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -141,6 +167,9 @@ pub struct UseCaseScores {
     pub rationale: String,
     /// Source of the weights.
     pub source: String,
+    /// Needs of the use case.
+    #[serde(default)]
+    pub needs: Vec<UseNeed>,
     /// Every contender, in the campaign's order.
     pub candidates: Vec<Candidate>,
     /// Every category with a weight in the use case, in order.
@@ -198,6 +227,7 @@ impl UseCaseScores {
             title: one.title.clone(),
             rationale: one.rationale.clone(),
             source: one.source.clone(),
+            needs: needs(one, asked.features),
             candidates,
             excluded_results: left_out,
         }
@@ -298,6 +328,38 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
         }
     }
     Candidate { contender: features.contender.clone(), ruled_out, not_probed }
+}
+
+/// Returns the needs of a use case.
+fn needs(one: &UseCase, contenders: &[ContenderFeatures]) -> Vec<UseNeed> {
+    let need = |need, why: &str, is_met: &dyn Fn(&ContenderFeatures) -> Option<bool>| UseNeed {
+        need,
+        why: why.to_owned(),
+        met: contenders.iter().map(is_met).collect(),
+    };
+    let recovery = one.crash_recovery.iter();
+    let recovery = recovery.map(|why| {
+        need(NeedKind::CrashRecovery, why, &|of| of.crash_recovery.map(|_| recovers(of)))
+    });
+    let readers = one.readers.iter().map(|readers| {
+        let kind = NeedKind::Readers(readers.one_of.clone());
+        need(kind, &readers.rationale, &|of| {
+            (!of.facts.read_by.is_empty()).then(|| unread(readers, of).is_none())
+        })
+    });
+    let features = one.needs.iter().map(|wanted| {
+        need(NeedKind::Feature(wanted.feature), &wanted.rationale, &|of| match &of
+            .features
+            .iter()
+            .find(|state| state.feature == wanted.feature)?
+            .found
+        {
+            FeatureSupport::Yes | FeatureSupport::UpTo(_) => Some(true),
+            FeatureSupport::No(_) | FeatureSupport::Varies(_) => Some(false),
+            FeatureSupport::NotProbed => None,
+        })
+    });
+    recovery.chain(readers).chain(features).collect()
 }
 
 /// Returns a reason if none of the required systems can read the filesystem. An unknown list of

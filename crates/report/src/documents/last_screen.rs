@@ -1,0 +1,235 @@
+//! The last screen of a run: the answers and the most important facts, on one terminal. `fsarena
+//! report` prints all tables.
+
+use std::path::Path;
+
+use model::CampaignResults;
+use stats::Analysis;
+
+use crate::document::{Block, Document, Item, Style};
+use crate::render::{DocumentOptions, terminal};
+use crate::text::caveats::{Caveat, caveats};
+use crate::text::command::larger_budget;
+use crate::text::conclusions::{
+    ConclusionText, category_conclusions_by_disk, is_answered, is_any_open, most_rounds,
+    split_by_disk, use_case_conclusions_by_disk,
+};
+use crate::text::labels::pluralize;
+use crate::text::sanitize::{first_sentences, sanitize_line, sanitize_paragraph, width};
+use crate::text::{summary, title};
+
+/// Width of the terminal, in columns.
+const COLUMNS: usize = 80;
+/// Height of the terminal, in lines, without the line of the shell's prompt.
+const LINES: usize = 23;
+/// Maximum number of lines of the title, and of a fact.
+const MOST_LINES: usize = 2;
+/// Maximum number of lines of an answer.
+const MOST_ANSWER_LINES: usize = 4;
+/// Maximum width of the subject of an answer.
+const LABEL_COLUMNS: usize = 36;
+/// Maximum number of notes on the reliability of the results.
+const MOST_CAVEATS: usize = 2;
+
+/// Returns a document that fits a terminal of 24 lines and 80 columns. `page` is the file of the
+/// page; `command` returns a command of fsarena on this campaign, such as `report`.
+pub fn last_screen(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    page: Option<&Path>,
+    command: &dyn Fn(&str) -> String,
+) -> Document {
+    let (heading, answers) = answers(analysis);
+    let head = first_sentences(&title::outline(results, analysis), |cut| {
+        fits(&[Block::Title(cut.to_owned())], MOST_LINES)
+    });
+    let facts = facts(results, analysis, page, command);
+    let screen = |items: &[Item]| {
+        let mut document = Document::titled(&head);
+        document.list(heading, items.iter().cloned());
+        document.push(Block::Facts(facts.clone()));
+        document
+    };
+    let cuts: Vec<Vec<Item>> = answers.iter().map(cuts).collect();
+    let more = |shown: usize| {
+        let rest = answers.len() - shown;
+        (rest > 0).then(|| Item::from(format!("… and {rest} more: `{}`", command("advise"))))
+    };
+    let items = |shown: &[usize]| -> Vec<Item> {
+        let items = cuts.iter().zip(shown).map(|(cuts, lines)| cuts[lines - 1].clone());
+        items.chain(more(shown.len())).collect()
+    };
+    let has_room = |shown: &[usize]| height(&screen(&items(shown)).blocks) <= LINES;
+    // Each answer gets one line, and further lines in order as long as there is room.
+    let mut shown = vec![1; answers.len()];
+    while !shown.is_empty() && !has_room(&shown) {
+        shown.pop();
+    }
+    for lines in 2..=MOST_ANSWER_LINES {
+        for at in 0..shown.len() {
+            let before = std::mem::replace(&mut shown[at], lines);
+            if !has_room(&shown) {
+                shown[at] = before;
+            }
+        }
+    }
+    screen(&items(&shown))
+}
+
+/// Returns an answer in at most one line, in two, and so on.
+fn cuts(one: &ConclusionText) -> Vec<Item> {
+    let item = |text: &str| Item::new(label(&one.question), text);
+    let cut = |lines: usize| {
+        item(&first_sentences(&one.answer, |cut| fits(&[Block::list([item(cut)])], lines)))
+    };
+    (1..=MOST_ANSWER_LINES).map(cut).collect()
+}
+
+/// Returns the subject of an answer; of several uses the first one and the number of others.
+fn label(question: &str) -> String {
+    let question = sanitize_line(question);
+    let has_room = |cut: &str| width(cut) <= LABEL_COLUMNS;
+    match question.split_once("; ") {
+        Some((first, others)) if !has_room(&question) => {
+            let others = pluralize(others.split("; ").count() as u64, "more use");
+            let others = format!(" and {others}");
+            first_sentences(first, |cut| width(cut) + width(&others) <= LABEL_COLUMNS) + &others
+        }
+        _ => first_sentences(&question, has_room),
+    }
+}
+
+/// Returns the lines on a terminal.
+fn lines_of(blocks: &[Block]) -> Vec<usize> {
+    let document = Document { blocks: blocks.to_vec() };
+    let text = terminal(&document, &DocumentOptions::terminal(COLUMNS));
+    text.lines().map(width).collect()
+}
+
+/// Returns the number of lines on a terminal, which breaks a path that is too wide.
+fn height(blocks: &[Block]) -> usize {
+    lines_of(blocks).into_iter().map(|columns| columns.div_ceil(COLUMNS).max(1)).sum()
+}
+
+/// Whether blocks fit into lines.
+fn fits(blocks: &[Block], lines: usize) -> bool {
+    let widths = lines_of(blocks);
+    widths.len() <= lines && widths.iter().all(|columns| *columns <= COLUMNS)
+}
+
+/// Returns the answers by use, or by group of tests if no use has one. Answers on several disks
+/// alternate.
+fn answers(analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
+    let parts = split_by_disk(analysis);
+    let (mut uses, own) = use_case_conclusions_by_disk(analysis);
+    let most = own.iter().map(Vec::len).max().unwrap_or(0);
+    uses.extend((0..most).flat_map(|at| {
+        own.iter().zip(&parts).filter_map(move |(own, (disk, _))| {
+            let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
+            let one = own.get(at)?;
+            Some(ConclusionText {
+                question: format!("{}{on}", one.question),
+                answer: one.answer.clone(),
+            })
+        })
+    }));
+    if parts.iter().any(|(_, part)| part.uses.iter().any(is_answered)) {
+        return ("By use", uses);
+    }
+    // The answer over all groups is the last one.
+    let groups = category_conclusions_by_disk(analysis).into_iter().flat_map(|mut part| {
+        let last = part.len().min(1);
+        part.rotate_right(last);
+        part
+    });
+    let all: Vec<ConclusionText> = groups.chain(uses).collect();
+    (if analysis.conclusions.is_empty() { "By use" } else { "By group of tests" }, all)
+}
+
+/// Returns the facts after the answers: failures, caveats, page, and commands.
+fn facts(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    page: Option<&Path>,
+    command: &dyn Fn(&str) -> String,
+) -> Vec<Item> {
+    let mut facts: Vec<Item> = Vec::new();
+    let mut fact = |style: Style, label: &'static str, text: &str| {
+        // The widest label determines the room for every text.
+        let alone = |cut: &str| {
+            vec![Item::new("Failures", ""), Item::styled(label, style, sanitize_paragraph(cut))]
+        };
+        let cut = first_sentences(text, |cut| fits(&[Block::Facts(alone(cut))], 1 + MOST_LINES));
+        facts.extend(alone(&cut).pop());
+    };
+    let all = caveats(analysis);
+    for caveat in &all {
+        if let Caveat::Failures { failed, .. } = caveat {
+            let style = if failed.is_empty() { Style::Plain } else { Style::Failed };
+            fact(style, "Failures", &caveat.to_string());
+        }
+    }
+    let busy = Caveat::busy(results);
+    let is_known = |caveat: &&Caveat| busy.is_some() && matches!(caveat, Caveat::Disturbed { .. });
+    let others = all.iter().filter(|caveat| !is_known(caveat));
+    let others = others.filter_map(|caveat| Some((rank(caveat)?, caveat.to_string())));
+    let first = Caveat::unfinished(analysis).into_iter().chain(busy.clone());
+    let first = first.map(|caveat| (0, caveat.to_string()));
+    let clock = summary::virtual_time(results).map(|text| (1, text));
+    let mut notes: Vec<(u8, String)> = first.chain(clock).chain(others).collect();
+    notes.sort_by_key(|(rank, _)| *rank);
+    for (number, (_, note)) in notes.iter().take(MOST_CAVEATS).enumerate() {
+        fact(Style::Plain, if number == 0 { "Careful" } else { "" }, note);
+    }
+    if let Some(device) = &results.campaign.device {
+        let device = sanitize_line(&device.display().to_string());
+        fact(
+            Style::Plain,
+            "Device",
+            &format!("{device} holds the last filesystem that was made there."),
+        );
+    }
+    if let Some(page) = page {
+        facts.push(Item::new("Page", page.display().to_string()));
+    }
+    facts.push(Item::new("Tables", format!("`{}`", command("report"))));
+    facts.extend(next(analysis, command).map(|next| Item::new("Next", next)));
+    facts
+}
+
+/// Returns the step that brings more answers or closer ones.
+fn next(analysis: &Analysis, command: &dyn Fn(&str) -> String) -> Option<String> {
+    let is_without = !analysis.uses.is_empty() && !analysis.uses.iter().any(is_answered);
+    let is_open = is_any_open(analysis);
+    if analysis.measured_elsewhere || analysis.conclusions.is_empty() || !(is_without || is_open) {
+        return None;
+    }
+    if is_without && Caveat::unfinished(analysis).is_none() {
+        let advise = command("advise");
+        return Some(format!("`{advise}` names the tests that an answer by use needs."));
+    }
+    let option = match (analysis.budget, most_rounds(analysis)) {
+        (None, Some(1)) => "--rounds 5".to_owned(),
+        _ => format!("--budget {}", larger_budget(analysis)),
+    };
+    let answers = if is_without { "more" } else { "closer" };
+    Some(format!("The same command with `{option}` brings {answers} answers."))
+}
+
+/// Returns the order of a caveat by importance; `None` if it does not weaken an answer.
+const fn rank(caveat: &Caveat) -> Option<u8> {
+    Some(match caveat {
+        Caveat::NothingRan | Caveat::Unfinished { .. } => 0,
+        Caveat::NotDurable(_) => 1,
+        Caveat::Withheld(_) | Caveat::TooFast(_) => 2,
+        Caveat::Unlike(_) | Caveat::Images | Caveat::LessWork(_) => 3,
+        Caveat::Disturbed { .. } | Caveat::Busy { .. } => 4,
+        Caveat::Drift { .. } => 5,
+        Caveat::Unsteady { .. } => 6,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+#[path = "last_screen_tests.rs"]
+mod tests;
