@@ -26,9 +26,9 @@ fn host(sandbox: &Sandbox, pattern: &str, attack: &str) -> PathBuf {
         fs::create_dir_all(directory).unwrap();
     }
     let script = format!(
-        "#!/bin/sh\nfor command; do :; done\ncase \"$*\" in\n{pattern}) echo >{reached}; {attack};;\nesac\n\
-         case \"$*\" in *'-O '*|*ControlMaster=yes*) exit 0;; esac\n\
-         export XDG_CACHE_HOME={cache}\nexec sh -c \"$command\"\n",
+        "#!/bin/sh\nfor command; do :; done\nexport XDG_CACHE_HOME={cache}\ncase \"$*\" in\n{pattern}) echo >{reached}; {attack};;\nesac\n\
+         case \"$*\" in *'-O check'*) exit 1;; *'-O '*|*ControlMaster=yes*) exit 0;; esac\n\
+         exec sh -c \"$command\"\n",
         reached = reached.display(),
         cache = cache.display()
     );
@@ -60,13 +60,13 @@ const LOGIN: &str = "*ControlMaster=yes*";
 
 #[test]
 fn a_host_that_answers_without_end_is_dropped_with_one_line() {
-    let hello =
-        format!("{{\"answer\":\"hello\",\"with\":{{\"version\":{}}}}}", model::wire::VERSION);
-    let note = "{\"answer\":\"note\",\"with\":\"x\"}";
+    // The agent itself, until it holds the resources of the campaign.
+    let flood = "sh -c \"$command\" | while read -r line; do printf '%s\\n' \"$line\"; case \"$line\" in \
+                 *'\"answer\":\"held\"'*) exec yes '{\"answer\":\"note\",\"with\":\"x\"}';; esac; done; exit 0";
     for (pattern, attack, told) in [
         (QUESTION, "exec yes", "cannot read the output of far: it is longer than 64 KiB"),
         (AGENT, "exec cat /dev/zero", "a line is longer than 64 MiB"),
-        (AGENT, &format!("echo '{hello}'; exec yes '{note}'"), "more than 100 lines per second"),
+        (AGENT, flood, "more than 100 lines per second"),
     ] {
         let sandbox = Sandbox::new();
         let ended = run(&mut campaign(&sandbox, pattern, attack)).assert_code(3);

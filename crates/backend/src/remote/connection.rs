@@ -128,6 +128,10 @@ impl AgentConnection {
         thread::Builder::new().spawn(move || read(lines, &say))?;
         let is_remote = connection.is_remote;
         thread::Builder::new().spawn(move || write(stdin, &asked, is_remote))?;
+        if is_remote {
+            // From the first heartbeat on, the agent notices a broken connection.
+            connection.send(HostRequest::Heartbeat)?;
+        }
         match connection.greet(&reach.name(), stop) {
             // Ctrl-C at the terminal also reaches the agent, and kills an agent that does not
             // handle it yet.
