@@ -1,4 +1,4 @@
-// Scores over groups of tests and what they come to, of what is shown: by the formulas of the analysis (its folder groups).
+// Costs over groups of tests with their answers, for the selection, by the estimates of the analysis (`stats::scores`).
 
 function groupsSection(section) {
   // Of several disks each has scores of its own.
@@ -68,7 +68,7 @@ function drawGroups(grid, list) {
   const said = some.length > 2 ? some : some.slice(0, 1);
   list?.replaceChildren(
     ...said.map(({ title, ranked, scores }) => {
-      const whole = shownContenders().filter((c) => scores.get(c).rounds.length > 0 && scores.get(c).missing === 0);
+      const whole = shownContenders().filter((c) => scores.get(c).counted > 0 && scores.get(c).missing === 0);
       const competes = shownContenders().filter((c) => !isBaseline(c));
       return element("li", {}, element("b", {}, `${title}:`), ` ${groupWords(title, ranked, whole, competes)}`);
     }),
@@ -93,25 +93,29 @@ function standingOfGroup(parts) {
   const used = some.flatMap((part) => sharesOf(part, 1 / some.length)).sort((a, b) => a.row - b.row);
   const asked = { margin: inference.margin, limit: inference.falseLimit / family };
   const ranked = used.length > 0 ? standingOf(used, shownContenders(), asked) : [];
-  return { scores: scoresOf(some, shownContenders()), ranked };
+  return { scores: countsOf(some), ranked };
 }
 
-function drawScore(cell, { rounds, missing }, place) {
-  const notes = missing > 0 ? [`lacks ${missing} ${missing === 1 ? "result" : "results"}`] : [];
-  if (rounds.length === 0) {
+// The results that each contender has and lacks.
+function countsOf(parts) {
+  const rows = parts.flat();
+  const count = (contender) => {
+    const counted = rows.filter(([row]) => isComparable(row, contender)).length;
+    return { counted, missing: rows.length - counted };
+  };
+  return new Map(shownContenders().map((contender) => [contender, count(contender)]));
+}
+
+function drawScore(cell, { missing }, place) {
+  if (!place) {
+    const notes = missing > 0 ? [`lacks ${missing} ${missing === 1 ? "result" : "results"}`] : [];
     reclass(cell, "n absent");
     cell.replaceChildren("none", ...notes.map((note) => element("small", {}, note)));
     return;
   }
-  const median = medianOf(rounds);
-  const ends = intervalForMedian(rounds).map(threeDigits);
-  const all = [
-    ...(rounds.length > 1
-      ? [ends[0] === ends[1] && Math.min(...rounds) === Math.max(...rounds) ? "same in each round" : ends.join(" … ")]
-      : []),
-    ...(place ? [placeWords(place.verdict, inference.margin)] : []),
-    ...notes,
-  ];
-  reclass(cell, `n plain h${ratioStep(median)}`);
-  cell.replaceChildren(`${threeDigits(median)}×`, ...all.map((note) => element("small", {}, note)));
+  const ratio = Math.exp(place.difference);
+  const most = place.bound === null ? [] : [`at most ${excessWords(place.bound)}`];
+  const notes = [...most, placeWords(place.verdict, inference.margin)];
+  reclass(cell, `n plain h${ratioStep(ratio)}`);
+  cell.replaceChildren(`${threeDigits(ratio)}×`, ...notes.map((note) => element("small", {}, note)));
 }

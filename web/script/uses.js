@@ -126,7 +126,7 @@ function rankTable(ranked, margin) {
       {},
       element("th", { scope: "row" }, nameOf(contender)),
       element("td", { class: "n" }, `${threeDigits(Math.exp(difference))}×`),
-      element("td", { class: "n" }, bound === null ? "unknown" : `+${shareOf(bound.most) > 0 ? roundUp(shareOf(bound.most)) : 0}`),
+      element("td", { class: "n" }, bound === null ? "unknown" : excessWords(bound)),
       element("td", {}, placeWords(verdict, margin)),
     ),
   );

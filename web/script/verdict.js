@@ -5,7 +5,15 @@ function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";
   if (found.tested > 0 && found.takesPart.length === 0) return nothingWords(found);
   if (!found.advice) return noAdvice(use, found);
-  return conclusionWords(found.ranked, found.takesPart, USE);
+  return conclusionWords(found.ranked, found.takesPart, USE) + notTested(use, found);
+}
+
+// The needs of a use and the groups with a weight that no test tried, as a sentence.
+function notTested(use, { tested, missing }) {
+  const parts = use.crashRecovery ? ["power cuts"] : [];
+  if (missing.length > 0)
+    parts.push(`${percent(1 - tested)} of the weight (${missing.map(({ title }) => title).join(", ")})`);
+  return parts.length > 0 ? ` Not tested: ${listed(parts, "and")}.` : "";
 }
 
 // What a ranking comes to; `all` are those who could be in it.
@@ -49,6 +57,9 @@ function firstWords(ranked, { isUse, isSpace, verb, share }) {
   if (most > 0) return `${name} ${verb} at most ${atMost} than the best`;
   return isSpace ? `none leaves more than ${name}` : `no other costs less than ${name}`;
 }
+
+// The most that a contender costs more than the best, for a table.
+const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0");
 
 // Who came first, and why nothing useful is known about its cost.
 function noPromise(ranked) {

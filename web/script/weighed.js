@@ -1,4 +1,4 @@
-// What the selection comes to for a use with weights, and for groups of tests, as the analysis has it (its folder groups).
+// The answer for a use with weights over the selection, as the analysis computes it (`stats::scores`).
 
 const isBaseline = (contender) =>
   data.groups.some(({ title, members, named }) => !named && title === "baseline" && members.includes(contender));
@@ -53,57 +53,4 @@ function reasonsAgainst(use, contender, chosen, counting) {
   const isOut = holds.some(({ rows }) => rows !== undefined);
   if (isNone && !isOut && !isBaseline(contender)) reasons.push("has none of the results that count");
   return reasons;
-}
-
-// The logarithm of what the best of a row costs, among those shown.
-function bestOfRow(row, shown) {
-  const sign = inference.higher[row] ? -1 : 1;
-  const medians = shown
-    .filter((c) => isComparable(row, c))
-    .map((c) => {
-      const values = inference.costs[row][c].filter((log) => log !== null).map((log) => Math.exp(sign * log));
-      return sign * Math.log(medianOf(values));
-    });
-  return Math.min(...medians);
-}
-
-// The score of each contender shown over some results: in each round the geometric mean of how many times the best's cost each
-// of them costs; null where there is none. `parts` are lists of results that count alike.
-function scoresOf(parts, shown) {
-  const bests = new Map(parts.flat().map(([row]) => [row, bestOfRow(row, shown)]));
-  return new Map(shown.map((contender) => [contender, scoreOf(parts, bests, contender)]));
-}
-
-function scoreOf(parts, bests, contender) {
-  const has = parts.map((results) => results.filter(([row]) => isComparable(row, contender)));
-  const missing = parts.flat().length - has.flat().length;
-  const counted = has.filter((results) => results.length > 0);
-  if (counted.length === 0) return { rounds: [], missing };
-  const rounds = inference.costs[counted[0][0][0]][contender].map((_, round) => {
-    const means = counted.map((results) => {
-      const whole = results.reduce((sum, [, weight]) => sum + weight, 0);
-      const logs = results.map(([row, weight]) => {
-        const log = inference.costs[row][contender][round] ?? null;
-        return log === null ? NaN : (weight * (log - bests.get(row))) / whole;
-      });
-      return logs.reduce((sum, log) => sum + log, 0);
-    });
-    return Math.exp(means.reduce((sum, mean) => sum + mean, 0) / means.length);
-  });
-  return { rounds: rounds.filter((value) => !Number.isNaN(value)), missing };
-}
-
-// Of so many values the interval for the median: from the r-th smallest to the r-th largest, with the largest r that reaches
-// 95 %, and the first where none does.
-function intervalForMedian(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const count = sorted.length;
-  let [r, tail, term] = [1, 0.5 ** count, 0.5 ** count];
-  for (let next = 2; next <= count / 2; next++) {
-    term *= (count - next + 2) / (next - 1);
-    tail += term;
-    if (1 - 2 * tail < 0.95) break;
-    r = next;
-  }
-  return [sorted[r - 1], sorted[count - r]];
 }

@@ -8,9 +8,8 @@
 use model::{Feature, WorkloadCategory};
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::interval::median;
 use crate::scores::use_scores::ExcludedResult;
-use crate::{Candidate, Rank, RobustEstimate, ShortlistState, UseCaseScores};
+use crate::{Candidate, Rank, ShortlistState, UseCaseScores};
 
 /// Minimum share of the weight that must be tested for advice.
 pub const MIN_TESTED_WEIGHT: f64 = 0.7;
@@ -22,9 +21,7 @@ pub struct QualifiedContender {
     pub contender: String,
     /// Index in the campaign's order.
     pub index: usize,
-    /// Cost: 1 is as good as the best in every result, 2 takes twice as long.
-    pub cost: RobustEstimate,
-    /// Rank, or `None` if it has no competitor.
+    /// Rank with its estimated cost, or `None` if it has no competitor.
     pub place: Option<Rank>,
     /// Cost as a multiple of the first's in each group that counts. Empty for the first.
     pub groups: Vec<CategoryCost>,
@@ -37,8 +34,7 @@ pub struct CategoryCost {
     pub group: WorkloadCategory,
     /// The share of the weight of the category that was tested, 0 … 1.
     pub share: f64,
-    /// The cost as a multiple of the first's, the median over rounds, or `None` if no round is
-    /// complete.
+    /// The estimated cost as a multiple of the first's.
     pub ratio: Option<f64>,
     /// The share of the weight at which the two change places, or `None` if none does.
     pub turns_at: Option<f64>,
@@ -127,7 +123,6 @@ pub fn advise(scores: &UseCaseScores) -> Advice {
 
 /// Returns the contenders that qualify, in the order of the conclusion.
 fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
-    let costs = scores.weighed(|group| group.weight);
     let conclusion = &scores.conclusion;
     let order: Vec<usize> = match conclusion.answer {
         ShortlistState::Single => conclusion.shortlist.clone(),
@@ -138,7 +133,6 @@ fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
         Some(QualifiedContender {
             contender: scores.candidates[*index].contender.clone(),
             index: *index,
-            cost: costs[*index].ratio?,
             place: scores.places[*index],
             groups: first.map_or_else(Vec::new, |first| group_costs(*index, *first, scores)),
         })
@@ -146,20 +140,12 @@ fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
     ranked.collect()
 }
 
-/// Returns the median of one contender's series as a multiple of another's, over the rounds that
-/// both have.
-fn over_rounds(one: &[Option<f64>], other: &[Option<f64>]) -> Option<f64> {
-    let pairs = one.iter().zip(other);
-    let logs = pairs.filter_map(|(a, b)| Some(((*a)? / (*b)?).ln()));
-    median(&logs.collect::<Vec<f64>>()).map(f64::exp)
-}
-
 fn group_costs(one: usize, first: usize, scores: &UseCaseScores) -> Vec<CategoryCost> {
     let tested = || scores.groups.iter().filter(|g| !g.results.is_empty());
     let whole: f64 = tested().map(|g| g.weight).sum();
     let costs: Vec<(WorkloadCategory, f64, Option<f64>)> = tested()
         .map(|group| {
-            let ratio = over_rounds(&group.rounds[one], &group.rounds[first]);
+            let ratio = group.ratios[one].zip(group.ratios[first]).map(|(one, first)| one / first);
             (group.group, group.weight / whole, ratio)
         })
         .collect();

@@ -4,8 +4,9 @@ use stats::{Analysis, CategoryScore, GroupMean, WinCounts};
 
 use super::heat_map;
 use crate::tables::scores;
+use crate::text::answer::excess_bound;
 use crate::text::conclusions::{ConclusionText, category_conclusions_by_disk, describe_rank};
-use crate::text::labels::{self, pluralize};
+use crate::text::labels::pluralize;
 use crate::text::sanitize::{sanitize_line, shorten};
 use crate::text::scale::three_digits;
 
@@ -22,10 +23,10 @@ pub(super) struct OverallGroupView {
 
 /// The score of a contender.
 pub(super) struct ScoreView {
-    /// Ratio to the best of each result, as geometric mean, or the reason if it is missing.
+    /// Estimated cost as a multiple of the lowest, or the word for a missing one.
     pub text: String,
     pub class: String,
-    /// The interval and the place, or the missing results.
+    /// The most that it costs and the place, or the missing results.
     pub notes: Vec<String>,
 }
 
@@ -122,7 +123,7 @@ fn mean(mean: &GroupMean) -> ScoreView {
     ScoreView {
         text: scores::mean(mean),
         class: match &mean.ratio {
-            Some(ratio) => format!("plain {}", heat_map::class(ratio.median)),
+            Some(ratio) => format!("plain {}", heat_map::class(*ratio)),
             None => "absent".to_owned(),
         },
         notes: left_out.into_iter().collect(),
@@ -132,15 +133,14 @@ fn mean(mean: &GroupMean) -> ScoreView {
 fn score(score: &CategoryScore) -> ScoreView {
     let missing =
         (score.missing > 0).then(|| format!("lacks {}", pluralize(score.missing, "result")));
-    let Some(ratio) = &score.ratio else {
+    let Some(place) = &score.place else {
         return absent(missing);
     };
-    let interval = (ratio.rounds > 1).then(|| labels::interval(ratio, three_digits));
-    let place = score.place.as_ref().map(describe_rank);
+    let most = place.at_most.map(|most| format!("at most {}", excess_bound(most)));
     ScoreView {
-        text: format!("{}×", three_digits(ratio.median)),
-        class: format!("plain {}", heat_map::class(ratio.median)),
-        notes: [interval, place, missing].into_iter().flatten().collect(),
+        text: format!("{}×", three_digits(place.ratio)),
+        class: format!("plain {}", heat_map::class(place.ratio)),
+        notes: [most, Some(describe_rank(place))].into_iter().flatten().collect(),
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     use stats::{analyse, fixture};
 
     #[test]
-    fn score_has_an_interval_and_a_place() {
+    fn score_has_a_bound_and_a_place() {
         let analysis = analyse(&fixture::plain());
         let views = groups(&analysis);
         let titles: Vec<&str> = views.iter().map(|v| v.title.as_str()).collect();
@@ -173,7 +173,7 @@ mod tests {
         let slow = &views[0].scores[2];
         assert_eq!(slow.text, "4.00×");
         assert!(slow.class.ends_with("h4"), "{}", slow.class);
-        assert_eq!(slow.notes[0], "3.96 … 4.04");
+        assert!(slow.notes[0].starts_with("at most +3"), "{:?}", slow.notes);
         assert!(slow.notes[1].starts_with("costs at least "), "{:?}", slow.notes);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Direction, WorkloadCategory};
+use model::{Clock, WorkloadCategory};
 use serde::{Serialize, Serializer};
 use stats::inference::{
     self, FDR_LIMIT, FORECAST_ROUNDS, LogCosts, MAX_ROUNDS, ModeratedEstimate, PairwiseEstimates,
@@ -76,6 +76,9 @@ pub(super) struct UseData {
     groups: Vec<UseGroupData>,
     /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
+    /// Whether the use case needs a filesystem that is consistent after a crash.
+    #[serde(rename = "crashRecovery")]
+    crash_recovery: bool,
     /// Features that the use case needs but that were not tried, for each contender.
     untried: Vec<Vec<String>>,
     /// Margin of relevance: smaller differences are ignored.
@@ -104,8 +107,6 @@ pub(super) struct InferenceData {
     tests: Vec<usize>,
     /// Number of rounds of each result.
     rounds: Vec<usize>,
-    /// Whether higher values of each result's metric are better.
-    higher: Vec<u8>,
     /// Logarithm of the cost of each result and contender, by round; `None` if it is not
     /// comparable.
     costs: Vec<Vec<Option<Vec<Option<RoundedNumber>>>>>,
@@ -253,12 +254,10 @@ fn inference(
     let quantiles = freedoms
         .iter()
         .map(|freedom| inference::quantiles(*freedom).into_iter().map(RoundedNumber).collect());
-    let rows = || numbers.keys().map(|row| &analysis.rows[*row]);
     let groups = analysis.overall.groups.iter();
     InferenceData {
         tests: estimates.tests().collect(),
         rounds: estimates.rounds().collect(),
-        higher: rows().map(|row| u8::from(row.direction == Direction::Higher)).collect(),
         costs: estimates.costs().map(costs).collect(),
         quantiles: quantiles.collect(),
         pairs,
@@ -342,6 +341,7 @@ fn of_use(
         title: sanitize_line(&one.title),
         groups,
         out: one.candidates.iter().map(|c| against(c, &rows, analysis)).collect(),
+        crash_recovery: one.needs_crash_recovery(),
         untried: one
             .candidates
             .iter()

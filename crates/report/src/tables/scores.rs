@@ -58,8 +58,8 @@ pub(crate) fn contender_groups(analysis: &Analysis) -> Option<Table> {
 pub(crate) fn mean(mean: &GroupMean) -> String {
     match &mean.ratio {
         None => "none".to_owned(),
-        Some(ratio) if mean.excluded == 0 => three_digits(ratio.median),
-        Some(ratio) => format!("{} (of {})", three_digits(ratio.median), mean.counted),
+        Some(ratio) if mean.excluded == 0 => three_digits(*ratio),
+        Some(ratio) => format!("{} (of {})", three_digits(*ratio), mean.counted),
     }
 }
 

@@ -51,12 +51,12 @@ fn several_disks_have_their_tables_and_sentences_each() {
     let markdown = shown(crate::ReportFormat::Markdown, &analysis);
     let page = shown(crate::ReportFormat::Html, &analysis);
     for disk in ["ssd", "hdd"] {
-        assert!(table.contains(&format!("overall, on {disk}: geometric means")));
+        assert!(table.contains(&format!("overall, on {disk}: cost as a multiple")));
         assert!(markdown.contains(&format!("## Standings, on {disk}")));
         assert!(page.contains(&format!("<b>On {disk}, ")), "{page}");
     }
-    assert!(!table.contains("overall: geometric means"));
-    assert!(page.contains("as a multiple of the best on the same disk"));
+    assert!(!table.contains("overall: cost as a multiple"));
+    assert!(page.contains("as a multiple of the lowest on the same disk"));
     assert!(!said(&analysis).join(" ").contains("depends"));
     analysis.by_disk[1].analysis.overall.crossovers = vec![stats::Crossover {
         group: stats::WorkloadCategory::StreamWrite,

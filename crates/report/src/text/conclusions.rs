@@ -266,9 +266,25 @@ pub(crate) fn use_case_conclusion(
         Recommendation::NoneQualifies => no_candidate_text(advice),
         Recommendation::NoAdvice => no_advice(advice, ran),
         _ => {
-            AnswerText { question: Question::Use, conclusion: &advice.scores.conclusion, analysis }
-                .to_string()
+            let conclusion = &advice.scores.conclusion;
+            let answer = AnswerText { question: Question::Use, conclusion, analysis };
+            format!("{answer}{}", not_tested(advice))
         }
+    }
+}
+
+/// Returns the needs of a use and the groups with a weight that no test tried, as a sentence.
+fn not_tested(advice: &Advice) -> String {
+    let cuts = advice.scores.needs_crash_recovery().then(|| "power cuts".to_owned());
+    let titles: Vec<&str> = advice.untested.iter().map(|one| one.group.title()).collect();
+    let groups = (!titles.is_empty()).then(|| {
+        let share = percent(1.0 - advice.scores.tested);
+        format!("{share} of the weight ({})", titles.join(", "))
+    });
+    let parts: Vec<String> = cuts.into_iter().chain(groups).collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" Not tested: {}.", listed(&parts, "and")),
     }
 }
 

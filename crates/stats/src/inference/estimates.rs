@@ -272,6 +272,15 @@ impl PairDifferences {
         estimate.map(ModeratedEstimate::reversed)
     }
 
+    /// Returns the difference in cost between each contender and the first.
+    pub fn differences(&self) -> Vec<Option<f64>> {
+        let difference = |one| match self.first {
+            Some(first) if first == one => Some(0.0),
+            _ => Some(self.relative_to(one)?.mean),
+        };
+        (0..self.contenders).map(difference).collect()
+    }
+
     pub fn relative_to(&self, one: usize) -> Option<ModeratedEstimate> {
         self.between(one, self.first?)
     }

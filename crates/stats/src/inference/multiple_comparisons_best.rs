@@ -111,6 +111,12 @@ impl PairwiseEstimates {
         ]
     }
 
+    /// Returns the logarithm of the estimated cost of each selected contender in a weighted sum of
+    /// rows, as a multiple of the first's.
+    pub fn differences(&self, weights: &[f64], takes_part: &[bool]) -> Vec<Option<f64>> {
+        self.sums(&shares(weights), takes_part).differences()
+    }
+
     /// Returns for each contender the logarithm of the most that it costs as a multiple of the
     /// best, whichever that is; 0 if no other costs less. `None` if the noise is unknown.
     ///
@@ -214,10 +220,14 @@ impl PairwiseEstimates {
 impl Contrast<'_> {
     /// Returns the rows that have a weight, with their shares of the total weight.
     fn used(&self) -> Vec<(usize, f64)> {
-        let whole: f64 = self.weights.iter().sum();
-        let shares = self.weights.iter().map(|weight| weight / whole).enumerate();
-        shares.filter(|(_, share)| *share > 0.0).collect()
+        shares(self.weights)
     }
+}
+
+fn shares(weights: &[f64]) -> Vec<(usize, f64)> {
+    let whole: f64 = weights.iter().sum();
+    let shares = weights.iter().map(|weight| weight / whole).enumerate();
+    shares.filter(|(_, share)| *share > 0.0).collect()
 }
 
 /// Returns the standings of rows with their costs, among this number of selected contenders.
@@ -398,12 +408,7 @@ impl BestComparison {
             (0..pairs.contenders).map(verdict).collect();
         let is_worse =
             |one: usize| matches!(verdicts[one], Some(ComparisonVerdict::WorseByAtLeast(_)));
-        let differences: Vec<Option<f64>> = (0..pairs.contenders)
-            .map(|one| match pairs.first {
-                Some(first) if first == one => Some(0.0),
-                _ => Some(pairs.relative_to(one)?.mean),
-            })
-            .collect();
+        let differences = pairs.differences();
         let comparable = (0..pairs.contenders).filter(|one| differences[*one].is_some());
         let shortlist: Vec<usize> = comparable.filter(|one| !is_worse(*one)).collect();
         if let Some(first) = pairs.first.filter(|first| !is_worse(*first)) {

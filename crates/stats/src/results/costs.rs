@@ -70,12 +70,7 @@ impl RankedCosts {
         margin: Margin,
         family: usize,
     ) -> Vec<Option<Rank>> {
-        let mut of_rows = vec![0.0; self.costs.rows.len()];
-        for (row, weight) in weights {
-            if let Some(number) = self.numbers.get(row) {
-                of_rows[*number] += weight;
-            }
-        }
+        let of_rows = self.of_rows(weights);
         let asked = Contrast { weights: &of_rows, takes_part: candidates, margin, family };
         let bounds = self.estimates().at_most(asked);
         let places = places(&self.estimates().weighed(asked));
@@ -85,6 +80,25 @@ impl RankedCosts {
             Some(Rank { at_most: share(|b| b.most), forecast: share(|b| b.forecast), ..place? })
         })
         .collect()
+    }
+
+    /// Returns the estimated cost of each candidate in a weighted sum of rows, as a multiple of the
+    /// lowest.
+    pub fn ratios(&self, weights: &[(usize, f64)], candidates: &[bool]) -> Vec<Option<f64>> {
+        let differences = self.estimates().differences(&self.of_rows(weights), candidates);
+        let lowest = differences.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        differences.into_iter().map(|cost| Some((cost? - lowest).exp())).collect()
+    }
+
+    /// Returns the weight of each row of the costs.
+    fn of_rows(&self, weights: &[(usize, f64)]) -> Vec<f64> {
+        let mut of_rows = vec![0.0; self.costs.rows.len()];
+        for (row, weight) in weights {
+            if let Some(number) = self.numbers.get(row) {
+                of_rows[*number] += weight;
+            }
+        }
+        of_rows
     }
 
     /// Ranks the selected contenders by the selected rows, and removes the ranks of all other

@@ -132,7 +132,7 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
         return Vec::new();
     }
     let of = |group, scores: &[CategoryScore]| {
-        let has_all = |score: &CategoryScore| score.ratio.is_some() && score.missing == 0;
+        let has_all = |score: &CategoryScore| score.counted > 0 && score.missing == 0;
         let places: Vec<Option<Rank>> = scores.iter().map(|score| score.place).collect();
         let mut conclusion = conclude(&places, |contender| has_all(&scores[contender]));
         conclusion.unranked.retain(|one| competes(&scores[*one]));

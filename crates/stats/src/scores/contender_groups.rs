@@ -1,13 +1,12 @@
 //! Groups of contenders that the user has named, with the means of their members.
 //!
-//! The mean of a group in a round is the geometric mean of its members' scores in that round (see
-//! [`crate::Overall`]), as a multiple of the best contender of the campaign. As everywhere, the
-//! rounds are the replicate. A member that lacks results is excluded, and counted.
+//! The mean of a group is the geometric mean of its members' costs (see [`crate::Overall`]), as a
+//! multiple of the lowest cost of the campaign. A member that lacks results is excluded, and counted.
 
 use model::CampaignResults;
 use serde::{Deserialize, Serialize};
 
-use crate::{CategoryScore, Overall, RobustEstimate, WorkloadCategory};
+use crate::{CategoryScore, Overall, WorkloadCategory};
 
 /// Means of a contender group of the campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,12 +36,9 @@ pub struct TestGroupMean {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupMean {
-    /// The geometric mean of the members' scores in each round, or `None` if no member has all
-    /// results.
-    pub rounds: Vec<Option<f64>>,
-    /// The median over rounds, with its interval; 1 is as good as the best contender in every
-    /// result.
-    pub ratio: Option<RobustEstimate>,
+    /// The geometric mean of the members' estimated costs, as a multiple of the lowest cost. `None`
+    /// if no member has all results.
+    pub ratio: Option<f64>,
     /// Number of members in the mean.
     pub counted: u32,
     /// Number of members excluded because they lack results.
@@ -74,25 +70,13 @@ pub(crate) fn groups(results: &CampaignResults, overall: &Overall) -> Vec<Conten
 }
 
 fn mean(scores: &[CategoryScore], members: &[usize]) -> GroupMean {
-    let whole: Vec<&CategoryScore> = members
-        .iter()
-        .filter_map(|member| scores.get(*member))
-        .filter(|score| score.counted > 0 && score.missing == 0)
-        .collect();
-    let planned = whole.iter().map(|s| s.rounds.len()).max().unwrap_or(0);
-    let of_round = |round: usize| -> Option<f64> {
-        let logs = whole.iter().map(|score| Some((*score.rounds.get(round)?)?.ln()));
-        let sum: f64 = logs.sum::<Option<f64>>()?;
-        Some((sum / whole.len() as f64).exp())
-    };
-    let rounds: Vec<Option<f64>> = (0..planned).map(of_round).collect();
-    let values: Vec<f64> = rounds.iter().filter_map(|round| *round).collect();
+    let places = members.iter().filter_map(|member| scores.get(*member)?.place);
+    let logs: Vec<f64> = places.map(|place| place.ratio.ln()).collect();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     GroupMean {
-        ratio: RobustEstimate::from_values(&values),
-        rounds,
-        counted: count(whole.len()),
-        excluded: count(members.len() - whole.len()),
+        ratio: (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp()),
+        counted: count(logs.len()),
+        excluded: count(members.len() - logs.len()),
     }
 }
 
@@ -117,24 +101,20 @@ mod tests {
         let groups = analyse(&results).contender_groups;
         assert_eq!(groups[0].members, [1, 2], "in the campaign's order");
         // Write takes 1, 2 and 4 times as long; read takes equally long.
-        let median = |group: usize, tests: usize| {
-            let mean = &groups[group].groups[tests].mean;
-            mean.ratio.unwrap().median
-        };
-        assert!((median(0, 0) - 8f64.sqrt()).abs() < 1e-9);
-        assert!((median(1, 0) - 2.0).abs() < 1e-9);
-        assert!((median(1, 1) - 1.0).abs() < 1e-9);
-        let total = groups[1].total.ratio.unwrap();
-        assert!((total.median - 2f64.sqrt()).abs() < 1e-9);
-        assert_eq!(total.rounds, 3);
+        let mean = |group: usize, tests: usize| groups[group].groups[tests].mean.ratio.unwrap();
+        assert!((mean(0, 0) - 8f64.sqrt()).abs() < 1e-9);
+        assert!((mean(1, 0) - 2.0).abs() < 1e-9);
+        assert!((mean(1, 1) - 1.0).abs() < 1e-9);
+        assert!((groups[1].total.ratio.unwrap() - 2f64.sqrt()).abs() < 1e-9);
     }
 
     #[test]
     fn members_without_results_are_excluded_and_counted() {
         let mut results = fixture::plain();
-        results.campaign.groups = vec![group("two", &["middle", "slow"]), group("one", &["slow"])];
+        results.campaign.groups =
+            vec![group("two", &["middle", "slow"]), group("one", &["middle"])];
         for stored in &mut results.cells {
-            if stored.cell.contender == "slow" {
+            if stored.cell.contender == "middle" {
                 let result = stored.result.as_mut().unwrap();
                 result.phases[0].status = Status::Failed;
             }
@@ -142,7 +122,7 @@ mod tests {
         let groups = analyse(&results).contender_groups;
         let mean = &groups[0].groups[0].mean;
         assert_eq!((mean.counted, mean.excluded), (1, 1));
-        assert!((mean.ratio.unwrap().median - 2.0).abs() < 1e-9);
+        assert!((mean.ratio.unwrap() - 4.0).abs() < 1e-9);
         let nobody = &groups[1].groups[0].mean;
         assert_eq!((nobody.ratio, nobody.excluded), (None, 1));
     }

@@ -1,17 +1,14 @@
 //! Compares contenders over whole groups of tests, and over all groups with weights.
 //!
 //! A row's *cost* is its value if lower is better, and one divided by its value if higher is
-//! better. A *ratio* is the cost of a contender in a round, as a multiple of the cost of the row's
-//! best median: 1 is as good as the best, 2 takes twice as long or does half as much. This
-//! reference is one number for the whole row, so rounds keep their noise. A contender's *score* in
-//! a group is the geometric mean of its ratios, computed for each round; the rounds are the
-//! replicate, so the interval is that of a median over rounds. A score over several groups is the
-//! weighted geometric mean of their scores, again computed for each round.
+//! better. The cost of a contender in a group is the geometric mean of its costs in the rows of the
+//! group, and the cost over several groups is the weighted geometric mean of these. Costs are
+//! compared by the estimates that answers come from ([`crate::inference::PairwiseEstimates`]), so a
+//! table never contradicts a sentence: 1 is the contender with the lowest estimate.
 //!
 //! Results of primary metrics count if contenders are ranked by them, every value is positive, and
 //! the row is not withheld. Every phase counts once, regardless of the number of points of a sweep.
-//! Results of a contender with a failed round are excluded from its score. A contender that lacks
-//! results of a group has a score over the others, and no place.
+//! A contender that lacks results of a group is not ranked in it.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +16,8 @@ use model::{CampaignResults, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::inference::Margin;
-use crate::results::costs::{RankedCosts, log_cost};
-use crate::{Rank, RankingState, ResultRow, RobustEstimate, WorkloadCategory};
+use crate::results::costs::RankedCosts;
+use crate::{Rank, RankingState, ResultRow, WorkloadCategory};
 
 /// A row with its weight in the score of its category.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,16 +29,10 @@ pub struct RowWeight {
     pub weight: f64,
 }
 
-/// Score of a contender in one or several categories.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Standing of a contender in one or several categories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScore {
-    /// The geometric mean of the ratios to the best in each round, starting with the first, or
-    /// `None` if a result of that round is missing.
-    pub rounds: Vec<Option<f64>>,
-    /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` if no
-    /// round is complete.
-    pub ratio: Option<RobustEstimate>,
     /// Number of counted results.
     pub counted: u32,
     /// Number of missing results: failed, unsupported, not run yet, or not ranked.
@@ -49,8 +40,8 @@ pub struct CategoryScore {
     /// Number of missing results that are not ranked, such as those of a baseline.
     #[serde(default)]
     pub set_apart: u32,
-    /// Rank among the contenders that lack no result. `None` for a contender that lacks some, for a
-    /// single contender, and for arbitrary weights.
+    /// Rank among the contenders that lack no result, with the estimated cost as a multiple of the
+    /// lowest. `None` for a contender that lacks some, and for a single contender.
     pub place: Option<Rank>,
 }
 
@@ -106,10 +97,15 @@ impl Overall {
         let contenders = results.campaign.contenders.len();
         let groups: Vec<CategoryScores> = shares(results, rows)
             .into_iter()
-            .map(|(group, shares)| standing(group, shares, rows, contenders))
+            .map(|(group, shares)| CategoryScores {
+                scores: (0..contenders).map(|c| score(c, &shares, rows)).collect(),
+                group,
+                shares,
+            })
             .collect();
-        let mut overall = Self { groups, total: Vec::new(), crossovers: Vec::new() };
-        overall.total = overall.weighted(|_| 1.0);
+        let total = (0..contenders).map(|c| total(groups.iter().map(|group| &group.scores[c])));
+        let total = if groups.is_empty() { Vec::new() } else { total.collect() };
+        let mut overall = Self { groups, total, crossovers: Vec::new() };
         overall.give_places(costs, margin, takes_part);
         overall.crossovers = overall.find_crossovers();
         overall
@@ -133,28 +129,12 @@ impl Overall {
         set_places(&mut self.total, places);
     }
 
-    /// Returns the scores under weights of the categories, in the campaign's order. Categories with
-    /// weight 0 or less are ignored, and the weights may have any sum.
-    pub fn weighted(&self, weight: impl Fn(WorkloadCategory) -> f64) -> Vec<CategoryScore> {
-        let weights: Vec<f64> = self.groups.iter().map(|g| weight(g.group)).collect();
-        let used = || self.groups.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
-        let contenders = self.groups.first().map_or(0, |g| g.scores.len());
-        (0..contenders)
-            .map(|contender| {
-                let parts = used().map(|(group, weight)| (&group.scores[contender], *weight));
-                mean_of(&parts.collect::<Vec<_>>())
-            })
-            .collect()
-    }
-
     /// Finds the weight of one group from which another contender costs less than the leader under
     /// equal weights. Reported only if established: the overtaking contender is shown not to be the
     /// best overall, and the leader is shown not to be the best in the group.
     fn find_crossovers(&self) -> Vec<Crossover> {
         let score = |group: &CategoryScores, contender: usize| {
-            let score = &group.scores[contender];
-            let whole = score.missing == 0 && score.counted > 0;
-            whole.then_some(score.ratio?.median.ln())
+            Some(group.scores[contender].place?.ratio.ln())
         };
         let whole: Vec<(usize, Vec<f64>)> = (0..self.total.len())
             .filter_map(|c| {
@@ -233,19 +213,6 @@ fn counts(row: &ResultRow) -> bool {
         && values.all(|v| v > 0.0)
 }
 
-pub(crate) fn standing(
-    group: WorkloadCategory,
-    shares: Vec<RowWeight>,
-    rows: &[ResultRow],
-    contenders: usize,
-) -> CategoryScores {
-    CategoryScores {
-        group,
-        scores: (0..contenders).map(|c| score(c, &shares, rows)).collect(),
-        shares,
-    }
-}
-
 /// Returns the weight of each row if the rows together have this weight.
 pub(crate) fn row_weights(shares: &[RowWeight], weight: f64) -> Vec<(usize, f64)> {
     let whole: f64 = shares.iter().map(|share| share.weight).sum();
@@ -259,71 +226,28 @@ fn set_places(scores: &mut [CategoryScore], places: Vec<Option<Rank>>) {
     }
 }
 
-/// Returns the best median of a row, as the logarithm of its cost.
-fn best(row: &ResultRow) -> f64 {
-    let sound = row.results.iter().filter(|f| f.is_comparable());
-    let medians = sound.filter_map(|f| Some(f.estimate?.median));
-    let costs = medians.map(|m| log_cost(m, row.direction));
-    costs.fold(f64::INFINITY, f64::min)
-}
-
+/// Counts the results of a contender.
 fn score(contender: usize, shares: &[RowWeight], rows: &[ResultRow]) -> CategoryScore {
-    let result = |share: &RowWeight| &rows[share.row].results[contender];
-    let usable = |share: &&RowWeight| result(share).is_comparable();
-    let apart = shares.iter().filter(|share| result(share).set_apart);
-    let counted: Vec<&RowWeight> = shares.iter().filter(usable).collect();
-    let planned = shares.first().map_or(0, |s| rows[s.row].results[contender].rounds.len());
-    let weight: f64 = counted.iter().map(|s| s.weight).sum();
-    let bests: Vec<f64> = counted.iter().map(|s| best(&rows[s.row])).collect();
-    let of_round = |round: usize| -> Option<f64> {
-        let logs = counted.iter().zip(&bests).map(|(share, best)| {
-            let row = &rows[share.row];
-            let value = row.results[contender].rounds[round].value?;
-            Some(share.weight * (log_cost(value, row.direction) - best))
-        });
-        Some((logs.sum::<Option<f64>>()? / weight).exp())
-    };
-    let rounds = match counted.is_empty() {
-        true => vec![None; planned],
-        false => (0..planned).map(of_round).collect(),
-    };
-    from_rounds(rounds, [counted.len(), shares.len() - counted.len(), apart.count()])
-}
-
-/// Creates a score from its rounds and from the numbers of counted, missing and unranked results.
-pub(crate) fn from_rounds(rounds: Vec<Option<f64>>, results: [usize; 3]) -> CategoryScore {
-    let values: Vec<f64> = rounds.iter().filter_map(|r| *r).collect();
-    let [counted, missing, set_apart] = results.map(|f| u32::try_from(f).unwrap_or(u32::MAX));
-    CategoryScore {
-        ratio: RobustEstimate::from_values(&values),
-        rounds,
-        counted,
-        missing,
-        set_apart,
-        place: None,
+    let mut score = CategoryScore::default();
+    for share in shares {
+        let result = &rows[share.row].results[contender];
+        match result.is_comparable() {
+            true => score.counted += 1,
+            false => score.missing += 1,
+        }
+        score.set_apart += u32::from(result.set_apart);
     }
+    score
 }
 
-/// Returns the weighted geometric mean of scores. A category without any result counts as missing.
-fn mean_of(parts: &[(&CategoryScore, f64)]) -> CategoryScore {
-    let planned = parts.first().map_or(0, |(score, _)| score.rounds.len());
-    let present = parts.iter().filter(|(score, _)| score.counted > 0);
-    let present = present.map(|(score, weight)| (&score.rounds[..], *weight));
-    let rounds = weighted_means(&present.collect::<Vec<_>>(), planned);
-    let sum =
-        |of: fn(&CategoryScore) -> u32| parts.iter().map(|(score, _)| of(score) as usize).sum();
-    let results = [sum(|s| s.counted), sum(|s| s.missing), sum(|s| s.set_apart)];
-    from_rounds(rounds, results)
-}
-
-/// Returns the weighted geometric mean in each of the planned rounds: exp( Σ w · ln s / Σ w ).
-pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) -> Vec<Option<f64>> {
-    let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
-    let of_round = |round: usize| {
-        let logs = parts.iter().map(|(rounds, weight)| Some(weight * rounds[round]?.ln()));
-        Some((logs.sum::<Option<f64>>()? / whole).exp()).filter(|_| !parts.is_empty())
-    };
-    (0..planned).map(of_round).collect()
+/// Adds up the results of a contender in several categories.
+fn total<'a>(scores: impl Iterator<Item = &'a CategoryScore>) -> CategoryScore {
+    scores.fold(CategoryScore::default(), |sum, score| CategoryScore {
+        counted: sum.counted + score.counted,
+        missing: sum.missing + score.missing,
+        set_apart: sum.set_apart + score.set_apart,
+        place: None,
+    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 //! in any test that counts. A result counts only if all qualifying contenders have it, because a
 //! mean over different results would compare nothing.
 //!
-//! The score of a contender in a category is the score of [`crate::Overall`], over these results.
-//! Categories are weighted as in that module. The cost of a contender is the median over rounds.
+//! Costs are compared as in [`crate::Overall`], over these results, with the categories weighted.
 //! Categories without results are ignored.
 //!
 //! A test of the weighted cost finds the contenders that may be the best
@@ -23,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use crate::inference::Margin;
 use crate::results::costs::RankedCosts;
 use crate::scores::conclusion::conclude;
-use crate::scores::overall::{from_rounds, row_weights, standing, weighted_means};
+use crate::scores::overall::row_weights;
 use crate::{
-    CategoryScore, CellFailure, Conclusion, ContenderFeatures, FeatureSupport, Overall, Rank,
-    ResultRow, RoundOutcome, RowWeight, UnflushedSync,
+    CellFailure, Conclusion, ContenderFeatures, FeatureSupport, Overall, Rank, ResultRow,
+    RoundOutcome, RowWeight, UnflushedSync,
 };
 
 /// Reason why a contender does not qualify.
@@ -137,10 +136,9 @@ pub struct WeightedCategory {
     /// Suites that have tests of the category, suites of a default run first.
     #[serde(default)]
     pub tested_by: Vec<String>,
-    /// Score of each contender in each round, in the campaign's order: the cost as a multiple of
-    /// the best median, 1 if equally good. `None` if it does not qualify, or if the round is not
-    /// complete.
-    pub rounds: Vec<Vec<Option<f64>>>,
+    /// Estimated cost of each contender as a multiple of the lowest, in the campaign's order. `None`
+    /// if it does not qualify, and for a single contender.
+    pub ratios: Vec<Option<f64>>,
 }
 
 /// A result that does not count because some qualifying contenders do not have it.
@@ -206,7 +204,7 @@ impl UseCaseScores {
             weight: weight.weight,
             rationale: weight.rationale.clone(),
             tested_by: asked.suites.get(&weight.group).cloned().unwrap_or_default(),
-            ..of_group(weight.group, &comes, rows, overall, &mut left_out)
+            ..of_group(weight.group, &comes, asked, &mut left_out)
         });
         let groups: Vec<WeightedCategory> = groups.collect();
         let tested = groups.iter().filter(|group| !group.results.is_empty());
@@ -233,21 +231,9 @@ impl UseCaseScores {
         }
     }
 
-    /// Returns the cost of each contender under custom weights of the groups, in the campaign's
-    /// order; without a ratio for contenders that do not qualify. Groups with a weight of 0 or less
-    /// are ignored. These scores have no places, because places refer to the use's default weights.
-    pub fn weighed(&self, weight: impl Fn(&WeightedCategory) -> f64) -> Vec<CategoryScore> {
-        let tested = self.groups.iter().filter(|g| !g.results.is_empty());
-        let groups: Vec<_> = tested.map(|g| (g, weight(g))).filter(|(_, w)| *w > 0.0).collect();
-        let of_contender = |contender: usize| {
-            let parts = groups.iter().map(|(g, w)| (&g.rounds[contender][..], *w));
-            let planned = parts.clone().map(|(rounds, _)| rounds.len()).max();
-            let present = parts.filter(|(rounds, _)| rounds.iter().any(Option::is_some));
-            let present: Vec<_> = present.collect();
-            let means = weighted_means(&present, planned.unwrap_or(0));
-            from_rounds(means, [present.len(), groups.len() - present.len(), 0])
-        };
-        (0..self.candidates.len()).map(of_contender).collect()
+    /// Returns true if the use needs a filesystem that is consistent after a crash.
+    pub fn needs_crash_recovery(&self) -> bool {
+        self.needs.iter().any(|need| need.need == NeedKind::CrashRecovery)
     }
 }
 
@@ -475,14 +461,13 @@ fn failed_around(
 fn of_group(
     group: WorkloadCategory,
     comes: &[bool],
-    rows: &[ResultRow],
-    overall: &Overall,
+    asked: &UseScoreInput<'_>,
     left_out: &mut Vec<ExcludedResult>,
 ) -> WeightedCategory {
-    let shares = overall.groups.iter().find(|g| g.group == group);
+    let shares = asked.overall.groups.iter().find(|g| g.group == group);
     let mut results = Vec::new();
     for share in shares.map_or(&[][..], |g| &g.shares) {
-        let row = &rows[share.row];
+        let row = &asked.rows[share.row];
         let lacking = lacking(row, comes);
         if lacking.is_empty() {
             results.push(*share);
@@ -494,17 +479,12 @@ fn of_group(
             });
         }
     }
-    let scores = standing(group, results.clone(), rows, comes.len()).scores;
-    let rounds = scores.into_iter().zip(comes).map(|(score, comes)| {
-        let none = vec![None; score.rounds.len()];
-        if *comes { score.rounds } else { none }
-    });
     WeightedCategory {
         group,
         weight: 0.0,
         rationale: String::new(),
         tested_by: Vec::new(),
-        rounds: rounds.collect(),
+        ratios: asked.costs.ratios(&row_weights(&results, 1.0), comes),
         results,
     }
 }
