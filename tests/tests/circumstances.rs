@@ -38,6 +38,19 @@ fn a_campaign_on_an_image_sets_and_reports_its_readahead() {
     assert!(refused.stderr.contains("--readahead is for images"), "{}", refused.stderr);
 }
 
+/// Regression test: a cell has its own `/dev`, which hid the work directory.
+#[test]
+fn a_work_directory_can_be_in_memory_below_dev() {
+    let sandbox = Sandbox::new();
+    let work = tempfile::tempdir_in("/dev/shm").unwrap();
+    run(sandbox.campaign(&["ext2"], "trial").arg("--work-dir").arg(work.path())).assert_code(0);
+    let results = sandbox.results();
+    assert!(results.cells.iter().all(|stored| {
+        stored.result.as_ref().is_some_and(|result| result.status == model::Status::Ok)
+    }));
+    assert_eq!(work.path().read_dir().unwrap().count(), 0, "all is removed");
+}
+
 /// Keeps every processor busy until dropped.
 struct Busy {
     stop: Arc<AtomicBool>,

@@ -98,7 +98,9 @@ pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
         Err(error) if !sandbox::is_missing(&error) => return Err(error),
         _ => {}
     }
-    sandbox::private_dev(&devices(volume))?;
+    let below_dev: Vec<PathBuf> =
+        used.iter().filter(|path| path.starts_with("/dev") && path.is_dir()).cloned().collect();
+    sandbox::private_dev(&devices(volume), &below_dev)?;
     if !used.iter().any(|path| path.starts_with("/tmp")) {
         sandbox::private_tmp(Path::new(OWN_TMP))?;
     }

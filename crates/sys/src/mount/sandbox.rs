@@ -1,8 +1,9 @@
 //! Restricts a process and its children: read-only mounts, a private `/dev`, fewer capabilities.
 
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -63,13 +64,15 @@ pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
     }
 }
 
-/// Mounts a `/dev` that contains only the nodes every program expects and these block devices, by
-/// path and number.
+/// Mounts a `/dev` that contains only the nodes every program expects, these block devices, by path
+/// and number, and these directories, which are below `/dev` (`/dev/shm`).
 ///
 /// # Errors
 /// Returns an error if it cannot be mounted or filled.
-pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
+pub fn private_dev(devices: &[(PathBuf, (u64, u64))], directories: &[PathBuf]) -> io::Result<()> {
     let own: Vec<_> = NODES.iter().filter_map(|name| character_node(name)).collect();
+    let kept = directories.iter().map(|path| Ok((path, File::open(path)?)));
+    let kept: Vec<_> = kept.collect::<io::Result<_>>()?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     mount(Some("tmpfs"), "/dev", Some("tmpfs"), flags, Some("mode=755,size=1m"))?;
     for (path, number) in own {
@@ -84,6 +87,11 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
         }
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         mknod(path, SFlag::S_IFBLK, mode, makedev(*major, *minor))?;
+    }
+    for (path, directory) in kept {
+        fs::create_dir_all(path)?;
+        let opened = format!("/proc/self/fd/{}", directory.as_raw_fd());
+        mount(Some(&*opened), path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     }
     // Otherwise a program that uses the path of another device would create a file of that name.
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
