@@ -26,7 +26,7 @@ pub fn run(input: &[u8]) {
     };
     if let Ok(found) = found {
         let results = found.into_results().expect("what was read is a campaign");
-        // What a report has as JSON is imported again.
+        // A report as JSON is imported again.
         if import::validate(&results).is_ok() {
             is_reported(&results);
         }

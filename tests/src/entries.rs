@@ -115,7 +115,7 @@ phase = [
 /// A suite `wide` with one test: a file too large for one disk of 64 MiB, but not for two.
 pub const WIDE: &str = r#"
 name = "wide"
-title = "What lies on more than one disk"
+title = "A filesystem on more than one disk"
 source = "made for a test"
 
 [[test]]

@@ -20,7 +20,7 @@ source = "made for a test"
 [[test]]
 name = "spread"
 title = "One file over disks"
-rationale = "With a look at what it lies on."
+rationale = "With a look at its disks."
 space = "48 MiB"
 phase = [
   { name = "write", op = "write", file = "f", size = "32 MiB", block = "1 MiB", cache = "warm", ends = "fsync" },

@@ -23,7 +23,7 @@ source = "made for a test"
 [[test]]
 name = "come-in"
 title = "A tree and a file"
-rationale = "What has come in is compared with what was there."
+rationale = "The copy is compared with the original."
 space = "16 MiB"
 
 [[test.phase]]

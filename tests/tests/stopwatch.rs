@@ -9,7 +9,7 @@ use sys::block::pressure;
 /// Factor by which a busy machine may exceed a promised time.
 const BUSY_FACTOR: u32 = 20;
 
-/// Measures the time of a reaction, and how much of it some task of this machine had to wait for a
+/// Measures the time of a reaction, and the part of it in which some task had to wait for a
 /// processor, a disk or memory.
 pub struct Stopwatch {
     start: Instant,

@@ -86,7 +86,7 @@ fn signed(batch: &Batch, json: &str) -> String {
     format!("{}\n{json}", key.code("result", json.as_bytes()))
 }
 
-/// Regression test: a result with a correct digest was accepted, whoever had written it.
+/// Regression test: a result with a correct digest was accepted from any writer.
 #[test]
 fn a_result_counts_only_with_the_key_of_its_plan() {
     let directory = in_memory_directory();
@@ -147,7 +147,7 @@ fn a_directory_of_the_plan_that_others_can_write_or_that_is_a_link_is_refused() 
         let aside = place.path().join("aside");
         fs::rename(&path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, &path).unwrap();
-        // A link among the results is reported as a file that is none.
+        // A link among the results is reported as no result.
         let outcome = all(&batch);
         let is_shelf = directory.starts_with("results/");
         assert_eq!(outcome.is_ok(), is_shelf, "{directory}: {outcome:?}");

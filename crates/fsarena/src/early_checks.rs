@@ -68,7 +68,7 @@ impl UserPrompt for Agreeing {
 }
 
 impl EarlyChecks<'_> {
-    /// Checks everything that a run would check before its first cell. Leaves no file.
+    /// Makes the checks of a run before its first cell. Leaves no file.
     pub fn dry_run(&self, globals: &GlobalArgs) -> anyhow::Result<()> {
         paths::require_writable_store(globals)?;
         self.require_writable_cache()?;

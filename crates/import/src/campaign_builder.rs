@@ -431,7 +431,7 @@ fn rows(figure: &ImportedResult) -> impl Iterator<Item = (&str, &str, Option<Met
     metrics.chain([None]).map(|metric| (figure.test.as_str(), figure.phase.as_str(), metric))
 }
 
-/// Checks that a report on so many contenders, rows and rounds fits into memory.
+/// Checks that a report on these numbers of contenders, rows and rounds fits into memory.
 ///
 /// # Errors
 /// Returns an error in one line if its tables have more than `most` places.

@@ -86,7 +86,7 @@ pub(crate) struct AgentConnection {
     /// Requests for the thread that writes them. `None` closes the connection.
     requests: Option<Sender<HostRequest>>,
     answers: Receiver<Result<HostReply, ConnectionLost>>,
-    /// What the agent may still answer to the last request.
+    /// Size that the answers to the last request may still have.
     allowance: Allowance,
     /// Whether the agent is on another machine.
     is_remote: bool,
@@ -305,7 +305,7 @@ fn read(answers: BoundedLines<impl BufRead>, say: &SyncSender<Result<HostReply, 
 }
 
 /// Writes requests until the connection is dropped or the agent has ended. Sends heartbeats to an
-/// agent on another machine meanwhile.
+/// agent on another machine in between.
 fn write(mut to: ChildStdin, requests: &Receiver<HostRequest>, is_remote: bool) {
     loop {
         let request = match requests.recv_timeout(HEARTBEAT_INTERVAL) {

@@ -38,7 +38,7 @@ const RESULT_LIMITS: StreamLimits = StreamLimits {
 };
 /// Maximum size of the messages of a worker, which are kept in its log.
 const MAX_LOG_SIZE: Bytes = Bytes::mib(4);
-/// Maximum number of tasks of a host, whatever it says of itself.
+/// Maximum number of tasks of a host, even if it reports more processors.
 const MAX_SLOTS: u32 = 512;
 /// Maximum wait for the first answer of a host after another host has answered; copying the plan
 /// takes time.

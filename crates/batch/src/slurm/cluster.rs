@@ -261,7 +261,7 @@ impl Cluster {
     }
 
     /// Cancels arrays after Ctrl-C, which must take effect within two seconds. A command that takes
-    /// longer continues alone. Returns false then, or if it fails.
+    /// longer continues alone. Returns false in that case, and if it fails.
     pub fn cancel_at_once(jobs: impl Iterator<Item = String>) -> bool {
         let mut scancel = Command::new("scancel");
         scancel.args(jobs).process_group(0);

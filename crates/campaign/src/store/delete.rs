@@ -1,4 +1,4 @@
-//! Deletes campaigns with everything that is stored for them.
+//! Deletes campaigns with all their stored data.
 
 use std::fs;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Store {
     /// Deletes campaigns, all or none. Their numbers are never used again.
     ///
     /// # Errors
-    /// Returns an error if a campaign does not exist or SQLite refuses; nothing is deleted then.
+    /// Returns an error if a campaign does not exist or SQLite refuses; no campaign is deleted in that case.
     pub fn delete(&mut self, campaigns: &[CampaignId]) -> Result<(), StoreError> {
         self.write_transaction(|transaction| {
             let guards = guards(transaction)?;

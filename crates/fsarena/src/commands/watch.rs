@@ -73,7 +73,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitReason::Success.into())
 }
 
-/// Returns the latest running campaign of those that are named, or of all.
+/// Returns the latest running campaign of the named ones, or of all.
 ///
 /// # Errors
 /// Returns an error if none of them is running.

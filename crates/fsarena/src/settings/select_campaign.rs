@@ -116,7 +116,7 @@ pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<Campaig
     })?)
 }
 
-/// Returns the campaign to resume: the latest incomplete one of those that are named, or of all in
+/// Returns the campaign to resume: the latest incomplete one of the named ones, or of all in
 /// this database, else the latest. An imported one cannot be resumed.
 pub fn campaign_to_resume(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
     let campaigns = store.campaigns()?;

@@ -85,7 +85,7 @@ fn environment(system: Node<'_, '_>) -> Environment {
     }
 }
 
-/// Returns the text of the first child with this name. Returns an empty string if there is none.
+/// Returns the text of the first child with this name. Returns an empty string if it has no such child.
 fn text_of<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
     let text = child(node, name).and_then(|child| child.text());
     text.unwrap_or_default().trim()

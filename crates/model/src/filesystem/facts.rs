@@ -94,7 +94,7 @@ pub enum RecoveryMechanism {
     Log,
 }
 
-/// What keeps a filesystem consistent when the power fails.
+/// Mechanism that keeps a filesystem consistent when the power fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CrashRecovery {
@@ -126,7 +126,7 @@ pub struct FilesystemFacts {
     /// Maximum size of a volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_volume: Option<FormatLimit>,
-    /// What keeps it consistent when the power fails.
+    /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
 }

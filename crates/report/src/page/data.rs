@@ -74,7 +74,7 @@ struct ContenderData {
     label: String,
     /// Short name for the margins of charts.
     short: String,
-    /// What keeps it consistent when the power fails, such as `has a journal`, if anything does.
+    /// Mechanism that keeps it consistent when the power fails, such as `has a journal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<&'static str>,
 }

@@ -23,7 +23,7 @@ pub(super) struct OverallGroupView {
 
 /// The score of a contender.
 pub(super) struct ScoreView {
-    /// Estimated cost as a multiple of the lowest, or the word for a missing one.
+    /// Estimated cost as a multiple of the lowest, or a status if it is missing.
     pub text: String,
     pub class: String,
     /// The most that it costs and the place, or the missing results.

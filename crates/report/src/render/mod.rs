@@ -1,4 +1,4 @@
-//! Renders a document for one medium. Text is made safe here, whatever it contains.
+//! Renders a document for one medium. Any text is made safe here.
 
 mod html;
 mod markdown;

@@ -122,7 +122,7 @@ impl Page {
         }
     }
 
-    /// Returns the text enclosed in an SGR code of ECMA-48, if there is one.
+    /// Returns the text enclosed in an SGR code of ECMA-48, if it has one.
     fn paint(self, code: &str, text: &str) -> String {
         match self.0.colour && !code.is_empty() && !text.trim().is_empty() {
             true => format!("\x1b[{code}m{text}\x1b[0m"),

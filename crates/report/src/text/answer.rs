@@ -16,7 +16,7 @@ use crate::text::scale::three_digits;
 /// Maximum number of contenders named after the first, if the noise is unknown.
 const MAX_NEXT: usize = 3;
 
-/// What an answer is about.
+/// Subject of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     /// A use case.
@@ -82,7 +82,7 @@ impl AnswerText<'_> {
         }
     }
 
-    /// Returns why the contender comes before the one that it displaced.
+    /// Returns the reason that the contender comes before a cheaper one.
     fn advantage(&self, first: &CostBound) -> String {
         let features = self.analysis.features.get(first.contender);
         let recovery = features.and_then(|features| features.crash_recovery);
@@ -248,6 +248,6 @@ pub(crate) fn excess_bound(share: f64) -> String {
 
 /// Formats a share as a whole number of per cent, rounded up, at least 1 %.
 fn round_up(share: f64) -> String {
-    // A bound that is a whole number but for the last digits is not rounded up.
+    // Rounding errors in the last digits must not raise a whole number.
     format!("{} %", (100.0 * share - 1e-6).ceil().max(1.0))
 }

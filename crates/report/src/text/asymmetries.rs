@@ -16,9 +16,9 @@ pub(crate) const FRESH: &str = "fresh";
 pub(crate) struct Asymmetry {
     /// How contenders differ.
     how: &'static str,
-    /// What every answer compares.
+    /// Settings that every answer compares.
     both: &'static str,
-    /// Contenders by what differs.
+    /// Contenders by the setting that differs.
     kinds: Vec<(String, Vec<String>)>,
     by_disk: bool,
 }

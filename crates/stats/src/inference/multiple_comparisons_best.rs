@@ -41,7 +41,7 @@ pub struct BestComparison {
 pub struct ExcessBound {
     /// The bound.
     pub most: f64,
-    /// The same bound after [`FORECAST_ROUNDS`] times as many rounds, if the estimates stay the
+    /// That bound after [`FORECAST_ROUNDS`] times as many rounds, if the estimates stay the
     /// same: errors shrink with the square root of the rounds.
     pub forecast: f64,
 }
@@ -268,7 +268,7 @@ fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
 }
 
 /// Returns the logarithm of the most by which a contender costs more than another in any round, at
-/// least 0. `None` if no other can be compared with it.
+/// least 0. `None` if it is comparable to no other.
 fn most_in_any_round(row: &LogCosts, one: usize) -> Option<f64> {
     let others = (0..row.logs.len()).filter(|other| *other != one);
     others

@@ -221,7 +221,7 @@ fn one_round_with_noise_gives_no_bound() {
     assert_eq!(estimates.at_most(asked), [None, None]);
 }
 
-/// Pairs whose bound cannot be the largest are left out, but no other pair is.
+/// Only pairs whose bound cannot be the largest are excluded.
 #[test]
 fn a_bound_is_the_largest_of_all_pairs() {
     for (seed, rounds) in [(1, 2), (2, 2), (3, 4)] {

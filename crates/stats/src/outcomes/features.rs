@@ -45,7 +45,7 @@ pub struct ContenderFeatures {
     pub class: PosixClass,
     /// Facts in the catalog, with sources.
     pub facts: FilesystemFacts,
-    /// What keeps it consistent when the power fails, with its options. `None` if unknown.
+    /// Mechanism that keeps it consistent when the power fails, with its options. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<RecoveryMechanism>,
     /// State of every feature, in the order of [`Feature::ALL`].

@@ -32,7 +32,7 @@ pub struct Rank {
     /// if the noise is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// The same bound after three times as many rounds, if the estimates stay the same.
+    /// That bound after three times as many rounds, if the estimates do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
 }

@@ -81,7 +81,7 @@ pub struct CostBound {
     /// The most that it costs more than the best, as a share of the best's cost. `None` if the
     /// noise is unknown.
     pub at_most: Option<f64>,
-    /// The same bound after three times as many rounds, if the estimates stay the same.
+    /// That bound after three times as many rounds, if the estimates do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
 }

@@ -65,7 +65,7 @@ pub struct BoundedLines<R> {
     is_complete: bool,
 }
 
-/// What a stream may still send.
+/// Number of bytes that a stream may still send.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     left: Arc<AtomicU64>,

@@ -143,7 +143,7 @@ proptest! {
         prop_assert!(Trace::decode(&file).is_err());
     }
 
-    /// What is written can be read, whatever names an importer found.
+    /// A written trace can be read, with any names that an importer found.
     #[test]
     fn any_names_are_written_or_refused(
         mut trace in trace(),

@@ -92,7 +92,7 @@ pub enum UntrustedPath {
     },
 }
 
-/// What a name in a directory refers to. Differs after the file was changed or replaced.
+/// Identity of a file. Differs after the file was changed or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileVersion {
     /// Whether it is a directory, and not a link to one.
