@@ -180,11 +180,11 @@ fn expect_groups(
                  return tr.querySelector('[data-c=\"{c}\"]').firstChild.textContent; }})()",
                 group.group.title()
             ));
-            match &score.ratio {
-                Some(ratio) => {
+            match &score.place {
+                Some(place) => {
                     let shown: f64 = shown.trim_end_matches('×').parse().unwrap();
-                    let off = (shown / ratio.median - 1.0).abs();
-                    assert!(off < 0.0051, "{line} {c}: {shown} {}", ratio.median);
+                    let off = (shown / place.ratio - 1.0).abs();
+                    assert!(off < 0.0051, "{line} {c}: {shown} {}", place.ratio);
                 }
                 None => assert_eq!(shown, "none"),
             }

@@ -186,7 +186,7 @@ fn too_fast_results_do_not_rank_last() {
     let report = said(&home, &["report", "1"]);
     let row = report.lines().find(|line| line.contains("create-seq")).unwrap();
     assert!(row.contains("too fast") && !row.contains(['▲', '▼']), "{row}");
-    assert!(report.contains("Not ranked, since who ended too soon"), "{report}");
+    assert!(report.contains("Not ranked, since a test that ends too soon"), "{report}");
     let sheet = said(&home, &["report", "1", "--format", "bonnie-csv"]);
     assert!(sheet.lines().next().unwrap().contains("+++++,+++"), "{sheet}");
 }

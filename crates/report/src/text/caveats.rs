@@ -386,7 +386,7 @@ impl fmt::Display for Caveat {
             }
             Self::Unfinished { left, cells, budget: Some(budget) } => write!(
                 f,
-                "{left} of {cells} test runs are missing: they did not fit into the budget of {budget}, or it is not over."
+                "{left} of {cells} test runs are missing: if the campaign has ended, they did not fit into its budget of {budget}."
             ),
             Self::Unfinished { left, cells, budget: None } => {
                 write!(f, "This campaign is not finished: {left} of {cells} test runs are missing.")
