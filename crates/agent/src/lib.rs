@@ -11,7 +11,7 @@ mod sandbox;
 mod source;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
@@ -82,7 +82,9 @@ fn begin<'a>(
         WorkTarget::Volume(volume) if restricted => {
             let path = crate::sandbox::command::search_path();
             let programs = std::env::split_paths(&path);
-            let places = [Some(volume.mountpoint.clone()), job.archives.clone()];
+            // A mount point that is mounted into a private /dev could not be unmounted.
+            let around = volume.mountpoint.parent().map(Path::to_owned);
+            let places = [around, job.archives.clone()];
             let used: Vec<PathBuf> = programs.chain(places.into_iter().flatten()).collect();
             sandbox::enter(volume, &used)?;
             SandboxedRunner::restricted(volume)?

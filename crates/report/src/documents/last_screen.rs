@@ -11,8 +11,8 @@ use crate::render::{DocumentOptions, terminal};
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::larger_budget;
 use crate::text::conclusions::{
-    ConclusionText, category_conclusions_by_disk, is_answered, is_any_open, most_rounds,
-    split_by_disk, use_case_conclusions_by_disk,
+    ConclusionText, category_conclusions_by_disk, is_answered, is_any_open, missing_tests,
+    most_rounds, split_by_disk, use_case_conclusions_by_disk,
 };
 use crate::text::labels::pluralize;
 use crate::text::sanitize::{first_sentences, sanitize_line, sanitize_paragraph, width};
@@ -193,20 +193,22 @@ fn facts(
         facts.push(Item::new("Page", page.display().to_string()));
     }
     facts.push(Item::new("Tables", format!("`{}`", command("report"))));
-    facts.extend(next(analysis, command).map(|next| Item::new("Next", next)));
+    facts.extend(next(analysis).map(|next| Item::new("Next", next)));
     facts
 }
 
 /// Returns the step that brings more answers or closer ones.
-fn next(analysis: &Analysis, command: &dyn Fn(&str) -> String) -> Option<String> {
+fn next(analysis: &Analysis) -> Option<String> {
     let is_without = !analysis.uses.is_empty() && !analysis.uses.iter().any(is_answered);
     let is_open = is_any_open(analysis);
-    if analysis.measured_elsewhere || analysis.conclusions.is_empty() || !(is_without || is_open) {
+    if analysis.measured_elsewhere {
         return None;
     }
-    if is_without && Caveat::unfinished(analysis).is_none() {
-        let advise = command("advise");
-        return Some(format!("`{advise}` names the tests that an answer by use needs."));
+    if is_without && let Some(options) = missing_tests(analysis) {
+        return Some(format!("The same command with `{options}` brings answers by use."));
+    }
+    if analysis.conclusions.is_empty() || !(is_without || is_open) {
+        return None;
     }
     let option = match (analysis.budget, most_rounds(analysis)) {
         (None, Some(1)) => "--rounds 5".to_owned(),

@@ -373,13 +373,29 @@ fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
             format!(": run the same with a larger --budget than {budget}")
         });
     }
-    let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
-    let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
+    let all = suite_options(missing, ran);
     let beside = match ran.suites.contains(PEERS) {
         true => " in addition to your programs",
         false => "",
     };
-    format!(": run the same with `{}`{beside}", all.join(" "))
+    format!(": run the same with `{all}`{beside}")
+}
+
+/// Returns the options that run the suites of a campaign and the missing ones.
+fn suite_options(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
+    let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
+    let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
+    all.join(" ")
+}
+
+/// Returns the options that run the tests which the uses without advice need, or `None` if no suite
+/// would provide them.
+pub(crate) fn missing_tests(analysis: &Analysis) -> Option<String> {
+    let ran = CampaignScope::of(analysis);
+    let advice: Vec<Advice> = analysis.uses.iter().map(advise).collect();
+    let open = advice.iter().filter(|one| one.recommendation == Recommendation::NoAdvice);
+    let missing: BTreeSet<&str> = open.flat_map(missing_suites).collect();
+    (!missing.is_subset(&ran.suites)).then(|| suite_options(&missing, &ran))
 }
 
 /// Returns the suites that would provide the missing results.
