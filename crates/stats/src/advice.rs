@@ -128,14 +128,14 @@ fn ranking(scores: &UseCaseScores) -> Vec<QualifiedContender> {
         ShortlistState::Single => conclusion.shortlist.clone(),
         _ => conclusion.bounds.iter().map(|bound| bound.contender).collect(),
     };
-    let ranked = order.iter().filter_map(|index| {
+    let ranked = order.iter().map(|index| {
         let first = order.first().filter(|first| *first != index);
-        Some(QualifiedContender {
+        QualifiedContender {
             contender: scores.candidates[*index].contender.clone(),
             index: *index,
             place: scores.places[*index],
             groups: first.map_or_else(Vec::new, |first| group_costs(*index, *first, scores)),
-        })
+        }
     });
     ranked.collect()
 }
