@@ -94,7 +94,8 @@ impl Scratch {
         let left: Vec<&String> = left.iter().filter(|name| *name != "lock").collect();
         assert_eq!(left, [""; 0], "{when}");
         assert_eq!(names(&self.temporary()), [""; 0], "{when}");
-        assert_eq!(leak_check::find(self.sandbox.root()), [""; 0], "{when}");
+        // A cell of another test may hold a copy of a mount until it ends.
+        assert_eq!(leak_check::find_lasting(self.sandbox.root()), [""; 0], "{when}");
     }
 
     /// Checks that the cache contains only a guest and the packages for the next one.

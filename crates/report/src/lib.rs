@@ -28,7 +28,7 @@ pub use documents::campaign::{Detail, campaign_report, study_report};
 pub use documents::compare::{SideLabels, comparison};
 pub use documents::explanation::explanation_report;
 pub use documents::history::history_report;
-pub use documents::last_screen::last_screen;
+pub use documents::last_screen::{COLUMNS as SCREEN_COLUMNS, last_screen};
 pub use documents::regression_search::first_worse_report;
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]

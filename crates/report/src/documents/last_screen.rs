@@ -11,15 +11,15 @@ use crate::render::{DocumentOptions, terminal};
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::larger_budget;
 use crate::text::conclusions::{
-    ConclusionText, category_conclusions_by_disk, is_answered, is_any_open, missing_tests,
-    most_rounds, split_by_disk, use_case_conclusions_by_disk,
+    ConclusionText, NOT_TESTED, category_conclusions_by_disk, is_answered, is_any_open,
+    missing_tests, most_rounds, split_by_disk, use_case_conclusions_by_disk,
 };
 use crate::text::labels::pluralize;
 use crate::text::sanitize::{first_sentences, sanitize_line, sanitize_paragraph, width};
 use crate::text::{summary, title};
 
 /// Width of the terminal, in columns.
-const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 /// Height of the terminal, in lines, without the line of the shell's prompt.
 const LINES: usize = 23;
 /// Maximum number of lines of the title, and of a fact.
@@ -79,8 +79,10 @@ pub fn last_screen(
 /// Returns an answer in at most one line, in two, and so on.
 fn cuts(one: &ConclusionText) -> Vec<Item> {
     let item = |text: &str| Item::new(label(&one.question), text);
+    // The facts below say it once for all answers.
+    let answer = one.answer.split(NOT_TESTED).next().unwrap_or_default();
     let cut = |lines: usize| {
-        item(&first_sentences(&one.answer, |cut| fits(&[Block::list([item(cut)])], lines)))
+        item(&first_sentences(answer, |cut| fits(&[Block::list([item(cut)])], lines)))
     };
     (1..=MOST_ANSWER_LINES).map(cut).collect()
 }
@@ -169,6 +171,12 @@ fn facts(
             fact(style, "Failures", &caveat.to_string());
         }
     }
+    let uses = analysis.uses.iter().chain(analysis.by_disk.iter().flat_map(|d| &d.analysis.uses));
+    if uses.into_iter().any(|one| is_answered(one) && one.needs_crash_recovery()) {
+        let more = command("advise");
+        let text = format!("Power cuts. `{more}` names the rest for each use.");
+        fact(Style::Plain, "Untested", &text);
+    }
     let busy = Caveat::busy(results);
     let is_known = |caveat: &&Caveat| busy.is_some() && matches!(caveat, Caveat::Disturbed { .. });
     let others = all.iter().filter(|caveat| !is_known(caveat));
@@ -212,6 +220,7 @@ fn next(analysis: &Analysis) -> Option<String> {
     }
     let option = match (analysis.budget, most_rounds(analysis)) {
         (None, Some(1)) => "--rounds 5".to_owned(),
+        (None, Some(rounds)) => format!("--rounds {}", 3 * rounds),
         _ => format!("--budget {}", larger_budget(analysis)),
     };
     let answers = if is_without { "more" } else { "closer" };

@@ -273,6 +273,9 @@ pub(crate) fn use_case_conclusion(
     }
 }
 
+/// Start of the last sentence of an answer, on what no test tried.
+pub(crate) const NOT_TESTED: &str = " Not tested: ";
+
 /// Returns the needs of a use and the groups with a weight that no test tried, as a sentence.
 fn not_tested(advice: &Advice) -> String {
     let cuts = advice.scores.needs_crash_recovery().then(|| "power cuts".to_owned());
@@ -284,7 +287,7 @@ fn not_tested(advice: &Advice) -> String {
     let parts: Vec<String> = cuts.into_iter().chain(groups).collect();
     match parts.is_empty() {
         true => String::new(),
-        false => format!(" Not tested: {}.", listed(&parts, "and")),
+        false => format!("{NOT_TESTED}{}.", listed(&parts, "and")),
     }
 }
 
