@@ -28,7 +28,8 @@ impl Store {
     /// Deletes campaigns, all or none. Their numbers are never used again.
     ///
     /// # Errors
-    /// Returns an error if a campaign does not exist or SQLite refuses; no campaign is deleted in that case.
+    /// Returns an error if a campaign does not exist or SQLite refuses. No campaign is deleted in that
+    /// case.
     pub fn delete(&mut self, campaigns: &[CampaignId]) -> Result<(), StoreError> {
         self.write_transaction(|transaction| {
             let guards = guards(transaction)?;
