@@ -2,6 +2,7 @@
 //! reason, and never a panic or a hang.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -61,6 +62,7 @@ fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
     if ended.code == Some(3) {
         let said = &ended.stderr;
         assert!(said.contains("Resource temporarily unavailable"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
         return None;
     }
     let ended = ended.assert_code(0);
@@ -71,12 +73,34 @@ fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
 }
 
 #[test]
+fn a_small_stack_is_enlarged_or_refused_in_one_line() {
+    let sandbox = Sandbox::new();
+    everybody(sandbox.root());
+    let stack = |words: &[&str], kib: u32| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -s {kib} && exec \"$@\""), "sh"]).args(words);
+        run(command.arg(program::fsarena()).args(["list", "suites"]))
+    };
+    let user = USER.to_string();
+    let user = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
+    for kib in [136, 256] {
+        stack(&[], kib).assert_code(0);
+        let ended = stack(&user, kib).assert_code(3);
+        let told = format!(
+            "fsarena: cannot run with a stack of {kib} KiB: raise the limit with `ulimit -s 8192`\n"
+        );
+        assert_eq!(ended.stderr, told);
+    }
+    stack(&user, 1024).assert_code(0);
+}
+
+fn everybody(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
 fn a_thread_or_process_that_cannot_be_had_is_a_result() {
     let sandbox = Sandbox::new();
-    let everybody = |path: &Path| {
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(path, mode).unwrap();
-    };
     everybody(sandbox.root());
     for name in ["data", "place"] {
         let path = sandbox.path(name);

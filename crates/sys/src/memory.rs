@@ -1,11 +1,39 @@
-//! An allocator that reports memory exhaustion in one line rather than by the signal of an abort.
+//! Memory exhaustion that is reported in one line rather than by the signal of an abort: an
+//! allocator, and the limit of the stack.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// The message, which must not need memory.
 const TEXT: &[u8] =
     b"fsarena: out of memory: see the limits of the process (ulimit -v) and of its \
                       control group\n";
+
+/// Stack of the main thread, in bytes: the default of Linux.
+const STACK: libc::rlim_t = 8 << 20;
+/// Stack that the program needs at least, in bytes.
+const SMALLEST_STACK: libc::rlim_t = 1 << 20;
+
+/// Raises the limit of the main thread's stack to the default of Linux, if it is below. Takes effect
+/// at once, because the kernel checks the limit whenever the stack grows.
+///
+/// # Errors
+/// Returns an error if the limit is too low for the program and cannot be raised.
+pub fn raise_stack_limit() -> io::Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_STACK)?;
+    if soft >= STACK
+        || setrlimit(Resource::RLIMIT_STACK, STACK, hard.max(STACK)).is_ok()
+        || setrlimit(Resource::RLIMIT_STACK, hard, hard).is_ok() && hard >= SMALLEST_STACK
+    {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "cannot run with a stack of {} KiB: raise the limit with `ulimit -s 8192`",
+        hard >> 10
+    )))
+}
 
 /// The system's allocator, except that it ends the program with an exit code if no memory is
 /// available. This includes fallible allocations.
