@@ -21,7 +21,7 @@ pub use format::{InputFormat, detect_format};
 pub use formats::filebench_file::filebench_workload;
 pub use formats::fio_job_file::fio_arguments;
 pub use merge::merge;
-pub use validate::{check_size, validate};
+pub use validate::{check_plan, check_size, validate};
 
 /// Parses the output of a program.
 ///

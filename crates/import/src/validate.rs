@@ -3,13 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use model::{CampaignResults, Cell, CellId, CellResult, Metric, check_name};
+use model::{Campaign, CampaignResults, Cell, CellId, CellResult, Metric, check_name};
 
 use crate::campaign_builder::check_table;
 
 /// Maximum number of places in the tables of a report. The largest campaigns with all filesystems
 /// and suites have fewer.
 const MAX_TABLE_SIZE: usize = 32_000_000;
+/// Maximum number of rows of a phase: its status and its measurements.
+const ROWS_PER_PHASE: usize = 21;
 
 /// Checks a campaign before it is stored.
 ///
@@ -74,6 +76,18 @@ pub fn check_size(results: &CampaignResults) -> Result<(), String> {
     check_table(campaign.contenders.len(), rows.len(), rounds, MAX_TABLE_SIZE)
 }
 
+/// Checks before a campaign runs that reports on it will fit into memory.
+///
+/// # Errors
+/// Returns a one-line error with the size of the campaign if they may not.
+pub fn check_plan(campaign: &Campaign) -> Result<(), String> {
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let phases: usize = tests.map(|test| test.phases.len()).sum();
+    let rounds = campaign.rounds as usize;
+    let rows = phases.saturating_mul(ROWS_PER_PHASE);
+    check_table(campaign.contenders.len(), rows, rounds, MAX_TABLE_SIZE)
+}
+
 fn of_cell(result: &CellResult) -> Result<(), String> {
     for phase in &result.phases {
         name(&phase.phase)?;
@@ -122,6 +136,16 @@ mod tests {
             }));
         });
         assert!(many.contains("more than a report can compare"), "{many}");
+    }
+
+    #[test]
+    fn a_planned_campaign_is_refused_if_its_report_may_not_fit() {
+        let mut campaign = fixture::realistic().campaign;
+        assert_eq!(check_plan(&campaign), Ok(()));
+        let contender = campaign.contenders[0].clone();
+        campaign.contenders.resize(2000, contender);
+        let refused = check_plan(&campaign).unwrap_err();
+        assert!(refused.starts_with("2000 contenders in "), "{refused}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use sys::io::clock;
 use crate::args::cli::GlobalArgs;
 use crate::args::run_args::RunArgs;
 use crate::commands::guest as guest_command;
+use crate::output::exit::UsageError;
 use crate::output::progress::ProgressDisplay;
 use crate::paths;
 use crate::settings::ages;
@@ -151,6 +152,8 @@ impl SettingsReader<'_> {
         disk_sweep::reject_multi_disk_outside_guests(&campaign)?;
         ages::reject_keep_aged_on_images(&campaign)?;
         reject_too_many_cells(&campaign)?;
+        import::check_plan(&campaign)
+            .map_err(|why| UsageError(format!("cannot report on this campaign: {why}")))?;
         Ok(ResolvedCampaign { campaign, guest: here.guest })
     }
 
