@@ -73,7 +73,7 @@ impl<'a> CellResultBuilder<'a> {
                 let planned = self.test.phases.get(self.phases.len());
                 // Ignore a phase that was not planned or was already reported.
                 if planned.is_some_and(|p| p.name == phase.phase) {
-                    self.phases.push(*phase);
+                    self.phases.push(with_reason(*phase));
                 }
             }
             CellEvent::Journal(part) => self.journal.push(part),
@@ -171,11 +171,20 @@ impl<'a> CellResultBuilder<'a> {
             };
             verdict = Some((Status::Crashed, failure));
         }
-        if let Some((status, failure)) = verdict {
+        if let Some((status, failure)) = verdict.or_else(|| self.missing_phase()) {
             self.fill(status, &failure);
             self.failed = Some((status, failure));
         }
         self.fill(Status::Skipped, &Failure::default());
+    }
+
+    /// Returns a failure for the first phase without a result, if nothing else explains it.
+    fn missing_phase(&self) -> Option<(Status, Failure)> {
+        let is_explained = self.failed.is_some() || gravest(&self.phases).is_some();
+        let missing = self.test.phases.get(self.phases.len()).filter(|_| !is_explained)?;
+        let reason = "the agent ended without a result of this phase".to_owned();
+        let failure = Failure { step: missing.name.clone(), reason, ..Failure::default() };
+        Some((Status::Failed, failure))
     }
 
     /// Adds the campaign's memory limit to failures that it caused.
@@ -216,6 +225,18 @@ impl<'a> CellResultBuilder<'a> {
             self.phases.push(result);
         }
     }
+}
+
+/// Makes a phase of an agent, which may lie, consistent: it has a failure if it was not `ok`, and
+/// only then.
+fn with_reason(mut phase: PhaseResult) -> PhaseResult {
+    if phase.status == Status::Ok {
+        phase.failure = None;
+    } else if phase.failure.is_none() {
+        let reason = "the agent gave no reason".to_owned();
+        phase.failure = Some(Failure { step: phase.phase.clone(), reason, ..Failure::default() });
+    }
+    phase
 }
 
 /// Puts the kernel's reason for a refused mount first, because `mount` knows only that it failed.
@@ -259,7 +280,7 @@ mod tests {
     use super::*;
     use crate::cell::ending::{GuestEnd, StallKind};
     use model::{Bytes, CacheState, Capacity, ListTree, Op, Phase, SyncAtEnd};
-
+    use proptest::prelude::*;
     fn test(names: &[&str]) -> Test {
         let phase = |name: &&str| Phase {
             name: (*name).into(),
@@ -292,6 +313,55 @@ mod tests {
 
     fn statuses(result: &CellResult) -> Vec<Status> {
         result.phases.iter().map(|p| p.status).collect()
+    }
+
+    proptest! {
+        /// An agent in a guest may send anything: the filesystem that it tests may have crashed its
+        /// kernel.
+        #[test]
+        fn every_story_of_an_agent_is_one_sound_result(
+            story in prop::collection::vec((0..4_usize, 0..5_usize, any::<bool>()), 0..12),
+        ) {
+            let (test, other) = (test(&["a", "b", "c"]), test(&["a", "b", "c", "d", "x"]));
+            let mut collector = CellResultBuilder::new(&test);
+            for (kind, index, has_reason) in story {
+                let failure = has_reason.then(Failure::default);
+                collector.apply(match kind {
+                    0 => CellEvent::Begin { step: other.phases[index].name.clone() },
+                    1 | 2 => {
+                        let mut result = PhaseResult::not_run(&other.phases[index]);
+                        result.status = if kind == 1 { Status::Ok } else { Status::ALL[index] };
+                        result.failure = failure;
+                        CellEvent::Phase(Box::new(result))
+                    }
+                    _ => CellEvent::Failed {
+                        crashed: index == 0,
+                        failure: failure.unwrap_or_default(),
+                    },
+                });
+            }
+            let result = collector.finish(CellEnd::Done, Some(Vec::new()));
+            let names = result.phases.iter().map(|p| p.phase.as_str()).collect::<Vec<_>>();
+            prop_assert_eq!(names, ["a", "b", "c"]);
+            for phase in &result.phases {
+                prop_assert_eq!(phase.failure.is_some(), phase.status != Status::Ok);
+            }
+            prop_assert_eq!(result.failure.is_some(), result.status != Status::Ok);
+            let is_bad = gravest(&result.phases).is_some();
+            prop_assert!(!is_bad || result.status != Status::Ok, "{:?}", result);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_ends_early_has_failed() {
+        let test = test(&["a", "b", "c"]);
+        let mut collector = CellResultBuilder::new(&test);
+        collector.apply(phase(&test, 0, Status::Ok));
+        collector.apply(phase(&test, 2, Status::Ok));
+        let result = collector.finish(CellEnd::Done, Some(Vec::new()));
+        assert_eq!(statuses(&result), [Status::Ok, Status::Failed, Status::Skipped]);
+        let failure = result.failure.unwrap();
+        assert_eq!(failure.reason, "the agent ended without a result of this phase");
     }
 
     #[test]
@@ -476,6 +546,6 @@ mod tests {
     fn a_silent_end_leaves_no_hole() {
         let test = test(&["a", "b"]);
         let result = CellResultBuilder::new(&test).finish(CellEnd::Done, None);
-        assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
+        assert_eq!(statuses(&result), [Status::Failed, Status::Skipped]);
     }
 }
