@@ -7,13 +7,15 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use backend::Executor;
-use end_to_end::program;
+use end_to_end::{Sandbox, program};
 use model::wire::{CellEvent, CellJob, WorkTarget};
 use model::{Bytes, CellResult, Nanos, SizeProfile, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sys::process::Process;
 
 use crate::guest_bench::{Bench, execute};
+use crate::stopwatch::Stopwatch;
 
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
@@ -268,7 +270,46 @@ fn no_guest_outlives_an_orchestrator_that_is_killed() {
     until("no guest runs", SOON, || processes_about(place.path()).is_empty());
 }
 
-fn until(what: &str, at_most: Duration, is_so: impl Fn() -> bool) {
+/// At the start a guest boots, and later a cell runs.
+#[test]
+fn signals_end_a_campaign_in_guests() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        for waits_for in ["QEMU", model::wire::CONSOLE_MARK] {
+            let sandbox = Sandbox::new();
+            // A shell starts jobs in the background with ignored signals.
+            let mut fsarena = Command::new("env");
+            fsarena.arg("--default-signal=INT,TERM,HUP").arg(program::fsarena());
+            fsarena.arg("--db").arg(sandbox.path("fsarena.db"));
+            fsarena.args(["run", "--backend", "vm", "--clock", "real", "--profile", "quick"]);
+            fsarena.args(["-c", "hpfs", "-s", "large-file", "--work-dir"]);
+            fsarena.arg(sandbox.path("work")).env("XDG_CACHE_HOME", program::cache());
+            fsarena.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut campaign = fsarena.spawn().unwrap();
+            let pid = Pid::from_raw(campaign.id().cast_signed());
+            let is_emulator = |process: &Process| process.name.starts_with("qemu");
+            until(waits_for, SOON, || match waits_for {
+                _ if campaign.try_wait().unwrap().is_some() => panic!("it does not wait"),
+                "QEMU" => sys::process::descendants(pid).iter().any(is_emulator),
+                mark => console_says(&sandbox.path("work"), mark),
+            });
+            let stopwatch = Stopwatch::start();
+            kill(pid, signal).unwrap();
+            let status = campaign.wait().unwrap();
+            stopwatch.assert_within(Duration::from_secs(2), &format!("{signal}, {waits_for}"));
+            assert_eq!(status.code(), Some(130), "{signal}, {waits_for}");
+            assert_eq!(processes_about(sandbox.root()), []);
+            sandbox.assert_clean();
+        }
+    }
+}
+
+/// Returns true if the console of a guest below this directory has these words.
+fn console_says(place: &Path, words: &str) -> bool {
+    let found = Command::new("grep").args(["-rqs", "--include=console", words]).arg(place).status();
+    found.unwrap().success()
+}
+
+fn until(what: &str, at_most: Duration, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < at_most, "waited for {at_most:?} until {what}");

@@ -25,6 +25,15 @@ pub struct EnvironmentError(pub String);
 #[error("interrupted")]
 pub struct UserInterrupt;
 
+/// Builds the error for a process or thread that cannot be started.
+pub(crate) fn not_started(what: &str, error: &io::Error) -> EnvironmentError {
+    let fix = match error.kind() {
+        io::ErrorKind::WouldBlock => "; raise the limit on processes with `ulimit -u`",
+        _ => "",
+    };
+    EnvironmentError(format!("cannot start {what}: {error}{fix}"))
+}
+
 /// Formats the error for an option with a path that is not UTF-8: campaigns are stored as text.
 pub fn not_utf8(option: &str, path: &Path) -> String {
     let path = path.display();

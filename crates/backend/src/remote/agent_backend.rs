@@ -261,7 +261,12 @@ impl CellBackend for AgentBackend<'_> {
         }
         self.running.insert(cell.id, (cell.clone(), test.clone()));
         let request = HostRequest::Start { cell: cell.clone(), test: Box::new(test.clone()) };
-        let asked = self.connection().and_then(|c| c.send(request));
+        let phase_limit = self.campaign.phase_limit.to_duration();
+        let asked = self.connection().and_then(|connection| {
+            connection.send(request)?;
+            connection.extend_timeout(phase_limit);
+            Ok(())
+        });
         if let Err(error) = asked {
             self.lose(&error.to_string());
         }

@@ -7,10 +7,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::Bytes;
 use model::wire::machine::{
     HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS, MAX_REPLY_SIZE,
 };
+use model::{Bytes, Nanos};
 use sys::io::bounded::{self, Allowance, BoundedLines, StreamLimits};
 
 use crate::error::{self, EnvironmentError, UserInterrupt};
@@ -92,6 +92,10 @@ pub(crate) struct AgentConnection {
     is_remote: bool,
     /// Time without an answer, counted only during waits.
     silent: Duration,
+    /// Time without an answer other than heartbeats, counted only during waits.
+    unanswered: Duration,
+    /// Limit of the time without an answer other than heartbeats.
+    answer_timeout: Duration,
     /// Time of the request to stop, or of the last answer of an agent of this machine since then.
     stopping: Option<Instant>,
     /// Whether the agent was abandoned: the connection does not wait for its cleanup.
@@ -107,7 +111,7 @@ impl AgentConnection {
         let mut command = reach.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut agent = command.spawn().map_err(|error| {
-            EnvironmentError(format!("cannot start the agent of {}: {error}", reach.name()))
+            error::not_started(&format!("the agent of {}", reach.name()), &error)
         })?;
         let stdin = agent.stdin.take().expect("piped above");
         let lines =
@@ -122,15 +126,17 @@ impl AgentConnection {
             allowance: lines.allowance(),
             is_remote: reach.is_remote(),
             silent: Duration::ZERO,
+            unanswered: Duration::ZERO,
+            answer_timeout: HostRequest::Heartbeat.timeout(),
             stopping: None,
             killed: false,
         };
-        thread::Builder::new().spawn(move || read(lines, &say))?;
+        start_thread(move || read(lines, &say))?;
         let is_remote = connection.is_remote;
-        thread::Builder::new().spawn(move || write(stdin, &asked, is_remote))?;
+        start_thread(move || write(stdin, &asked, is_remote))?;
         if is_remote {
             // From the first heartbeat on, the agent notices a broken connection.
-            connection.send(HostRequest::Heartbeat)?;
+            connection.write(HostRequest::Heartbeat)?;
         }
         match connection.greet(&reach.name(), stop) {
             // Ctrl-C at the terminal also reaches the agent, and kills an agent that does not
@@ -160,6 +166,7 @@ impl AgentConnection {
                 model::wire::VERSION
             ))
             .into()),
+            Ok(Ok(HostReply::Failed { kind, reason })) => Err(error::from_kind(kind, reason)),
             Ok(Err(ConnectionLost(reason))) => {
                 Err(EnvironmentError(format!("the agent of {name} did not start: {reason}")).into())
             }
@@ -168,7 +175,18 @@ impl AgentConnection {
     }
 
     /// Sends a request. Never waits for the agent to read it.
-    pub(crate) fn send(&self, request: HostRequest) -> Result<(), ConnectionLost> {
+    pub(crate) fn send(&mut self, request: HostRequest) -> Result<(), ConnectionLost> {
+        self.unanswered = Duration::ZERO;
+        self.answer_timeout = request.timeout();
+        self.write(request)
+    }
+
+    /// Gives the agent more time for its next answer.
+    pub(crate) const fn extend_timeout(&mut self, by: Duration) {
+        self.answer_timeout = self.answer_timeout.saturating_add(by);
+    }
+
+    fn write(&self, request: HostRequest) -> Result<(), ConnectionLost> {
         self.allowance.renew();
         let sent = self.requests.as_ref().is_some_and(|requests| requests.send(request).is_ok());
         sent.then_some(()).ok_or_else(|| connection_lost("it has ended"))
@@ -180,7 +198,7 @@ impl AgentConnection {
             return Ok(());
         }
         self.stopping = Some(Instant::now());
-        self.send(HostRequest::Stop)
+        self.write(HostRequest::Stop)
     }
 
     /// Returns an error if the agent has not stopped in time.
@@ -190,7 +208,7 @@ impl AgentConnection {
                 Err(connection_lost("it did not stop"))
             }
             // A living agent of this machine answers.
-            Some(_) if !self.is_remote => self.send(HostRequest::Heartbeat),
+            Some(_) if !self.is_remote => self.write(HostRequest::Heartbeat),
             _ => Ok(()),
         }
     }
@@ -205,18 +223,29 @@ impl AgentConnection {
                     true => self.check_stop()?,
                     false => self.stopping = self.stopping.map(|_| Instant::now()),
                 }
-                Ok((answer != HostReply::Heartbeat).then_some(answer))
+                if answer == HostReply::Heartbeat {
+                    return Ok(None);
+                }
+                self.unanswered = Duration::ZERO;
+                Ok(Some(answer))
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.check_stop()?;
                 self.silent += time;
-                match self.is_remote && self.silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS {
-                    true => {
-                        let silent = self.silent.as_secs();
-                        Err(connection_lost(&format!("no answer for {silent} s")))
-                    }
-                    false => Ok(None),
+                self.unanswered += time;
+                if !self.is_remote {
+                    return Ok(None);
                 }
+                if self.silent > HEARTBEAT_INTERVAL * MAX_MISSED_HEARTBEATS {
+                    let silent = self.silent.as_secs();
+                    return Err(connection_lost(&format!("no answer for {silent} s")));
+                }
+                if self.unanswered > self.answer_timeout {
+                    let unanswered = Nanos::from(self.unanswered);
+                    let reason = format!("it lives, but did not answer for {unanswered}");
+                    return Err(connection_lost(&reason));
+                }
+                Ok(None)
             }
             Err(RecvTimeoutError::Disconnected) => Err(connection_lost("it has ended")),
         }
@@ -292,6 +321,15 @@ impl Drop for AgentConnection {
     }
 }
 
+/// Starts a thread that ends by itself.
+///
+/// # Errors
+/// Returns an error if the limit on processes is reached.
+pub(crate) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), EnvironmentError> {
+    let started = thread::Builder::new().spawn(work);
+    started.map(drop).map_err(|error| error::not_started("a thread", &error))
+}
+
 /// Reads answers until the input ends, the receiver is dropped, or a line is not an answer.
 fn read(answers: BoundedLines<impl BufRead>, say: &SyncSender<Result<HostReply, ConnectionLost>>) {
     for line in answers {
@@ -339,6 +377,44 @@ mod tests {
             }
         }
         (answers, None)
+    }
+
+    /// An agent that greets and then sends nothing but heartbeats.
+    struct OnlyHeartbeats;
+
+    impl AgentTransport for OnlyHeartbeats {
+        fn command(&self) -> anyhow::Result<Command> {
+            let hello = HostReply::Hello { version: model::wire::VERSION }.to_line();
+            let heartbeat = HostReply::Heartbeat.to_line();
+            let script = "printf %s \"$0\"; while printf %s \"$1\"; do sleep 0.1; done";
+            let mut command = Command::new("sh");
+            command.args(["-c", script, &hello, &heartbeat]).stderr(Stdio::null());
+            Ok(command)
+        }
+
+        fn name(&self) -> String {
+            "far".to_owned()
+        }
+
+        fn is_remote(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_host_that_only_sends_heartbeats_is_lost() {
+        let stop = AtomicBool::new(false);
+        let mut connection = AgentConnection::open(&OnlyHeartbeats, &stop).unwrap();
+        connection.send(HostRequest::CleanUp).unwrap();
+        connection.answer_timeout = Duration::from_millis(300);
+        let lost = loop {
+            match connection.next(STOP_POLL_INTERVAL) {
+                Ok(answer) => assert_eq!(answer, None),
+                Err(lost) => break lost.to_string(),
+            }
+        };
+        assert!(lost.contains("it lives, but did not answer for 3"), "{lost}");
+        connection.abandon();
     }
 
     #[test]

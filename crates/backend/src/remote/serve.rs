@@ -30,7 +30,7 @@ use crate::compatibility::Incompatibilities;
 use crate::error::{self, UsageError, UserInterrupt, not_utf8};
 use crate::host::held::{self, AcquiredResources};
 use crate::host::local::LocalBackend;
-use crate::remote::connection::STOP_POLL_INTERVAL;
+use crate::remote::connection::{STOP_POLL_INTERVAL, start_thread};
 use crate::remote::measure;
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
 use crate::{archives, source, stale_directories};
@@ -48,8 +48,15 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// Returns an error if a thread cannot be started or files cannot be removed.
 pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     let out = Out(Arc::new(Mutex::new(io::stdout())));
+    let requests = match listen(stop, &out) {
+        Ok(requests) => requests,
+        // The orchestrator reports it.
+        Err(error) => {
+            out.fail(&error);
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     out.say(&HostReply::Hello { version: model::wire::VERSION });
-    let requests = listen(stop, &out)?;
     let mut agent = Agent {
         stop: Arc::clone(stop),
         out,
@@ -61,10 +68,7 @@ pub fn serve(stop: &StopFlag) -> anyhow::Result<ExitCode> {
     };
     while let Ok(request) = agent.requests.recv() {
         if let Err(error) = agent.answer(request) {
-            agent.out.say(&HostReply::Failed {
-                kind: error::kind(&error),
-                reason: error::error_chain(&error),
-            });
+            agent.out.fail(&error);
         }
     }
     // The connection is closed, but the files created must still be removed.
@@ -82,6 +86,11 @@ impl Out {
         // A failed write means that the peer has gone; reading notices that.
         let _ = out.write_all(answer.to_line().as_bytes()).and_then(|()| out.flush());
     }
+
+    fn fail(&self, error: &anyhow::Error) {
+        let reason = error::error_chain(error);
+        self.say(&HostReply::Failed { kind: error::kind(error), reason });
+    }
 }
 
 /// Reads requests in a separate thread, so that a stop request takes effect at once. The channel
@@ -91,10 +100,8 @@ fn listen(stop: &StopFlag, out: &Out) -> anyhow::Result<Receiver<HostRequest>> {
     let (lines, arrived) = mpsc::channel();
     let (stop, out, errors) = (Arc::clone(stop), out.clone(), out.clone());
     let read = move || read(io::stdin().lock(), &lines, |error| errors.say(&error));
-    thread::Builder::new().spawn(read).context("cannot start a thread")?;
-    thread::Builder::new()
-        .spawn(move || pass_on(&arrived, &stop, &say, &out))
-        .context("cannot start a thread")?;
+    start_thread(read)?;
+    start_thread(move || pass_on(&arrived, &stop, &say, &out))?;
     Ok(requests)
 }
 
@@ -281,7 +288,7 @@ impl Agent {
                 out.say(&answer(news));
             }
         };
-        thread::Builder::new().spawn(forward).context("cannot start a thread")?;
+        start_thread(forward)?;
         Ok(())
     }
 

@@ -93,7 +93,7 @@ pub enum HostRequest {
         /// Its test.
         test: Box<Test>,
     },
-    /// Start a cell.
+    /// End running cells and start no others.
     Stop,
     /// Remove all files created for the campaign.
     #[serde(rename = "clear")]
@@ -101,6 +101,21 @@ pub enum HostRequest {
     /// Heartbeat of the orchestrator.
     #[serde(rename = "pulse")]
     Heartbeat,
+}
+
+impl HostRequest {
+    /// Returns the time after which an agent on another machine that only sends heartbeats has not
+    /// answered. The time of a cell does not include its phases.
+    pub const fn timeout(&self) -> Duration {
+        match self {
+            // The agent asks the system and some programs.
+            Self::Inspect { .. } | Self::FindStale { .. } | Self::Heartbeat | Self::Stop => {
+                Duration::from_mins(5)
+            }
+            // The agent reads, writes or downloads large files.
+            _ => Duration::from_hours(1),
+        }
+    }
 }
 
 /// A user's source to survey.
