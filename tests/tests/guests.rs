@@ -9,9 +9,10 @@ mod stopwatch;
 mod vm_campaign;
 mod vm_disks;
 mod vm_explain;
+mod vm_false_events;
 mod vm_guard;
 mod vm_journal;
-mod vm_lies;
+
 mod vm_own_kernel;
 mod vm_real_time;
 mod vm_replicate;

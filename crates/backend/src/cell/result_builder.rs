@@ -227,8 +227,7 @@ impl<'a> CellResultBuilder<'a> {
     }
 }
 
-/// Makes a phase of an agent, which may lie, consistent: it has a failure if it was not `ok`, and
-/// only then.
+/// Returns a reported phase with a failure exactly if it was not `ok`. A guest may send anything.
 fn with_reason(mut phase: PhaseResult) -> PhaseResult {
     if phase.status == Status::Ok {
         phase.failure = None;

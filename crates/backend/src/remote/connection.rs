@@ -379,7 +379,7 @@ mod tests {
         (answers, None)
     }
 
-    /// An agent that greets and then sends nothing but heartbeats.
+    /// An agent that greets and then sends only heartbeats.
     struct OnlyHeartbeats;
 
     impl AgentTransport for OnlyHeartbeats {

@@ -1,5 +1,5 @@
-//! Guests whose agent lies: a crash of the kernel that is tested may change anything in a guest.
-//! Each lie is a result, and every report on it works.
+//! Guests that send false events, because a crash of the tested kernel may change anything. Each
+//! guest has a result, and every report on it works.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use end_to_end::{Sandbox, program, run};
 use model::{CellResult, Status};
 
 /// Runs a cell in a guest, whose events pass through a command. Returns the result.
-fn lie(filter: &str) -> CellResult {
+fn run_with_filter(filter: &str) -> CellResult {
     let sandbox = Sandbox::new();
     let bin = sandbox.path("bin");
     fs::create_dir(&bin).unwrap();
@@ -40,7 +40,7 @@ fn lie(filter: &str) -> CellResult {
 }
 
 #[test]
-fn lies_of_a_guest_are_failures_with_a_reason() {
+fn false_events_of_a_guest_are_failures_with_a_reason() {
     for (filter, status, reason) in [
         ("sed -u '/\"event\":\"phase\"/d'", Status::Failed, "ended without a result"),
         (
@@ -56,7 +56,7 @@ fn lies_of_a_guest_are_failures_with_a_reason() {
         ),
         ("sed -u '4q'", Status::Crashed, ""),
     ] {
-        let result = lie(filter);
+        let result = run_with_filter(filter);
         let failure = result.failure.expect(filter);
         assert_eq!(result.status, status, "{filter}: {failure:?}");
         assert!(failure.reason.contains(reason), "{filter}: {}", failure.reason);
@@ -78,7 +78,7 @@ fn numbers_that_no_disk_has_are_reported_and_break_nothing() {
         ),
         ("sed -u '/\"event\":\"phase\"/p'", 4),
     ] {
-        let result = lie(filter);
+        let result = run_with_filter(filter);
         assert_eq!(result.status, Status::Ok, "{filter}: {:?}", result.failure);
         assert_eq!(result.phases.len(), phases, "{filter}");
     }
