@@ -180,7 +180,9 @@ impl<'a> CellResultBuilder<'a> {
 
     /// Returns a failure for the first phase without a result, if nothing else explains it.
     fn missing_phase(&self) -> Option<(Status, Failure)> {
-        let is_explained = self.failed.is_some() || gravest(&self.phases).is_some();
+        // A cell that only prepares an aged image runs no phases.
+        let only_ages = self.age.is_some() && self.phases.is_empty();
+        let is_explained = only_ages || self.failed.is_some() || gravest(&self.phases).is_some();
         let missing = self.test.phases.get(self.phases.len()).filter(|_| !is_explained)?;
         let reason = "the agent ended without a result of this phase".to_owned();
         let failure = Failure { step: missing.name.clone(), reason, ..Failure::default() };
