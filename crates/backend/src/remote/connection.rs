@@ -154,6 +154,8 @@ impl AgentConnection {
         let since = Instant::now();
         let greeting = loop {
             match self.answers.recv_timeout(STOP_POLL_INTERVAL) {
+                // The agent may answer the first heartbeat earlier.
+                Ok(Ok(HostReply::Heartbeat)) => {}
                 Err(RecvTimeoutError::Timeout)
                     if since.elapsed() < HELLO_TIMEOUT && !stop.load(Ordering::Relaxed) => {}
                 other => break other,
@@ -386,7 +388,7 @@ mod tests {
         fn command(&self) -> anyhow::Result<Command> {
             let hello = HostReply::Hello { version: model::wire::VERSION }.to_line();
             let heartbeat = HostReply::Heartbeat.to_line();
-            let script = "printf %s \"$0\"; while printf %s \"$1\"; do sleep 0.1; done";
+            let script = "printf %s \"$1$0\"; while printf %s \"$1\"; do sleep 0.1; done";
             let mut command = Command::new("sh");
             command.args(["-c", script, &hello, &heartbeat]).stderr(Stdio::null());
             Ok(command)
