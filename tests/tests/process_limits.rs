@@ -62,7 +62,8 @@ fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
     if ended.code == Some(3) {
         let said = &ended.stderr;
         assert!(said.contains("Resource temporarily unavailable"), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let errors = said.lines().filter(|line| line.starts_with("fsarena: "));
+        assert_eq!(errors.count(), 1, "{said}");
         return None;
     }
     let ended = ended.assert_code(0);
@@ -73,25 +74,26 @@ fn cell(sandbox: &Sandbox, most: u32) -> Option<(CommandOutput, CellResult)> {
 }
 
 #[test]
-fn a_small_stack_is_enlarged_or_refused_in_one_line() {
-    let sandbox = Sandbox::new();
-    everybody(sandbox.root());
-    let stack = |words: &[&str], kib: u32| {
+fn a_small_stack_and_few_files_are_raised_or_refused_in_one_line() {
+    let limited = |words: &[&str], limit: &str| {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -s {kib} && exec \"$@\""), "sh"]).args(words);
+        command.args(["-c", &format!("ulimit {limit} && exec \"$@\""), "sh"]).args(words);
         run(command.arg(program::fsarena()).args(["list", "suites"]))
     };
     let user = USER.to_string();
     let user = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
-    for kib in [136, 256] {
-        stack(&[], kib).assert_code(0);
-        let ended = stack(&user, kib).assert_code(3);
-        let told = format!(
-            "fsarena: cannot run with a stack of {kib} KiB: raise the limit with `ulimit -s 8192`\n"
-        );
-        assert_eq!(ended.stderr, told);
+    for (limit, told) in [
+        ("-s 136", "a stack of 136 KiB: raise the limit with `ulimit -s 8192`"),
+        ("-s 256", "a stack of 256 KiB: raise the limit with `ulimit -s 8192`"),
+        ("-n 10", "10 open files: raise the limit with `ulimit -n 1024`"),
+    ] {
+        // The soft limit is raised to the hard limit.
+        limited(&[], &format!("-S {limit}")).assert_code(0);
+        let ended = limited(&user, limit).assert_code(3);
+        assert_eq!(ended.stderr, format!("fsarena: cannot run with {told}\n"));
     }
-    stack(&user, 1024).assert_code(0);
+    limited(&user, "-s 1024").assert_code(0);
+    limited(&user, "-n 64").assert_code(0);
 }
 
 fn everybody(path: &Path) {

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn program() -> ExitCode {
-    if let Err(error) = sys::memory::raise_stack_limit().and_then(|()| stop::ignore_sigxfsz()) {
+    if let Err(error) = sys::memory::raise_limits().and_then(|()| stop::ignore_sigxfsz()) {
         return exit::report(&error.into(), false);
     }
     let cli = match Cli::from_arguments() {

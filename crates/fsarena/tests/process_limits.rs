@@ -83,12 +83,10 @@ fn too_few_descriptors_are_told() {
             let output = limited(&limit, &database, arguments).output().unwrap();
             match output.status.code() {
                 Some(0) => {}
-                _ => assert_told(&output, 3, ""),
+                _ => assert_told(&output, 3, "raise the limit with `ulimit -n 1024`"),
             }
         }
     }
-    let output = limited("-n 3", &database, &["report"]).output().unwrap();
-    assert_told(&output, 3, "Too many open files");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Memory exhaustion that is reported in one line rather than by the signal of an abort: an
-//! allocator, and the limit of the stack.
+//! Limits of the process that are reported in one line rather than by a signal or by failures of
+//! filesystems: memory, stack and open files.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
@@ -16,23 +16,39 @@ const STACK: libc::rlim_t = 8 << 20;
 /// Stack that the program needs at least, in bytes.
 const SMALLEST_STACK: libc::rlim_t = 1 << 20;
 
-/// Raises the limit of the main thread's stack to the default of Linux, if it is below. Takes effect
-/// at once, because the kernel checks the limit whenever the stack grows.
+/// Default of Linux for open files.
+const FILES: libc::rlim_t = 1024;
+/// Open files that the program needs at least.
+const FEWEST_FILES: libc::rlim_t = 64;
+
+/// Raises the limits of the main thread's stack and of open files to the defaults of Linux, if they
+/// are below. The kernel checks the limit whenever the stack grows, so it takes effect at once.
 ///
 /// # Errors
-/// Returns an error if the limit is too low for the program and cannot be raised.
-pub fn raise_stack_limit() -> io::Result<()> {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_STACK)?;
-    if soft >= STACK
-        || setrlimit(Resource::RLIMIT_STACK, STACK, hard.max(STACK)).is_ok()
-        || setrlimit(Resource::RLIMIT_STACK, hard, hard).is_ok() && hard >= SMALLEST_STACK
-    {
-        return Ok(());
-    }
-    Err(io::Error::other(format!(
-        "cannot run with a stack of {} KiB: raise the limit with `ulimit -s 8192`",
-        hard >> 10
-    )))
+/// Returns an error if a limit is too low for the program and cannot be raised.
+pub fn raise_limits() -> io::Result<()> {
+    raise(Resource::RLIMIT_STACK, SMALLEST_STACK, STACK).map_err(|limit| {
+        let limit = limit >> 10;
+        io::Error::other(format!(
+            "cannot run with a stack of {limit} KiB: raise the limit with `ulimit -s 8192`"
+        ))
+    })?;
+    raise(Resource::RLIMIT_NOFILE, FEWEST_FILES, FILES).map_err(|limit| {
+        io::Error::other(format!(
+            "cannot run with {limit} open files: raise the limit with `ulimit -n {FILES}`"
+        ))
+    })
+}
+
+/// Raises a limit to `usual`, or else to the hard limit. Returns the limit as an error if it remains
+/// below `least`.
+fn raise(limit: Resource, least: libc::rlim_t, usual: libc::rlim_t) -> Result<(), libc::rlim_t> {
+    let (soft, hard) = getrlimit(limit).unwrap_or((usual, usual));
+    let is_enough = soft >= usual
+        || setrlimit(limit, usual, hard.max(usual)).is_ok()
+        || setrlimit(limit, hard, hard).is_ok() && hard >= least
+        || soft >= least;
+    is_enough.then_some(()).ok_or(hard)
 }
 
 /// The system's allocator, except that it ends the program with an exit code if no memory is
