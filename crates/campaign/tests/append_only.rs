@@ -5,8 +5,10 @@ mod common;
 
 use std::path::Path;
 
-use campaign::store::Store;
-use model::Nanos;
+use campaign::run::in_memory::{self, FakeBackend};
+use campaign::run::{CampaignEnd, CellBackend, CellUpdate, RunLimits, StopFlag, StoredCampaign};
+use campaign::store::{CampaignId, Store};
+use model::{Calibration, Cell, Environment, Nanos, Test};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
@@ -24,6 +26,58 @@ fn fill(path: &Path) {
     store.calibrate(id, &common::calibration()).unwrap();
     let result = common::result(&["seek"]);
     store.record(id, &cells[0], &result).unwrap();
+}
+
+/// A backend that another process uses until this one may prepare its cells.
+struct Shared<'a, B> {
+    path: &'a Path,
+    id: CampaignId,
+    backend: B,
+}
+
+impl<B: CellBackend> CellBackend for Shared<'_, B> {
+    type Error = B::Error;
+
+    fn environment(&mut self) -> Result<Environment, B::Error> {
+        let mut store = Store::open(self.path).unwrap();
+        store.calibrate(self.id, &common::calibration()).unwrap();
+        let mut others = StoredCampaign::new(&mut store, self.id);
+        let mut backend = FakeBackend::new(|_: &Cell, test: &Test| in_memory::ok_result(test));
+        let (limits, stop) = (RunLimits::default(), StopFlag::default());
+        let ended = campaign::run::run(&mut others, &mut backend, &limits, &(), &stop);
+        assert_eq!(ended.unwrap(), CampaignEnd::Complete);
+        self.backend.environment()
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, B::Error> {
+        panic!("the other process calibrated")
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        self.backend.start(cell, test);
+    }
+
+    fn next_update(&mut self) -> CellUpdate {
+        self.backend.next_update()
+    }
+}
+
+#[test]
+fn cells_that_another_process_ran_meanwhile_do_not_run_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = &directory.path().join("shared.db");
+    let mut store = Store::open(path).unwrap();
+    let ext4 = config::Catalog::builtin().unwrap().contender("ext4").unwrap();
+    let campaign = in_memory::campaign(vec![ext4], 2);
+    let plan = campaign::plan::plan(&campaign);
+    let id = store.begin_campaign(&campaign, &plan, Nanos(1)).unwrap();
+    let backend = FakeBackend::new(|cell: &Cell, _: &Test| panic!("{cell:?} ran twice"));
+    let mut backend = Shared { path, id, backend };
+    let mut stored = StoredCampaign::new(&mut store, id);
+    let (limits, stop) = (RunLimits::default(), StopFlag::default());
+    let ended = campaign::run::run(&mut stored, &mut backend, &limits, &(), &stop);
+    assert_eq!(ended.unwrap(), CampaignEnd::Complete);
+    assert!(store.load(id).unwrap().cells.iter().all(|stored| stored.result.is_some()));
 }
 
 /// Opens a connection with the settings of another program.

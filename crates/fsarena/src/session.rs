@@ -18,14 +18,18 @@ use model::{
 use storage::ExclusiveDevice;
 use sys::io::clock;
 
+use crate::args::cli::GlobalArgs;
 use crate::commands::run as run_command;
 use crate::output::erase_question::{EraseConfirmation, EraseConsent};
 use crate::output::exit::EnvironmentError;
 use crate::past_durations;
+use crate::paths;
 use crate::traces::Traces;
 
 /// Inputs of a campaign run that are not part of the stored campaign.
 pub struct RunContext<'a> {
+    /// Options of the command, which also belong to the command that resumes the campaign.
+    pub globals: &'a GlobalArgs,
     /// Device that the user allows to erase.
     pub consent: EraseConsent,
     /// Maximum number of cells to run in parallel, if the backend can run several.
@@ -147,8 +151,9 @@ pub fn run_to_end<'a>(
     };
     require_same_disk(&campaign, taken.disk(), &stored.environments)?;
     let traces = Traces::of(&campaign, means.traces)?;
-    let go_on = format!("fsarena resume {id}");
-    let ledger = StoredCampaign::loaded(store, stored);
+    let go_on = paths::resume_line(means.globals, id, campaign.device.as_deref());
+    // It reads the results again, because another process may have run cells until now.
+    let ledger = StoredCampaign::new(store, id);
     let ended = match taken {
         AcquiredMachine::Host(mut remote) => {
             remote.prepare(id);

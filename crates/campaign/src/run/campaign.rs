@@ -89,7 +89,10 @@ pub fn run<L: ResultSink, B: CellBackend>(
     observer: &dyn Observer,
     stop: &StopFlag,
 ) -> Result<CampaignEnd, CampaignError<L::Error, B::Error>> {
+    // From here on, no other process runs cells of the campaign. One may have until now.
+    let environment = backend.environment().map_err(CampaignError::Backend)?;
     let stored = ledger.load().map_err(CampaignError::Ledger)?;
+    ledger.begin_session(&environment).map_err(CampaignError::Ledger)?;
     let mut forecast = Forecast::new(&stored.campaign, limits.pace, &limits.experience);
     forecast.plan(stored.cells.iter().map(|c| &c.cell));
     let mut finished = BTreeSet::new();
@@ -233,9 +236,6 @@ type Outcome<T, L, B> =
 
 impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
     fn rounds(&mut self) -> Outcome<CampaignEnd, L, B> {
-        let environment = self.backend.environment().map_err(CampaignError::Backend)?;
-        let begun = self.ledger.begin_session(&environment);
-        begun.map_err(CampaignError::Ledger)?;
         self.calibrate()?;
         self.warn_of_budget();
         loop {

@@ -1,7 +1,5 @@
 //! Storage for the results of a campaign.
 
-use std::cell::RefCell;
-
 use crate::store::{CampaignId, Store, StoreError};
 use model::{Calibration, CampaignResults, Cell, CellResult, Environment};
 use sys::io::clock;
@@ -46,20 +44,12 @@ pub trait ResultSink {
 pub struct StoredCampaign<'a> {
     store: &'a mut Store,
     id: CampaignId,
-    /// The campaign, if the caller has loaded it. The first load returns it.
-    loaded: RefCell<Option<CampaignResults>>,
 }
 
 impl<'a> StoredCampaign<'a> {
     /// Selects a campaign of a database.
     pub const fn new(store: &'a mut Store, id: CampaignId) -> Self {
-        Self { store, id, loaded: RefCell::new(None) }
-    }
-
-    /// Selects a campaign that was just loaded from the database.
-    pub const fn loaded(store: &'a mut Store, campaign: CampaignResults) -> Self {
-        let id = CampaignId(campaign.id);
-        Self { store, id, loaded: RefCell::new(Some(campaign)) }
+        Self { store, id }
     }
 }
 
@@ -67,10 +57,7 @@ impl ResultSink for StoredCampaign<'_> {
     type Error = StoreError;
 
     fn load(&self) -> Result<CampaignResults, StoreError> {
-        match self.loaded.take() {
-            Some(loaded) => Ok(loaded),
-            None => self.store.load(self.id),
-        }
+        self.store.load(self.id)
     }
 
     fn begin_session(&mut self, environment: &Environment) -> Result<(), StoreError> {

@@ -73,6 +73,7 @@ fn go_on(
     let kept = traces::directory(globals)?;
     let shared = guest_command::shared_cells(&args.execution.shared)?;
     let means = RunContext {
+        globals,
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: args.execution.erase.consent(),

@@ -201,6 +201,7 @@ pub fn campaign(
     let kept = traces::directory(globals)?;
     let shared = guest_command::shared_cells(&args.execution.shared)?;
     let means = RunContext {
+        globals,
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: args.execution.erase.consent(),

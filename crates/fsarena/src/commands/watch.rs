@@ -44,7 +44,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         return Err(EnvironmentError(why.to_owned()).into());
     }
     let store = paths::existing_store(globals)?;
-    let id = campaign(&store, args.campaign.as_deref())?;
+    let id = campaign(&store, args.campaign.as_deref(), globals)?;
     let mut watched = Watched::begin(&store, id)?;
     let stop = stop::install_handlers()?;
     let last = {
@@ -77,7 +77,11 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
 ///
 /// # Errors
 /// Returns an error if none of them is running.
-fn campaign(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
+fn campaign(
+    store: &Store,
+    named: Option<&str>,
+    globals: &GlobalArgs,
+) -> anyhow::Result<CampaignId> {
     let campaigns = store.campaigns()?;
     let stages = campaigns.iter().rev().map(|summary| {
         let counts = [summary.done, summary.planned].map(|count| count as usize);
@@ -97,19 +101,26 @@ fn campaign(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
     let running = all.find(|(_, stage)| *stage == CampaignState::Running);
     match (running, latest) {
         (Some((summary, _)), _) => Ok(summary.id),
-        (None, (summary, stage)) => Err(over(summary, stage).into()),
+        (None, (summary, stage)) => Err(over(summary, stage, globals).into()),
     }
 }
 
 /// The error for a campaign that is not running, with the next command to use.
-fn over(campaign: &CampaignSummary, stage: CampaignState) -> EnvironmentError {
+fn over(
+    campaign: &CampaignSummary,
+    stage: CampaignState,
+    globals: &GlobalArgs,
+) -> EnvironmentError {
     let CampaignSummary { id, done, planned, .. } = campaign;
+    let command = |verb| paths::command_line(globals, verb, &id.to_string());
     EnvironmentError(match stage {
         CampaignState::Stopped => format!(
-            "campaign {id} is not running: it ended after {done} of {planned} cells; resume it with `fsarena resume {id}`"
+            "campaign {id} is not running: it ended after {done} of {planned} cells; resume it with `{}`",
+            command("resume")
         ),
         _ => format!(
-            "campaign {id} is not running: it is complete, and `fsarena report {id}` shows it"
+            "campaign {id} is not running: it is complete, and `{}` shows it",
+            command("report")
         ),
     })
 }
@@ -243,7 +254,9 @@ mod tests {
             plain.name = name.to_owned();
             store.begin_campaign(&plain, &plan, started).unwrap();
         }
-        let watched = |named| campaign(&store, named).map_err(|error| error.to_string());
+        let cli = <crate::args::cli::Cli as clap::Parser>::try_parse_from(["fsarena", "watch"]);
+        let globals = cli.unwrap().globals;
+        let watched = |named| campaign(&store, named, &globals).map_err(|error| error.to_string());
         assert_eq!(watched(None), Ok(CampaignId(2)), "the latest that runs");
         assert_eq!(watched(Some("nightly")), Ok(CampaignId(1)));
         assert_eq!(watched(Some("weekly")), Ok(CampaignId(2)));
