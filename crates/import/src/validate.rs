@@ -28,8 +28,12 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
         let names = tests.map(|test| &test.name);
         names.chain(phases.map(|phase| &phase.name)).try_for_each(|called| name(called))?;
     }
-    let contenders = campaign.contenders.iter().map(|one| one.name.as_str());
-    let contenders: BTreeSet<&str> = contenders.collect();
+    let mut contenders: BTreeSet<&str> = BTreeSet::new();
+    for one in &campaign.contenders {
+        if !contenders.insert(&one.name) {
+            return Err(format!("two contenders are named {}", one.name));
+        }
+    }
     let tests = campaign.suites.iter().flat_map(|suite| {
         let tests = suite.tests.iter();
         tests.map(|test| (suite.name.as_str(), test.name.as_str()))
@@ -162,6 +166,11 @@ mod tests {
         assert!(number.ends_with("occurs twice"), "{number}");
         let session = told(|results| results.environments.clear());
         assert!(session.ends_with("there is no session"), "{session}");
+        let twice = told(|results| {
+            let again = results.campaign.contenders[0].clone();
+            results.campaign.contenders.push(again);
+        });
+        assert!(twice.starts_with("two contenders are named "), "{twice}");
         let other = told(|results| results.cells[0].cell.contender = "x".into());
         assert!(other.contains("no contender"), "{other}");
         let other = told(|results| results.cells[0].cell.test = "x".into());

@@ -200,7 +200,8 @@ fn signals_end_a_question() {
         // `script` ends with the exit code of the command.
         let line = format!("{} {}", delete.get_program().to_str().unwrap(), words.join(" "));
         let mut script = Command::new("script");
-        script.args(["-qec", &format!("exec {line}"), "/dev/null"]).stdin(Stdio::piped());
+        let shown = sandbox.path("shown");
+        script.args(["-qec", &format!("exec {line}")]).arg(&shown).stdin(Stdio::piped());
         let mut script = script.stdout(Stdio::null()).spawn().unwrap();
         let terminal = Pid::from_raw(script.id().cast_signed());
         while sys::process::children(terminal).is_empty() {
@@ -212,7 +213,8 @@ fn signals_end_a_question() {
         let status = script.wait().unwrap();
         stopwatch.assert_within(PROMISE, signal.as_str());
         let ends = [130, 128 + signal as i32];
-        assert!(status.code().is_some_and(|code| ends.contains(&code)), "{status}");
+        let shown = fs::read_to_string(shown).unwrap_or_default();
+        assert!(status.code().is_some_and(|code| ends.contains(&code)), "{status}: {shown}");
     }
 }
 

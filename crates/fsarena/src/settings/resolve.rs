@@ -20,6 +20,8 @@ use crate::settings::validate;
 
 /// Unit of readahead in the kernel.
 const PAGE: Bytes = Bytes::kib(4);
+/// Maximum readahead: the kernel keeps it as a number of KiB in 32 bits.
+const MAX_READAHEAD: Bytes = Bytes(4095 << 30);
 
 /// A command line with its campaign file and its study, resolved before the machine is examined.
 pub struct ResolvedSettings<'a> {
@@ -191,6 +193,9 @@ fn readahead(
         Some(size) if size.0 % PAGE.0 != 0 => Err(UsageError(format!(
             "--readahead {size} must be a multiple of {PAGE}, the page size of the kernel"
         ))),
+        Some(size) if size > MAX_READAHEAD => Err(UsageError(format!(
+            "--readahead {size} is more than the kernel takes, {MAX_READAHEAD}; give a smaller size"
+        ))),
         Some(size) => Ok(Some(size)),
     }
 }
@@ -257,6 +262,7 @@ mod tests {
             assert_eq!(of(None, backend, false), None);
             assert!(readahead(Some(kib(64)), backend, false).is_err());
         }
+        assert!(readahead(Some(Bytes(1 << 60)), BackendKind::Loop, false).is_err());
         let error = readahead(Some(kib(6)), BackendKind::Loop, false).unwrap_err();
         assert!(error.to_string().contains("must be a multiple of 4 KiB"), "{error}");
     }

@@ -43,7 +43,7 @@ pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
     let StoredResults { schema, results } =
         serde_json::from_slice(document).map_err(|e| e.to_string())?;
     if schema != SCHEMA {
-        return Err(format!("its schema is `{schema}`"));
+        return Err(format!("its schema is `{schema}`, but this fsarena reads {SCHEMA}"));
     }
     let planned = results.cells.iter().map(|stored| stored.cell.round).max();
     if planned.unwrap_or(0) < results.campaign.rounds {

@@ -38,8 +38,8 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<UnflushedSync> {
         for phase in done.filter(|phase| durable.contains(&(&*cell.test, &*phase.phase))) {
             if let Some(device) = phase.device {
                 let sum = synced.entry(cell.contender.as_str()).or_default();
-                sum.operations += phase.operations;
-                sum.flushes += device.flushes;
+                sum.operations = sum.operations.saturating_add(phase.operations);
+                sum.flushes = sum.flushes.saturating_add(device.flushes);
             }
         }
     }

@@ -169,7 +169,7 @@ pub enum DeviceRefusal {
     },
     /// A directory or image created for the campaign no longer exists.
     #[error(
-        "{} is not what fsarena made there: it was removed, changed or renamed, or another filesystem was mounted over it; the campaign stops", path.display()
+        "{} is not what fsarena made there: it was removed, changed or renamed, or another filesystem was mounted over it", path.display()
     )]
     Disappeared {
         /// The directory or image.
