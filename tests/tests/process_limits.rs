@@ -82,7 +82,7 @@ fn a_small_stack_and_few_files_are_raised_or_refused_in_one_line() {
     };
     let user = USER.to_string();
     let user = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
-    for (limit, told) in [
+    for (limit, reason) in [
         ("-s 136", "a stack of 136 KiB: raise the limit with `ulimit -s 8192`"),
         ("-s 256", "a stack of 256 KiB: raise the limit with `ulimit -s 8192`"),
         ("-n 10", "10 open files: raise the limit with `ulimit -n 1024`"),
@@ -90,7 +90,7 @@ fn a_small_stack_and_few_files_are_raised_or_refused_in_one_line() {
         // The soft limit is raised to the hard limit.
         limited(&[], &format!("-S {limit}")).assert_code(0);
         let ended = limited(&user, limit).assert_code(3);
-        assert_eq!(ended.stderr, format!("fsarena: cannot run with {told}\n"));
+        assert_eq!(ended.stderr, format!("fsarena: cannot run with {reason}\n"));
     }
     limited(&user, "-s 1024").assert_code(0);
     limited(&user, "-n 64").assert_code(0);
