@@ -192,10 +192,14 @@ fn impossible_requests_to_watch_are_refused_in_one_line() {
         let terminal = OnTerminal::start(sandbox.fsarena().args(arguments));
         let (code, said) = terminal.end();
         assert_eq!(code, Some(3), "{said}");
-        let told = "campaign 1 is not running: it is complete, and `fsarena report 1` shows it";
+        let database = sandbox.path("fsarena.db");
+        let told = format!(
+            "campaign 1 is not running: it is complete, and `fsarena report 1 --db {}` shows it",
+            database.display()
+        );
         // The message is wrapped to the width of the terminal.
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(told) && !said.contains(SCREEN[0]), "{said}");
+        assert!(words.contains(&told) && !said.contains(SCREEN[0]), "{said}");
     }
     let (code, said) = OnTerminal::start(sandbox.fsarena().args(["watch", "7"])).end();
     assert_eq!(code, Some(2), "{said}");

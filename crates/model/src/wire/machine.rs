@@ -110,10 +110,10 @@ impl HostRequest {
         match self {
             // The agent asks the system and some programs.
             Self::Inspect { .. } | Self::FindStale { .. } | Self::Heartbeat | Self::Stop => {
-                Duration::from_mins(5)
+                Duration::from_secs(5 * 60)
             }
             // The agent reads, writes or downloads large files.
-            _ => Duration::from_hours(1),
+            _ => Duration::from_secs(60 * 60),
         }
     }
 }
