@@ -210,6 +210,7 @@ fn signals_end_a_question() {
         wait_until_idle(&mut script);
         let stopwatch = Stopwatch::start();
         kill(sys::process::children(terminal)[0].pid, signal).unwrap();
+        // Waiting closes the input of the terminal, which ends with the signal.
         let status = script.wait().unwrap();
         stopwatch.assert_within(PROMISE, signal.as_str());
         let ends = [130, 128 + signal as i32];

@@ -105,5 +105,9 @@ pub fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
             Err(error) => return Err(io::Error::from(error).into()),
         }
     }
+    // The input may end together with a signal, as that of a terminal that is closed.
+    if stop.load(Ordering::Relaxed) {
+        return Err(UserInterrupt.into());
+    }
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
