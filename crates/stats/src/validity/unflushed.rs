@@ -143,6 +143,7 @@ mod tests {
         assert!(found[0].contender == first && found[0].operations >= 10);
         assert_eq!(set(0, 0), [], "the device needs none");
         assert_eq!(set(1, 7), []);
+        assert_eq!(set(u64::MAX, u64::MAX), [], "an imported report may have any number");
         set(0, 7);
         let cacheless = model::DiskModel { name: "floppy".to_owned(), ..model::DiskModel::ideal() };
         let mut apart = results.clone();
