@@ -280,7 +280,7 @@ fn oversized_files_are_not_read_to_the_end() {
         (Path::new("/dev/zero"), "it is no plain file"),
     ] {
         let error = config::read_text(path).unwrap_err();
-        assert_eq!(error.to_string(), format!("{}: {why}", path.display()));
+        assert_eq!(error.to_string(), format!("cannot read {}: {why}", path.display()));
     }
 }
 

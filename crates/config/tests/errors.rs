@@ -325,5 +325,8 @@ fn sweeps() {
 fn missing_campaign_file_is_an_error() {
     let path = std::path::Path::new("/nonexistent/campaign.toml");
     let error = config::read_text(path).unwrap_err().to_string();
-    assert_eq!(error, "/nonexistent/campaign.toml: No such file or directory (os error 2)");
+    assert_eq!(
+        error,
+        "cannot read /nonexistent/campaign.toml: No such file or directory (os error 2)"
+    );
 }

@@ -217,7 +217,10 @@ fn common(directory: &SafeDir, name: &OsStr) -> EnvironmentError {
 fn place_of(path: &Path) -> anyhow::Result<(PathBuf, OsString)> {
     let path = std::path::absolute(path)?;
     let name = path.file_name().map(OsString::from);
-    let name = name.ok_or_else(|| UsageError(format!("{} names no file", path.display())))?;
+    let name = name.ok_or_else(|| {
+        let path = path.display();
+        UsageError(format!("cannot use {path} as a database: it names no file; name one"))
+    })?;
     Ok((path.parent().unwrap_or(Path::new("/")).to_owned(), name))
 }
 

@@ -258,6 +258,9 @@ fn a_database_of_another_program_is_refused_in_one_line() {
     std::fs::write(&database, "not a database, but notes\n".repeat(100)).unwrap();
     let output = fsarena(&database, &["show"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(complaint.contains("--db") && complaint.lines().count() == 1, "{complaint}");
+    assert!(
+        complaint.contains("name another file") && complaint.lines().count() == 1,
+        "{complaint}"
+    );
     assert_eq!(output.status.code(), Some(2));
 }

@@ -5,6 +5,7 @@
 
 mod campaign;
 mod filesystem;
+mod json_error;
 mod machine;
 mod named_enum;
 mod names;
@@ -28,6 +29,7 @@ pub use filesystem::facts::{
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;
 pub use filesystem::{Commands, DriverKind, Filesystem, MkfsWriteEstimate, Requirements};
+pub use json_error::json_error_cause;
 pub use machine::calibration::{Calibration, HarnessOverhead, RawDevicePerformance, RepeatedValue};
 pub use machine::disk_identity::{DiskIdentity, DiskWriteState};
 pub use machine::disk_model::{DiskModel, Flash, FlashState, Mechanism, Rotating, Zone};

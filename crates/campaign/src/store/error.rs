@@ -44,7 +44,7 @@ pub enum StoreError {
         error: rusqlite::Error,
     },
     /// The path is a directory, pipe or device.
-    #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
+    #[error("cannot read {} as a database: it is no file; name another one", path.display())]
     NotAFile {
         /// The given path.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum StoreError {
         known: u32,
     },
     /// The file is a database of another program, or not a database.
-    #[error("{} is not a database of fsarena: give another --db", path.display())]
+    #[error("cannot read {}: it is not a database of fsarena, or it is damaged; name another file", path.display())]
     NotAnFsarenaDatabase {
         /// The file.
         path: PathBuf,

@@ -63,13 +63,17 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    match last.stage {
-        CampaignState::Running => print(&format!("campaign {id} is still running\n"))?,
-        CampaignState::Complete | CampaignState::Stopped => {
-            let width = terminal_width().and_then(|width| u16::try_from(width).ok());
-            print(&draw::text(&last, width.unwrap_or(80)))?;
+    let command = |verb| paths::command_line(globals, verb, &id.to_string());
+    let next = match last.stage {
+        CampaignState::Running => {
+            print(&format!("campaign {id} is still running\n"))?;
+            return Ok(ExitReason::Success.into());
         }
-    }
+        CampaignState::Complete => format!("`{}` shows its results\n", command("report")),
+        CampaignState::Stopped => format!("`{}` continues it\n", command("resume")),
+    };
+    let width = terminal_width().and_then(|width| u16::try_from(width).ok());
+    print(&(draw::text(&last, width.unwrap_or(80)) + &next))?;
     Ok(ExitReason::Success.into())
 }
 

@@ -46,8 +46,31 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitReason::Success.into();
     }
-    print_error(&error_chain(error), json);
+    print_error(&with_fix(&error_chain(error)), json);
     code(error).into()
+}
+
+/// Fixes for errors of the operating system, by the text of the error.
+const FIXES: [(&str, &str); 7] = [
+    ("No such file or directory", "check the path"),
+    ("Not a directory", "check the path"),
+    ("Is a directory", "name a file"),
+    ("Permission denied", "change its permissions, or run fsarena as root"),
+    ("Operation not permitted", "run fsarena as root"),
+    ("Read-only file system", "name a place that can be written to"),
+    ("No space left on device", "free space there, or name another place"),
+];
+
+/// Removes the number of an error of the operating system. Adds a fix if the text ends with such an
+/// error and has none.
+fn with_fix(text: &str) -> String {
+    let parts = text.split(" (os error ").enumerate().map(|(number, part)| match number {
+        0 => part,
+        _ => part.split_once(')').map_or(part, |(_, rest)| rest),
+    });
+    let text: String = parts.collect();
+    let fix = FIXES.iter().find(|(end, _)| text.ends_with(end) && !text.contains("; "));
+    fix.map(|(_, fix)| format!("{text}; {fix}")).unwrap_or(text)
 }
 
 /// Reports an error in one line of limited length: it may quote a value of any length.
@@ -93,7 +116,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Removes the middle of a text of more than 2,000 characters.
-fn shorten(text: String) -> String {
+pub fn shorten(text: String) -> String {
     const MAX_END: usize = 1000;
     let count = text.chars().count();
     if count <= 2 * MAX_END {

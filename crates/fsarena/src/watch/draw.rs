@@ -230,10 +230,10 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
             pen.line(&format!("now: {}", cells.collect::<Vec<_>>().join(" │ ")), NOW);
         }
         (CampaignState::Complete, _) => {
-            pen.line(&format!("complete: `fsarena report {}` shows it", state.id), BOLD);
+            pen.line("complete", BOLD);
         }
         (CampaignState::Stopped, _) => {
-            pen.line(&format!("stopped; resume with `fsarena resume {}`", state.id), BOLD);
+            pen.line("stopped", BOLD);
         }
     }
 }
@@ -442,7 +442,6 @@ mod tests {
         let running =
             vec![RunningCell { cell: cell(&contenders[0], "tree"), elapsed: Nanos::from_secs(12) }];
         let state = WatchState {
-            id: 7,
             title: "campaign 7 “nightly”: quick, loop, 3 rounds".into(),
             stage: CampaignState::Running,
             planned: 120,

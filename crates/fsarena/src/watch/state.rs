@@ -60,8 +60,6 @@ pub struct GridRow {
 /// Displayed state of a campaign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchState {
-    /// Its number.
-    pub id: i64,
     /// Name and contents of the campaign, in one line.
     pub title: String,
     /// Stage of the campaign.
@@ -103,7 +101,6 @@ impl WatchState {
             .take(FAILURES)
             .map(|(cell, result)| failure(cell, result));
         Self {
-            id: results.id,
             title: title(results),
             stage: CampaignState::Running,
             planned: results.cells.len(),

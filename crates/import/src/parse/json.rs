@@ -15,17 +15,9 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError> {
     let mut values = serde_json::Deserializer::from_str(&text[skipped..]).into_iter::<T>();
     match values.next() {
         Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(ImportError::at_line(before.len() + error.line(), told(&error))),
+        Some(Err(error)) => {
+            Err(ImportError::at_line(before.len() + error.line(), model::json_error_cause(&error)))
+        }
         None => Err(ImportError::in_file("there is no JSON in it")),
-    }
-}
-
-fn told(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or_default();
-    let what: String = what.chars().take(200).collect();
-    match error.is_eof() {
-        true => "the JSON ends in the middle: the file is cut off".to_owned(),
-        false => format!("{what}: the file is damaged or of another version"),
     }
 }

@@ -1,6 +1,6 @@
 //! Facts and analysis as JSON for other programs, complete and unrounded.
 
-use model::CampaignResults;
+use model::{CampaignResults, json_error_cause};
 use serde::{Deserialize, Serialize};
 use stats::Analysis;
 
@@ -41,7 +41,7 @@ struct StoredResults {
 /// that are impossible in a campaign.
 pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
     let StoredResults { schema, results } =
-        serde_json::from_slice(document).map_err(|e| e.to_string())?;
+        serde_json::from_slice(document).map_err(|e| json_error_cause(&e))?;
     if schema != SCHEMA {
         return Err(format!("its schema is `{schema}`, but this fsarena reads {SCHEMA}"));
     }
