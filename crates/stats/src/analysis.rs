@@ -244,8 +244,7 @@ impl Analysis {
     /// Returns the estimates of each pair of contenders in each row that counts for groups and
     /// uses, and the index of each such row in [`Self::rows`].
     pub fn estimates(&self) -> (PairwiseEstimates, Vec<usize>) {
-        let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
-        (ranked.estimates().clone(), ranked.rows())
+        RankedCosts::from_primary_rows(&self.rows, self.clock).into_estimates()
     }
 }
 

@@ -37,21 +37,21 @@ impl PairwiseEstimates {
             true => outlier_cells::no_replacements(&costs.rows),
             false => outlier_cells::replace(&mut calm, contenders, tests),
         };
-        let series = differences(&calm, &replaced, contenders);
+        let series = || differences(&calm, &replaced, contenders);
         let table = SeriesTable {
             rows: calm.len(),
             columns,
             independent_columns: contenders.saturating_sub(1) as f64,
             down: tests as f64,
         };
-        let estimates = moderate(table, &series);
-        let correlation = correlation(table, &calm, &series, &estimates);
-        let mut estimates = estimates.into_iter();
+        let mut estimates = moderate(table, series);
         let rows = calm.iter().map(|row| {
             let of_row = estimates.by_ref().take(columns).collect();
             PairDifferences::new(contenders, row.rounds(), of_row)
         });
-        Self { rows: rows.collect(), correlation, costs, draws: OnceCell::new() }
+        let rows: Vec<PairDifferences> = rows.collect();
+        let correlation = correlation(table, &calm, &replaced, &rows);
+        Self { rows, correlation, costs, draws: OnceCell::new() }
     }
 
     /// Returns the correlation of the noise of rows of one cell, 0 … 1.
@@ -140,17 +140,20 @@ fn differences(
     rows: &[LogCosts],
     replaced: &[Vec<Vec<bool>>],
     contenders: usize,
-) -> Vec<PairSeries> {
-    let mut series = Vec::new();
-    for (row, (costs, replaced)) in rows.iter().zip(replaced).enumerate() {
-        for (column, (one, other)) in all_pairs(contenders).enumerate() {
+) -> impl Iterator<Item = PairSeries> {
+    let rows = rows.iter().zip(replaced).enumerate();
+    rows.flat_map(move |(row, (costs, replaced))| {
+        all_pairs(contenders).enumerate().map(move |(column, (one, other))| {
             let (rounds, values) = costs.differences(one, other);
-            let was_replaced = |round: &&usize| replaced[one][**round] || replaced[other][**round];
-            let replaced = rounds.iter().filter(was_replaced).count();
-            series.push(PairSeries::from_values(row, column, &values, replaced));
-        }
-    }
-    series
+            let replaced = replacements(&rounds, replaced, one, other);
+            PairSeries::from_values(row, column, &values, replaced)
+        })
+    })
+}
+
+/// Returns the number of rounds in which a value of one of two contenders was replaced.
+fn replacements(rounds: &[usize], replaced: &[Vec<bool>], one: usize, other: usize) -> usize {
+    rounds.iter().filter(|round| replaced[one][**round] || replaced[other][**round]).count()
 }
 
 /// Noise of the rows of a test, for a pair of contenders and a round: deviations of values from
@@ -168,8 +171,8 @@ struct CellNoise {
 fn correlation(
     table: SeriesTable,
     rows: &[LogCosts],
-    series: &[PairSeries],
-    of: &[Option<ModeratedEstimate>],
+    replaced: &[Vec<Vec<bool>>],
+    estimates: &[PairDifferences],
 ) -> f64 {
     let mut of_tests: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (row, costs) in rows.iter().enumerate() {
@@ -183,13 +186,17 @@ fn correlation(
             // memory.
             let mut cells: Vec<CellNoise> = Vec::new();
             for &row in of_test {
-                let place = row * table.columns + column;
-                let known = of[place].filter(|e| e.variance > 0.0 && e.variance.is_finite());
-                let Some(estimate) = known.filter(|_| series[place].replaced == 0) else {
+                let estimate = estimates[row].estimates[column];
+                let Some(estimate) =
+                    estimate.filter(|e| e.variance > 0.0 && e.variance.is_finite())
+                else {
                     continue;
                 };
-                cells.resize(cells.len().max(rows[row].rounds()), CellNoise::default());
                 let (rounds, values) = rows[row].differences(one, other);
+                if replacements(&rounds, &replaced[row], one, other) > 0 {
+                    continue;
+                }
+                cells.resize(cells.len().max(rows[row].rounds()), CellNoise::default());
                 let deviation = (estimate.variance * values.len() as f64).sqrt();
                 for (round, value) in rounds.into_iter().zip(values) {
                     let off = (value - estimate.mean) / deviation;

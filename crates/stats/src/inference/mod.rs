@@ -69,6 +69,11 @@ pub struct Selected {
 }
 
 impl CampaignCosts {
+    /// Returns the selection of every contender and every row.
+    pub fn everything(&self) -> Selected {
+        Selected { contenders: vec![true; self.contenders], rows: vec![true; self.rows.len()] }
+    }
+
     /// Returns the costs of the selected contenders in the selected rows.
     fn among(&self, selected: &Selected) -> Self {
         let mut some = self.clone();

@@ -10,11 +10,10 @@
 use statrs::function::beta::beta_reg;
 
 use super::prior::{Prior, PriorVariance, PriorWeighting, SeriesTable};
-use super::scale::{LogScaleEstimate, from_deviation, is_constant, mean_and_squares};
+use super::scale::{LogScaleEstimate, by_squares, is_constant, mean_and_squares};
 use super::student;
 
-/// Summary of values over rounds, at a position in a table. There are as many series as pairs of
-/// contenders, and each may have a thousand rounds.
+/// Summary of values over rounds, at a position in a table.
 #[derive(Clone, Debug)]
 pub(super) struct PairSeries {
     /// Its row.
@@ -29,7 +28,6 @@ pub(super) struct PairSeries {
     squares: f64,
     is_nothing: bool,
     is_constant: bool,
-    deviation: Option<LogScaleEstimate>,
 }
 
 impl PairSeries {
@@ -46,8 +44,13 @@ impl PairSeries {
             squares,
             is_nothing: values.iter().all(|v| *v == 0.0),
             is_constant: is_constant(values),
-            deviation: from_deviation(values),
         }
+    }
+
+    /// Returns the estimate of the deviation of values that were all observed.
+    fn deviation(&self) -> Option<LogScaleEstimate> {
+        let freedom = self.count.checked_sub(1).filter(|_| self.replaced == 0)?;
+        by_squares(self.squares, freedom as f64).filter(|_| !self.is_constant)
     }
 }
 
@@ -65,25 +68,19 @@ pub struct ModeratedEstimate {
     pub is_nothing: bool,
 }
 
-/// Returns the estimates of all series of a table, or `None` for series without values.
-pub(super) fn moderate(
+/// Returns the estimates of all series of a table, or `None` for series without values. The series
+/// are computed twice: there are as many in each row as pairs of contenders, too many to be kept.
+pub(super) fn moderate<S: Iterator<Item = PairSeries>>(
     table: SeriesTable,
-    series: &[PairSeries],
-) -> Vec<Option<ModeratedEstimate>> {
-    let known: Vec<_> = series
-        .iter()
-        .filter(|s| s.replaced == 0)
-        .filter_map(|s| Some((s.row, s.column, s.deviation?)))
-        .collect();
-    let prior = Prior::fit(table, &known, PriorWeighting::Cautious);
+    series: impl Fn() -> S,
+) -> impl Iterator<Item = Option<ModeratedEstimate>> {
+    let known = series().filter_map(|s| Some((s.row, s.column, s.deviation()?)));
+    let prior = Prior::fit(table, &known.collect::<Vec<_>>(), PriorWeighting::Cautious);
     let independent = table.independent_columns * table.down;
-    series
-        .iter()
-        .map(|s| {
-            let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
-            estimate(s, expected, independent)
-        })
-        .collect()
+    series().map(move |s| {
+        let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
+        estimate(&s, expected, independent)
+    })
 }
 
 impl ModeratedEstimate {

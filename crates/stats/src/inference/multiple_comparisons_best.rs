@@ -17,7 +17,7 @@ use super::estimates::{PairDifferences, PairwiseEstimates};
 use super::margin::{ComparisonVerdict, Margin, exact, rounds_needed};
 use super::multiplicity::{level, sidak};
 use super::sum::{SumTerm, WeightedSum};
-use super::{CampaignCosts, FDR_LIMIT, LogCosts, Selected, student};
+use super::{FDR_LIMIT, LogCosts, Selected, student};
 
 /// Standing of each contender relative to the best of a row or a use.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +67,13 @@ impl ExcessBound {
     }
 }
 
+/// Which end of a row contenders are compared with.
+#[derive(Clone, Copy, Debug)]
+enum RowEnd {
+    Best,
+    Worst,
+}
+
 /// A question about several rows together.
 #[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
@@ -89,26 +96,44 @@ impl PairwiseEstimates {
     /// Returns the comparison of all rows. At most [`FDR_LIMIT`] of the verdicts "worse" is false,
     /// and likewise of the verdicts "equal".
     pub fn rows(&self, margin: Margin) -> Vec<BestComparison> {
-        standings(&self.rows, &self.costs, self.costs.contenders, margin)
+        self.standings(&self.costs.everything(), RowEnd::Best, margin)
     }
 
     /// Returns the standings of the selected contenders in the selected rows, compared only with
     /// each other, and the standings of the negated costs, whose best is the worst of a row. The
     /// noise estimate still comes from the whole campaign.
     pub fn rows_among(&self, selected: &Selected, margin: Margin) -> [Vec<BestComparison>; 2] {
+        [RowEnd::Best, RowEnd::Worst].map(|end| self.standings(selected, end, margin))
+    }
+
+    /// Returns the standings of the selected contenders in the selected rows. The pairs of only
+    /// one row are in memory at a time.
+    fn standings(&self, selected: &Selected, end: RowEnd, margin: Margin) -> Vec<BestComparison> {
         let costs = self.costs.among(selected);
-        let rows: Vec<PairDifferences> = self
-            .rows
-            .iter()
-            .zip(&selected.rows)
-            .map(|(pairs, counts)| pairs.restrict(|one| *counts && selected.contenders[one]))
-            .collect();
-        let gains: Vec<PairDifferences> = rows.iter().map(PairDifferences::reversed).collect();
+        let costs = match end {
+            RowEnd::Best => costs,
+            RowEnd::Worst => costs.negated(),
+        };
+        let pairs_of = |row: usize| {
+            let is_used = |one: usize| selected.rows[row] && selected.contenders[one];
+            let pairs = self.rows[row].restrict(is_used);
+            match end {
+                RowEnd::Best => pairs,
+                RowEnd::Worst => pairs.reversed(),
+            }
+        };
         let takes_part = selected.contenders.iter().filter(|one| **one).count();
-        [
-            standings(&rows, &costs, takes_part, margin),
-            standings(&gains, &costs.negated(), takes_part, margin),
-        ]
+        let levels = SignificanceLevels::of((0..self.rows.len()).map(pairs_of), takes_part, margin);
+        let rows = costs.rows.iter().enumerate();
+        rows.map(|(number, row)| {
+            let pairs = pairs_of(number);
+            let verdict = |one| {
+                let certain = costs.exact.then(|| certain(row, one, pairs.first, margin));
+                certain.flatten().or_else(|| in_row(&pairs, one, levels, margin))
+            };
+            BestComparison::of(&pairs, costs.exact, verdict)
+        })
+        .collect()
     }
 
     /// Returns the logarithm of the estimated cost of each selected contender in a weighted sum of
@@ -230,25 +255,6 @@ fn shares(weights: &[f64]) -> Vec<(usize, f64)> {
     shares.filter(|(_, share)| *share > 0.0).collect()
 }
 
-/// Returns the standings of rows with their costs, among this number of selected contenders.
-fn standings(
-    rows: &[PairDifferences],
-    costs: &CampaignCosts,
-    takes_part: usize,
-    margin: Margin,
-) -> Vec<BestComparison> {
-    let levels = SignificanceLevels::of(rows, takes_part, margin);
-    let both = rows.iter().zip(&costs.rows);
-    both.map(|(pairs, row)| {
-        let verdict = |one| {
-            let certain = costs.exact.then(|| certain(row, one, pairs.first, margin));
-            certain.flatten().or_else(|| in_row(pairs, one, levels, margin))
-        };
-        BestComparison::of(pairs, costs.exact, verdict)
-    })
-    .collect()
-}
-
 /// Returns the weighted mean of the rows in each round that has values of all rows.
 fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
     let contenders = rows.first().map_or(0, |(row, _)| row.logs.len());
@@ -307,21 +313,18 @@ impl SignificanceLevels {
     /// Computes the levels over all rows. Any other contender can show that one is worse than the
     /// best, so its p value is the smallest of them multiplied by their number. Equality is shown
     /// only against the first, which the estimates favour.
-    fn of(rows: &[PairDifferences], takes_part: usize, margin: Margin) -> Self {
-        let contenders = rows.first().map_or(0, |pairs| pairs.contenders);
+    fn of(rows: impl Iterator<Item = PairDifferences>, takes_part: usize, margin: Margin) -> Self {
         let others = takes_part.saturating_sub(1).max(1) as f64;
-        let of_all = |of: &dyn Fn(&PairDifferences, usize) -> Option<f64>| {
-            let places = rows.iter().flat_map(|p| (0..contenders).map(move |one| (p, one)));
-            places.filter_map(|(pairs, one)| of(pairs, one)).collect::<Vec<f64>>()
-        };
-        let worse = of_all(&|pairs, one| {
-            let farthest = pairs.between(one, pairs.most_certainly_worse_than(one, margin)?)?;
-            Some((farthest.p_value(margin.log()) * others).min(1.0))
-        });
-        let equal = of_all(&|pairs, one| {
-            let beside = pairs.relative_to(one).filter(|e| !e.is_nothing)?;
-            Some(beside.tost_p_value(margin.log()))
-        });
+        let (mut worse, mut equal) = (Vec::new(), Vec::new());
+        for pairs in rows {
+            for one in 0..pairs.contenders {
+                let farthest = pairs.most_certainly_worse_than(one, margin);
+                let farthest = farthest.and_then(|other| pairs.between(one, other));
+                worse.extend(farthest.map(|e| (e.p_value(margin.log()) * others).min(1.0)));
+                let beside = pairs.relative_to(one).filter(|e| !e.is_nothing);
+                equal.extend(beside.map(|e| e.tost_p_value(margin.log())));
+            }
+        }
         Self { worse: level(worse, FDR_LIMIT) / others, equal: level(equal, FDR_LIMIT) }
     }
 }

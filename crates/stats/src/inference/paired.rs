@@ -369,14 +369,17 @@ fn estimates(results: &[PairedResult], pairing: BlockDesign) -> Vec<Option<Moder
             let values = rounds.filter_map(|(after, before)| Some((*after)? - (*before)?));
             series(result, 0, values.collect())
         });
-        return moderate(table, &differences.collect::<Vec<_>>());
+        let series: Vec<PairSeries> = differences.collect();
+        return moderate(table, || series.iter().cloned()).collect();
     }
     let both = results.iter().flat_map(|result| {
         let values = |side: &[Option<f64>]| side.iter().flatten().copied().collect();
         let before = series(result, 0, values(&result.before));
         [before, series(result, 1, values(&result.after))]
     });
-    let sides = moderate(table, &both.collect::<Vec<_>>());
+    let series: Vec<PairSeries> = both.collect();
+    let sides: Vec<Option<ModeratedEstimate>> =
+        moderate(table, || series.iter().cloned()).collect();
     sides.chunks(2).map(|sides| difference(sides[0]?, sides[1]?)).collect()
 }
 

@@ -56,6 +56,13 @@ impl RankedCosts {
         self.estimates.get_or_init(make)
     }
 
+    /// Returns the estimates, and the number of each row in the analysis.
+    pub fn into_estimates(self) -> (PairwiseEstimates, Vec<usize>) {
+        let rows = self.rows();
+        let Self { costs, estimates, .. } = self;
+        (estimates.into_inner().unwrap_or_else(|| PairwiseEstimates::from_costs(costs)), rows)
+    }
+
     /// Returns the number of each row in the analysis.
     pub fn rows(&self) -> Vec<usize> {
         self.numbers.keys().copied().collect()
@@ -150,17 +157,16 @@ impl RankedCosts {
 /// Gives every result of a ranked row its place. The primary metrics, whose costs are returned, are
 /// one family, all others a second one.
 pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> RankedCosts {
-    let of = |primary| RankedCosts::of(all, clock, |row| row.primary == primary);
-    let [primary, others] = [true, false].map(of);
-    for ranked in [&primary, &others] {
-        let standings = ranked.estimates().rows(margin);
-        // The worst of a row is the best of the negated costs.
-        let gains = PairwiseEstimates::from_costs(ranked.costs.negated()).rows(margin);
+    let mut rank = |primary| {
+        let ranked = RankedCosts::of(all, clock, |row| row.primary == primary);
+        let [standings, gains] = ranked.estimates().rows_among(&ranked.costs.everything(), margin);
         for (row, number) in &ranked.numbers {
             give(&mut all[*row], &standings[*number], &gains[*number]);
         }
-    }
-    primary
+        ranked
+    };
+    rank(false);
+    rank(true)
 }
 
 /// Sets the ranks of the results of a row.
