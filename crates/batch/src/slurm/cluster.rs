@@ -30,12 +30,20 @@ const PACKAGE: &str = "slurm-client";
 pub enum SlurmError {
     /// A command is missing.
     #[error(
-        "{command} cannot be run ({source}): `apt-get install {PACKAGE}`, or run it where the cluster's commands are"
+        "cannot run {command}: {source}; `apt-get install {PACKAGE}`, or run it where the cluster's commands are"
     )]
     NoCommand {
         /// The command.
         command: &'static str,
         /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// The answer of a command is too long, or could not be read.
+    #[error("cannot read the answer of {command}: {source}; run {command} by hand to see it")]
+    Unreadable {
+        /// The command.
+        command: &'static str,
+        /// Why.
         source: std::io::Error,
     },
     /// The user asked to stop while a command ran.
@@ -304,7 +312,10 @@ fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String,
 fn not_run(command: &'static str, source: std::io::Error) -> SlurmError {
     match source.kind() {
         ErrorKind::Interrupted => SlurmError::Interrupted,
-        _ => SlurmError::NoCommand { command, source },
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+            SlurmError::NoCommand { command, source }
+        }
+        _ => SlurmError::Unreadable { command, source },
     }
 }
 
