@@ -223,20 +223,7 @@ function among(count, beyond, above) {
   return most;
 }
 
-function roundsNeeded(value, margin, rounds, level, chanceAbove) {
-  const way = Math.abs(Math.abs(value) - margin);
-  const suffices = (count) => chanceAbove(way * Math.sqrt(count / rounds)) <= level;
-  let [few, enough] = [rounds, inference.mostRounds];
-  if (few >= enough || !suffices(enough)) return null;
-  while (enough - few > 1) {
-    const middle = Math.floor((few + enough) / 2);
-    if (suffices(middle)) enough = middle;
-    else few = middle;
-  }
-  return enough;
-}
-
-// A verdict is { worse: log }, { better: log }, { equal: true } or { rounds: how many would do, or null }.
+// A verdict is { worse: log }, { better: log }, { equal: true } or { open: true }.
 const reversed = (verdict) =>
   verdict.worse !== undefined
     ? { better: verdict.worse }
@@ -254,45 +241,50 @@ function withoutNoise(differences, margin) {
   return least >= -margin && most <= margin ? { equal: true } : null;
 }
 
-function worseThan(sum, { comparable, limit, margin }) {
-  const above = sum.chanceAbove(sum.value);
-  const chance = (error) => among(comparable, sum.chanceAbove(error), above);
-  const room = sum.value - margin;
-  if (room <= 0 || chance(room) > limit) return null;
-  return { worse: sum.value - (sum.variance > 0 ? Math.min(fallsTo(limit, chance, Math.sqrt(sum.variance)), room) : 0) };
+// The part of the log cost of a contender in a result that a stall may explain: with one round, no other round shows it.
+function stallInRow(row, one) {
+  const rounds = (inference.costs[row][one] ?? []).filter((log) => log !== null).length;
+  return !inference.exact && rounds === 1 ? inference.stall : 0;
 }
 
-function equalTo(sum, { comparable, limit, margin, rounds }) {
+// The same in a sum of results. One cell stalled, the results of which share its test.
+function stallIn(used, one) {
+  const ofTests = new Map();
+  for (const { row, share } of used) {
+    const test = inference.tests[row];
+    ofTests.set(test, (ofTests.get(test) ?? 0) + share * stallInRow(row, one));
+  }
+  return Math.max(0, ...ofTests.values());
+}
+
+function worseThan(sum, stall, { comparable, limit, margin }) {
+  const above = sum.chanceAbove(sum.value);
+  const chance = (error) => among(comparable, sum.chanceAbove(error), above);
+  const value = sum.value - stall;
+  const room = value - margin;
+  if (room <= 0 || chance(room) > limit) return null;
+  return { worse: value - (sum.variance > 0 ? Math.min(fallsTo(limit, chance, Math.sqrt(sum.variance)), room) : 0) };
+}
+
+function equalTo(sum, { comparable, limit, margin }) {
   const level = limit / (comparable - 1);
   const room = margin - Math.abs(sum.value);
   if (sum.isNothing) return { equal: true, same: true };
   if (room >= 0 && sum.chanceAbove(room) <= level) return { equal: true };
-  const chance = (error) => (room >= 0 ? sum.chanceAbove(error) : among(comparable, sum.chanceAbove(error), 0));
-  return { rounds: roundsNeeded(sum.value, margin, rounds, room >= 0 ? level : limit, chance) };
+  return { open: true };
 }
 
 // The verdict on the first, from those on the others: on the nearest of them.
 function ofFirst(verdicts) {
   const isWorse = (verdict) => verdict.worse !== undefined;
-  const isOpen = (verdict) => "rounds" in verdict;
   const nearest = verdicts.reduce((a, b) => {
     if (isWorse(a) && isWorse(b)) return { worse: Math.min(a.worse, b.worse) };
     if (isWorse(a) || isWorse(b)) return isWorse(a) ? b : a;
-    if (isOpen(a) && isOpen(b)) return lazyRounds(() => mostOf([a.rounds, b.rounds]));
-    if (isOpen(a) || isOpen(b)) return isOpen(a) ? a : b;
+    if (a.open || b.open) return { open: true };
     return a.same ? b : a;
   });
   return reversed(nearest);
 }
-
-// How many rounds would do is said of few.
-const lazyRounds = (count) => ({
-  get rounds() {
-    return count();
-  },
-});
-
-const mostOf = (rounds) => (rounds.includes(null) ? null : Math.max(...rounds));
 
 // The most that a contender costs more than the best, as a logarithm, and the same after more rounds: `at_most` of the analysis.
 // Null where the noise is unknown.
@@ -348,8 +340,7 @@ function standingOf(used, takesPart, { margin, limit, isUse = false }) {
   const ranked = takesPart.filter((one) => othersOf(one).length > 0);
   if (ranked.length === 0) return [];
   const first = firstOf(ranked, (one) => othersOf(one).map((other) => beside(one, other).value));
-  const rounds = Math.max(...used.map(({ row }) => inference.rounds[row]));
-  const asked = { comparable: ranked.length, limit, margin: Math.log1p(margin), rounds };
+  const asked = { used, comparable: ranked.length, limit, margin: Math.log1p(margin) };
   const logs = inference.exact ? contenders.map((_, c) => summedUp(used, takesPart, c)) : null;
   const verdict = (one) =>
     (logs && certain(logs, one, first, asked.margin)) ?? verdictOn(one, first, othersOf(one), beside, asked);
@@ -384,7 +375,7 @@ function withFirst(first, verdicts) {
   const others = [...verdicts.values()].filter((verdict) => verdict !== null);
   const verdict = others.length > 0 ? ofFirst(others) : null;
   verdicts.set(first, verdict);
-  if (verdict === null || !("rounds" in verdict)) return verdicts;
+  if (!verdict?.open) return verdicts;
   // Who is as good as the first is as open.
   for (const [one, other] of verdicts) if (other?.same) verdicts.set(one, verdict);
   return verdicts;
@@ -435,7 +426,7 @@ function verdictOn(one, first, others, beside, asked) {
     others.map((other) => beside(one, other)),
     asked.margin,
   );
-  const worse = worseThan(farthest, asked);
+  const worse = worseThan(farthest, stallIn(asked.used, one), asked);
   if (worse || one === first) return worse;
   return beside(one, first) ? equalTo(beside(one, first), asked) : null;
 }

@@ -81,8 +81,8 @@ function pairsOfRow(row, shown, sign, margin) {
   const some = shown.filter((c) => isComparable(row, c));
   const othersOf = new Map();
   for (const one of some) {
-    const pairs = some.filter((other) => other !== one).map((other) => pairOf(row, one, other, sign));
-    const known = pairs.filter((pair) => pair !== null);
+    const pairs = some.filter((other) => other !== one).map((other) => [other, pairOf(row, one, other, sign)]);
+    const known = pairs.filter(([, pair]) => pair !== null).map(([other, pair]) => ({ ...pair, other }));
     if (known.length > 0) othersOf.set(one, known);
   }
   const ranked = [...othersOf.keys()];
@@ -91,13 +91,16 @@ function pairsOfRow(row, shown, sign, margin) {
   const of = new Map(
     ranked.map((one) => {
       const farthest = farthestOf(othersOf.get(one), margin);
+      // The costs of the dearer one may be those of a stall.
+      const stall = stallInRow(row, sign > 0 ? one : farthest.other);
       const beside = one === first ? null : pairOf(row, one, first, sign);
       const isNothing = beside !== null && beside.value === 0 && beside.variance === 0;
       return [
         one,
         {
           farthest,
-          worse: chanceBeyond(farthest, margin),
+          stall,
+          worse: chanceBeyond(farthest, margin + stall),
           beside,
           isNothing,
           equal: beside === null || isNothing ? null : chanceOfEquality(beside, margin),
@@ -132,7 +135,7 @@ function standingInRow({ row, sign, ranked, first, of }, levels, shown, margin) 
     : null;
   const verdict = (one) =>
     (logs && certain(logs, one, first, margin)) ??
-    (sign > 0 ? verdictInRow : worstInRow)(of.get(one), row, levels, margin);
+    (sign > 0 ? verdictInRow : worstInRow)(of.get(one), levels);
   const verdicts = withFirst(first, new Map(ranked.map((one) => [one, verdict(one)])));
   const shortlist = ranked.filter(
     (one) => (one === first || of.get(one).beside !== null) && verdicts.get(one)?.worse === undefined,
@@ -140,21 +143,18 @@ function standingInRow({ row, sign, ranked, first, of }, levels, shown, margin) 
   return { verdicts, shortlist };
 }
 
-function verdictInRow({ farthest, worse, beside, isNothing, equal }, row, levels, margin) {
+function verdictInRow({ farthest, stall, worse, beside, isNothing, equal }, levels) {
   if (worse <= levels.worse) {
     const reach = farthest.variance > 0 ? valueOfT(levels.worse, farthest.freedom) * Math.sqrt(farthest.variance) : 0;
-    return { worse: farthest.value - reach };
+    return { worse: farthest.value - stall - reach };
   }
   if (beside === null) return null;
   if (isNothing) return { equal: true, same: true };
-  if (equal <= levels.equal) return { equal: true };
-  const level = Math.abs(beside.value) > margin ? levels.worse : levels.equal;
-  const chance = (error) => chanceBeyond(beside, beside.value - error);
-  return lazyRounds(() => roundsNeeded(beside.value, margin, inference.rounds[row], level, chance));
+  return equal <= levels.equal ? { equal: true } : { open: true };
 }
 
 // Of the worst only that counts.
-const worstInRow = ({ farthest, worse }, _, levels) => (worse <= levels.worse ? { worse: farthest.value } : null);
+const worstInRow = ({ farthest, worse }, levels) => (worse <= levels.worse ? { worse: farthest.value } : null);
 
 // For each of these rows and each contender that has a place in it its sign and its words.
 function marksOf(rows, shown) {

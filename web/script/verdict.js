@@ -77,7 +77,7 @@ function noPromise(ranked) {
     return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
-  const hope = forecast < most / 1.2 ? `; three times the rounds would bring about ${roundUp(forecast)}` : "";
+  const hope = forecast < most / 1.2 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
   return `${came}, but this run cannot promise less than ${roundUp(most)} more${hope}`;
 }
 
@@ -131,7 +131,7 @@ function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
   if (verdict.worse !== undefined) return `costs ${boundOf(more(verdict.worse))}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
-  return verdict.rounds === null ? "not enough rounds" : `not enough rounds: ${verdict.rounds} would do`;
+  return "may be the best";
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.

@@ -86,6 +86,14 @@ impl SizeProfile {
             (Self::Study, _) => 12 * 60 * MINUTE,
         })
     }
+
+    /// Returns the default maximum duration of a phase within a time budget: 3 % of the budget, but
+    /// at least a twelfth of the usual maximum, which is three times as long as the longest phase of
+    /// a kernel filesystem took on a busy machine.
+    pub fn phase_limit_within(self, backend: BackendKind, budget: Nanos) -> Nanos {
+        let usual = self.phase_limit(backend);
+        Nanos((budget.0 / 100 * 3).max(usual.0 / 12)).min(usual)
+    }
 }
 
 /// The clock of a campaign's times. Times of different clocks are never compared.
@@ -225,12 +233,28 @@ pub struct Campaign {
     /// Time without progress after which a cell is `hung`.
     #[serde(alias = "patience")]
     pub stall_timeout: Nanos,
-    /// Maximum duration of a phase or step. Afterwards it is `hung`, even if it makes progress.
+    /// Maximum duration of a phase or step. Afterwards it is `hung`, even if it makes progress; or
+    /// `failed`, if it is the limit of a budget.
     #[serde(default = "longest_phase_limit")]
     pub phase_limit: Nanos,
 }
 
 impl Campaign {
+    /// Returns the time after which a phase has failed, because it would take too much of the
+    /// budget. `None` without a budget, in virtual time, and if the user set another limit.
+    pub fn budget_phase_limit(&self) -> Option<Nanos> {
+        let limit = self.budget.map(|all| self.profile.phase_limit_within(self.backend, all));
+        limit.filter(|limit| self.clock == Clock::Real && *limit == self.phase_limit)
+    }
+
+    /// Returns the time after which a step of a cell is hung, even if it makes progress.
+    pub fn step_limit(&self) -> Nanos {
+        match self.budget_phase_limit() {
+            Some(_) => self.profile.phase_limit(self.backend),
+            None => self.phase_limit,
+        }
+    }
+
     /// Returns the memory limit of a contender's cells, or `None` if it is unlimited.
     pub fn memory_for(&self, contender: &Contender) -> Option<Bytes> {
         contender.own.memory.or(self.memory)
@@ -308,4 +332,24 @@ impl Campaign {
 /// Default for stored campaigns that have no limit.
 const fn longest_phase_limit() -> Nanos {
     SizeProfile::Study.phase_limit(BackendKind::Loop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_may_take_three_per_cent_of_a_budget_and_at_least_ten_seconds() {
+        let limit = |profile: SizeProfile, minutes: u64| {
+            let budget = Nanos::from_secs(60 * minutes);
+            profile.phase_limit_within(BackendKind::Loop, budget)
+        };
+        let quick = [1, 10, 60, 600].map(|minutes| limit(SizeProfile::Quick, minutes));
+        assert_eq!(quick, [10, 18, 108, 120].map(Nanos::from_secs));
+        assert_eq!(
+            limit(SizeProfile::Standard, 10),
+            Nanos::from_secs(600),
+            "its phases are longer"
+        );
+    }
 }

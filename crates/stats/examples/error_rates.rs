@@ -91,8 +91,15 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "\nWithin a budget, of up to {ROUNDS_OF_A_BUDGET} rounds\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}",
-        "", "false openings", "false marks", "false equals", "equal uses", "short"
+        "\nWithin a budget, of up to {ROUNDS_OF_A_BUDGET} rounds\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>15}{:>8}{:>8}",
+        "",
+        "false openings",
+        "false marks",
+        "false equals",
+        "equal uses",
+        "broken bounds",
+        "bound",
+        "short"
     );
     // A contender without a value in its only round is not ranked, so no answer mentions it.
     let has_all = |line: &(&str, SimulationSpec)| line.1.missing == 0.0;
@@ -101,11 +108,13 @@ fn main() -> ExitCode {
         let rates = ErrorRates::count_within_budget(SimulationSpec { rounds, ..what }, campaigns);
         let share = |sum: ErrorSum| percent(sum, rates.campaigns);
         println!(
-            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>8.1}",
+            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>15}{:>8.1}{:>8.1}",
             share(rates.false_openings),
             share(rates.false_marks),
             share(rates.false_equals),
             share(rates.false_equal_uses),
+            share(rates.broken_bounds),
+            100.0 * rates.bound.mean(rates.campaigns).0,
             rates.shortlist.mean(rates.campaigns).0,
         );
         let name = format!("{name}, within a budget");

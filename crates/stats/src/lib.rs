@@ -12,10 +12,10 @@ mod explanation;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod inference;
+mod next_tests;
 mod outcomes;
 mod results;
 mod scores;
-mod unresolved;
 mod validity;
 
 pub use advice::{
@@ -52,6 +52,7 @@ pub use explanation::{
     DiskCounter, ElapsedComponent, ExplainedSide, Explanation, FunctionTimes, explain,
 };
 pub use inference::{ComparisonResult, ComparisonVerdict, Margin};
+pub use next_tests::OpenTest;
 pub use outcomes::counts::{CellCounts, Completeness};
 pub use outcomes::disks::{disk_of_each, strip_disk_suffix};
 pub use outcomes::failures::{CellFailure, KernelWarning, PhaseFailure};
@@ -80,7 +81,6 @@ pub use scores::use_scores::{
     WeightedCategory,
 };
 pub use scores::win_counts::WinCounts;
-pub use unresolved::UnresolvedPair;
 pub use validity::disturbed::DisturbedCell;
 pub use validity::drift::Drift;
 pub use validity::noise::NoiseFloor;

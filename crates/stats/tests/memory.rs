@@ -1,4 +1,4 @@
-//! Memory of an analysis with many contenders. This is a program of its own, because memory is
+//! Memory of an analysis with many contenders. No other test runs in this process, because memory is
 //! measured for the whole process.
 
 use std::fs;

@@ -43,6 +43,8 @@ pub struct WatchTimeouts<'a> {
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
+    /// Time limit of a phase within a budget, after which it has failed.
+    pub phase_limit: Option<Nanos>,
     /// Console of a guest, which it could fill without end.
     pub console: Option<&'a Path>,
     /// Stop flag.
@@ -194,7 +196,7 @@ impl AgentProcess {
             match event {
                 Ok(CellEvent::EnvironmentFault { reason }) => withdrawn = Some(reason),
                 Ok(event) => {
-                    waits.hear(&event);
+                    waits.hear(&event, collector.begins_phase(&event));
                     if let Some(progress) = &mut self.progress {
                         progress.moved();
                     }
@@ -362,13 +364,22 @@ struct WaitClocks<'a> {
     stall_timeout: Nanos,
     silence: Nanos,
     step: Nanos,
+    /// Whether the step is a phase of the test.
+    is_phase: bool,
     /// Whether the agent has sent an event.
     heard: bool,
 }
 
 impl<'a> WaitClocks<'a> {
     const fn new(watch: &'a WatchTimeouts<'a>) -> Self {
-        Self { watch, stall_timeout: watch.first, silence: Nanos(0), step: Nanos(0), heard: false }
+        Self {
+            watch,
+            stall_timeout: watch.first,
+            silence: Nanos(0),
+            step: Nanos(0),
+            is_phase: false,
+            heard: false,
+        }
     }
 
     const fn pass(&mut self, time: Nanos) {
@@ -376,12 +387,17 @@ impl<'a> WaitClocks<'a> {
         self.step.0 += time.0;
     }
 
-    fn hear(&mut self, event: &CellEvent) {
+    fn hear(&mut self, event: &CellEvent, begins_phase: bool) {
         self.heard = true;
         self.stall_timeout = self.watch.stall_timeout;
         self.silence = Nanos(0);
-        if matches!(event, CellEvent::Begin { .. }) {
-            self.step = Nanos(0);
+        match event {
+            CellEvent::Begin { .. } => {
+                self.step = Nanos(0);
+                self.is_phase = begins_phase;
+            }
+            CellEvent::Phase(_) => self.is_phase = false,
+            _ => {}
         }
     }
 
@@ -391,7 +407,8 @@ impl<'a> WaitClocks<'a> {
         } else if self.step > self.watch.step_limit {
             Some(StallKind::Endless(self.watch.step_limit))
         } else {
-            None
+            let limit = self.watch.phase_limit.filter(|limit| self.is_phase && self.step > *limit);
+            limit.map(StallKind::OverBudget)
         }
     }
 }
@@ -455,6 +472,7 @@ mod tests {
             first: Nanos::from_secs(3),
             stall_timeout: Nanos::from_secs(5),
             step_limit: Nanos::from_secs(60),
+            phase_limit: None,
             console: None,
             stop: &stop,
         };
@@ -462,12 +480,32 @@ mod tests {
         (0..seconds).find_map(|_| {
             waits.pass(SECOND);
             if begins {
-                waits.hear(&CellEvent::Begin { step: "p".into() });
+                waits.hear(&CellEvent::Begin { step: "p".into() }, false);
             } else if speaks {
-                waits.hear(&CellEvent::Done);
+                waits.hear(&CellEvent::Done, false);
             }
             waits.over()
         })
+    }
+
+    #[test]
+    fn a_phase_is_cut_at_the_limit_of_a_budget_and_other_steps_are_not() {
+        let stop = AtomicBool::new(false);
+        let watch = WatchTimeouts {
+            first: Nanos::from_secs(60),
+            stall_timeout: Nanos::from_secs(60),
+            step_limit: Nanos::from_secs(60),
+            phase_limit: Some(SECOND),
+            console: None,
+            stop: &stop,
+        };
+        let mut waits = WaitClocks::new(&watch);
+        let begin = CellEvent::Begin { step: "p".into() };
+        for (is_phase, over) in [(false, None), (true, Some(StallKind::OverBudget(SECOND)))] {
+            waits.hear(&begin, is_phase);
+            waits.pass(Nanos::from_secs(2));
+            assert_eq!(waits.over(), over);
+        }
     }
 
     #[test]
@@ -477,6 +515,7 @@ mod tests {
             first: SECOND,
             stall_timeout: SECOND,
             step_limit: Nanos::from_secs(60),
+            phase_limit: None,
             console: None,
             stop: &stop,
         };
@@ -510,6 +549,7 @@ mod tests {
             first: Nanos::from_secs(60),
             stall_timeout: Nanos(1),
             step_limit: Nanos::from_secs(60),
+            phase_limit: None,
             console: None,
             stop: &stop,
         };
@@ -538,6 +578,7 @@ mod tests {
                 first: Nanos::from_secs(600),
                 stall_timeout: Nanos::from_secs(600),
                 step_limit: Nanos::from_secs(600),
+                phase_limit: None,
                 console: Some(&console),
                 stop: &stop,
             };

@@ -44,6 +44,8 @@ pub enum StallKind {
     Idle(u64),
     /// The step made progress but exceeded its time limit.
     Endless(Nanos),
+    /// A phase made progress but took more of the budget than a phase may.
+    OverBudget(Nanos),
 }
 
 impl StallKind {
@@ -54,6 +56,11 @@ impl StallKind {
                 "nothing moved while the guest executed {} million instructions",
                 executed / 1_000_000
             ),
+            Self::OverBudget(limit) => {
+                format!(
+                    "it took longer than {limit}, the limit of a phase within this budget (--phase-limit)"
+                )
+            }
             Self::Endless(limit) => {
                 format!("it did not end within {limit} (--phase-limit), though something moved")
             }
@@ -160,8 +167,13 @@ impl CellEnd {
                 if *unkillable {
                     reason.push_str("; it could not be killed and still exists");
                 }
-                let stacks = stacks.clone();
-                Some((Status::Hung, Failure { stacks, ..failure(step, reason) }))
+                let failure = Failure { stacks: stacks.clone(), ..failure(step, reason) };
+                match stall {
+                    StallKind::OverBudget(_) => {
+                        Some((Status::Failed, Failure { stacks: Vec::new(), ..failure }))
+                    }
+                    _ => Some((Status::Hung, failure)),
+                }
             }
         }
     }
@@ -203,6 +215,20 @@ mod tests {
             assert!(failure.reason.contains(words), "{}", failure.reason);
             assert!(failure.reason.ends_with("its last words: late"));
         }
+    }
+
+    #[test]
+    fn a_phase_over_the_limit_of_a_budget_has_failed() {
+        let stall = StallKind::OverBudget(Nanos::from_secs(18));
+        let stacks = vec!["a stack".to_owned()];
+        let end = CellEnd::Hung { stall, stacks, unkillable: false };
+        let (status, failure) = end.to_status("write").unwrap();
+        assert_eq!(status, Status::Failed);
+        assert_eq!(
+            failure.reason,
+            "it took longer than 18.0 s, the limit of a phase within this budget (--phase-limit)"
+        );
+        assert!(failure.stacks.is_empty(), "it made progress");
     }
 
     #[test]

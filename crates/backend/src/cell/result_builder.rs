@@ -63,6 +63,12 @@ impl<'a> CellResultBuilder<'a> {
         self.exhausted = Some(limit);
     }
 
+    /// Returns whether an event begins the next phase of the test.
+    pub fn begins_phase(&self, event: &CellEvent) -> bool {
+        let next = self.test.phases.get(self.phases.len());
+        matches!(event, CellEvent::Begin { step } if next.is_some_and(|next| next.name == *step))
+    }
+
     /// Adds one event.
     pub fn apply(&mut self, event: CellEvent) {
         match event {

@@ -136,6 +136,7 @@ impl StandaloneGuestCell {
             directory: directory.to_owned(),
             stall_timeout: STALL_TIMEOUT,
             step_limit: STEP_LIMIT,
+            phase_limit: None,
             snapshots: None,
             stop: Arc::new(AtomicBool::new(false)),
         })

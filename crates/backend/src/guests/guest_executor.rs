@@ -61,6 +61,8 @@ pub struct GuestExecutor {
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
+    /// Time limit of a phase within a budget, after which it has failed.
+    pub phase_limit: Option<Nanos>,
     /// Snapshots from which guests in virtual time start. Without them, each guest boots.
     pub snapshots: Option<Arc<SnapshotPool>>,
     /// Stop flag.
@@ -400,6 +402,7 @@ impl GuestExecutor {
             first: self.time_to_boot(),
             stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,
+            phase_limit: self.phase_limit,
             stop: &self.stop,
         }
     }

@@ -309,7 +309,8 @@ impl GuestBackend {
             memory_disk,
             directory: directory.path().to_owned(),
             stall_timeout: self.campaign.stall_timeout,
-            step_limit: self.campaign.phase_limit,
+            step_limit: self.campaign.step_limit(),
+            phase_limit: self.campaign.budget_phase_limit(),
             snapshots: self.saves.then(|| Arc::clone(&self.snapshots)),
             stop: Arc::clone(&self.stop),
         };

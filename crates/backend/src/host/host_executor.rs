@@ -30,6 +30,8 @@ pub struct HostExecutor {
     pub stall_timeout: Nanos,
     /// Time limit of a step, after which it is `hung` even if it makes progress.
     pub step_limit: Nanos,
+    /// Time limit of a phase within a budget, after which it has failed.
+    pub phase_limit: Option<Nanos>,
     /// Memory limit, if the campaign has one.
     pub memory: Option<MemoryCgroup>,
     /// Stop flag.
@@ -95,6 +97,7 @@ impl HostExecutor {
             first: self.stall_timeout,
             stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,
+            phase_limit: self.phase_limit,
             stop: &self.stop,
         }
     }
@@ -151,6 +154,7 @@ mod tests {
             program: "/bin/false".into(),
             stall_timeout: Nanos::from_secs(60),
             step_limit: Nanos::from_secs(60),
+            phase_limit: None,
             memory: None,
             stop: Arc::new(AtomicBool::new(stopping)),
         };

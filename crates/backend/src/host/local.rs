@@ -240,7 +240,8 @@ impl Kernel {
         let mut executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
             stall_timeout: campaign.stall_timeout,
-            step_limit: campaign.phase_limit,
+            step_limit: campaign.step_limit(),
+            phase_limit: campaign.budget_phase_limit(),
             memory: memory_limit(id, campaign, first_limit(campaign))?,
             stop: Arc::clone(stop),
         };

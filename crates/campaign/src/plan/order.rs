@@ -49,16 +49,15 @@ pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell>
     numbered(all_cells_of_round(campaign, round), planned)
 }
 
-/// Returns the wanted cells of one more round, grouped by test, in the order of execution.
+/// Returns the wanted cells of one more round, in the order of execution.
 pub fn cells_of_round(
     campaign: &Campaign,
     round: u32,
     is_wanted: impl Fn(&Cell) -> bool,
-) -> Vec<Vec<Cell>> {
+) -> Vec<Cell> {
     let mut cells = all_cells_of_round(campaign, round);
     cells.retain(is_wanted);
-    let of_one_test = |a: &Cell, b: &Cell| (&a.suite, &a.test) == (&b.suite, &b.test);
-    cells.chunk_by(of_one_test).map(<[Cell]>::to_vec).collect()
+    cells
 }
 
 /// Numbers the cells after a plan of `planned` cells.

@@ -15,6 +15,7 @@ use stats::StopReason;
 use sys::io::clock;
 
 use crate::run::reruns::{self, RerunBudget};
+use crate::run::rounds::BudgetStep;
 use crate::run::write_budget::WriteBudget;
 use crate::run::{
     CampaignProgress, CellBackend, CellUpdate, Observer, ResultSink, StopFlag, rounds,
@@ -109,7 +110,6 @@ pub fn run<L: ResultSink, B: CellBackend>(
         exclusive: limits.exclusive,
         begun: clock::now(),
         earlier: Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1)),
-        blocks: VecDeque::new(),
         left_out: BTreeSet::new(),
         is_put_off_told: false,
         estimated: CellOf::default(),
@@ -195,9 +195,6 @@ struct CampaignRun<'a, L, B> {
     begun: Nanos,
     /// Time taken by the cells of earlier sessions.
     earlier: Nanos,
-    /// Cells of the current round that could settle an open answer, grouped by test. Not planned
-    /// yet.
-    blocks: VecDeque<Vec<Cell>>,
     /// Suite and name of tests that do not fit into the budget.
     left_out: BTreeSet<(String, String)>,
     /// Whether the note about cells that another host runs was sent.
@@ -550,32 +547,26 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         Nanos(budget.0.saturating_sub(spent))
     }
 
-    /// Plans and stores the next cells that could settle an open answer and fit into the budget:
-    /// all such contenders of one test. Returns false if no cells qualify.
+    /// Plans and stores the next cells that shrink the bounds of answers most and fit into the
+    /// budget. Returns false if no cells qualify.
     ///
-    /// The choice depends only on stored results.
+    /// The choice depends only on stored results and on the remaining time.
     fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
-        if self.blocks.is_empty() {
-            let results = self.ledger.load().map_err(CampaignError::Ledger)?;
-            let mut blocks = rounds::next(&results, self.uses);
-            // Shortest tests first, so that as many as possible fit into the budget.
-            blocks.sort_by_key(|block| self.time_of(block));
-            self.blocks = blocks.into();
-            let open = self.blocks.make_contiguous();
-            let words = rounds::unresolved_message(results.campaign.rounds, open);
-            self.observer.note(&words);
-        }
-        while let Some(block) = self.blocks.pop_front() {
-            if self.time_of(&block) <= self.left_of(budget) {
+        let results = self.ledger.load().map_err(CampaignError::Ledger)?;
+        let abreast = (self.backend.parallel_cells() as u64).max(1);
+        let left = Nanos(self.left_of(budget).0.saturating_mul(abreast));
+        match rounds::next(&results, self.uses, left) {
+            BudgetStep::Run(cells) => {
                 let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
-                self.add(crate::plan::renumber_after(planned, block))?;
+                self.add(crate::plan::renumber_after(planned, cells))?;
                 return Ok(true);
             }
-            if self.blocks.is_empty() {
-                self.observer.note(
-                    "the budget is spent: no further test that could settle an open answer fits",
-                );
-            }
+            BudgetStep::Settled => self
+                .observer
+                .note("every answer is known within the margin, or more rounds cannot narrow it"),
+            BudgetStep::NothingFits => self
+                .observer
+                .note("the budget is spent: no further test that could narrow an answer fits"),
         }
         Ok(false)
     }

@@ -77,7 +77,7 @@ impl ResultSink for MemorySink {
     fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), ContractViolation> {
         let further = cells.iter().cloned();
         self.0.cells.extend(further.map(|cell| CellRecord { cell, result: None }));
-        self.0.campaign.rounds = self.0.cells.last().map_or(0, |last| last.cell.round);
+        self.0.campaign.rounds = self.0.cells.iter().map(|c| c.cell.round).max().unwrap_or(0);
         Ok(())
     }
 

@@ -1,9 +1,21 @@
-//! Decides whether a campaign has enough rounds, and formats that decision. Pure.
+//! Decides whether a campaign has enough rounds and which cells run next within a budget, and
+//! formats these decisions. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CampaignResults, Cell, UseCase};
-use stats::{StopDecision, StopReason, UnresolvedPair};
+use model::{CampaignResults, Cell, Nanos, UseCase};
+use stats::{Analysis, OpenTest, StopDecision, StopReason, SuitesByGroup};
+
+/// Next step of a campaign with a budget.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BudgetStep {
+    /// Run these cells: one more round of a test.
+    Run(Vec<Cell>),
+    /// End: more rounds shrink no bound that is above the margin.
+    Settled,
+    /// End: no test that could shrink a bound fits into the remaining time.
+    NothingFits,
+}
 
 /// Applies the stopping rule to the stored results. Returns `None` if the campaign has none.
 pub fn stop(results: &CampaignResults) -> Option<StopDecision> {
@@ -11,34 +23,66 @@ pub fn stop(results: &CampaignResults) -> Option<StopDecision> {
     stats::analyse(results).stop
 }
 
-/// Returns true if another round must run according to the stored results.
+/// Returns true if more cells must run according to the stored results.
 pub fn needs_more_rounds(results: &CampaignResults, uses: &[UseCase]) -> bool {
-    let has_time =
-        |budget| results.total_cell_time() < budget && !unresolved_pairs(results, uses).is_empty();
-    results.campaign.budget.is_some_and(has_time)
+    let has_next = |budget: Nanos| {
+        let left = Nanos(budget.0.saturating_sub(results.total_cell_time().0));
+        matches!(next(results, uses, left), BudgetStep::Run(_))
+    };
+    results.campaign.budget.is_some_and(has_next)
         || stop(results).is_some_and(|stop| stop.reason == StopReason::IntervalsWide)
 }
 
-/// Returns the pairs that could settle an open answer of a test category or use case.
-pub fn unresolved_pairs(results: &CampaignResults, uses: &[UseCase]) -> BTreeSet<UnresolvedPair> {
-    let mut analysis = stats::analyse(results);
-    analysis.score_use_cases(uses, &stats::SuitesByGroup::default());
-    analysis.unresolved_pairs()
+/// Returns the next cells within a budget with this time left for cells that run one after another:
+/// those of the test with the largest gain per second ([`OpenTest::gain`]). A cell is expected to
+/// take as long as the earlier ones of its contender and test took on average.
+pub fn next(results: &CampaignResults, uses: &[UseCase], left: Nanos) -> BudgetStep {
+    let campaign = &results.campaign;
+    let mut open = analyse(results, uses).open_tests();
+    let mut rounds: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for Cell { suite, test, round, .. } in results.cells.iter().map(|stored| &stored.cell) {
+        let last = rounds.entry((suite, test)).or_default();
+        *last = (*round).max(*last);
+    }
+    let round = |one: &OpenTest| rounds.get(&(&*one.suite, &*one.test)).map_or(1, |last| last + 1);
+    let most = crate::plan::max_rounds(campaign);
+    open.retain(|one| round(one) <= most);
+    if open.is_empty() {
+        return BudgetStep::Settled;
+    }
+    let timed = open.iter().map(|one| (time(results, one), one));
+    let fitting = timed.filter(|(time, _)| *time <= left.as_secs_f64());
+    let best = fitting.max_by(|(a, one), (b, other)| (one.gain / a).total_cmp(&(other.gain / b)));
+    let Some((_, best)) = best else {
+        return BudgetStep::NothingFits;
+    };
+    let names: BTreeSet<&str> =
+        best.contenders.iter().map(|one| &*campaign.contenders[*one].name).collect();
+    let cells = crate::plan::cells_of_round(campaign, round(best), |cell| {
+        (&cell.suite, &cell.test) == (&best.suite, &best.test) && names.contains(&*cell.contender)
+    });
+    BudgetStep::Run(cells)
 }
 
-/// Returns the cells of the next round that could settle an open answer, grouped by test.
-pub fn next(results: &CampaignResults, uses: &[UseCase]) -> Vec<Vec<Cell>> {
-    let campaign = &results.campaign;
-    if campaign.rounds >= crate::plan::max_rounds(campaign) {
-        return Vec::new();
-    }
-    let open = unresolved_pairs(results, uses);
-    let contenders = &campaign.contenders;
-    let number = |cell: &Cell| contenders.iter().position(|c| c.name == cell.contender);
-    crate::plan::cells_of_round(campaign, campaign.rounds + 1, |cell| {
-        let test = (cell.suite.clone(), cell.test.clone());
-        number(cell).is_some_and(|contender| open.contains(&(contender, test)))
-    })
+fn analyse(results: &CampaignResults, uses: &[UseCase]) -> Analysis {
+    let mut analysis = stats::analyse(results);
+    analysis.score_use_cases(uses, &SuitesByGroup::default());
+    analysis
+}
+
+/// Returns the expected seconds of one more round of a test.
+fn time(results: &CampaignResults, test: &OpenTest) -> f64 {
+    let of_contender = |contender: &usize| {
+        let name = &results.campaign.contenders[*contender].name;
+        let cells = results.cells.iter().filter(|stored| {
+            let cell = &stored.cell;
+            (&cell.contender, &cell.suite, &cell.test) == (name, &test.suite, &test.test)
+        });
+        let times = cells.filter_map(|stored| Some(stored.result.as_ref()?.elapsed.as_secs_f64()));
+        let (sum, count) = times.fold((0.0, 0.0), |(sum, count), time| (sum + time, count + 1.0));
+        sum / f64::max(count, 1.0)
+    };
+    test.contenders.iter().map(of_contender).sum()
 }
 
 /// Formats the decision as one line.
@@ -60,27 +104,6 @@ pub fn stop_message(stop: &StopDecision) -> String {
         StopReason::MaxTime => format!("{wide}, and the time for further rounds is used up"),
         StopReason::Running | StopReason::IntervalsWide => format!("{wide}: one more round"),
     }
-}
-
-/// Formats the open answers after `rounds` rounds as one line.
-pub fn unresolved_message(rounds: u32, blocks: &[Vec<Cell>]) -> String {
-    let after = match rounds {
-        1 => "after 1 round".to_owned(),
-        rounds => format!("after {rounds} rounds"),
-    };
-    if blocks.is_empty() {
-        return format!("{after} every answer is settled, or cannot be settled by more rounds");
-    }
-    let cells = || blocks.iter().flatten();
-    let contenders: BTreeSet<&str> = cells().map(|cell| cell.contender.as_str()).collect();
-    let tests = match blocks.len() {
-        1 => "1 test".to_owned(),
-        tests => format!("{tests} tests"),
-    };
-    let contenders = contenders.len();
-    format!(
-        "{after} answers are open between {contenders} contenders in {tests}: running another round of these"
-    )
 }
 
 #[cfg(test)]

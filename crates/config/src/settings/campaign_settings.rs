@@ -84,7 +84,8 @@ settings! {
             rounds: Option<u32> = up_to(Campaign::MAX_ROUNDS);
             /// Limit the total time (10min), and run what decides most.
             ///
-            /// Run one round of everything, then only cells that could settle an open answer.
+            /// Run one round of everything, then the tests that narrow the answers most, without
+            /// contenders far behind. Cut phases that take more than 3 % of it.
             #[arg(conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]
             budget: Option<Nanos> = a_time();
             /// Set the size of the image (512M, 1G) [default: by profile].

@@ -59,7 +59,8 @@ pub struct RunArgs {
     /// Mark a cell as hung after this long without progress [default: 2 min].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = LIMITS)]
     pub stall_timeout: Option<Nanos>,
-    /// Mark a phase as hung after this long, even with progress [default: by profile, 2 min to 12 h].
+    /// Mark a phase as hung after this long, even with progress [default: by profile, 2 min to
+    /// 12 h; with --budget 3 % of it, if that is at least 10 s].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = LIMITS)]
     pub phase_limit: Option<Nanos>,
     /// Use a machine of a published study, in virtual time: processor speed, memory and disks (see

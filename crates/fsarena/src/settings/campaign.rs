@@ -144,7 +144,13 @@ impl SettingsReader<'_> {
             device: asked.device().map(Path::to_owned),
             work_dir: self.work_dir.clone(),
             stall_timeout: self.stall_timeout(),
-            phase_limit: args.phase_limit.unwrap_or(asked.profile.phase_limit(asked.backend)),
+            phase_limit: args.phase_limit.unwrap_or_else(|| {
+                let profile = asked.profile;
+                budget.filter(|_| clock == Clock::Real).map_or_else(
+                    || profile.phase_limit(asked.backend),
+                    |budget| profile.phase_limit_within(asked.backend, budget),
+                )
+            }),
         };
         self.say(&guest::announcement(&campaign, &why));
         guest::reject_unsupported_disks(&campaign)?;

@@ -15,7 +15,7 @@ use crate::tables::{
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
-use crate::text::command::{budget_command, rerun_command};
+use crate::text::command::{closer_answer, rerun_command};
 use crate::text::conclusions::{
     ConclusionText, category_conclusions, confidence_text, is_any_open, is_single, split_by_disk,
     use_case_conclusions_by_disk,
@@ -146,7 +146,7 @@ impl Report<'_> {
             false => confidence_text(analysis),
         };
         self.document.section(title, [Block::list(everywhere), Block::Note(sure)]);
-        let command = budget_command(analysis, &rerun_command(self.results));
+        let command = closer_answer(analysis, &rerun_command(self.results));
         if is_any_open(analysis) && !command.is_empty() {
             self.document.section("For closer answers", [Block::Paragraph(command)]);
         }

@@ -9,10 +9,10 @@ use stats::Analysis;
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
 use crate::text::caveats::{Caveat, caveats};
-use crate::text::command::larger_budget;
+use crate::text::command::more_work;
 use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, category_conclusions_by_disk, is_answered, is_any_open,
-    missing_tests, most_rounds, split_by_disk, use_case_conclusions_by_disk,
+    missing_tests, split_by_disk, use_case_conclusions_by_disk,
 };
 use crate::text::labels::pluralize;
 use crate::text::sanitize::{first_sentences, sanitize_line, sanitize_paragraph, width};
@@ -218,12 +218,7 @@ fn next(analysis: &Analysis) -> Option<String> {
     if analysis.conclusions.is_empty() || !(is_without || is_open) {
         return None;
     }
-    let option = match (analysis.budget, most_rounds(analysis)) {
-        (None, Some(1)) => "--rounds 5".to_owned(),
-        (None, Some(rounds)) => format!("--rounds {}", 3 * rounds),
-        _ => format!("--budget {}", larger_budget(analysis)),
-    };
-    let answers = if is_without { "more" } else { "closer" };
+    let (option, answers) = (more_work(analysis), if is_without { "more" } else { "closer" });
     Some(format!("The same command with `{option}` brings {answers} answers."))
 }
 

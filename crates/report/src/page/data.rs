@@ -17,7 +17,7 @@ use super::phases::{notes, reading_order};
 use super::{heat_map, phase_id, sweeps, uses};
 use crate::UnitScale;
 use crate::tables::overview::{LOWER_BOUND, entry, row_scale, status_counts};
-use crate::text::command::rerun_command;
+use crate::text::command::{closer_answer, rerun_command};
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::labels;
 use crate::text::labels::moment;
@@ -282,7 +282,7 @@ pub(crate) fn block(
         command: &command,
         settled: [
             conclusions::NOTHING_UNRESOLVED_TEXT.to_owned(),
-            conclusions::closer_answer(analysis, &command),
+            closer_answer(analysis, &command),
         ],
         contenders: contenders(analysis),
         groups: groups(analysis),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Clock, WorkloadCategory};
 use serde::{Serialize, Serializer};
 use stats::inference::{
-    self, FDR_LIMIT, FORECAST_ROUNDS, LogCosts, MAX_ROUNDS, ModeratedEstimate, PairwiseEstimates,
+    self, FDR_LIMIT, FORECAST_ROUNDS, LogCosts, ModeratedEstimate, PairwiseEstimates, STALL_FACTOR,
     family_level,
 };
 use stats::{
@@ -16,6 +16,7 @@ use stats::{
 };
 
 use crate::text::answer::excess_bound;
+use crate::text::command::more_work;
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::exclusions::{describe, reasons};
 use crate::text::labels;
@@ -121,8 +122,8 @@ pub(super) struct InferenceData {
     correlation: f64,
     /// Whether values are free of noise.
     exact: bool,
-    #[serde(rename = "mostRounds")]
-    most_rounds: u32,
+    /// The part of the log cost of a contender with one round that a stall may explain.
+    stall: f64,
     /// Bound of a cost above which a contender is not recommended.
     #[serde(rename = "mostUseful")]
     most_useful: f64,
@@ -139,6 +140,9 @@ pub(super) struct InferenceData {
     margin: f64,
     /// Suites that ran.
     suites: Vec<String>,
+    /// Option for closer answers.
+    #[serde(rename = "moreWork")]
+    more_work: String,
     /// Time budget of the suites, if it was limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<String>,
@@ -264,7 +268,7 @@ fn inference(
         freedoms,
         correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
-        most_rounds: MAX_ROUNDS,
+        stall: STALL_FACTOR.ln(),
         most_useful: MAX_USEFUL_BOUND,
         about_equal: ABOUT_EQUAL,
         forecast_rounds: FORECAST_ROUNDS,
@@ -276,6 +280,7 @@ fn inference(
             .into_iter()
             .map(sanitize_line)
             .collect(),
+        more_work: more_work(analysis),
         budget: analysis.budget.map(|budget| budget.to_string()),
         space: WorkloadCategory::Space.title(),
         groups: groups

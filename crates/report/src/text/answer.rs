@@ -7,6 +7,7 @@ use std::fmt;
 use model::{Clock, WorkloadCategory};
 use stats::{Analysis, Conclusion, CostBound, Inferior, ShortlistState};
 
+use crate::text::command::more_work;
 use crate::text::conclusions::{
     bound_prefix, format_excess, is_one_seed, is_single, listed, most_rounds, names, shortened,
 };
@@ -104,7 +105,7 @@ impl AnswerText<'_> {
         };
         let hope =
             first.forecast.filter(|share| *share < most / 1.2).map_or_else(String::new, |share| {
-                format!("; three times the rounds would bring about {}", round_up(share))
+                format!("; {} would bring about {}", more_work(self.analysis), round_up(share))
             });
         format!("{came}, but this run cannot promise less than {} more{hope}", round_up(most))
     }

@@ -61,7 +61,7 @@ pub(crate) enum Caveat {
     Disturbed { cells: usize, again: usize, still: Vec<String> },
     /// Why a campaign added no more rounds, and the results that are still wide.
     Stopped { stop: StopDecision, wide: Vec<String> },
-    /// How often cells ran within a budget, whether all is settled, and the tests that did not run.
+    /// Rounds of cells within a budget, whether all is settled, and the tests that did not run.
     Budget { budget: Nanos, rounds: (usize, usize), settled: bool, left_out: Vec<String> },
     /// Cells that ran while other processes were busy.
     Busy { disturbed: usize, ran: usize },
@@ -259,7 +259,7 @@ fn budget(budget: Nanos, analysis: &Analysis) -> Caveat {
     let rounds = begun.iter().flat_map(|row| row.results.iter().map(ran));
     let (least, most) =
         rounds.fold((usize::MAX, 0), |(least, most), rounds| (least.min(rounds), most.max(rounds)));
-    let settled = analysis.unresolved_pairs().is_empty() && left_out.is_empty();
+    let settled = analysis.open_tests().is_empty() && left_out.is_empty();
     let mut left_out: Vec<String> = left_out.iter().map(|row| sanitize_line(&row.test)).collect();
     left_out.dedup();
     Caveat::Budget { budget, rounds: (least.min(most), most), settled, left_out }
@@ -450,15 +450,15 @@ fn budget_text(
     left_out: &[String],
 ) -> fmt::Result {
     let why = match settled {
-        true => "every answer that more rounds can settle is settled",
-        false => "then the time was over; what is open needs more of it",
+        true => "each answer is known within the margin, or more rounds cannot narrow it",
+        false => "then the time was over; narrower answers need more of it",
     };
     let tests = if left_out.is_empty() { "every test" } else { "every test that fit" };
     let rounds = match rounds {
         (1, 1) => format!("{tests} ran once"),
         (least, most) if least == most => format!("{tests} ran {least} times"),
         (least, most) => {
-            format!("tests ran {least} to {most} times, most often for undecided answers")
+            format!("tests ran {least} to {most} times, most often if that narrowed answers")
         }
     };
     write!(f, "Within the budget of {budget} {rounds}: {why}.")?;

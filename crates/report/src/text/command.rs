@@ -1,9 +1,10 @@
 //! The shell command that repeats a campaign.
 
-use model::{BackendKind, Bytes, CampaignResults, Contender, CopySource, GuestDisk};
-
+use model::{BackendKind, Bytes, Campaign, CampaignResults, Contender, CopySource, GuestDisk};
 use stats::Analysis;
+use stats::inference::FORECAST_ROUNDS;
 
+use crate::text::conclusions::most_rounds;
 use crate::text::sanitize::sanitize_line;
 
 /// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
@@ -63,23 +64,36 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     quote_words(&words)
 }
 
-/// Returns the command that repeats a campaign, with a time budget in place of a number of rounds: it
-/// runs first what may decide an open answer. Empty if there is no command.
-pub(crate) fn budget_command(analysis: &Analysis, command: &str) -> String {
+/// Returns the option for closer answers: three times the budget or the rounds of the campaign, as
+/// in the forecasts of bounds ([`stats::FORECAST_ROUNDS`]), or the rounds that show the noise.
+pub(crate) fn more_work(analysis: &Analysis) -> String {
+    match (analysis.budget, most_rounds(analysis)) {
+        (Some(budget), _) => {
+            let seconds = (budget.as_secs_f64() * FORECAST_ROUNDS).ceil() as u64;
+            match seconds % 60 {
+                0 => format!("--budget {}min", seconds / 60),
+                _ => format!("--budget {seconds}s"),
+            }
+        }
+        (None, None | Some(1)) => format!("--rounds {MIN_ROUNDS_FOR_NOISE}"),
+        (None, Some(rounds)) => {
+            let more = (rounds as f64 * FORECAST_ROUNDS) as u32;
+            format!("--rounds {}", more.min(Campaign::MAX_ROUNDS))
+        }
+    }
+}
+
+/// Number of rounds that shows the noise of results and detects large differences.
+const MIN_ROUNDS_FOR_NOISE: u32 = 5;
+
+/// Returns the command with more work in place of its number of rounds. Empty if there is no
+/// command.
+pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
     let Some((before, behind)) = command.split_once(" --rounds ") else {
         return String::new();
     };
     let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("`{before} --budget {}{rest}`", larger_budget(analysis))
-}
-
-/// Returns twice the budget of the campaign, or half an hour if it had none.
-pub(crate) fn larger_budget(analysis: &Analysis) -> String {
-    match analysis.budget.map(|budget| 2 * budget.0.div_ceil(1_000_000_000)) {
-        Some(seconds) if seconds % 60 == 0 => format!("{}min", seconds / 60),
-        Some(seconds) => format!("{seconds}s"),
-        None => "30min".to_owned(),
-    }
+    format!("`{before} {}{rest}`", more_work(analysis))
 }
 
 /// Returns a contender in the syntax of the command line.

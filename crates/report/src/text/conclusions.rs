@@ -11,7 +11,7 @@ use stats::{
 };
 
 use crate::text::answer::{AnswerText, Question};
-use crate::text::command::budget_command;
+use crate::text::command::{closer_answer, more_work};
 use crate::text::exclusions::by_reason;
 use crate::text::labels::percent;
 use crate::text::sanitize::{sanitize_line, short_names};
@@ -193,16 +193,13 @@ pub(crate) fn is_open(advice: &Advice) -> bool {
     }
 }
 
-/// Returns advice on how to get closer answers; empty for results of other programs, which cannot
+/// Returns the option for closer answers as a sentence; empty for results of other programs, which cannot
 /// be measured again.
 fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
-    match analysis.budget {
-        Some(budget) => format!("A larger --budget than {budget} brings closer bounds."),
-        None => "`fsarena run --budget 1h` spends an hour on closer bounds.".to_owned(),
-    }
+    format!("The same command with `{}` brings closer bounds.", more_work(analysis))
 }
 
 /// Returns the confidence of one answer, in one line.
@@ -304,29 +301,6 @@ pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &
 /// Text for an answer that more rounds would not change.
 pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
 
-/// Returns the command that measures more: rounds if there is only one, or else a longer time.
-pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
-    match most_rounds(analysis) {
-        Some(1) => with_rounds(command, MIN_ROUNDS_FOR_NOISE),
-        _ => budget_command(analysis, command),
-    }
-}
-
-/// Number of rounds that shows the noise of results and detects large differences.
-const MIN_ROUNDS_FOR_NOISE: u32 = 5;
-
-/// Returns the command with another number of rounds, or a sentence if there is no command.
-fn with_rounds(command: &str, rounds: u32) -> String {
-    match command.split_once(" --rounds ") {
-        _ if command.is_empty() => String::new(),
-        Some((before, behind)) => {
-            let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-            format!("`{before} --rounds {rounds}{rest}`")
-        }
-        None => format!("`{command} --rounds {rounds}`"),
-    }
-}
-
 /// Lists the excluded contenders, grouped by the reason.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {
     let why = by_reason(advice).into_iter();
@@ -421,10 +395,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
-        ComparisonVerdict::NotEnoughRounds { rounds } => match rounds {
-            Some(rounds) => format!("not enough rounds: {rounds} would do"),
-            None => "not enough rounds".to_owned(),
-        },
+        ComparisonVerdict::NotEnoughRounds { .. } => "may be the best".to_owned(),
     }
 }
 

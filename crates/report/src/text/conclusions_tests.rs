@@ -31,7 +31,7 @@ fn one_round_promises_nothing_and_names_the_command_that_does() {
     assert!(lines[0].ends_with(came), "{}", lines[0]);
     let settle = |results: &_| closer_answer(&analyse(results), "fsarena run --rounds 1 -c a");
     assert_eq!(settle(&results), "`fsarena run --rounds 5 -c a`");
-    assert_eq!(settle(&fixture::plain()), "`fsarena run --budget 30min -c a`");
+    assert_eq!(settle(&fixture::plain()), "`fsarena run --rounds 9 -c a`");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
             "no other costs less than fast. Second: middle, which is no worse. slow costs at least 42 % more.",
             "fast costs at most 9 % more than the best. Second: middle, at least 2.1 % and at most 11 % more. slow costs at least 10 % more.",
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",
-            "fast came first, but this run cannot promise less than 143 % more; three times the rounds would bring about 48 %. slow costs at least 2.50 times as much.",
+            "fast came first, but this run cannot promise less than 143 % more; --rounds 9 would bring about 48 %. slow costs at least 2.50 times as much.",
             "no filesystem has all results.",
         ]
     );

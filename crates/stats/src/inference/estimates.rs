@@ -49,6 +49,10 @@ impl PairwiseEstimates {
             let of_row = estimates.by_ref().take(columns).collect();
             PairDifferences::new(contenders, row.rounds(), of_row)
         });
+        let rows = rows.zip(&costs.rows).map(|(pairs, row)| match costs.exact {
+            true => pairs,
+            false => PairDifferences { stalls: row.possible_stalls(), ..pairs },
+        });
         let rows: Vec<PairDifferences> = rows.collect();
         let correlation = correlation(table, &calm, &replaced, &rows);
         Self { rows, correlation, costs, draws: OnceCell::new() }
@@ -95,7 +99,21 @@ impl PairwiseEstimates {
         };
         let rounds = used.iter().map(|(row, _)| self.rows[*row].rounds);
         let estimates = all_pairs(contenders).map(|pair| sum(pair).filter(|_| !used.is_empty()));
-        PairDifferences::new(contenders, rounds.max().unwrap_or(0), estimates.collect())
+        let pairs =
+            PairDifferences::new(contenders, rounds.max().unwrap_or(0), estimates.collect());
+        let stalls = (0..contenders).map(|contender| self.largest_stall(used, contender));
+        PairDifferences { stalls: stalls.collect(), ..pairs }
+    }
+
+    /// Returns the largest part of the log cost of a contender in a weighted sum of rows that a
+    /// stall of one cell may explain.
+    fn largest_stall(&self, used: &[(usize, f64)], contender: usize) -> f64 {
+        let mut of_tests: BTreeMap<usize, f64> = BTreeMap::new();
+        for (row, share) in used {
+            *of_tests.entry(self.costs.rows[*row].test).or_default() +=
+                share * self.rows[*row].stalls[contender];
+        }
+        of_tests.into_values().fold(0.0, f64::max)
     }
 
     /// Returns the distribution of a weighted sum of rows for one pair. Returns `None` if an
@@ -229,6 +247,11 @@ pub(super) struct PairDifferences {
     pub rounds: usize,
     /// The contender with the lowest estimated cost.
     pub first: Option<usize>,
+    /// The part of each contender's log cost that a stall may explain: more than 0 if it has one
+    /// round, which no other round can show to be stalled.
+    stalls: Vec<f64>,
+    /// Whether differences are negated, so that the worst comes first.
+    is_reversed: bool,
     /// Difference in cost between the first of a pair and the second, in the order of
     /// [`all_pairs`].
     estimates: Vec<Option<ModeratedEstimate>>,
@@ -240,7 +263,15 @@ impl PairDifferences {
         rounds: usize,
         estimates: Vec<Option<ModeratedEstimate>>,
     ) -> Self {
-        let mut pairs = Self { contenders, comparable: 0, rounds, first: None, estimates };
+        let mut pairs = Self {
+            contenders,
+            comparable: 0,
+            rounds,
+            first: None,
+            stalls: vec![0.0; contenders],
+            is_reversed: false,
+            estimates,
+        };
         let mean = |one: usize| {
             let others = (0..contenders).filter_map(|other| pairs.between(one, other));
             let means: Vec<f64> = others.map(|estimate| estimate.mean).collect();
@@ -259,13 +290,21 @@ impl PairDifferences {
         let estimates = pairs.map(|((one, other), estimate)| {
             estimate.filter(|_| takes_part(one) && takes_part(other))
         });
-        Self::new(self.contenders, self.rounds, estimates.collect())
+        let pairs = Self::new(self.contenders, self.rounds, estimates.collect());
+        Self { stalls: self.stalls.clone(), ..pairs }
     }
 
     /// Returns the pairs with negated differences.
     pub fn reversed(&self) -> Self {
         let estimates = self.estimates.iter().map(|e| e.map(ModeratedEstimate::reversed));
-        Self::new(self.contenders, self.rounds, estimates.collect())
+        let pairs = Self::new(self.contenders, self.rounds, estimates.collect());
+        Self { stalls: self.stalls.clone(), is_reversed: !self.is_reversed, ..pairs }
+    }
+
+    /// Returns the part of the difference by which `one` is worse than `other` that a stall may
+    /// explain.
+    pub fn stall(&self, one: usize, other: usize) -> f64 {
+        self.stalls[if self.is_reversed { other } else { one }]
     }
 
     /// Returns the difference in cost between one contender and another.

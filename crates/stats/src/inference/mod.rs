@@ -11,6 +11,7 @@
 //! All inputs are natural logarithms of costs (lower is better). The computation uses no random
 //! numbers, so the same inputs always give the same verdicts.
 
+mod bound_gains;
 mod estimates;
 mod margin;
 mod moderated;
@@ -24,6 +25,7 @@ mod sessions;
 mod student;
 mod sum;
 
+pub use bound_gains::rerun_candidates;
 pub use estimates::PairwiseEstimates;
 pub use margin::{ComparisonVerdict, MAX_ROUNDS, Margin};
 pub use moderated::ModeratedEstimate;
@@ -36,6 +38,10 @@ pub use sum::quantiles;
 /// Maximum share of false marks in a report, and maximum probability that its opening contains a
 /// false claim.
 pub const FDR_LIMIT: f64 = 0.05;
+
+/// A contender with one round may have cost this many times less in others: the round may have
+/// stalled.
+pub const STALL_FACTOR: f64 = 5.0;
 
 /// The log costs of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +109,12 @@ impl LogCosts {
     /// Rounds.
     fn rounds(&self) -> usize {
         self.logs.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Returns the part of each contender's log cost that a stall may explain.
+    fn possible_stalls(&self) -> Vec<f64> {
+        let has_one = |logs: &Vec<Option<f64>>| logs.iter().flatten().count() == 1;
+        self.logs.iter().map(|logs| if has_one(logs) { STALL_FACTOR.ln() } else { 0.0 }).collect()
     }
 
     /// Returns the rounds that both contenders have, and the difference of their log costs in each.

@@ -44,6 +44,8 @@ pub struct ExcessBound {
     /// That bound after [`FORECAST_ROUNDS`] times as many rounds, if the estimates stay the
     /// same: errors shrink with the square root of the rounds.
     pub forecast: f64,
+    /// The contender whose comparison sets the bound. `None` if no other may cost less.
+    pub rival: Option<usize>,
 }
 
 /// Number of times as many rounds for which a bound is forecast.
@@ -52,15 +54,16 @@ pub const FORECAST_ROUNDS: f64 = 3.0;
 impl ExcessBound {
     /// Returns the bound of a known excess.
     const fn exact(excess: f64) -> Self {
-        Self { most: excess, forecast: excess }
+        Self { most: excess, forecast: excess, rival: None }
     }
 
-    /// Returns the larger of this bound and that of a difference with an error.
-    fn larger(self, difference: f64, error: f64) -> Self {
+    /// Returns the larger of this bound and that of a difference from a rival, with an error.
+    fn larger(self, rival: usize, difference: f64, error: f64) -> Self {
         match difference + error > self.most {
             true => Self {
                 most: difference + error,
                 forecast: (difference + error / FORECAST_ROUNDS.sqrt()).max(0.0),
+                rival: Some(rival),
             },
             false => self,
         }
@@ -189,7 +192,7 @@ impl PairwiseEstimates {
                 let sum = self.sum(&used, one, other)?;
                 // One chance is enough for most of the others; an exact reach needs many.
                 if sum.chance_above(bound.most - sum.value) > level {
-                    bound = bound.larger(sum.value, sum.reach(level)?);
+                    bound = bound.larger(other, sum.value, sum.reach(level)?);
                 }
             }
             Some(bound)
@@ -220,12 +223,8 @@ impl PairwiseEstimates {
             let sum = |other| self.sum(&used, one, other);
             certain
                 .or_else(|| {
-                    worse_in_use(
-                        &sum(all.most_certainly_worse_than(one, margin)?)?,
-                        &all,
-                        limit,
-                        margin,
-                    )
+                    let other = all.most_certainly_worse_than(one, margin)?;
+                    worse_in_use(&sum(other)?, &all, all.stall(one, other), limit, margin)
                 })
                 .or_else(|| {
                     let first = all.first.filter(|first| *first != one)?;
@@ -244,7 +243,7 @@ impl PairwiseEstimates {
 
 impl Contrast<'_> {
     /// Returns the rows that have a weight, with their shares of the total weight.
-    fn used(&self) -> Vec<(usize, f64)> {
+    pub(super) fn used(&self) -> Vec<(usize, f64)> {
         shares(self.weights)
     }
 }
@@ -319,8 +318,10 @@ impl SignificanceLevels {
         for pairs in rows {
             for one in 0..pairs.contenders {
                 let farthest = pairs.most_certainly_worse_than(one, margin);
-                let farthest = farthest.and_then(|other| pairs.between(one, other));
-                worse.extend(farthest.map(|e| (e.p_value(margin.log()) * others).min(1.0)));
+                let farthest = farthest.and_then(|other| {
+                    Some((pairs.between(one, other)?, margin.log() + pairs.stall(one, other)))
+                });
+                worse.extend(farthest.map(|(e, least)| (e.p_value(least) * others).min(1.0)));
                 let beside = pairs.relative_to(one).filter(|e| !e.is_nothing);
                 equal.extend(beside.map(|e| e.tost_p_value(margin.log())));
             }
@@ -335,9 +336,10 @@ fn in_row(
     levels: SignificanceLevels,
     margin: Margin,
 ) -> Option<ComparisonVerdict> {
-    let farthest = pairs.between(one, pairs.most_certainly_worse_than(one, margin)?)?;
-    if farthest.p_value(margin.log()) <= levels.worse {
-        return Some(ComparisonVerdict::worse(farthest.lower_bound(levels.worse)));
+    let other = pairs.most_certainly_worse_than(one, margin)?;
+    let (farthest, stall) = (pairs.between(one, other)?, pairs.stall(one, other));
+    if farthest.p_value(margin.log() + stall) <= levels.worse {
+        return Some(ComparisonVerdict::worse(farthest.lower_bound(levels.worse) - stall));
     }
     let beside = pairs.relative_to(one)?;
     Some(if beside.is_nothing {
@@ -359,12 +361,14 @@ fn in_row(
 fn worse_in_use(
     sum: &WeightedSum,
     pairs: &PairDifferences,
+    stall: f64,
     limit: f64,
     margin: Margin,
 ) -> Option<ComparisonVerdict> {
     let above = sum.chance_above(sum.value);
     let chance = |error: f64| sidak(pairs.comparable, sum.chance_above(error), above);
-    let room = sum.value - margin.log();
+    let value = sum.value - stall;
+    let room = value - margin.log();
     if room <= 0.0 || chance(room) > limit {
         return None;
     }
@@ -373,7 +377,7 @@ fn worse_in_use(
         true => student::find_root(limit, chance).min(room),
         false => 0.0,
     };
-    Some(ComparisonVerdict::worse(sum.value - reach))
+    Some(ComparisonVerdict::worse(value - reach))
 }
 
 fn equal_in_use(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture::costs::{DOZEN, NoiseLevel, SimulationSpec, TrueEffect, simulate};
 use crate::fixture::error_rates::ErrorRates;
-use crate::inference::{CampaignCosts, MAX_ROUNDS};
+use crate::inference::{CampaignCosts, MAX_ROUNDS, rerun_candidates};
 
 const MARGIN: Margin = Margin(0.05);
 
@@ -45,6 +45,75 @@ fn error_rates_are_within_their_limits() {
         let rates = ErrorRates::count(what, 60);
         assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
     }
+}
+
+/// As above, with cells chosen by their gain and without contenders far behind.
+#[test]
+fn promises_hold_within_a_budget() {
+    let small = SimulationSpec { contenders: 4, rounds: 6, tests: 3, stalls: 0.05, ..DOZEN };
+    let edge = SimulationSpec { truth: TrueEffect::AtTheMargin, ..small };
+    let spread = SimulationSpec {
+        truth: TrueEffect::Spread,
+        deviation: NoiseLevel::ByContenderAndTest,
+        ..small
+    };
+    let far = SimulationSpec { truth: TrueEffect::FarApart, deviation: NoiseLevel::Each, ..small };
+    for what in [edge, spread, far] {
+        let rates = ErrorRates::count_within_budget(what, 60);
+        assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
+    }
+}
+
+#[test]
+fn gains_prefer_the_test_with_the_most_variance_and_end_at_the_margin() {
+    let steady: &[&[f64]] = &[&[100.0, 101.0], &[102.0, 101.5], &[130.0, 131.0]];
+    let noisy: &[&[f64]] = &[&[100.0, 130.0], &[140.0, 105.0], &[180.0, 130.0]];
+    let asked =
+        Contrast { weights: &[1.0, 1.0], takes_part: &[true; 3], margin: MARGIN, family: 1 };
+    let gains = PairwiseEstimates::from_costs(costs(&[steady, noisy], false)).bound_gains(asked, 0);
+    assert!(gains[&1] > gains[&0] && gains[&0] > 0.0, "{gains:?}");
+    let unknown: &[&[f64]] = &[&[100.0], &[102.0], &[130.0]];
+    let once = PairwiseEstimates::from_costs(costs(&[unknown, unknown], false));
+    let equal = once.bound_gains(asked, 0);
+    assert!(equal[&0] == equal[&1] && equal[&0] > 0.0, "the noise is unknown: {equal:?}");
+    let constant: &[&[f64]] = &[&[100.0; 3], &[102.0; 3], &[130.0; 3]];
+    let settled = PairwiseEstimates::from_costs(costs(&[constant, constant], false));
+    assert!(settled.bound_gains(asked, 0).is_empty(), "its bound is 0");
+    assert!(settled.bound_gains(asked, 2).is_empty(), "no noise, so its bound cannot shrink");
+    let exact = PairwiseEstimates::from_costs(costs(&[unknown, unknown], true));
+    assert!(exact.bound_gains(asked, 2).is_empty());
+}
+
+#[test]
+fn a_contender_far_behind_runs_only_if_no_other_remains() {
+    let shortlist = [(4, 1.0), (2, 1.3), (0, 7.0)];
+    assert_eq!(rerun_candidates(&shortlist, |_| 1), [4, 2, 0], "a second look");
+    assert_eq!(rerun_candidates(&shortlist, |_| 2), [4, 2], "and no third");
+    assert_eq!(rerun_candidates(&[(4, 1.0), (0, 7.0)], |_| 2), [4, 0]);
+    let hopeless = [(4, 1.0), (2, 1.3), (0, 70.0)];
+    assert_eq!(rerun_candidates(&hopeless, |_| 1), [4, 2]);
+}
+
+/// The third contender costs about twelve times as much as the first. With one round, up to five
+/// times may be a stall.
+#[test]
+fn a_single_round_may_have_stalled() {
+    let three: &[&[f64]] =
+        &[&[100.0, 101.0, 102.0], &[103.0, 104.0, 102.0], &[1200.0, 1210.0, 1190.0]];
+    let one: &[&[f64]] = &[&[100.0, 101.0, 102.0], &[103.0, 104.0, 102.0], &[1200.0]];
+    let least = [three, one].map(|row| {
+        let estimates = PairwiseEstimates::from_costs(costs(&[row, row, row, row], false));
+        let use_case = estimates.uses(&[vec![1.0; 4]], MARGIN).remove(0);
+        let share = |verdict| match verdict {
+            Some(ComparisonVerdict::WorseByAtLeast(share)) => share,
+            other => panic!("{other:?}"),
+        };
+        [share(estimates.rows(MARGIN)[0].verdicts[2]), share(use_case.verdicts[2])]
+    });
+    let [[row, of_use], [row_once, use_once]] = least;
+    assert!(row > 10.0 && (0.5..1.5).contains(&row_once), "{least:?}");
+    // A quarter of the weight stalled.
+    assert!(of_use > 10.0 && (5.0..8.0).contains(&use_once), "{least:?}");
 }
 
 #[test]

@@ -70,6 +70,12 @@ pub(super) fn variance(parts: &[SumTerm], correlation: f64) -> f64 {
     of_tests(parts, correlation, |_| 1.0)
 }
 
+/// Returns the part of each test in that variance, by the number of the test.
+pub(super) fn variance_by_test(parts: &[SumTerm], correlation: f64) -> BTreeMap<usize, f64> {
+    let tests = parts.chunk_by(|a, b| a.test == b.test);
+    tests.map(|terms| (terms[0].test, variance(terms, correlation))).collect()
+}
+
 /// Returns the variance of a sum of terms, with the variance of each term multiplied by a factor.
 /// Within a test, the noise of terms has a correlation of `correlation`. The variance of a test is
 /// (1 − ρ)·Σ σ² + ρ·(Σ σ)².
