@@ -137,7 +137,7 @@ fn a_running_campaign_is_drawn_and_its_end_stays_on_the_terminal() {
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
     assert!(left.contains("2 of 2 cells"), "{left}");
-    assert!(left.contains("complete") && left.contains("` shows its results"), "{left}");
+    assert!(left.contains("complete") && left.contains("shows its results"), "{left}");
     assert!(left.contains("gate") && left.contains("tmpfs"), "{left}");
 }
 
@@ -177,7 +177,7 @@ fn watch_of_a_stopped_campaign_names_the_resume_command() {
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
-    assert!(left.contains("stopped") && left.contains("` continues it"), "{left}");
+    assert!(left.contains("stopped") && left.contains("continues it"), "{left}");
 }
 
 #[test]

@@ -77,8 +77,9 @@ function noPromise(ranked) {
     return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
-  const hope = forecast < most / 1.2 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
-  return `${came}, but this run cannot promise less than ${roundUp(most)} more${hope}`;
+  const bound = most < 10 ? `${roundUp(most)} more` : `${threeDigits(1 + most)} times as much`;
+  const hope = forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
+  return `${came}, but this run cannot promise less than ${bound}${hope}`;
 }
 
 // The second, if a useful bound of its cost is known.

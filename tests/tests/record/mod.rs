@@ -204,7 +204,7 @@ fn a_command_that_fails_is_recorded_and_its_exit_code_passed_on() {
         CommandOutput::from(place.recorder(&["no-such-program"]).output().unwrap()).assert_code(2);
     assert_eq!(
         none.stderr,
-        "fsarena: cannot run no-such-program: No such file or directory (os error 2)\n"
+        "fsarena: cannot run no-such-program: No such file or directory; check the path\n"
     );
 }
 

@@ -16,6 +16,10 @@ use crate::text::scale::three_digits;
 
 /// Maximum number of contenders named after the first, if the noise is unknown.
 const MAX_NEXT: usize = 3;
+/// Bound from which a cost is named as a multiple.
+const MAX_PER_CENT: f64 = 10.0;
+/// Largest forecast of a bound that is worth more work.
+const MAX_HOPE: f64 = 1.0;
 
 /// Subject of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,11 +107,15 @@ impl AnswerText<'_> {
             };
             return format!("{came}{}, but {why}", self.next());
         };
-        let hope =
-            first.forecast.filter(|share| *share < most / 1.2).map_or_else(String::new, |share| {
-                format!("; {} would bring about {}", more_work(self.analysis), round_up(share))
-            });
-        format!("{came}, but this run cannot promise less than {} more{hope}", round_up(most))
+        let bound = match most < MAX_PER_CENT {
+            true => format!("{} more", round_up(most)),
+            false => format!("{} times as much", three_digits(1.0 + most)),
+        };
+        let is_useful = |share: &f64| *share < most / 1.2 && *share <= MAX_HOPE;
+        let hope = first.forecast.filter(is_useful).map_or_else(String::new, |share| {
+            format!("; {} would bring about {}", more_work(self.analysis), round_up(share))
+        });
+        format!("{came}, but this run cannot promise less than {bound}{hope}")
     }
 
     /// Returns the next contenders with their costs so far.

@@ -389,7 +389,7 @@ impl fmt::Display for Caveat {
                 "{left} of {cells} test runs are missing: if the campaign has ended, they did not fit into its budget of {budget}."
             ),
             Self::Unfinished { left, cells, budget: None } => {
-                write!(f, "This campaign is not finished: {left} of {cells} test runs are missing.")
+                write!(f, "This campaign is not finished: {left} of {cells} test runs are missing; `fsarena resume` runs them.")
             }
             Self::LessWork(name) => write!(
                 f,

@@ -98,6 +98,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
         concluded(trees, &all([0.083, 0.106, 0.3]), &[(1, 0.021), (2, 0.1)], None),
         concluded(trees, &all([0.083, 0.9, 5.0]), &[(1, 0.1), (2, 2.0)], None),
         concluded(trees, &all([1.43, 2.0, 5.0]), &[(2, 1.5)], None),
+        concluded(trees, &all([25.0, 30.0, 50.0]), &[], None),
         concluded(trees, &[], &[], None),
     ];
     let answers: Vec<String> =
@@ -111,6 +112,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
             "fast costs at most 9 % more than the best. Second: middle, at least 2.1 % and at most 11 % more. slow costs at least 10 % more.",
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",
             "fast came first, but this run cannot promise less than 143 % more; --rounds 9 would bring about 48 %. slow costs at least 2.50 times as much.",
+            "fast came first, but this run cannot promise less than 26.0 times as much.",
             "no filesystem has all results.",
         ]
     );
