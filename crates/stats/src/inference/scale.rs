@@ -114,14 +114,14 @@ mod tests {
         }
     }
 
+    fn from_deviation(values: &[f64]) -> Option<LogScaleEstimate> {
+        by_squares(mean_and_squares(values).1, (values.len() - 1) as f64)
+    }
+
     #[test]
     fn both_estimators_have_the_stated_mean_and_variance() {
         let mut draws = Draws::from_seed(1);
-        let from_deviation =
-            |values: &[f64]| by_squares(mean_and_squares(values).1, (values.len() - 1) as f64);
-        let estimators: [&dyn Fn(&[f64]) -> Option<LogScaleEstimate>; 2] =
-            [&from_deviation, &from_mad];
-        for estimator in estimators {
+        for estimator in [from_deviation, from_mad] {
             for count in [2, 3, 4, 7, 12, 25] {
                 let estimates: Vec<LogScaleEstimate> = (0..20_000)
                     .filter_map(|_| {
