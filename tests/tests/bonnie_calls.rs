@@ -54,18 +54,25 @@ fn traced(command: &Command, calls: &str, into: &Path) -> String {
     fs::read_to_string(into).expect("strace has written what it saw")
 }
 
-/// Returns the calls of fsarena's agent in each phase. The agent reports when a phase begins.
+/// Returns the calls of fsarena's agent in each phase. The agent reports when a phase begins. Seeks
+/// are those of all threads; any other phase is that of the thread with the most calls, because
+/// other processes of fsarena write blocks of results at any time.
 fn of_fsarena(trace: &str) -> BTreeMap<String, Calls> {
-    let mut phases: BTreeMap<String, Calls> = BTreeMap::new();
+    let mut phases: BTreeMap<String, BTreeMap<&str, Calls>> = BTreeMap::new();
     let mut phase = String::new();
     for line in trace.lines() {
         if line.contains(r#"\"begin\",\"step\":\""#) && line.contains(" write(") {
             let step = line.split(r#"\"step\":\""#).nth(1).unwrap_or_default();
             phase = step.split('\\').next().unwrap_or_default().to_owned();
         }
-        phases.entry(phase.clone()).or_default().count(line);
+        let one = if phase == "seek" { "all" } else { process(line).unwrap_or_default() };
+        phases.entry(phase.clone()).or_default().entry(one).or_default().count(line);
     }
-    phases
+    let most = |calls: &Calls| calls.fsyncs + calls.blocks_written;
+    let of_phase = |(phase, threads): (String, BTreeMap<&str, Calls>)| {
+        Some((phase, threads.into_values().max_by_key(most)?))
+    };
+    phases.into_iter().filter_map(of_phase).collect()
 }
 
 /// Returns the number of the process that made a call.
