@@ -368,7 +368,7 @@ mod tests {
 
     /// Answers that arrive before the connection is lost, and the reason for the loss.
     fn answers(input: impl Read) -> (Vec<HostReply>, Option<String>) {
-        // Room for every answer: nothing is received before all are read, and a slow reader is allowed more.
+        // The channel holds the whole flood: the test receives after the reader has ended.
         let (say, heard) = mpsc::sync_channel(2 * bounded::BURST as usize + 1);
         read(bounded::lines(BufReader::new(input), REPLY_LIMITS), &say);
         drop(say);

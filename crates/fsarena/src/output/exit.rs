@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn an_error_of_the_operating_system_gets_a_fix_unless_it_has_one() {
+        let missing = "cannot read a: No such file or directory (os error 2)";
+        assert_eq!(with_fix(missing), "cannot read a: No such file or directory; check the path");
+        let fixed = "cannot open a: Permission denied (os error 13); run it as root";
+        assert_eq!(with_fix(fixed), "cannot open a: Permission denied; run it as root");
+        assert_eq!(with_fix("cannot use a: it is empty"), "cannot use a: it is empty");
+    }
+
+    #[test]
     fn an_error_that_quotes_a_long_value_keeps_both_ends() {
         let short = shorten(format!("cannot use `{}`: it is too long", "é".repeat(1000)));
         assert!(!short.contains('…'), "{short}");

@@ -40,8 +40,8 @@ struct StoredResults {
 /// Returns an error if the document has another schema or is malformed, or if it contains values
 /// that are impossible in a campaign.
 pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
-    let StoredResults { schema, results } =
-        serde_json::from_slice(document).map_err(|e| json_error_cause(&e))?;
+    let StoredResults { schema, results } = serde_json::from_slice(document)
+        .map_err(|e| format!("line {}: {}", e.line(), json_error_cause(&e)))?;
     if schema != SCHEMA {
         return Err(format!("its schema is `{schema}`, but this fsarena reads {SCHEMA}"));
     }

@@ -86,8 +86,7 @@ pub(crate) fn more_work(analysis: &Analysis) -> String {
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// Returns the command with more work in place of its number of rounds. Empty if there is no
-/// command.
+/// Returns the command with more work in place of its number of rounds. Empty without a command.
 pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
     let Some((before, behind)) = command.split_once(" --rounds ") else {
         return String::new();
