@@ -1,11 +1,11 @@
 //! Predicts the phases in a program's output from the options that it is started with.
 
-use std::collections::BTreeMap;
-
 use model::{Metric, WorkloadCategory};
 
 use crate::InputFormat;
 use crate::campaign_builder::group;
+use crate::formats::fio::{Thread, split_jobs};
+use crate::formats::fio_options::Options;
 use crate::formats::{bonnie, filebench_file, iozone, mdtest};
 use crate::names::UniqueNames;
 use crate::parse::text::option;
@@ -75,21 +75,18 @@ fn of_iozone(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     Ok(phases.map(|phase| ExpectedPhase::new(phase, metric)).collect())
 }
 
-/// Options of a job, by name.
-type ExpectedOptions<'a> = BTreeMap<&'a str, &'a str>;
-
 /// Parses the jobs of a command line. `--name=` starts a job; earlier options and those of `global`
 /// apply to all jobs.
-fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, ExpectedOptions<'a>)> {
-    let mut global = ExpectedOptions::new();
-    let mut jobs: Vec<(&str, ExpectedOptions<'_>)> = Vec::new();
+fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, Options)> {
+    let mut global = Options::default();
+    let mut jobs: Vec<(&str, Options)> = Vec::new();
     for word in arguments {
         let option = word.strip_prefix("--").unwrap_or(word);
         let (key, value) = option.split_once('=').unwrap_or((option, "1"));
         match (key, jobs.last_mut()) {
             ("name", _) => jobs.push((value, global.clone())),
-            (_, Some(("global", _)) | None) => _ = global.insert(key, value),
-            (_, Some((_, own))) => _ = own.insert(key, value),
+            (_, Some(("global", _)) | None) => global.insert(key, value),
+            (_, Some((_, own))) => own.insert(key, value),
         }
     }
     jobs.retain(|(name, _)| *name != "global");
@@ -98,14 +95,11 @@ fn of_jobs<'a>(arguments: &[&'a str]) -> Vec<(&'a str, ExpectedOptions<'a>)> {
 
 /// Returns the group number of each job. A new group begins with a job that waits for earlier jobs
 /// or sets `new_group`.
-fn groups(jobs: &[(&str, ExpectedOptions<'_>)]) -> Vec<i64> {
-    let begins = |options: &ExpectedOptions<'_>| {
-        let mut names = ["stonewall", "wait_for_previous", "new_group"].iter();
-        names.any(|name| options.get(name).is_some_and(|value| *value != "0"))
-    };
+fn groups(jobs: &[(&str, Options)]) -> Vec<i64> {
     let mut group = 0;
     let each = jobs.iter().enumerate().map(|(at, (_, options))| {
-        group += i64::from(at > 0 && begins(options));
+        let begins = ["stonewall", "new_group"].iter().any(|name| options.is_on(name));
+        group += i64::from(at > 0 && begins);
         group
     });
     each.collect()
@@ -116,31 +110,31 @@ fn groups(jobs: &[(&str, ExpectedOptions<'_>)]) -> Vec<i64> {
 fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     let mut names = UniqueNames::default();
     let jobs = of_jobs(arguments);
-    let threads = jobs.iter().zip(groups(&jobs)).map(|((name, options), group)| {
-        let parameters = crate::formats::fio::parameters(|key| options.get(key).copied());
-        let mode = ["rw", "readwrite"].iter().find_map(|key| options.get(key));
-        (*name, group, parameters, (*name, mode.copied()))
+    let threads = jobs.iter().zip(groups(&jobs)).map(|((name, options), group)| Thread {
+        name,
+        group,
+        place: String::new(),
+        identity: options.identity(None),
+        of: (*name, options),
     });
-    let jobs = crate::formats::fio::split_jobs(threads).into_iter();
+    let jobs = split_jobs(threads).into_iter();
     let jobs = jobs.filter_map(|(differs_in, threads)| Some((differs_in, *threads.first()?)));
     let mut all = Vec::new();
-    for (differs_in, (name, mode)) in jobs {
-        let mode = mode.unwrap_or("read").split(':').next().unwrap_or_default();
-        let sides: &[&str] = match mode {
-            "read" | "randread" => &["read"],
-            "write" | "randwrite" => &["write"],
-            "rw" | "readwrite" | "randrw" => &["read", "write"],
-            other => {
-                return Err(format!(
-                    "job `{name}` has rw={other}: fio's reads and writes run as a suite"
-                ));
-            }
-        };
-        let is_random = mode.starts_with("rand");
+    for (differs_in, (name, options)) in jobs {
+        let mut options = options.clone();
+        if options.get("rw").is_none() {
+            options.insert("rw", "read");
+        }
+        let sides = options.sides();
+        let mode = options.get("rw").unwrap_or_default();
+        if sides.contains(&"trim") {
+            return Err(format!(
+                "job `{name}` has rw={mode}: fio's reads and writes run as a suite"
+            ));
+        }
         for side in sides {
             let called = if sides.len() > 1 { format!("{name}-{side}") } else { name.to_owned() };
-            let metric = if is_random { Metric::Rate } else { Metric::Throughput };
-            let group = crate::formats::fio::group(side, is_random);
+            let (group, metric) = options.purpose(side);
             let phase = names.unique(&called, &differs_in);
             all.push(ExpectedPhase { phase, metric, group });
         }

@@ -1,5 +1,7 @@
 //! The input formats and their recognition by content.
 
+use crate::parse::text::decoded;
+
 model::named_enum! {
     /// Output format of a benchmark program.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +58,8 @@ const DETECT_BYTES: usize = 1 << 20;
 
 /// Recognises the format of an input by its content. Returns `None` if no format matches.
 pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
-    let begin = &bytes[..bytes.len().min(DETECT_BYTES)];
-    let text = String::from_utf8_lossy(begin);
+    let begin = decoded(&bytes[..bytes.len().min(DETECT_BYTES)]);
+    let text = String::from_utf8_lossy(&begin);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('{') {
         return of_json(text);
@@ -68,14 +70,8 @@ pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
     if text.starts_with("campaign,campaign_name,contender,") {
         return Some(InputFormat::Csv);
     }
-    text.lines().find_map(of_line).or_else(|| behind_a_banner(text))
-}
-
-/// Recognises JSON after lines of text. fio prints such lines if its jobs come first on the command
-/// line.
-fn behind_a_banner(text: &str) -> Option<InputFormat> {
-    let (_, json) = text.split_once("\n{")?;
-    of_json(json)
+    // fio prints text before its JSON if its jobs come first on the command line.
+    of_json(text).or_else(|| text.lines().find_map(of_line))
 }
 
 fn of_json(text: &str) -> Option<InputFormat> {
@@ -93,6 +89,8 @@ fn of_line(line: &str) -> Option<InputFormat> {
     let begins = |with: &[&str]| words.starts_with(with);
     if crate::formats::bonnie::is_result(line) {
         Some(InputFormat::Bonnie)
+    } else if crate::formats::fio::is_other_output(line) {
+        Some(InputFormat::Fio)
     } else if begins(&["Iozone:"])
         || begins(&["kB", "reclen"])
         || begins(&["KB", "reclen"])

@@ -4,6 +4,7 @@
 //! crate does no I/O, reads no clock and contains no code for a particular filesystem.
 
 mod campaign;
+mod errno;
 mod filesystem;
 mod json_error;
 mod machine;
@@ -19,6 +20,7 @@ pub mod wire;
 
 pub use campaign::cell::{CampaignId, Cell, CellId};
 pub use campaign::{BackendKind, Campaign, Clock, SizeProfile, StoppingRule};
+pub use errno::{errno_name, errno_number};
 pub use filesystem::contender::Contender;
 pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;

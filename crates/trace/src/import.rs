@@ -1,7 +1,6 @@
 //! Imports traces of other programs: text output of strace and iologs of fio.
 
 mod calls;
-mod errno;
 mod fs_model;
 mod iolog;
 mod line;
@@ -55,8 +54,12 @@ pub fn import(
     below: Option<&[u8]>,
 ) -> Result<Trace, TraceImportError> {
     if let Some((line, _)) = lines(text).find(|(_, line)| line.contains(&0)) {
-        let what = "this is no text".to_owned();
-        return Err(TraceImportError { line, message: what });
+        let is_wide = text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff");
+        let what = match is_wide {
+            true => "it is UTF-16; save it as UTF-8",
+            false => "this is no text: give the output of strace, or an iolog of fio",
+        };
+        return Err(TraceImportError { line, message: what.to_owned() });
     }
     match format {
         ImportFormat::Strace => tasks::import(text, below),

@@ -1,25 +1,38 @@
 //! Parses the output of `fio --output-format=json` and `json+`: a test `fio` whose phases are the
 //! jobs.
 //!
-//! Source of the format: the output of fio 3.33 and its documentation ("JSON output", "JSON+
-//! output"). Bandwidth is `bw_bytes`, or `bw` in KiB/s; latencies are completion latencies
-//! (`clat_ns`), in nanoseconds. A bin of json+ is named by a time within it, and contains the
-//! number of requests that took about that long; the mean and the maximum are exact. Threads of one
-//! job (equal name, group and options) are added up, as `group_reporting` does. Percentiles of
+//! Source of the format: fio(1) and the source of fio 2.0.10 to 3.42 (`stat.c`, `client.c`).
+//!
+//! | part | meaning |
+//! |---|---|
+//! | bandwidth | `bw_bytes`, or `bw` in KiB/s before 3.1 |
+//! | latency | `clat_ns` and `lat_ns` in nanoseconds, without `N` before 3.19; `clat` and `lat` in microseconds before 3.0 |
+//! | `mixed` | reads and writes together (`unified_rw_reporting`) |
+//! | `client_stats` | jobs of several hosts, and their sum `All clients` |
+//! | `usr_cpu` | mean of all threads that an entry reports |
+//! | `timestamp` | time of the report, after the jobs |
+//!
+//! A text contains a document for each run. With `--status-interval`, a run has several, and each
+//! contains all results so far. A bin of json+ is named by a time within it, and contains the number
+//! of requests that took about that long; the mean and the maximum are exact. Threads of one job
+//! (equal name, group, place and options) are added up, as `group_reporting` does. Percentiles of
 //! several threads cannot be combined, but their bins can. Jobs with the same name but a different
-//! group or workload are separate phases. Before fio 3, bandwidth is only in KiB/s, and latencies
-//! are not read.
+//! group or workload are separate phases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{ImportedResult, LatencyBucket, Metric, Nanos, WorkloadCategory};
-use serde::Deserialize;
+use model::{ImportedResult, LatencyBucket, Metric, Nanos, errno_name};
+use serde::{Deserialize, Deserializer};
 
 use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
-use crate::parse::json;
+use crate::formats::fio_options::Options;
 use crate::parse::number::{finite_non_negative, since_1970};
-use crate::parse::text::mount_label;
+use crate::parse::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
+
+const VERSION: &str = "\"fio version\"";
+/// Name of the entry with the sum over all hosts.
+const ALL_CLIENTS: &str = "All clients";
 
 #[derive(Deserialize)]
 struct FioOutput {
@@ -28,12 +41,26 @@ struct FioOutput {
     #[serde(default)]
     timestamp: u64,
     #[serde(default, rename = "global options")]
-    global: Options,
+    global: GlobalOptions,
     #[serde(default)]
     jobs: Vec<FioJob>,
+    #[serde(default, rename = "client_stats")]
+    clients: Vec<FioJob>,
 }
 
-type Options = BTreeMap<String, serde_json::Value>;
+/// Options of all jobs, or of all jobs of each host.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum GlobalOptions {
+    One(Options),
+    PerHost(Vec<Options>),
+}
+
+impl Default for GlobalOptions {
+    fn default() -> Self {
+        Self::PerHost(Vec::new())
+    }
+}
 
 #[derive(Deserialize)]
 struct FioJob {
@@ -43,8 +70,13 @@ struct FioJob {
     groupid: i64,
     #[serde(default)]
     error: i64,
+    #[serde(default)]
+    total_err: u64,
+    #[serde(default)]
+    first_error: i64,
+    /// Not printed before version 2.17.
     #[serde(default, rename = "job options")]
-    options: Options,
+    options: Option<Options>,
     #[serde(default)]
     read: FioDirection,
     #[serde(default)]
@@ -52,294 +84,615 @@ struct FioJob {
     #[serde(default)]
     trim: FioDirection,
     #[serde(default)]
+    mixed: FioDirection,
+    #[serde(default)]
     sync: Sync,
     #[serde(default)]
-    usr_cpu: f64,
+    usr_cpu: Number,
     #[serde(default)]
-    sys_cpu: f64,
+    sys_cpu: Number,
+    /// Seconds since the start of the program, rounded up.
+    #[serde(default)]
+    elapsed: u64,
+    /// Milliseconds since 1970; 0 before the start. Since version 3.36.
+    #[serde(default)]
+    job_start: u64,
+    hostname: Option<String>,
 }
 
-/// Returns one side of a job: read, write or trim.
-type SideOf = fn(&FioJob) -> &FioDirection;
+/// A number, or 0 for a value that is none.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Option::deserialize(deserializer)?.unwrap_or(0.0)))
+    }
+}
 
 /// Results of the reads, writes or trims of a job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct FioDirection {
     bw_bytes: Option<f64>,
-    bw: f64,
-    iops: f64,
+    bw: Number,
+    iops: Number,
     /// Milliseconds.
-    runtime: f64,
+    runtime: Number,
     total_ios: u64,
-    /// The only byte count of versions before 2.2.
-    io_bytes: f64,
+    /// The only count of versions before 2.2, in KiB before 3.0.
+    io_bytes: Number,
     clat_ns: FioLatency,
-    /// Latency in microseconds, as printed by versions before 3.
-    clat: Option<serde::de::IgnoredAny>,
-}
-
-impl FioDirection {
-    const fn did_something(&self) -> bool {
-        self.total_ios > 0 || self.io_bytes > 0.0
-    }
-
-    /// Returns the bandwidth in bytes per second.
-    fn bandwidth(&self) -> f64 {
-        self.bw_bytes.unwrap_or(self.bw * 1024.0)
-    }
-
-    /// Returns true if all values are finite and not negative.
-    fn is_sound(&self) -> bool {
-        let all = [self.bandwidth(), self.iops, self.runtime];
-        all.iter().all(|value| finite_non_negative(*value).is_some())
-    }
+    lat_ns: FioLatency,
+    clat: FioLatency,
+    lat: FioLatency,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Sync {
     lat_ns: FioLatency,
+    total_ios: u64,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 struct FioLatency {
-    max: f64,
-    mean: f64,
+    max: Number,
+    mean: Number,
     #[serde(rename = "N")]
-    count: u64,
-    percentile: BTreeMap<String, f64>,
+    count: Option<u64>,
+    percentile: BTreeMap<String, Number>,
     bins: BTreeMap<String, u64>,
 }
 
-const PERCENTILES: [(&str, Metric); 6] = [
-    ("50.000000", Metric::LatencyP50),
-    ("90.000000", Metric::LatencyP90),
-    ("95.000000", Metric::LatencyP95),
-    ("99.000000", Metric::LatencyP99),
-    ("99.900000", Metric::LatencyP999),
-    ("99.990000", Metric::LatencyP9999),
+const PERCENTILES: [(f64, Metric); 6] = [
+    (50.0, Metric::LatencyP50),
+    (90.0, Metric::LatencyP90),
+    (95.0, Metric::LatencyP95),
+    (99.0, Metric::LatencyP99),
+    (99.9, Metric::LatencyP999),
+    (99.99, Metric::LatencyP9999),
 ];
-const SYNCS: [(&str, Metric); 3] = [
-    ("50.000000", Metric::SyncP50),
-    ("95.000000", Metric::SyncP95),
-    ("99.000000", Metric::SyncP99),
-];
+const SYNCS: [(f64, Metric); 3] =
+    [(50.0, Metric::SyncP50), (95.0, Metric::SyncP95), (99.0, Metric::SyncP99)];
 
-/// Options that determine the work of a job, each with all its spellings.
-const PARAMETERS: [&[&str]; 22] = [
-    &["rw", "readwrite"],
-    &["bs", "blocksize"],
-    &["bsrange", "blocksize_range"],
-    &["bssplit"],
-    &["size"],
-    &["filesize"],
-    &["io_size", "io_limit"],
-    &["nrfiles"],
-    &["iodepth"],
-    &["numjobs"],
-    &["ioengine"],
-    &["direct"],
-    &["sync"],
-    &["fsync"],
-    &["fdatasync"],
-    &["end_fsync"],
-    &["rwmixread"],
-    &["rwmixwrite"],
-    &["rate"],
-    &["rate_iops"],
-    &["runtime", "timeout"],
-    &["time_based"],
-];
+impl FioJob {
+    fn sides(&self) -> [(&'static str, &FioDirection); 4] {
+        let Self { read, write, trim, mixed, .. } = self;
+        [("mixed", mixed), ("read", read), ("write", write), ("trim", trim)]
+    }
 
-/// Reads all jobs.
+    fn side(&self, name: &str) -> &FioDirection {
+        self.sides().into_iter().find(|(known, _)| *known == name).map_or(&self.mixed, |(_, s)| s)
+    }
+
+    /// Returns the longest runtime of a side, in seconds.
+    fn ran(&self) -> f64 {
+        self.sides().iter().map(|(_, side)| side.runtime.0).fold(0.0, f64::max) / 1e3
+    }
+
+    fn bytes(&self) -> f64 {
+        self.sides().iter().map(|(_, side)| side.io_bytes.0).sum()
+    }
+}
+
+impl FioDirection {
+    const fn did_something(&self) -> bool {
+        self.total_ios > 0 || self.io_bytes.0 > 0.0
+    }
+
+    /// Returns true if requests were done in less than the resolution of the clock.
+    fn is_too_fast(&self) -> bool {
+        self.did_something() && [self.runtime.0, self.bandwidth(), self.iops.0] == [0.0; 3]
+    }
+
+    /// Returns the bandwidth in bytes per second.
+    fn bandwidth(&self) -> f64 {
+        self.bw_bytes.unwrap_or(self.bw.0 * 1024.0)
+    }
+
+    /// Returns true if all values are finite and not negative.
+    fn is_sound(&self) -> bool {
+        let all = [self.bandwidth(), self.iops.0, self.runtime.0];
+        all.iter().all(|value| finite_non_negative(*value).is_some())
+    }
+
+    /// Returns the completion latencies, and the latencies from submission to completion.
+    fn latencies(&self) -> [FioLatency; 2] {
+        let first = |new: &FioLatency, old: &FioLatency| match new.is_present() {
+            true => new.counted(self.total_ios),
+            false => old.in_nanoseconds().counted(self.total_ios),
+        };
+        [first(&self.clat_ns, &self.clat), first(&self.lat_ns, &self.lat)]
+    }
+}
+
+impl FioLatency {
+    fn is_present(&self) -> bool {
+        self.count.map_or(self.mean.0 > 0.0 || self.max.0 > 0.0, |count| count > 0)
+    }
+
+    /// Adds the number of requests, which versions before 3.19 do not print.
+    fn counted(&self, requests: u64) -> Self {
+        let count = self.count.or(self.is_present().then_some(requests.max(1)));
+        Self { count, ..self.clone() }
+    }
+
+    /// Converts from microseconds. The bins are numbered instead of named by times.
+    fn in_nanoseconds(&self) -> Self {
+        let nanos = |value: Number| Number(value.0 * 1e3);
+        let percentile = self.percentile.iter().map(|(name, value)| (name.clone(), nanos(*value)));
+        Self {
+            max: nanos(self.max),
+            mean: nanos(self.mean),
+            count: self.count,
+            percentile: percentile.collect(),
+            bins: BTreeMap::new(),
+        }
+    }
+}
+
+impl FioOutput {
+    /// Lists the jobs of all hosts without their sum.
+    fn unite(&mut self) {
+        let is_sum = |job: &FioJob| job.name == ALL_CLIENTS;
+        if !self.clients.iter().all(is_sum) {
+            self.clients.retain(|job| !is_sum(job));
+        }
+        self.jobs.append(&mut self.clients);
+    }
+
+    /// Returns the time of the start in seconds since 1970, to a second.
+    fn began(&self) -> Option<u64> {
+        let starts = self.jobs.iter().map(|job| job.job_start / 1000);
+        let exact = starts.filter(|start| since_1970(*start).is_some()).min();
+        let elapsed = self.jobs.iter().map(|job| job.elapsed.max(job.ran() as u64)).max();
+        let began = self.timestamp.checked_sub(elapsed.unwrap_or(0));
+        exact.or(began.filter(|began| since_1970(*began).is_some()))
+    }
+
+    /// Returns true if this is a later report of the same run.
+    fn continues(&self, before: &Self) -> bool {
+        let pairs = || self.jobs.iter().zip(&before.jobs);
+        let is_same = |(one, other): (&FioJob, &FioJob)| {
+            let start = [one.job_start, other.job_start];
+            let starts = start[0] == start[1] || start.contains(&0);
+            one.name == other.name && one.groupid == other.groupid && starts
+        };
+        let has_grown = |(one, other): (&FioJob, &FioJob)| {
+            one.ran() >= other.ran() && one.bytes() >= other.bytes()
+        };
+        if self.jobs.len() != before.jobs.len() || !pairs().all(is_same) {
+            return false;
+        }
+        match (self.began(), before.began()) {
+            _ if pairs()
+                .any(|(one, other)| one.job_start == other.job_start && one.job_start > 0) =>
+            {
+                true
+            }
+            (Some(one), Some(other)) => one.abs_diff(other) <= 1 && pairs().all(has_grown),
+            _ => {
+                pairs().all(has_grown) && pairs().any(|(one, other)| one.ran() > other.ran() * 1.02)
+            }
+        }
+    }
+}
+
+/// Returns true for a line of fio's terse or normal output.
+pub fn is_other_output(line: &str) -> bool {
+    is_terse(line) || line.contains(": (groupid=") && line.contains(": err=")
+}
+
+fn is_terse(line: &str) -> bool {
+    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..]) && line.matches(';').count() > 40
+}
+
+/// Reads the jobs of all runs.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
-    let output: FioOutput = json::read(bytes)?;
+    let text = without_nan(as_utf8(bytes)?);
     let mut gathering = CampaignBuilder::new(InputFormat::Fio, "fio", naming);
-    gathering.set_program(&output.version.replacen("fio-", "fio ", 1));
-    gathering.set_started(since_1970(output.timestamp));
-    let jobs = output.jobs.iter().map(|job| {
-        let option = |name: &str| option(job, &output.global, name);
-        (job.name.as_str(), job.groupid, parameters(option), job)
-    });
-    for (differs_in, threads) in split_jobs(jobs) {
-        job(&mut gathering, &output.global, &threads, &differs_in)?;
+    for (before, output) in runs(&text, &mut gathering)? {
+        gathering.set_program(&output.version.replacen("fio-", "fio ", 1));
+        gathering.set_started(output.began().and_then(since_1970));
+        let signal = ["terminating on signal ", "got signal="].iter().find_map(|what| {
+            let (_, behind) = before.split_once(what)?;
+            behind.split(|c: char| !c.is_ascii_digit()).next()
+        });
+        run(&mut gathering, &output, signal)?;
     }
     gathering.finish()
 }
 
-/// Groups the threads of each job (equal name, group and parameters), in the order of their first
-/// threads. Each group comes with the text that distinguishes it from others of the same name.
-pub fn split_jobs<'a, T>(
-    threads: impl Iterator<Item = (&'a str, i64, String, T)>,
-) -> Vec<(String, Vec<T>)> {
+/// Replaces numbers that JSON does not have.
+fn without_nan(text: &str) -> String {
+    let mut text = text.to_owned();
+    for none in ["-nan", "nan", "-inf", "inf"] {
+        for end in [",", "\n", " ", "}"] {
+            let found = format!(": {none}{end}");
+            if text.contains(&found) {
+                text = text.replace(&found, &format!(": null{end}"));
+            }
+        }
+    }
+    text
+}
+
+/// Returns the last report of each run, with the text before it.
+fn runs<'a>(
+    text: &'a str,
+    gathering: &mut CampaignBuilder<'_>,
+) -> Result<Vec<(&'a str, FioOutput)>, ImportError> {
+    let mut all: Vec<(&str, FioOutput)> = Vec::new();
+    let mut from = 0;
+    while let Some(key) = text[from..].find(VERSION) {
+        let before = &text[from..from + key];
+        let start = from
+            + before.trim_end().strip_suffix('{').map_or_else(|| line_of_brace(before), str::len);
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+        match values.next() {
+            Some(Ok(mut output)) => {
+                FioOutput::unite(&mut output);
+                let before = &text[from..start];
+                from = (start + values.byte_offset()).max(from + key + VERSION.len());
+                match all.last_mut() {
+                    Some(last) if FioOutput::continues(&output, &last.1) => {
+                        gathering.skip_with_reason(
+                            "an earlier report of a run (--status-interval): the last one counts",
+                        );
+                        *last = (before, output);
+                    }
+                    _ => all.push((before, output)),
+                }
+            }
+            Some(Err(error)) if error.is_eof() && !all.is_empty() => {
+                gathering.skip_with_reason("the last report, which is cut off");
+                break;
+            }
+            Some(Err(error)) => {
+                let line = text[..start].matches('\n').count() + error.line();
+                return Err(ImportError::at_line(line, model::json_error_cause(&error)));
+            }
+            None => break,
+        }
+    }
+    let other = || text.lines().find(|line| is_other_output(line.trim()));
+    match (all.is_empty(), other()) {
+        (false, _) => Ok(all),
+        (true, Some(line)) => {
+            let kind = if is_terse(line.trim()) { "terse" } else { "normal" };
+            Err(ImportError::in_file(format!(
+                "it is fio's {kind} output, which lacks options of its jobs; run fio with --output-format=json"
+            )))
+        }
+        (true, None) => Err(ImportError::in_file("there is no JSON in it")),
+    }
+}
+
+/// Returns the place of the first brace that begins a line, or the end.
+fn line_of_brace(text: &str) -> usize {
+    let lines = text.split_inclusive('\n');
+    lines.take_while(|line| !line.trim_start().starts_with('{')).map(str::len).sum()
+}
+
+/// A thread of a job.
+pub struct Thread<'a, T> {
+    pub name: &'a str,
+    pub group: i64,
+    /// Where it worked.
+    pub place: String,
+    /// Its options that decide the work.
+    pub identity: String,
+    pub of: T,
+}
+
+/// Groups the threads of each job, in the order of their first threads. Each group comes with the
+/// text that distinguishes it from others of the same name.
+pub fn split_jobs<'a, T>(threads: impl Iterator<Item = Thread<'a, T>>) -> Vec<(String, Vec<T>)> {
     let mut places = BTreeMap::new();
-    let mut alike: BTreeMap<(&str, String), u32> = BTreeMap::new();
+    let mut alike: BTreeMap<(&str, String, String), u32> = BTreeMap::new();
     let mut all: Vec<(String, Vec<T>)> = Vec::new();
-    for (name, group, parameters, thread) in threads {
-        let place = *places.entry((name, group, parameters.clone())).or_insert(all.len());
-        if let Some((_, known)) = all.get_mut(place) {
-            known.push(thread);
+    for Thread { name, group, place, identity, of } in threads {
+        let key = (name, group, place.clone(), identity.clone());
+        let at = *places.entry(key).or_insert(all.len());
+        if let Some((_, known)) = all.get_mut(at) {
+            known.push(of);
             continue;
         }
         // The group number cannot be used: it would differ between files with different preceding
         // jobs.
-        let before = alike.entry((name, parameters.clone())).or_insert(0);
+        let before = alike.entry((name, place, identity.clone())).or_insert(0);
         *before += 1;
-        all.push((format!("{parameters}, time {before}"), vec![thread]));
+        all.push((format!("{identity}, time {before}"), vec![of]));
     }
     all
 }
 
-/// Formats the options of a job that decide its workload.
-pub fn parameters<'a>(option: impl Fn(&str) -> Option<&'a str>) -> String {
-    let stated = PARAMETERS.iter().filter_map(|names| {
-        let value = names.iter().find_map(|name| option(name))?;
-        Some(format!("{} {}", names[0], plain(value)))
-    });
-    stated.collect::<Vec<_>>().join(", ")
-}
-
-/// Normalizes a value with several spellings: `4k` becomes `4096`.
-fn plain(value: &str) -> String {
-    let value: String = value.chars().take(100).collect::<String>().to_lowercase();
-    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
-    let number = units.iter().find_map(|(unit, shift)| {
-        let number: u64 = value.strip_suffix(*unit)?.parse().ok()?;
-        number.checked_mul(1 << shift)
-    });
-    match (number, value.as_str()) {
-        (Some(number), _) => number.to_string(),
-        (None, "readwrite") => "rw".to_owned(),
-        (None, _) => value,
-    }
-}
-
-/// Returns an option of a job, from the job or from the global options.
-fn option<'a>(job: &'a FioJob, global: &'a Options, name: &str) -> Option<&'a str> {
-    let value = job.options.get(name).or_else(|| global.get(name));
-    value.and_then(serde_json::Value::as_str)
-}
-
-fn job(
+/// Adds the jobs of one run.
+fn run(
     gathering: &mut CampaignBuilder<'_>,
-    global: &Options,
-    threads: &[&FioJob],
-    differs_in: &str,
+    output: &FioOutput,
+    signal: Option<&str>,
 ) -> Result<(), ImportError> {
-    let Some(first) = threads.first() else {
-        return Ok(());
-    };
-    let option = |name: &str| option(first, global, name);
-    let contender = gathering.contender(worked_in(option).as_deref())?;
-    let test = gathering.test("fio");
-    let error = threads.iter().map(|job| job.error).find(|error| *error != 0);
-    if let Some(error) = error {
-        let phase = gathering.unique_phase_name(&test, &first.name, differs_in);
-        return gathering
-            .add(0, failed_value(&contender, &test, &phase, format!("fio: error {error}")));
-    }
-    let direction = option("rw").or_else(|| option("readwrite")).unwrap_or_default();
-    let is_random = direction.contains("rand");
-    let sides: [(&str, SideOf); 3] =
-        [("read", |job| &job.read), ("write", |job| &job.write), ("trim", |job| &job.trim)];
-    let did = |side: &SideOf| threads.iter().any(|job| side(job).did_something());
-    let several = sides.iter().filter(|(_, side)| did(side)).count() > 1;
-    for (name, side) in sides.into_iter().filter(|(_, side)| did(side)) {
-        let called = match several {
-            true => format!("{}-{name}", first.name),
-            false => first.name.clone(),
+    let jobs = output.jobs.iter().map(|job| {
+        let options = job_options(&output.global, job);
+        let requests = job.sides().iter().map(|(_, side)| side.total_ios).sum();
+        let request = (job.bytes() as u64).checked_div(requests);
+        Thread {
+            name: &job.name,
+            group: job.groupid,
+            place: options.places().join(" "),
+            identity: options.identity(request),
+            of: (job, options),
+        }
+    });
+    let jobs = split_jobs(jobs);
+    let is_alone = jobs.len() == 1;
+    for (differs_in, threads) in jobs {
+        let Some((first, options)) = threads.first() else { continue };
+        let entries: Vec<&FioJob> = threads.iter().map(|(job, _)| *job).collect();
+        let hosts: BTreeSet<&str> =
+            entries.iter().filter_map(|job| job.hostname.as_deref()).collect();
+        let differs_in = match hosts.len() {
+            0 | 1 => differs_in,
+            several => format!("{differs_in}, hosts {several}"),
         };
-        let phase = gathering.unique_phase_name(&test, &called, differs_in);
-        let sides: Vec<&FioDirection> = threads.iter().map(|job| side(job)).collect();
-        if !sides.iter().all(|side| side.is_sound()) {
-            let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
-            return Err(ImportError::in_file(what));
-        }
-        if sides.iter().any(|side| side.clat.is_some()) {
-            gathering.skip_with_reason("latencies as fio before version 3 prints them");
-        }
-        let mut values = speed(&sides, is_random);
-        let latency: Vec<&FioLatency> = sides.iter().map(|side| &side.clat_ns).collect();
-        let buckets = buckets(&latency);
-        let percentiles: &[_] = if buckets.is_empty() { &PERCENTILES } else { &[] };
-        let mean = Some(Metric::LatencyMean);
-        values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
-        let cpu = threads.iter().map(|job| job.usr_cpu + job.sys_cpu).sum();
-        values.extend(finite_non_negative(cpu).map(|share| (Metric::Cpu, share)));
-        if name == "write" {
-            let syncs: Vec<&FioLatency> = threads.iter().map(|job| &job.sync.lat_ns).collect();
-            values.extend(latencies(&syncs, &SYNCS, None, Metric::SyncMax));
-        }
-        let taken = ImportedResult {
-            group: group(name, is_random),
-            latency: buckets,
-            ..ok_value(&contender, &test, &phase, values)
-        };
-        gathering.add(0, taken)?;
+        let all = (options.number("numjobs").max(1.0) * hosts.len().max(1) as f64)
+            .max(entries.len() as f64);
+        let job = Job { name: &first.name, entries, options, differs_in, threads: all };
+        job.add(gathering, signal, is_alone)?;
     }
     Ok(())
 }
 
-/// Returns the directory or file that a job used.
-fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
-    if let Some(directory) = option("directory") {
-        return mount_label(directory, false);
-    }
-    let file = option("filename")?;
-    mount_label(file, !file.starts_with("/dev/"))
-}
-
-/// Returns the workload category of a side.
-pub fn group(side: &str, is_random: bool) -> Option<WorkloadCategory> {
-    match (side, is_random) {
-        ("read", true) => Some(WorkloadCategory::RandomRead),
-        ("read", false) => Some(WorkloadCategory::StreamRead),
-        ("write", true) => Some(WorkloadCategory::RandomWrite),
-        ("write", false) => Some(WorkloadCategory::StreamWrite),
-        _ => None,
-    }
-}
-
-/// Returns the total rates of all threads, the primary metric first, and the time of the slowest
-/// thread.
-fn speed(threads: &[&FioDirection], is_random: bool) -> Vec<(Metric, f64)> {
-    let sum = |value: fn(&FioDirection) -> f64| {
-        finite_non_negative(threads.iter().map(|side| value(side)).sum())
+/// Returns the options of a job, with the global ones of its host.
+fn job_options(global: &GlobalOptions, job: &FioJob) -> Options {
+    let own = job.options.clone().unwrap_or_default();
+    let mut all = match global {
+        GlobalOptions::One(global) => global.with(&own),
+        GlobalOptions::PerHost(hosts) => {
+            let host = hosts.iter().find(|host| host.get("hostname") == job.hostname.as_deref());
+            host.map_or_else(|| own.clone(), |host| host.with(&own))
+        }
     };
-    let bytes = sum(FioDirection::bandwidth);
-    let bytes = bytes.map(|rate| (Metric::Throughput, rate));
-    let requests = sum(|side| side.iops).map(|rate| (Metric::Rate, rate));
-    let rates = if is_random { [requests, bytes] } else { [bytes, requests] };
-    let longest = threads.iter().map(|side| side.runtime).fold(0.0, f64::max);
-    let time = finite_non_negative(longest / 1e3).map(|time| (Metric::Elapsed, time));
-    rates.into_iter().flatten().chain(time).collect()
+    // A job without a direction reads.
+    if job.options.is_some() && all.get("rw").is_none() && !job.write.did_something() {
+        all.insert("rw", "read");
+    }
+    all
+}
+
+/// A job with all its threads.
+struct Job<'a> {
+    name: &'a str,
+    entries: Vec<&'a FioJob>,
+    options: &'a Options,
+    differs_in: String,
+    /// Number of threads, of which an entry may report several.
+    threads: f64,
+}
+
+impl Job<'_> {
+    fn add(
+        &self,
+        gathering: &mut CampaignBuilder<'_>,
+        signal: Option<&str>,
+        is_alone: bool,
+    ) -> Result<(), ImportError> {
+        let places = self.options.places();
+        if places.len() > 1 {
+            gathering.skip_with_reason(format!(
+                "the places of `{}`, because it used several: {}",
+                self.name,
+                places.join(", ")
+            ));
+        }
+        let place = if let [one] = places.as_slice() { Some(one.as_str()) } else { None };
+        let contender = gathering.contender(place)?;
+        let test = gathering.test("fio");
+        let did = |name: &str| self.entries.iter().any(|job| job.side(name).did_something());
+        let split = ["read", "write", "trim"].into_iter().filter(|side| did(side));
+        let mut sides: Vec<&str> = split.collect();
+        if sides.is_empty() && did("mixed") {
+            sides.push("mixed");
+        }
+        let cause = self.failure().or_else(|| self.interruption(signal, is_alone));
+        if sides.is_empty() && cause.is_none() {
+            gathering.skip_with_reason(format!("job `{}`, which did no request", self.name));
+        }
+        if sides.is_empty() && cause.is_some() {
+            sides.extend(self.options.sides());
+        }
+        let several =
+            sides.len() > 1 || !sides.contains(&"mixed") && self.options.sides().len() > 1;
+        for side in sides {
+            let called = match several {
+                true => format!("{}-{side}", self.name),
+                false => self.name.to_owned(),
+            };
+            let phase = gathering.unique_phase_name(&test, &called, &self.differs_in);
+            let (group, ranked_by) = self.options.purpose(side);
+            let figure = match &cause {
+                Some(cause) => failed_value(&contender, &test, &phase, cause.as_str()),
+                None => {
+                    let (values, latency) = self.values(gathering, side, ranked_by, &phase)?;
+                    ImportedResult { latency, ..ok_value(&contender, &test, &phase, values) }
+                }
+            };
+            let too_fast = cause.is_none() && self.sides(side).all(FioDirection::is_too_fast);
+            if too_fast {
+                gathering.set_primary_metric(&test, &phase, ranked_by);
+            }
+            gathering.add(0, ImportedResult { group, too_fast, ..figure })?;
+        }
+        Ok(())
+    }
+
+    fn sides(&self, name: &str) -> impl Iterator<Item = &FioDirection> {
+        self.entries.iter().map(move |job| job.side(name))
+    }
+
+    /// Returns the error of a thread, or of a request after which it continued.
+    fn failure(&self) -> Option<String> {
+        if let Some(error) = self.entries.iter().map(|job| job.error).find(|error| *error != 0) {
+            return Some(error_text(error));
+        }
+        let failed: u64 = self.entries.iter().map(|job| job.total_err).sum();
+        let first = self.entries.iter().map(|job| job.first_error).find(|error| *error != 0);
+        let cause = error_text(first.unwrap_or(0));
+        (failed > 0).then(|| format!("{failed} requests failed, the first with: {cause}"))
+    }
+
+    /// Returns the reason if the job was stopped before it was done.
+    fn interruption(&self, signal: Option<&str>, is_alone: bool) -> Option<String> {
+        const NEARLY: f64 = 0.9;
+        let ran = self.entries.iter().map(|job| job.ran()).fold(0.0, f64::max);
+        let limit = self.options.seconds("runtime");
+        let whole = self.options.number("io_size").max(self.options.number("size")) * self.threads;
+        let share = self.entries.iter().map(|job| job.bytes()).sum::<f64>() / whole;
+        // A job that has done more than its size runs until its time is over.
+        let is_done = if limit > 0.0 { (0.99..1.01).contains(&share) } else { share >= 0.99 };
+        if ran >= limit * NEARLY && limit > 0.0 || is_done && !self.options.is_on("time_based") {
+            return None;
+        }
+        let of = if limit > 0.0 { format!(" of {limit} s") } else { String::new() };
+        let ends_early = ["number_ios", "steadystate", "read_iolog", "fill_device", "exitall"];
+        let is_cut = self.options.is_on("time_based") && limit > 0.0 && is_alone;
+        match signal {
+            Some(signal) => Some(format!("interrupted by signal {signal} after {ran} s{of}")),
+            None if is_cut && !ends_early.iter().any(|name| self.options.is_on(name)) => {
+                Some(format!("ended after {ran} s{of}"))
+            }
+            None => None,
+        }
+    }
+
+    /// Returns the values of a side, the ranking one first, and its latencies.
+    fn values(
+        &self,
+        gathering: &mut CampaignBuilder<'_>,
+        side: &str,
+        ranked_by: Metric,
+        phase: &str,
+    ) -> Result<(Vec<(Metric, f64)>, Vec<LatencyBucket>), ImportError> {
+        if !self.sides(side).all(FioDirection::is_sound) {
+            let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
+            return Err(ImportError::in_file(what));
+        }
+        let mut values = self.speed(side, ranked_by);
+        let both: Vec<[FioLatency; 2]> = self.sides(side).map(FioDirection::latencies).collect();
+        let has = |at: usize, what: fn(&FioLatency) -> bool| both.iter().any(|of| what(&of[at]));
+        let has_shape = |latency: &FioLatency| {
+            latency.is_present() && !(latency.percentile.is_empty() && latency.bins.is_empty())
+        };
+        let is_total = !has(0, FioLatency::is_present) || !has(0, has_shape) && has(1, has_shape);
+        let is_total = is_total && has(1, FioLatency::is_present);
+        if is_total {
+            gathering.skip_with_reason(format!(
+                "completion latencies of {phase}: fio measured them with submission (lat), and these are shown"
+            ));
+        }
+        let latency: Vec<&FioLatency> = both.iter().map(|of| &of[usize::from(is_total)]).collect();
+        let buckets = buckets(&latency);
+        if latency.len() > 1 && buckets.is_empty() && latency.iter().any(|of| has_shape(of)) {
+            gathering.skip_with_reason(
+                "percentiles of jobs with several threads, which cannot be combined; use group_reporting or json+",
+            );
+        }
+        let percentiles: &[_] = if buckets.is_empty() { &PERCENTILES } else { &[] };
+        let mean = Some(Metric::LatencyMean);
+        values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
+        let cpu: f64 = self.entries.iter().map(|job| job.usr_cpu.0 + job.sys_cpu.0).sum();
+        let cpu = finite_non_negative(cpu * self.threads / self.entries.len() as f64);
+        values.extend(cpu.map(|share| (Metric::Cpu, share)));
+        if side == "write" || side == "mixed" {
+            let syncs: Vec<FioLatency> = self
+                .entries
+                .iter()
+                .map(|job| job.sync.lat_ns.counted(job.sync.total_ios))
+                .collect();
+            let syncs: Vec<&FioLatency> = syncs.iter().collect();
+            values.extend(latencies(&syncs, &SYNCS, None, Metric::SyncMax));
+        }
+        Ok((values, buckets))
+    }
+
+    /// Returns the rates of all threads together, the ranking one first, and the time of the slowest
+    /// thread. Returns nothing if the clock was too coarse.
+    fn speed(&self, side: &str, ranked_by: Metric) -> Vec<(Metric, f64)> {
+        if self.sides(side).all(FioDirection::is_too_fast) {
+            return Vec::new();
+        }
+        let longest = self.sides(side).map(|side| side.runtime.0).fold(0.0, f64::max);
+        // All work in the time of the slowest thread, as with `group_reporting`.
+        let sum = |value: fn(&FioDirection) -> f64| {
+            let share = |side: &FioDirection| match longest > 0.0 && self.entries.len() > 1 {
+                true => value(side) * side.runtime.0 / longest,
+                false => value(side),
+            };
+            finite_non_negative(self.sides(side).map(share).sum())
+        };
+        let bytes = sum(FioDirection::bandwidth).map(|rate| (Metric::Throughput, rate));
+        let requests = sum(|side| side.iops.0).map(|rate| (Metric::Rate, rate));
+        let rates = match ranked_by {
+            Metric::Rate => [requests, bytes],
+            _ => [bytes, requests],
+        };
+        let time = finite_non_negative(longest / 1e3).map(|time| (Metric::Elapsed, time));
+        rates.into_iter().flatten().chain(time).collect()
+    }
+}
+
+/// Describes an error number: `No space left on device (ENOSPC)`.
+fn error_text(number: i64) -> String {
+    const EILSEQ: i64 = 84;
+    if number == EILSEQ {
+        return "data read back was not what was written (EILSEQ)".to_owned();
+    }
+    let known = i32::try_from(number).ok().zip(errno_name(number));
+    known.map_or_else(
+        || format!("fio: error {number}"),
+        |(number, name)| {
+            let text = std::io::Error::from_raw_os_error(number).to_string();
+            format!("{} ({name})", text.split(" (os error").next().unwrap_or_default())
+        },
+    )
 }
 
 /// Returns the printed latencies, in seconds. Percentiles are available only for a single thread.
 fn latencies(
     threads: &[&FioLatency],
-    percentiles: &[(&str, Metric)],
+    percentiles: &[(f64, Metric)],
     mean: Option<Metric>,
     max: Metric,
 ) -> Vec<(Metric, f64)> {
-    let count: f64 = threads.iter().map(|latency| latency.count as f64).sum();
-    if count == 0.0 {
+    let count = |latency: &FioLatency| latency.count.unwrap_or(0) as f64;
+    let total: f64 = threads.iter().map(|latency| count(latency)).sum();
+    if total == 0.0 {
         return Vec::new();
     }
+    let longest = threads.iter().map(|one| one.max.0).fold(0.0, f64::max);
     let mut nanos = Vec::new();
     if let [one] = threads {
-        let known = percentiles.iter();
+        let value = |share: f64| {
+            let mut known = one.percentile.iter();
+            let is_it =
+                |name: &str| name.parse::<f64>().is_ok_and(|one| (one - share).abs() < 1e-6);
+            known.find(|(name, _)| is_it(name)).map(|(_, value)| value.0)
+        };
+        // A percentile is the end of a bin, which may be beyond the longest latency.
         nanos.extend(
-            known.filter_map(|(name, metric)| Some((*metric, *one.percentile.get(*name)?))),
+            percentiles
+                .iter()
+                .filter_map(|(share, metric)| Some((*metric, value(*share)?.min(longest)))),
         );
     }
     if let Some(metric) = mean {
-        let all: f64 = threads.iter().map(|one| one.mean * one.count as f64).sum();
-        nanos.push((metric, all / count));
+        let all: f64 = threads.iter().map(|one| one.mean.0 * count(one)).sum();
+        nanos.push((metric, all / total));
     }
-    nanos.push((max, threads.iter().map(|one| one.max).fold(0.0, f64::max)));
+    nanos.push((max, longest));
     let seconds = nanos.into_iter();
     seconds
         .filter_map(|(metric, nanos)| Some((metric, finite_non_negative(nanos / 1e9)?)))

@@ -6,6 +6,7 @@ pub(crate) mod filebench;
 pub(crate) mod filebench_file;
 pub(crate) mod fio;
 pub(crate) mod fio_job_file;
+pub(crate) mod fio_options;
 pub(crate) mod fs_mark;
 pub(crate) mod fsarena_csv;
 pub(crate) mod hyperfine;

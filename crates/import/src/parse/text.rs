@@ -1,5 +1,6 @@
 //! Splits an untrusted text into lines.
 
+use std::borrow::Cow;
 use std::path::{Component, Path};
 
 use crate::ImportError;
@@ -11,6 +12,20 @@ use crate::ImportError;
 pub fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, ImportError> {
     let text = as_utf8(bytes)?;
     Ok((1..).zip(text.lines()).collect())
+}
+
+/// Converts UTF-16 with a byte order mark, which PowerShell writes, to UTF-8.
+pub fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return Cow::Borrowed(bytes),
+    };
+    let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let letters = char::decode_utf16(units);
+    let text: String =
+        letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    Cow::Owned(text.into_bytes())
 }
 
 /// Returns the text without a byte order mark.

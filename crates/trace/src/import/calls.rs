@@ -6,7 +6,8 @@ mod names;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::errno;
+use model::errno_number;
+
 use super::fs_model::{Inode, InodeType};
 use super::line::{descriptor, string};
 use super::recording::InheritedFile;
@@ -248,7 +249,7 @@ impl ArgPositions<'_, '_> {
 
     /// Returns the error of this call if a filesystem would fail again in the same way.
     fn errno(&self) -> Result<(), Option<Errno>> {
-        self.made.call.error.map_or(Ok(()), |name| Err(errno::errno_from_name(name)))
+        self.made.call.error.map_or(Ok(()), |name| Err(errno_number(name).map(Errno)))
     }
 
     fn returned(&self) -> u64 {

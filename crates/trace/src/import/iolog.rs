@@ -1,6 +1,6 @@
 //! Parser for the output of fio with `write_iolog`: version 2, `FILE ACTION [OFFSET LENGTH]`, and
-//! version 3, in which each line starts with the milliseconds since the beginning (fio(1), "Trace
-//! file format").
+//! version 3, in which each line starts with the microseconds since the beginning (fio(1), "Trace
+//! file format"; unit measured with fio 3.33).
 
 use std::collections::HashMap;
 
@@ -35,6 +35,10 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
     let timed = match lines.next() {
         Some((_, b"fio version 2 iolog")) => false,
         Some((_, b"fio version 3 iolog")) => true,
+        Some((line, other)) if other.starts_with(b"fio version ") => {
+            let what = "only iologs of version 2 and 3 are read; record again with fio 2 or newer";
+            return Err(wrong(line, what));
+        }
         _ => {
             return Err(wrong(1, "`fio version 2 iolog` or `fio version 3 iolog` is missing"));
         }
@@ -52,8 +56,8 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
             line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).collect();
         let words = match (timed, words.split_first()) {
             (true, Some((time, words))) => {
-                let milliseconds: u64 = number(time).ok_or_else(|| wrong(at, "no milliseconds"))?;
-                log.now = milliseconds.saturating_mul(1_000_000);
+                let microseconds: u64 = number(time).ok_or_else(|| wrong(at, "no microseconds"))?;
+                log.now = microseconds.saturating_mul(1000);
                 words.to_vec()
             }
             _ => words,
@@ -178,7 +182,7 @@ impl IologReader {
                 self.push(Syscall::Write { handle, offset, length }, length);
             }
             b"trim" => {
-                self.world.observe_size(node, end);
+                // Not a sign of data: the file may be empty there.
                 self.push(Syscall::Allocate { handle, mode: 3, offset, length }, 0);
             }
             _ => {

@@ -5,14 +5,17 @@
 pub struct Line<'a> {
     /// Kernel number of the thread; 0 if the line has none.
     pub task: u32,
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since 1970, since midnight or since the line before, as printed.
     pub at: u64,
+    /// Whether `at` is a time of day.
+    pub is_of_day: bool,
     /// The rest.
     pub rest: &'a [u8],
 }
 
 impl<'a> Line<'a> {
-    /// Parses the beginning of a line, before the call: `[pid 7] 12.34 ` or `7 12.34 `.
+    /// Parses the beginning of a line, before the call: `[pid 7] 12.34 ` or `7 12.34 `. The time may
+    /// be one of the day, `10:20:30.5`.
     pub fn read(line: &'a [u8]) -> Result<Self, &'static str> {
         let mut rest = line;
         let mut task = 0;
@@ -22,12 +25,27 @@ impl<'a> Line<'a> {
             rest = behind[end + 1..].trim_ascii();
         }
         let (mut word, mut behind) = word(rest);
-        if !word.contains(&b'.') {
+        let is_time = |word: &[u8]| word.iter().any(|byte| b".,:".contains(byte));
+        if !is_time(word) {
             task = number(word).ok_or("no process and no time")?;
             (word, behind) = self::word(behind);
         }
-        let at = nanoseconds(word).ok_or("no time in seconds")?;
-        Ok(Self { task, at, rest: behind })
+        let (hours, seconds) = match word.iter().rposition(|byte| *byte == b':') {
+            Some(colon) => (time_of_day(&word[..colon]), &word[colon + 1..]),
+            None => (Some(0), word),
+        };
+        let is_of_day = seconds.len() < word.len();
+        if is_of_day && hours.is_some() && number::<u8>(seconds).is_some() {
+            return Err("times in whole seconds (strace -t)");
+        }
+        let at = hours.zip(nanoseconds(seconds)).and_then(|(at, rest)| at.checked_add(rest));
+        let at = at.ok_or("no time in seconds")?;
+        // `-r` with `-ttt` adds the time since the line before.
+        if behind.starts_with(b"(+") {
+            let end = behind.iter().position(|byte| *byte == b')').unwrap_or(1);
+            behind = behind[end + 1..].trim_ascii_start();
+        }
+        Ok(Self { task, at, is_of_day, rest: behind })
     }
 }
 
@@ -42,9 +60,16 @@ pub fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Converts seconds such as `12.345678` to nanoseconds.
+/// Converts hours and minutes, `10:20`, to nanoseconds.
+fn time_of_day(text: &[u8]) -> Option<u64> {
+    let (hours, minutes) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    let (hours, minutes): (u64, u64) = (hours.parse().ok()?, minutes.parse().ok()?);
+    (hours < 24 && minutes < 60).then_some((hours * 60 + minutes) * 60_000_000_000)
+}
+
+/// Converts seconds such as `12.345678` to nanoseconds. Some languages have a decimal comma.
 fn nanoseconds(text: &[u8]) -> Option<u64> {
-    let (whole, part) = std::str::from_utf8(text).ok()?.split_once('.')?;
+    let (whole, part) = std::str::from_utf8(text).ok()?.split_once(['.', ','])?;
     let digits = part.get(..part.len().min(9))?;
     let scale = 10_u64.checked_pow(u32::try_from(9 - digits.len()).ok()?)?;
     let part: u64 = digits.parse().ok()?;

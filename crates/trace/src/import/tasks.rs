@@ -20,6 +20,8 @@ use crate::trace::{
 
 /// Limitation: order that only the calls of `SyncEvent` would show.
 const ORDER: &str = "Order between threads is recorded only through starts, waits, pipes and local sockets: not through file locks, the network, shared memory and futexes.";
+/// Limitation: a log that ends within a line.
+const CUT: &str = "The last line is cut off, and its call is missing.";
 /// Limitation: threads whose start is not in the log.
 const STARTS: &str = "The start of some processes is not in the log.";
 
@@ -90,8 +92,11 @@ pub struct StraceImporter {
     pub(super) surroundings: Box<dyn Surroundings>,
     start: RecordingStart,
     tasks: HashMap<u32, Task>,
-    /// Lines of threads whose parent is not known yet.
-    early: BTreeMap<u32, Vec<Vec<u8>>>,
+    /// Lines of threads whose parent is not known yet, each with its time.
+    early: BTreeMap<u32, Vec<(u64, Vec<u8>)>>,
+    pub(super) clock: Clock,
+    /// Beginning of a call whose line a message of strace interrupted.
+    interrupted: Option<Vec<u8>>,
     pub(super) operations: Vec<TraceRecord>,
     began: Option<u64>,
     threads: u32,
@@ -120,10 +125,90 @@ pub struct CallContext<'a> {
     pub call: ParsedCall<'a>,
 }
 
+/// Meaning of the printed times.
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// Whether each time is one since the line before (`-r`).
+    pub is_relative: bool,
+    /// Sum of the times, or of the days that have ended.
+    passed: u64,
+    latest: u64,
+}
+
+impl Clock {
+    /// Returns true if the times since the line before are printed: they begin with 0, or decrease
+    /// although they are none since 1970.
+    fn is_relative(text: &[u8]) -> bool {
+        const YEAR_2001: u64 = 1_000_000_000_000_000_000;
+        let read = lines(text).filter_map(|(_, line)| Line::read(line).ok());
+        let times: Vec<u64> = read.take_while(|line| !line.is_of_day).map(|line| line.at).collect();
+        let is_sum = times.first() == Some(&0) || !times.is_sorted();
+        is_sum && times.iter().all(|time| *time < YEAR_2001)
+    }
+
+    fn absolute(&mut self, line: &Line<'_>) -> u64 {
+        const DAY: u64 = 86_400_000_000_000;
+        if self.is_relative {
+            self.passed = self.passed.saturating_add(line.at);
+            return self.passed;
+        }
+        if line.is_of_day {
+            if line.at.saturating_add(DAY / 2) < self.latest {
+                self.passed = self.passed.saturating_add(DAY);
+            }
+            self.latest = line.at;
+        }
+        line.at.saturating_add(self.passed)
+    }
+}
+
+/// Returns true for a line of blkparse, `8,0 3 1 0.000000000 697 G W 223490 + 8 [a]`.
+fn is_blktrace(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let device = words.next().unwrap_or_default();
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    device.len() < 10
+        && device.contains(&b',')
+        && device.split(|byte| *byte == b',').all(is_number)
+        && words.take(2).filter(|word| is_number(word)).count() == 2
+}
+
+const MESSAGE: &[u8] = b"strace: Process ";
+
+/// Returns true for a line that strace prints about itself.
+fn is_message(line: &[u8]) -> bool {
+    let begins = [&b"strace: "[..], b"Process ", b"[ Process "];
+    begins.iter().any(|begin| line.starts_with(begin))
+}
+
+/// Returns true if the last line ends within a call.
+fn is_cut(text: &[u8]) -> bool {
+    let Some((_, last)) = lines(text).last().filter(|_| !text.ends_with(b"\n")) else {
+        return false;
+    };
+    let is_part = |rest: &[u8]| {
+        let is_other = [&b"+++"[..], b"---", b"<...", b"exit"].iter().any(|b| rest.starts_with(b));
+        !is_other && !rest.ends_with(b"<unfinished ...>") && ParsedCall::read(rest).is_none()
+    };
+    Line::read(last).map_or(!is_message(last), |line| is_part(line.rest))
+}
+
 /// Imports the output of strace.
 pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
     let mut importer = StraceImporter::new(below);
-    for (number, text) in lines(text) {
+    importer.clock.is_relative = Clock::is_relative(text);
+    let mut whole = text;
+    if is_cut(text) {
+        importer.unseen.insert(CUT);
+        let end = text.iter().rposition(|byte| *byte == b'\n');
+        whole = &text[..end.unwrap_or(text.len())];
+    }
+    for (number, text) in lines(whole) {
+        if is_blktrace(text) {
+            let message =
+                "blktrace records requests to a device; a trace needs the calls of strace";
+            return Err(TraceImportError { line: number, message: message.to_owned() });
+        }
         importer.line(text).map_err(|what| TraceImportError {
             line: number,
             message: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
@@ -154,6 +239,8 @@ impl StraceImporter {
             start,
             tasks: HashMap::new(),
             early: BTreeMap::new(),
+            clock: Clock::default(),
+            interrupted: None,
             operations: Vec::new(),
             began: None,
             threads: 0,
@@ -184,12 +271,35 @@ impl StraceImporter {
     /// # Errors
     /// Returns the reason if it is not a line of strace.
     pub fn line(&mut self, text: &[u8]) -> Result<(), &'static str> {
-        let line = Line::read(text)?;
+        let joined;
+        let mut text = text;
+        if is_message(text) {
+            return Ok(());
+        }
+        if let Some(at) = text.windows(MESSAGE.len()).position(|window| window == MESSAGE)
+            && Line::read(text).is_ok_and(|line| ParsedCall::read(line.rest).is_none())
+        {
+            self.interrupted = Some(text[..at].to_vec());
+            return Ok(());
+        }
+        if let Some(begun) = self.interrupted.take_if(|_| Line::read(text).is_err()) {
+            joined = [&begun, text].concat();
+            text = &joined;
+        }
+        let mut line = Line::read(text)?;
+        line.at = self.clock.absolute(&line);
+        self.take(&line);
+        Ok(())
+    }
+
+    /// Takes a line with its absolute time.
+    fn take(&mut self, line: &Line<'_>) {
         if self.tasks.get(&line.task).is_none_or(|task| task.ended) {
             let parents = self.parents();
             if parents.len() > 1 || self.early.contains_key(&line.task) {
-                self.early.entry(line.task).or_default().push(text.to_vec());
-                return Ok(());
+                let lines = self.early.entry(line.task).or_default();
+                lines.push((line.at, line.rest.to_vec()));
+                return;
             }
             self.began.get_or_insert(line.at);
             match parents.first() {
@@ -200,8 +310,7 @@ impl StraceImporter {
                 None => self.meet(line.task, line.at),
             }
         }
-        self.follow(&line);
-        Ok(())
+        self.follow(line);
     }
 
     /// Returns the number of running processes, once the first one has ended.
@@ -352,9 +461,8 @@ impl StraceImporter {
         self.add(child, process, table, standing);
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
-        for text in self.early.remove(&child).unwrap_or_default() {
-            // The line was read once already.
-            let _ = self.line(&text);
+        for (at, rest) in self.early.remove(&child).unwrap_or_default() {
+            self.take(&Line { task: child, at, is_of_day: false, rest: &rest });
         }
     }
 
@@ -550,11 +658,10 @@ impl StraceImporter {
 
     /// Finishes the import. A recording provides the tree after it.
     pub fn finish(mut self, after: Option<Vec<TreeEntry>>) -> Trace {
-        while let Some((_, lines)) = self.early.pop_first() {
+        while let Some((task, lines)) = self.early.pop_first() {
             self.tasks.values_mut().for_each(|task| task.unfinished = None);
-            for text in lines {
-                // The line was read once already.
-                let _ = self.line(&text);
+            for (at, rest) in lines {
+                self.take(&Line { task, at, is_of_day: false, rest: &rest });
             }
         }
         let said = ["What the kernel read ahead and when it wrote back is not in the trace."];

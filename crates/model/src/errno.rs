@@ -1,9 +1,7 @@
 //! Errors by name, with their numbers in Linux on x86-64.
 
-use crate::trace::Errno;
-
-/// Errors of filesystems that can occur again during a replay.
-const NAMES: [(&str, u16); 33] = [
+/// Errors of filesystems, which can occur again during a replay.
+const NAMES: [(&str, u16); 34] = [
     ("EPERM", 1),
     ("ENOENT", 2),
     ("EIO", 5),
@@ -32,6 +30,7 @@ const NAMES: [(&str, u16); 33] = [
     ("ELOOP", 40),
     ("ENODATA", 61),
     ("EOVERFLOW", 75),
+    ("EILSEQ", 84),
     ("EOPNOTSUPP", 95),
     ("ENOTSUP", 95),
     ("ESTALE", 116),
@@ -41,6 +40,11 @@ const NAMES: [(&str, u16); 33] = [
 
 /// Returns the number of an error. Returns `None` for errors that concern the program rather than
 /// the filesystem, such as `EBADF`.
-pub fn errno_from_name(name: &str) -> Option<Errno> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| Errno(*number))
+pub fn errno_number(name: &str) -> Option<u16> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+}
+
+/// Returns the name of an error of a filesystem.
+pub fn errno_name(number: i64) -> Option<&'static str> {
+    NAMES.iter().find(|(_, known)| i64::from(*known) == number).map(|(name, _)| *name)
 }
