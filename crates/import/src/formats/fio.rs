@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use model::{ImportedResult, LatencyBucket, Metric, Nanos, WorkloadCategory};
 use serde::Deserialize;
 
-use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::parse::json;
 use crate::parse::number::{finite_non_negative, since_1970};
-use crate::parse::text::mount_label;
+use crate::parse::place::Place;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 #[derive(Deserialize)]
@@ -232,7 +232,8 @@ fn job(
         return Ok(());
     };
     let option = |name: &str| option(first, global, name);
-    let contender = gathering.contender(worked_in(option).as_deref())?;
+    let place = worked_in(option);
+    let contender = gathering.contender(&StatedNames { place, ..StatedNames::default() })?;
     let test = gathering.test("fio");
     let error = threads.iter().map(|job| job.error).find(|error| *error != 0);
     if let Some(error) = error {
@@ -283,12 +284,12 @@ fn job(
 }
 
 /// Returns the directory or file that a job used.
-fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<Place> {
     if let Some(directory) = option("directory") {
-        return mount_label(directory, false);
+        return Place::directory(directory);
     }
     let file = option("filename")?;
-    mount_label(file, !file.starts_with("/dev/"))
+    if file.starts_with("/dev/") { Place::directory(file) } else { Place::file(file) }
 }
 
 /// Returns the workload category of a side.
