@@ -22,7 +22,7 @@ pub fn run(input: &[u8]) {
 
 /// Checks that the input is rejected in one line, or is a campaign with valid names and numbers.
 fn is_sound(format: InputFormat, input: &[u8]) {
-    let naming = NamingOptions { given: None, otherwise: "here".to_owned() };
+    let naming = NamingOptions { otherwise: "here".to_owned(), ..NamingOptions::default() };
     let found = match read(format, input, &naming) {
         Err(error) => return is_one_line(&error),
         Ok(found) => found,

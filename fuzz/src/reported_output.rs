@@ -18,7 +18,7 @@ pub fn run(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;
     };
-    let naming = NamingOptions { given: None, otherwise: "here".to_owned() };
+    let naming = NamingOptions { otherwise: "here".to_owned(), ..NamingOptions::default() };
     let number = usize::from(*first);
     let found = match InputFormat::ALL.get(number) {
         Some(format) => read(*format, rest, &naming),

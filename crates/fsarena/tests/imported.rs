@@ -107,12 +107,13 @@ fn program_output_becomes_a_campaign_with_a_report() {
     let would = said(&home, &["import", bonnie, "--dry-run"]);
     assert_eq!(
         would,
-        "would import “bonnie++” of bonnie++ 2.00a: 1 contender, 3 tests, 2 rounds, 20 values\n"
+        "would import “bonnie++” of bonnie++ 2.00a: 1 contender, 3 tests, 2 rounds, 20 values\n\
+         assumed: contenders are named ext4 after the machine; --contender NAME or --contender-from changes that\n"
     );
     assert!(!home.path().join("results.db").exists());
     let told = said(&home, &["import", bonnie]);
     assert!(told.starts_with("campaign 1 “bonnie++” of bonnie++ 2.00a: "), "{told}");
-    assert!(told.ends_with("; `fsarena report 1` shows it\n"), "{told}");
+    assert!(told.contains("; `fsarena report 1` shows it\n"), "{told}");
     let again = said(&home, &["import", bonnie]);
     assert!(again.starts_with("campaign 1 is here already: "), "{again}");
     assert_eq!(count(&home), 1);
@@ -134,7 +135,8 @@ fn files_of_several_contenders_are_one_campaign_and_names_win() {
     let told = said(&home, &["import", &files[0], &named, "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     let campaign = &told["campaigns"][0];
-    assert_eq!(campaign["contenders"], serde_json::json!(["ext4", "xfs"]));
+    assert_eq!(campaign["contenders"], serde_json::json!(["/mnt/ext4", "xfs"]));
+    assert_eq!(told["assumed"].as_array().unwrap().len(), 1);
     assert_eq!((&campaign["campaign"], &campaign["rounds"]), (&1.into(), &1.into()));
     let mut piped = fsarena(&home, &["import", "-c", "btrfs", "-"]);
     piped.stdin(File::open(&files[0]).unwrap());
@@ -266,7 +268,7 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let twice = "a,s,t,p,1,elapsed,1,ok\n".repeat(2);
     let csv = bad("f.csv", format!("{csv}{twice}").as_bytes());
     let told = run(&home, &["import", "--from", "csv", &csv]);
-    assert_told(&told, 2, "f.csv, read as csv: line 3: elapsed of t/p occurs twice");
+    assert_told(&told, 2, "f.csv as csv: line 3: elapsed of t/p occurs twice");
     let report = said(&home, &["report", "1", "--format", "json"]);
     let named = format!("mine={}", bad("whole.json", report.as_bytes()));
     assert_told(&run(&home, &["import", &named]), 2, "leave the name out");
@@ -278,6 +280,6 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let told = run(&home, &["import", &report]);
     assert_told(&told, 2, "g.json is no whole report");
     let forced = run(&home, &["import", "--from", "fio", &good]);
-    assert_told(&forced, 2, "read as fio: there is no JSON in it");
+    assert_told(&forced, 2, "as fio: there is no JSON in it");
     assert_eq!(count(&home), 1);
 }

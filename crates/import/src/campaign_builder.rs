@@ -9,6 +9,8 @@ use model::{
 };
 
 use crate::names::UniqueNames;
+use crate::parse::place::Place;
+use crate::parse::text::shortened;
 use crate::{ImportError, InputFormat};
 
 /// Maximum number of results in an imported campaign.
@@ -25,6 +27,41 @@ pub struct NamingOptions {
     pub given: Option<String>,
     /// Default name if the input contains none, such as the file name.
     pub otherwise: String,
+    /// Fact of the input that must name its contenders [default: the best one that it contains].
+    pub from: Option<NameSource>,
+}
+
+model::named_enum! {
+    /// Fact of an input that names a contender.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum NameSource {
+        /// The directory or file that the program worked in, as a whole.
+        Path = "path",
+        /// The machine.
+        Host = "host",
+        /// The name of the system, command or job, or the heading before a run.
+        Title = "title",
+    }
+}
+
+/// Names in an input that may be the contender's.
+#[derive(Clone, Debug, Default)]
+pub struct StatedNames<'a> {
+    /// Where the program worked.
+    pub place: Option<Place>,
+    /// The machine.
+    pub host: Option<&'a str>,
+    /// The title of the run.
+    pub title: Option<&'a str>,
+    /// The text before the run, which may be a title.
+    pub heading: Option<&'a str>,
+}
+
+impl<'a> StatedNames<'a> {
+    /// Creates the names of an input that has at most a title.
+    pub fn title(title: Option<&'a str>) -> Self {
+        Self { title, ..Self::default() }
+    }
 }
 
 /// Meaning of a name. The same name with other parameters is a different test or phase.
@@ -58,6 +95,10 @@ pub struct ParsedInput {
     pub died: BTreeMap<ImportedCellKey, (Status, Failure)>,
     /// Skipped parts of the input and the reasons, one line for each kind.
     pub skipped: Vec<String>,
+    /// Origin of each contender's name that the input does not state as such.
+    pub assumed: BTreeMap<String, &'static str>,
+    /// Exact place or heading of each phase's rounds, by contender, test and phase.
+    pub places: BTreeMap<(String, String, String), BTreeSet<String>>,
 }
 
 /// Key of a cell: contender, test and round.
@@ -71,6 +112,8 @@ pub struct CampaignBuilder<'a> {
     contenders: UniqueNames,
     /// Names of the contenders in the input.
     called: BTreeSet<String>,
+    /// Exact place or heading of each contender's current run.
+    working_in: BTreeMap<String, String>,
     /// Contenders that are already part of the result.
     competing: BTreeSet<String>,
     tests: UniqueNames,
@@ -105,9 +148,12 @@ impl<'a> CampaignBuilder<'a> {
                 ranked_by: BTreeMap::new(),
                 died: BTreeMap::new(),
                 skipped: Vec::new(),
+                assumed: BTreeMap::new(),
+                places: BTreeMap::new(),
             },
             contenders: UniqueNames::default(),
             called: BTreeSet::new(),
+            working_in: BTreeMap::new(),
             competing: BTreeSet::new(),
             tests: UniqueNames::default(),
             phases: BTreeMap::new(),
@@ -146,12 +192,35 @@ impl<'a> CampaignBuilder<'a> {
         &mut self.found.reported.environment
     }
 
-    /// Returns the contender with this name in the input, or the default contender for `None`.
+    /// Returns the contender of a run with these names, or the default contender.
     ///
     /// # Errors
-    /// Returns an error if the user named one contender and the input has several.
-    pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
-        let called = called.unwrap_or(&self.naming.otherwise);
+    /// Returns an error if the user named one contender and the input has several, or if the input
+    /// lacks the fact that must name its contenders.
+    pub fn contender(&mut self, stated: &StatedNames<'_>) -> Result<String, ImportError> {
+        let place = stated.place.as_ref();
+        let host = stated.host.filter(|host| !host.is_empty());
+        let title = stated.title.filter(|title| !title.is_empty());
+        let directory = place.and_then(|place| place.directory.as_deref());
+        let wanted = match self.naming.from {
+            Some(NameSource::Path) => Some(place.map(|place| place.exact.as_str())),
+            Some(NameSource::Host) => Some(host),
+            Some(NameSource::Title) => Some(title.or(stated.heading)),
+            None => None,
+        };
+        let (called, after) = match (wanted, self.naming.from) {
+            (Some(Some(called)), _) => (called, None),
+            (Some(None), Some(from)) if self.naming.given.is_none() => {
+                return Err(ImportError::in_file(format!(
+                    "the file states no {from} to name a contender; use --contender NAME"
+                )));
+            }
+            _ => match (title, directory) {
+                (Some(title), _) => (title, (host == Some(title)).then_some("the machine")),
+                (None, Some(directory)) => (directory, Some("the directory")),
+                (None, None) => (self.naming.otherwise.as_str(), Some("the input file")),
+            },
+        };
         self.called.insert(called.to_owned());
         if self.called.len().pow(2) > MAX_TABLE_SIZE {
             let count = self.called.len();
@@ -159,17 +228,27 @@ impl<'a> CampaignBuilder<'a> {
                 "{count} contenders are more than a report can compare: take fewer contenders"
             )));
         }
-        match &self.naming.given {
-            Some(_) if self.called.len() > 1 => {
-                let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
-                Err(ImportError::in_file(format!(
-                    "it holds several contenders ({}), and one name was given: leave that out",
-                    names.join(", ")
-                )))
+        let Some(given) = &self.naming.given else {
+            let name = self.contenders.contender(called);
+            let exact = place.map(|place| place.exact.as_str());
+            let exact = exact.or(stated.heading.filter(|_| title.is_none()));
+            match (exact, wanted) {
+                (Some(exact), None) => {
+                    self.working_in.insert(name.clone(), exact.to_owned());
+                }
+                _ => _ = self.working_in.remove(&name),
             }
-            Some(given) => Ok(self.contenders.contender(given)),
-            None => Ok(self.contenders.contender(called)),
+            self.found.assumed.extend(after.map(|after| (name.clone(), after)));
+            return Ok(name);
+        };
+        if self.called.len() > 1 {
+            let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
+            return Err(ImportError::in_file(format!(
+                "it holds several contenders ({}), and one name was given: leave that out",
+                names.join(", ")
+            )));
         }
+        Ok(self.contenders.contender(given))
     }
 
     /// Returns true if the user has named the contender, so that no other name is needed.
@@ -252,6 +331,9 @@ impl<'a> CampaignBuilder<'a> {
     /// Returns an error if a campaign cannot contain more results or rounds.
     pub fn add(&mut self, line: usize, mut figure: ImportedResult) -> Result<(), ImportError> {
         let key = (figure.contender.clone(), figure.test.clone(), figure.phase.clone());
+        if let Some(exact) = self.working_in.get(&figure.contender) {
+            self.found.places.entry(key.clone()).or_default().insert(exact.clone());
+        }
         let last = self.rounds.entry(key).or_insert(0);
         if figure.round == 0 {
             figure.round = *last + 1;
@@ -330,6 +412,51 @@ impl NameKey {
 }
 
 impl ParsedInput {
+    /// Describes in one line each assumption about the contenders that the user should check.
+    pub fn assumptions(&self) -> Vec<String> {
+        const MAX_NAMES: usize = 4;
+        let mut lines = Vec::new();
+        let named = self.assumed.iter().filter(|(name, _)| self.has(name));
+        let named: Vec<String> =
+            named.map(|(name, after)| format!("{name} after {after}")).collect();
+        if !named.is_empty() {
+            let more = named.len().saturating_sub(MAX_NAMES);
+            let shown = named[..named.len() - more].join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!(
+                "contenders are named {shown}{more}; --contender NAME or --contender-from changes that"
+            ));
+        }
+        lines.extend(self.far_apart());
+        lines
+    }
+
+    fn has(&self, contender: &str) -> bool {
+        self.reported.contenders.iter().any(|known| known.name == contender)
+    }
+
+    /// Names the phase whose rounds differ most, if they differ more than rounds of one filesystem
+    /// usually do.
+    fn far_apart(&self) -> Option<String> {
+        const USUAL: f64 = 5.0;
+        let mut ranges: BTreeMap<(&str, &str, &str), (f64, f64)> = BTreeMap::new();
+        for figure in &self.reported.figures {
+            let Some(first) = figure.values.first().filter(|first| first.value > 0.0) else {
+                continue;
+            };
+            let key = (figure.contender.as_str(), figure.test.as_str(), figure.phase.as_str());
+            let range = ranges.entry(key).or_insert((first.value, first.value));
+            *range = (range.0.min(first.value), range.1.max(first.value));
+        }
+        let of = ranges.into_iter().map(|(key, (least, most))| (most / least, key));
+        let (times, (contender, test, phase)) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (times >= USUAL).then(|| {
+            format!(
+                "rounds of {contender} are one filesystem, although {test}/{phase} differs {times:.0}-fold; if they are not, use NAME=FILE"
+            )
+        })
+    }
+
     /// Converts the content to a campaign with results.
     ///
     /// # Errors
@@ -396,8 +523,18 @@ fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>)
     results.campaign.suites = own;
 }
 
-/// Lists the contenders in the order of the results, and checks the number of cells.
+/// Lists the contenders in the order of the results, and checks the number of cells, and that all
+/// rounds of a phase are of one place.
 pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
+    for ((contender, test, phase), places) in &found.places {
+        let mut shown = places.iter().map(|place| shortened(place));
+        if let (Some(one), Some(other)) = (shown.next(), shown.next()) {
+            let from = if one.starts_with('/') { "path" } else { "title" };
+            return Err(ImportError::in_file(format!(
+                "it does not state whether runs of {test}/{phase} under `{one}` and `{other}` are one contender ({contender}) or several; use --contender NAME for one, --contender-from {from} for several"
+            )));
+        }
+    }
     let mut seen = BTreeSet::new();
     let mut tests = BTreeSet::new();
     let reported = &mut found.reported;

@@ -14,7 +14,7 @@ mod names;
 mod parse;
 mod validate;
 
-pub use campaign_builder::{MAX_RESULTS, MAX_TABLE_SIZE, NamingOptions, ParsedInput};
+pub use campaign_builder::{MAX_RESULTS, MAX_TABLE_SIZE, NameSource, NamingOptions, ParsedInput};
 pub use error::ImportError;
 pub use expected::{ExpectedPhase, expected};
 pub use format::{InputFormat, detect_format};

@@ -49,6 +49,10 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
         all.points.extend(next.points);
         all.ranked_by.extend(next.ranked_by);
         all.skipped.extend(next.skipped);
+        all.assumed.extend(next.assumed);
+        for (key, places) in next.places {
+            all.places.entry(key).or_default().extend(places);
+        }
         // If the inputs are from several machines, the campaign has no machine.
         if all.reported.environment != next.reported.environment {
             all.reported.environment = Default::default();
@@ -87,6 +91,10 @@ impl MergedNames {
         let phase = |key| renamed.get(&key).cloned();
         found.phases = keyed(&mut found.phases, phase);
         found.ranked_by = keyed(&mut found.ranked_by, phase);
+        found.places = keyed(&mut found.places, |(contender, test, called)| {
+            let (test, phase) = phase((test, called))?;
+            Some((contender, test, phase))
+        });
         let known = std::mem::take(&mut found.tests);
         let mut test = |called: String| Some(self.test(&known, &called));
         found.suites = keyed(&mut found.suites, &mut test);

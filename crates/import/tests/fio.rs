@@ -135,6 +135,38 @@ fn each_appended_run_is_read() {
 }
 
 #[test]
+fn short_runs_one_after_the_other_are_two_rounds() {
+    let run = |second: u64, bytes: u64, mean: u64| {
+        let side = format!(
+            "{{\"io_bytes\":{bytes},\"bw_bytes\":5,\"iops\":7,\"runtime\":900,\"total_ios\":9,\
+             \"clat_ns\":{{\"mean\":{mean}}}}}"
+        );
+        format!(
+            "{{\"fio version\":\"fio-3.33\",\"timestamp\":{second},\"jobs\":[\
+             {{\"jobname\":\"a\",\"elapsed\":1,\"read\":{side}}}]}}\n"
+        )
+    };
+    let both = run(1_700_000_000, 4096, 500) + &run(1_700_000_001, 4096, 600);
+    let found = read(InputFormat::Fio, both.as_bytes(), &naming()).unwrap();
+    assert_eq!(rates(&found), ["file a 1: 7", "file a 2: 7"]);
+    let grown = run(1_700_000_000, 4096, 500) + &run(1_700_000_001, 8192, 600);
+    let found = read(InputFormat::Fio, grown.as_bytes(), &naming()).unwrap();
+    assert_eq!(rates(&found), ["file a 1: 7"]);
+}
+
+#[test]
+fn a_job_that_verifies_keeps_its_name() {
+    let side = "{\"io_bytes\":8,\"bw_bytes\":5,\"iops\":7,\"runtime\":9,\"total_ios\":9}";
+    let options = "{\"rw\":\"write\",\"verify\":\"crc32c\"}";
+    let text = format!(
+        "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"a\",\"job options\":{options},\
+         \"read\":{side},\"write\":{side}}}]}}"
+    );
+    let found = read(InputFormat::Fio, text.as_bytes(), &naming()).unwrap();
+    assert_eq!(rates(&found), ["file a-read 1: 7", "file a 1: 7"]);
+}
+
+#[test]
 fn hosts_are_added_up_once() {
     let figure = only("3.33-clients");
     assert_eq!(value(&figure, Metric::Rate), Some(4882.0));

@@ -4,7 +4,7 @@ use import::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, detect_format
 use proptest::prelude::*;
 
 fn told(format: InputFormat, text: &str) -> String {
-    let naming = NamingOptions { given: None, otherwise: "here".to_owned() };
+    let naming = NamingOptions { otherwise: "here".to_owned(), ..NamingOptions::default() };
     let error: ImportError = read(format, text.as_bytes(), &naming).unwrap_err();
     let told = error.to_string();
     assert!(told.lines().count() == 1 && told.len() < 2000, "{told}");

@@ -20,7 +20,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn naming() -> NamingOptions {
-    NamingOptions { given: None, otherwise: "here".to_owned() }
+    NamingOptions { otherwise: "here".to_owned(), ..NamingOptions::default() }
 }
 
 fn sample(name: &str) -> ParsedInput {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use import::InputFormat;
+use import::{InputFormat, NameSource};
 
 use crate::args::cli_values::{one_of, path};
 
@@ -18,6 +18,10 @@ pub struct ImportArgs {
     /// else the file name].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
+    /// Name contenders after this fact in the files: the whole path, the machine, or the title of
+    /// the run [default: the title, else the directory, else the file name].
+    #[arg(long, value_name = "FACT", value_parser = one_of::<NameSource>(NameSource::ALL.map(NameSource::name)))]
+    pub contender_from: Option<NameSource>,
     /// Set the program that wrote the files [default: detected].
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<InputFormat>(InputFormat::ALL.map(InputFormat::name)))]
     pub from: Option<InputFormat>,

@@ -48,16 +48,17 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let mut printed = Vec::new();
     let inputs = inputs(args)?;
     for input in &inputs {
-        match read(input, args.from)? {
+        match read(input, args)? {
             InputKind::Database(store) => databases.push(store),
             InputKind::Campaign(results) => campaigns.push(*results),
             InputKind::ProgramOutput(found) => printed.push(*found),
         }
     }
-    let mut left_out = Vec::new();
+    let (mut left_out, mut assumed) = (Vec::new(), Vec::new());
     if !printed.is_empty() {
         let found = joined(printed, &inputs, &paths::catalog(globals)?)?;
         left_out.clone_from(&found.skipped);
+        assumed = found.assumptions();
         campaigns.insert(0, found.into_results().map_err(|e| UsageError(e.to_string()))?);
     }
     let sources = campaigns.iter().map(ImportSource::Results);
@@ -75,7 +76,7 @@ pub fn run(args: &ImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
             told.collect::<anyhow::Result<_>>()?
         }
     };
-    tell(&all, &left_out, globals)
+    tell(&all, &assumed, &left_out, globals)
 }
 
 /// Describes campaigns that are not stored.
@@ -155,7 +156,7 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
+fn read(input: &Input, args: &ImportArgs) -> anyhow::Result<InputKind> {
     let shown = shown(&input.path);
     let bytes = match input.path == Path::new(STANDARD_INPUT) {
         true => plain_file::read_stream(io::stdin().lock(), MAX_IMPORT_SIZE)
@@ -168,6 +169,7 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
             }
         },
     };
+    let from = args.from;
     if from.is_none() && is_report(&bytes) {
         require_no_name(input)?;
         let results = report::read_json(&bytes).and_then(|results| {
@@ -194,9 +196,10 @@ fn read(input: &Input, from: Option<InputFormat>) -> anyhow::Result<InputKind> {
             STANDARD_INPUT => "unnamed".to_owned(),
             stem => stem.to_owned(),
         },
+        from: args.contender_from,
     };
     let found = import::read(format, &bytes, &naming)
-        .map_err(|error| UsageError(format!("{shown}, read as {format}: {error}")))?;
+        .map_err(|error| UsageError(format!("cannot import {shown} as {format}: {error}")))?;
     Ok(InputKind::ProgramOutput(Box::new(found)))
 }
 
@@ -240,7 +243,8 @@ fn joined(
     inputs: &[Input],
     catalog: &Catalog,
 ) -> anyhow::Result<ParsedInput> {
-    let mut found = import::merge(printed).map_err(|error| UsageError(error.to_string()))?;
+    let mut found = import::merge(printed)
+        .map_err(|error| UsageError(format!("cannot import the files together: {error}")))?;
     let names: Vec<String> = inputs.iter().map(|input| shown(&input.path)).collect();
     found.reported.source = names.join(", ");
     for contender in &mut found.reported.contenders {
@@ -252,16 +256,20 @@ fn joined(
 /// Prints one line for each campaign, with the command that shows it.
 fn tell(
     all: &[ImportMetadata],
+    assumed: &[String],
     left_out: &[String],
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     if globals.json {
         let values: Vec<Value> = all.iter().map(ImportMetadata::json).collect();
-        print_json(&json!({ "campaigns": values, "left_out": left_out }))?;
+        print_json(&json!({ "campaigns": values, "assumed": assumed, "left_out": left_out }))?;
         return Ok(ExitReason::Success.into());
     }
     let mut text: String = all.iter().map(|told| told.text() + "\n").collect();
     if !globals.quiet {
+        for what in assumed {
+            text += &format!("assumed: {}\n", line(what));
+        }
         for what in left_out {
             text += &format!("left out: {}\n", line(what));
         }

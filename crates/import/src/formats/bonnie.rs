@@ -11,7 +11,7 @@
 
 use model::{ImportedResult, Metric};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, seconds};
 use crate::parse::text::lines;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -142,7 +142,11 @@ fn result(
         _ => format!("bonnie++ {}", columns[1]),
     });
     let name = columns[layout.name].trim();
-    let contender = gathering.contender((!name.is_empty()).then_some(name))?;
+    let contender = gathering.contender(&StatedNames {
+        host: Some(name),
+        title: Some(name),
+        ..StatedNames::default()
+    })?;
     for (index, (test, phase, metric)) in RESULTS.into_iter().enumerate() {
         let at = match index {
             0..6 => layout.file + 2 * index,

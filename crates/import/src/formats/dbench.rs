@@ -7,7 +7,7 @@
 
 use model::Metric;
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, split_unit};
 use crate::parse::text::{lines, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -36,7 +36,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 let clients = clients("clients").or_else(|| clients("procs"));
                 let test = clients.map_or("dbench".to_owned(), |many| format!("dbench-{many}"));
                 let test = gathering.test(&test);
-                let contender = gathering.contender(None)?;
+                let contender = gathering.contender(&StatedNames::default())?;
                 let mut values = vec![(Metric::Throughput, number(rate, line)? * 1e6)];
                 let longest = rest.iter().position(|word| word.starts_with("max_latency="));
                 let longest = longest.and_then(|at| split_unit(&rest[at]["max_latency=".len()..]));

@@ -7,7 +7,7 @@
 
 use model::{ImportedResult, Metric};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{optional, split_unit};
 use crate::parse::text::{lines, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -64,7 +64,7 @@ fn result(
     let Some(values) = values(words) else {
         return Err(ImportError::at_line(line, "it gives no number of operations per second"));
     };
-    let contender = gathering.contender(None)?;
+    let contender = gathering.contender(&StatedNames::default())?;
     let test = gathering.test(workload);
     let phase = gathering.phase(&test, operation);
     let taken: ImportedResult = ok_value(&contender, &test, &phase, values);

@@ -24,9 +24,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{ImportedResult, LatencyBucket, Metric, Nanos, errno_name};
 use serde::{Deserialize, Deserializer};
 
-use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::formats::fio_options::Options;
 use crate::parse::number::{finite_non_negative, since_1970};
+use crate::parse::place::Place;
 use crate::parse::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
@@ -172,6 +173,20 @@ impl FioJob {
         self.sides().iter().map(|(_, side)| side.runtime.0).fold(0.0, f64::max) / 1e3
     }
 
+    /// Returns numbers that differ between two runs.
+    fn results(&self) -> Vec<f64> {
+        let each = self.sides().map(|(_, side)| {
+            [
+                side.io_bytes.0,
+                side.runtime.0,
+                side.clat_ns.mean.0,
+                side.lat_ns.mean.0,
+                side.lat.mean.0,
+            ]
+        });
+        each.concat()
+    }
+
     fn bytes(&self) -> f64 {
         self.sides().iter().map(|(_, side)| side.io_bytes.0).sum()
     }
@@ -190,6 +205,20 @@ impl FioDirection {
     /// Returns the bandwidth in bytes per second.
     fn bandwidth(&self) -> f64 {
         self.bw_bytes.unwrap_or(self.bw.0 * 1024.0)
+    }
+
+    fn thousandfold_bytes(&self) -> f64 {
+        match self.bw_bytes {
+            Some(_) => self.io_bytes.0 * 1e3,
+            None => self.bandwidth() * self.runtime.0,
+        }
+    }
+
+    fn thousandfold_requests(&self) -> f64 {
+        match self.total_ios {
+            0 => self.iops.0 * self.runtime.0,
+            requests => requests as f64 * 1e3,
+        }
     }
 
     /// Returns true if all values are finite and not negative.
@@ -211,6 +240,10 @@ impl FioDirection {
 impl FioLatency {
     fn is_present(&self) -> bool {
         self.count.map_or(self.mean.0 > 0.0 || self.max.0 > 0.0, |count| count > 0)
+    }
+
+    fn has_shape(&self) -> bool {
+        self.is_present() && !(self.percentile.is_empty() && self.bins.is_empty())
     }
 
     /// Adds the number of requests, which versions before 3.19 do not print.
@@ -252,16 +285,25 @@ impl FioOutput {
         exact.or(began.filter(|began| since_1970(*began).is_some()))
     }
 
+    /// Returns true if results start again after a time.
+    fn has_ramp(&self) -> bool {
+        self.jobs.iter().any(|job| job_options(&self.global, job).is_on("ramp_time"))
+    }
+
     /// Returns true if this is a later report of the same run.
     fn continues(&self, before: &Self) -> bool {
         let pairs = || self.jobs.iter().zip(&before.jobs);
         let is_same = |(one, other): (&FioJob, &FioJob)| {
             let start = [one.job_start, other.job_start];
             let starts = start[0] == start[1] || start.contains(&0);
-            one.name == other.name && one.groupid == other.groupid && starts
+            let [own, its] = [job_options(&self.global, one), job_options(&before.global, other)];
+            let is_work = own.identity(None) == its.identity(None) && own.places() == its.places();
+            one.name == other.name && one.groupid == other.groupid && starts && is_work
         };
-        let has_grown = |(one, other): (&FioJob, &FioJob)| {
-            one.ran() >= other.ran() && one.bytes() >= other.bytes()
+        // A job that has done no more is over, and has the same results again.
+        let has_grown = |(one, other): (&FioJob, &FioJob)| match one.bytes() > other.bytes() {
+            true => one.ran() >= other.ran(),
+            false => one.results() == other.results(),
         };
         if self.jobs.len() != before.jobs.len() || !pairs().all(is_same) {
             return false;
@@ -272,7 +314,9 @@ impl FioOutput {
             {
                 true
             }
-            (Some(one), Some(other)) => one.abs_diff(other) <= 1 && pairs().all(has_grown),
+            (Some(one), Some(other)) => {
+                one.abs_diff(other) <= 1 && (self.has_ramp() || pairs().all(has_grown))
+            }
             _ => {
                 pairs().all(has_grown) && pairs().any(|(one, other)| one.ran() > other.ran() * 1.02)
             }
@@ -366,7 +410,9 @@ fn runs<'a>(
                 "it is fio's {kind} output, which lacks options of its jobs; run fio with --output-format=json"
             )))
         }
-        (true, None) => Err(ImportError::in_file("there is no JSON in it")),
+        (true, None) => {
+            Err(ImportError::in_file("there is no JSON in it; run fio with --output-format=json"))
+        }
     }
 }
 
@@ -488,8 +534,10 @@ impl Job<'_> {
                 places.join(", ")
             ));
         }
-        let place = if let [one] = places.as_slice() { Some(one.as_str()) } else { None };
-        let contender = gathering.contender(place)?;
+        let exact = places.join(" ");
+        let directory = (places.len() == 1).then(|| exact.clone());
+        let place = (!exact.is_empty()).then_some(Place { directory, exact, test: None });
+        let contender = gathering.contender(&StatedNames { place, ..StatedNames::default() })?;
         let test = gathering.test("fio");
         let did = |name: &str| self.entries.iter().any(|job| job.side(name).did_something());
         let split = ["read", "write", "trim"].into_iter().filter(|side| did(side));
@@ -504,19 +552,29 @@ impl Job<'_> {
         if sides.is_empty() && cause.is_some() {
             sides.extend(self.options.sides());
         }
-        let several =
-            sides.len() > 1 || !sides.contains(&"mixed") && self.options.sides().len() > 1;
-        for side in sides {
-            let called = match several {
-                true => format!("{}-{side}", self.name),
-                false => self.name.to_owned(),
+        let planned =
+            self.options.get("rw").map_or(sides.clone(), |_| self.options.sides().to_vec());
+        for side in &sides {
+            // A job that verifies its data also reads.
+            let called = match planned == [*side] {
+                true => self.name.to_owned(),
+                false => format!("{}-{side}", self.name),
             };
-            let phase = gathering.unique_phase_name(&test, &called, &self.differs_in);
+            let (is_total, latency) = self.latency(side);
+            let differs_in =
+                format!("{}{}", self.differs_in, if is_total { ", total" } else { "" });
+            let phase = gathering.unique_phase_name(&test, &called, &differs_in);
+            if is_total {
+                gathering.skip_with_reason(format!(
+                    "completion latencies of {phase}: fio measured them with submission (lat), and these are shown"
+                ));
+            }
             let (group, ranked_by) = self.options.purpose(side);
             let figure = match &cause {
                 Some(cause) => failed_value(&contender, &test, &phase, cause.as_str()),
                 None => {
-                    let (values, latency) = self.values(gathering, side, ranked_by, &phase)?;
+                    let values = self.values(gathering, (side, ranked_by), &phase, &latency)?;
+                    let latency = buckets(&latency);
                     ImportedResult { latency, ..ok_value(&contender, &test, &phase, values) }
                 }
             };
@@ -568,41 +626,42 @@ impl Job<'_> {
         }
     }
 
-    /// Returns the values of a side, the ranking one first, and its latencies.
+    /// Returns the latencies of each thread: of completion, or in total if fio printed only these.
+    /// Returns true for the latter.
+    fn latency(&self, side: &str) -> (bool, Vec<FioLatency>) {
+        let both: Vec<[FioLatency; 2]> = self.sides(side).map(FioDirection::latencies).collect();
+        let has = |at: usize, what: fn(&FioLatency) -> bool| both.iter().any(|of| what(&of[at]));
+        let [known, shaped] = [FioLatency::is_present, FioLatency::has_shape];
+        let is_total = has(1, shaped) && !has(0, shaped) || has(1, known) && !has(0, known);
+        let chosen = both.into_iter().map(|[completion, total]| match is_total {
+            true => total,
+            false => completion,
+        });
+        (is_total, chosen.collect())
+    }
+
+    /// Returns the values of a side, the ranking one first.
     fn values(
         &self,
         gathering: &mut CampaignBuilder<'_>,
-        side: &str,
-        ranked_by: Metric,
+        (side, ranked_by): (&str, Metric),
         phase: &str,
-    ) -> Result<(Vec<(Metric, f64)>, Vec<LatencyBucket>), ImportError> {
+        latency: &[FioLatency],
+    ) -> Result<Vec<(Metric, f64)>, ImportError> {
         if !self.sides(side).all(FioDirection::is_sound) {
             let what = format!("a rate of {phase} is no number from 0 on: the file is damaged");
             return Err(ImportError::in_file(what));
         }
         let mut values = self.speed(side, ranked_by);
-        let both: Vec<[FioLatency; 2]> = self.sides(side).map(FioDirection::latencies).collect();
-        let has = |at: usize, what: fn(&FioLatency) -> bool| both.iter().any(|of| what(&of[at]));
-        let has_shape = |latency: &FioLatency| {
-            latency.is_present() && !(latency.percentile.is_empty() && latency.bins.is_empty())
-        };
-        let is_total = !has(0, FioLatency::is_present) || !has(0, has_shape) && has(1, has_shape);
-        let is_total = is_total && has(1, FioLatency::is_present);
-        if is_total {
-            gathering.skip_with_reason(format!(
-                "completion latencies of {phase}: fio measured them with submission (lat), and these are shown"
-            ));
-        }
-        let latency: Vec<&FioLatency> = both.iter().map(|of| &of[usize::from(is_total)]).collect();
-        let buckets = buckets(&latency);
-        if latency.len() > 1 && buckets.is_empty() && latency.iter().any(|of| has_shape(of)) {
+        let has_bins = latency.iter().any(|thread| !thread.bins.is_empty());
+        if latency.len() > 1 && !has_bins && latency.iter().any(FioLatency::has_shape) {
             gathering.skip_with_reason(
                 "percentiles of jobs with several threads, which cannot be combined; use group_reporting or json+",
             );
         }
-        let percentiles: &[_] = if buckets.is_empty() { &PERCENTILES } else { &[] };
+        let percentiles: &[_] = if has_bins { &[] } else { &PERCENTILES };
         let mean = Some(Metric::LatencyMean);
-        values.extend(latencies(&latency, percentiles, mean, Metric::LatencyMax));
+        values.extend(latencies(latency, percentiles, mean, Metric::LatencyMax));
         let cpu: f64 = self.entries.iter().map(|job| job.usr_cpu.0 + job.sys_cpu.0).sum();
         let cpu = finite_non_negative(cpu * self.threads / self.entries.len() as f64);
         values.extend(cpu.map(|share| (Metric::Cpu, share)));
@@ -612,10 +671,9 @@ impl Job<'_> {
                 .iter()
                 .map(|job| job.sync.lat_ns.counted(job.sync.total_ios))
                 .collect();
-            let syncs: Vec<&FioLatency> = syncs.iter().collect();
             values.extend(latencies(&syncs, &SYNCS, None, Metric::SyncMax));
         }
-        Ok((values, buckets))
+        Ok(values)
     }
 
     /// Returns the rates of all threads together, the ranking one first, and the time of the slowest
@@ -626,15 +684,17 @@ impl Job<'_> {
         }
         let longest = self.sides(side).map(|side| side.runtime.0).fold(0.0, f64::max);
         // All work in the time of the slowest thread, as with `group_reporting`.
-        let sum = |value: fn(&FioDirection) -> f64| {
-            let share = |side: &FioDirection| match longest > 0.0 && self.entries.len() > 1 {
-                true => value(side) * side.runtime.0 / longest,
-                false => value(side),
-            };
-            finite_non_negative(self.sides(side).map(share).sum())
+        let total = |rate: fn(&FioDirection) -> f64, work: fn(&FioDirection) -> f64| {
+            let sides = self.sides(side);
+            finite_non_negative(match longest > 0.0 && self.entries.len() > 1 {
+                true => sides.map(work).sum::<f64>() / longest,
+                false => sides.map(rate).sum(),
+            })
         };
-        let bytes = sum(FioDirection::bandwidth).map(|rate| (Metric::Throughput, rate));
-        let requests = sum(|side| side.iops.0).map(|rate| (Metric::Rate, rate));
+        let bytes = total(FioDirection::bandwidth, FioDirection::thousandfold_bytes);
+        let bytes = bytes.map(|rate| (Metric::Throughput, rate));
+        let requests = total(|side| side.iops.0, FioDirection::thousandfold_requests);
+        let requests = requests.map(|rate| (Metric::Rate, rate));
         let rates = match ranked_by {
             Metric::Rate => [requests, bytes],
             _ => [bytes, requests],
@@ -662,13 +722,13 @@ fn error_text(number: i64) -> String {
 
 /// Returns the printed latencies, in seconds. Percentiles are available only for a single thread.
 fn latencies(
-    threads: &[&FioLatency],
+    threads: &[FioLatency],
     percentiles: &[(f64, Metric)],
     mean: Option<Metric>,
     max: Metric,
 ) -> Vec<(Metric, f64)> {
     let count = |latency: &FioLatency| latency.count.unwrap_or(0) as f64;
-    let total: f64 = threads.iter().map(|latency| count(latency)).sum();
+    let total: f64 = threads.iter().map(count).sum();
     if total == 0.0 {
         return Vec::new();
     }
@@ -700,7 +760,7 @@ fn latencies(
 }
 
 /// Returns the merged bins of all threads, in ascending order.
-fn buckets(threads: &[&FioLatency]) -> Vec<LatencyBucket> {
+fn buckets(threads: &[FioLatency]) -> Vec<LatencyBucket> {
     let mut all: BTreeMap<u64, u64> = BTreeMap::new();
     for (time, count) in threads.iter().flat_map(|latency| &latency.bins) {
         if let Ok(time) = time.parse() {

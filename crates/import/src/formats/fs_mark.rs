@@ -8,9 +8,10 @@
 
 use model::{ImportedResult, Metric, WorkloadCategory};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, parse_ctime};
-use crate::parse::text::{lines, mount_label, option, shortened, split_words};
+use crate::parse::place::Place;
+use crate::parse::text::{lines, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Columns without `-v`.
@@ -54,7 +55,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         let words = split_words(text);
         match words.as_slice() {
             ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
-                place_of = option(command, "-d").and_then(|path| mount_label(path, false));
+                place_of = option(command, "-d").and_then(Place::directory);
             }
             ["#", "Version", version, rest @ ..] => {
                 let version = version.trim_end_matches(',');
@@ -85,7 +86,10 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             // Iterations after the filesystem was full, and other lines without a result.
             _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
             _ => {
-                let contender = gathering.contender(place_of.as_deref())?;
+                let contender = gathering.contender(&StatedNames {
+                    place: place_of.clone(),
+                    ..StatedNames::default()
+                })?;
                 result(&mut gathering, line, &contender, (&stated, group), &words)?;
             }
         }

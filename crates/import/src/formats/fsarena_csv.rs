@@ -13,7 +13,7 @@ use model::{
     Campaign, ImportedResult, Metric, ReportedValue, Status, SweepAxis, SweepPoint, check_name,
 };
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::signed;
 use crate::parse::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -73,7 +73,7 @@ impl Figures {
     ) -> Result<(), ImportError> {
         let outside = |name: &'static str| without_apostrophe(field(name));
         gathering.set_name(outside("campaign_name"));
-        let contender = gathering.contender(Some(outside("contender")))?;
+        let contender = gathering.contender(&StatedNames::title(Some(outside("contender"))))?;
         let (test, phase) = (outside("test"), outside("phase"));
         for name in [test, phase] {
             check_name(name).map_err(|error| ImportError::at_line(line, error.to_string()))?;

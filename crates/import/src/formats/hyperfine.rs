@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use model::{Campaign, Metric};
 use serde::Deserialize;
 
-use crate::campaign_builder::{CampaignBuilder, failed_value, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::parse::json;
 use crate::parse::number::finite_non_negative;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -47,7 +47,7 @@ fn command(
     benchmark: &HyperfineBenchmark,
 ) -> Result<(), ImportError> {
     let (called, phase) = names(benchmark, gathering.is_named());
-    let contender = gathering.contender(called.as_deref())?;
+    let contender = gathering.contender(&StatedNames::title(called.as_deref()))?;
     let test = gathering.test("hyperfine");
     let phase = gathering.phase(&test, &phase);
     let mean = benchmark.mean.into_iter().collect();

@@ -7,9 +7,10 @@
 
 use model::Metric;
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, parse_ctime};
-use crate::parse::text::{lines, mount_label, shortened, split_words};
+use crate::parse::place::Place;
+use crate::parse::text::{lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Maximum number of options of a run: twice the number that IOR 4 prints.
@@ -17,7 +18,7 @@ const MAX_OPTIONS: usize = 50;
 
 struct IorReader<'a> {
     gathering: CampaignBuilder<'a>,
-    place: Option<String>,
+    place: Option<Place>,
     /// The options of the run, as printed.
     options: Vec<String>,
     columns: Option<Vec<String>>,
@@ -75,7 +76,7 @@ impl IorReader<'_> {
         let (key, value) = (key.trim(), value.trim());
         match key {
             "Path" | "test filename" | "Test filename" => {
-                self.place = mount_label(value, true).or(self.place.take());
+                self.place = Place::file(value).or(self.place.take());
             }
             // Repetitions become rounds.
             "repetitions" => {}
@@ -110,7 +111,9 @@ impl IorReader<'_> {
         let metrics = metrics.into_iter();
         let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
         let values = values.collect();
-        let contender = self.gathering.contender(self.place.as_deref())?;
+        let contender = self
+            .gathering
+            .contender(&StatedNames { place: self.place.clone(), ..StatedNames::default() })?;
         let test = self.gathering.unique_test_name("ior", &self.options.join(", "));
         self.gathering.add(line, ok_value(&contender, &test, words[0], values))
     }

@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 
 use model::{Metric, SweepAxis, SweepPoint};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, optional, parse_ctime};
-use crate::parse::text::{flags, is_ended, lines, mount_label, option, split_words};
+use crate::parse::place::Place;
+use crate::parse::text::{flags, is_ended, lines, option, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with their names in the
@@ -87,6 +88,7 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
 struct IozoneReader<'a> {
     gathering: CampaignBuilder<'a>,
     contender: Option<String>,
+    place: Option<Place>,
     /// Metric and factor of the values, according to the output.
     unit: (Metric, f64),
     /// Sizes of file and record of each process.
@@ -109,6 +111,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut reader = IozoneReader {
         gathering: CampaignBuilder::new(InputFormat::Iozone, "IOzone", naming),
         contender: None,
+        place: None,
         unit: KILOBYTES,
         of_each: None,
         table: None,
@@ -137,7 +140,7 @@ impl IozoneReader<'_> {
             }
             ["Command", "line", "used:", command @ ..] => {
                 let file = option(command, "-f").or_else(|| option(command, "-F"));
-                self.contender = file.and_then(|file| mount_label(file, true));
+                self.place = file.and_then(Place::file);
             }
             ["Output", "is", "in", unit, ..] => self.set_unit(unit),
             ["OPS", "Mode.", ..] if self.unit != MICROSECONDS => self.set_unit("ops/sec"),
@@ -319,7 +322,11 @@ impl IozoneReader<'_> {
         phase: &str,
         value: f64,
     ) -> Result<(), ImportError> {
-        let contender = self.gathering.contender(self.contender.as_deref())?;
+        let contender = self.gathering.contender(&StatedNames {
+            place: self.place.clone(),
+            title: self.contender.as_deref(),
+            ..StatedNames::default()
+        })?;
         let of = of.to_owned();
         self.gathering.set_sweep_point(test, SweepPoint { sweep: of, at });
         let phase = self.gathering.phase(test, phase);

@@ -7,9 +7,10 @@
 
 use model::Metric;
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, parse_us_date};
-use crate::parse::text::{flags, lines, mount_label, option, shortened, split_words};
+use crate::parse::place::Place;
+use crate::parse::text::{flags, lines, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Reads all summaries of rates in the output.
@@ -25,11 +26,11 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         }
         let words = split_words(text);
         match words.as_slice() {
-            ["Path", ":", path] => place_of = mount_label(path, false),
+            ["Path", ":", path] | ["Path:", path] => place_of = Place::directory(path),
             ["Command", "line", "used:", command @ ..] => {
                 let unquoted = command.iter().map(|word| word.trim_matches(['\'', '"']));
                 let path = option(&unquoted.collect::<Vec<_>>(), "-d");
-                place_of = path.and_then(|path| mount_label(path, false));
+                place_of = path.and_then(Place::directory);
             }
             ["--", "started", "at", day, time, ..] => {
                 gathering.set_started(parse_us_date(day, time));
@@ -45,7 +46,10 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["SUMMARY", ..] | ["--", ..] => is_table = false,
             ["Operation" | "---------", ..] | [] => {}
             _ if is_table => {
-                let contender = gathering.contender(place_of.as_deref())?;
+                let contender = gathering.contender(&StatedNames {
+                    place: place_of.clone(),
+                    ..StatedNames::default()
+                })?;
                 row(&mut gathering, line, &contender, &parameters, &words)?;
             }
             _ => {}

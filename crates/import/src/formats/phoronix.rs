@@ -11,7 +11,7 @@
 use model::{Environment, Metric};
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::optional;
 use crate::parse::text::{as_utf8, shortened};
 use crate::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, ParsedInput};
@@ -113,7 +113,7 @@ fn result(
     for entry in entries.filter(|entry| entry.tag_name().name() == "Entry") {
         let field = |name| text_of(entry, name);
         let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
-        let contender = gathering.contender((!system.is_empty()).then_some(system))?;
+        let contender = gathering.contender(&StatedNames::title(Some(system)))?;
         let test = gathering.test(called);
         let phase = gathering.unique_phase_name(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };

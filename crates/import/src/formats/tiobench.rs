@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use model::{Metric, SweepAxis, SweepPoint};
 
-use crate::campaign_builder::{CampaignBuilder, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, optional};
 use crate::parse::text::{is_ended, lines, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -76,7 +76,8 @@ fn result(
     if is_kernel {
         gathering.environment().kernel = format!("Linux {identifier}");
     }
-    let contender = gathering.contender((!is_kernel).then_some(&identifier))?;
+    let contender =
+        gathering.contender(&StatedNames::title((!is_kernel).then_some(&identifier)))?;
     let whole = |column: usize, unit: u64| {
         let size: Option<u64> = columns[column].parse().ok();
         let size = size.and_then(|size| size.checked_mul(unit));

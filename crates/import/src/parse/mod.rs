@@ -2,4 +2,5 @@
 
 pub(crate) mod json;
 pub(crate) mod number;
+pub(crate) mod place;
 pub(crate) mod text;

@@ -1,7 +1,6 @@
 //! Splits an untrusted text into lines.
 
 use std::borrow::Cow;
-use std::path::{Component, Path};
 
 use crate::ImportError;
 
@@ -54,18 +53,6 @@ pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Returns the name of the place in which a program worked: the last component of a directory's
-/// path, or of the path of the directory that contains a file.
-pub fn mount_label(path: &str, is_file: bool) -> Option<String> {
-    let path = Path::new(path);
-    let path = if is_file { path.parent()? } else { path };
-    let last = path.components().next_back()?;
-    match last {
-        Component::Normal(name) => Some(name.to_str()?.to_owned()),
-        _ => None,
-    }
-}
-
 /// Returns the value of an option of a command line: `-d DIR` or `-dDIR`.
 pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
     let at = words.iter().position(|word| word.starts_with(option))?;
@@ -113,17 +100,6 @@ mod tests {
             [('C', none), ('T', none), ('n', five), ('r', none), ('n', "5F"), ('d', "-D")]
         );
         assert_eq!(flags(&["-n"], "n"), [('n', "")]);
-    }
-
-    #[test]
-    fn a_place_is_the_last_part_of_a_path() {
-        assert_eq!(mount_label("/mnt/ext4", false).unwrap(), "ext4");
-        assert_eq!(mount_label("/mnt/ext4/", false).unwrap(), "ext4");
-        assert_eq!(mount_label("/mnt/ext4/iozone.tmp", true).unwrap(), "ext4");
-        for none in ["", "/", "..", "."] {
-            assert_eq!(mount_label(none, false), None, "{none}");
-        }
-        assert_eq!(mount_label("file", true), None);
     }
 
     #[test]
