@@ -251,7 +251,7 @@ fn bad_input_is_one_line_and_changes_no_data() {
     let cases = [
         (bad("a", b""), "not a database or JSON report of fsarena"),
         (bad("b", &whole[..whole.len() / 2]), "cut off"),
-        (bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"), "line 3: it is not UTF-8"),
+        (bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"), "line 3: `\u{fffd}` is no number"),
         (bad("d", b"SQLite format 3\0 and no more"), "database"),
         (bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"), "is no whole report"),
         (home.path().display().to_string(), "it is no plain file"),

@@ -27,7 +27,7 @@ pub struct NamingOptions {
     pub given: Option<String>,
     /// Default name if the input contains none, such as the file name.
     pub otherwise: String,
-    /// Fact of the input that must name its contenders [default: the best one that it contains].
+    /// Fact of the input that must name its contenders [default: the best one available].
     pub from: Option<NameSource>,
 }
 
@@ -95,6 +95,8 @@ pub struct ParsedInput {
     pub died: BTreeMap<ImportedCellKey, (Status, Failure)>,
     /// Skipped parts of the input and the reasons, one line for each kind.
     pub skipped: Vec<String>,
+    /// Assumptions about the rounds.
+    pub assumptions: BTreeSet<String>,
     /// Origin of each contender's name that the input does not state as such.
     pub assumed: BTreeMap<String, &'static str>,
     /// Exact place or heading of each phase's rounds, by contender, test and phase.
@@ -109,6 +111,8 @@ pub type ImportedCellKey = (String, String, u32);
 pub struct CampaignBuilder<'a> {
     naming: &'a NamingOptions,
     found: ParsedInput,
+    /// Programs and versions in the input.
+    programs: Vec<String>,
     contenders: UniqueNames,
     /// Names of the contenders in the input.
     called: BTreeSet<String>,
@@ -148,9 +152,11 @@ impl<'a> CampaignBuilder<'a> {
                 ranked_by: BTreeMap::new(),
                 died: BTreeMap::new(),
                 skipped: Vec::new(),
+                assumptions: BTreeSet::new(),
                 assumed: BTreeMap::new(),
                 places: BTreeMap::new(),
             },
+            programs: Vec::new(),
             contenders: UniqueNames::default(),
             called: BTreeSet::new(),
             working_in: BTreeMap::new(),
@@ -162,11 +168,16 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
-    /// Sets the program name and version if they appear later in the input.
+    /// Adds a program name and version that appear in the input, and replaces the default.
     pub fn set_program(&mut self, program: &str) {
+        const MAX_PROGRAMS: usize = 8;
         let program: String = program.chars().filter(|c| !c.is_control()).take(80).collect();
-        self.found.reported.source = format!("what {program} printed");
-        self.found.reported.program = program;
+        if self.programs.len() < MAX_PROGRAMS && !self.programs.contains(&program) {
+            self.programs.push(program);
+            let programs = self.programs.join(", ");
+            self.found.reported.source = format!("what {programs} printed");
+            self.found.reported.program = programs;
+        }
     }
 
     /// Sets the name of the campaign.
@@ -366,6 +377,11 @@ impl<'a> CampaignBuilder<'a> {
         }
     }
 
+    /// Records an assumption about the rounds of a phase.
+    pub fn assume(&mut self, what: String) {
+        self.found.assumptions.insert(what);
+    }
+
     /// Returns the collected content.
     ///
     /// # Errors
@@ -427,8 +443,31 @@ impl ParsedInput {
                 "contenders are named {shown}{more}; --contender NAME or --contender-from changes that"
             ));
         }
+        lines.extend(self.assumptions.iter().cloned());
+        lines.extend(self.sometimes_too_fast());
         lines.extend(self.far_apart());
         lines
+    }
+
+    /// Names the phases that were too fast in some rounds only.
+    fn sometimes_too_fast(&self) -> Option<String> {
+        let mut phases: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+        for figure in &self.reported.figures {
+            let rounds = phases.entry((&figure.contender, &figure.phase)).or_default();
+            rounds.0 += usize::from(figure.too_fast);
+            rounds.1 += 1;
+        }
+        let some = phases.into_iter().filter(|(_, (fast, all))| *fast > 0 && fast < all);
+        let some = some.map(|((contender, phase), (fast, all))| {
+            format!("{phase} of {contender} in {fast} of {all} rounds")
+        });
+        let some: Vec<String> = some.take(4).collect();
+        (!some.is_empty()).then(|| {
+            format!(
+                "too fast to be timed were {}: its other rounds are its slowest, and the result is at least as good",
+                some.join(", ")
+            )
+        })
     }
 
     fn has(&self, contender: &str) -> bool {

@@ -1,7 +1,5 @@
 //! The input formats and their recognition by content.
 
-use crate::parse::text::decoded;
-
 model::named_enum! {
     /// Output format of a benchmark program.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +14,7 @@ model::named_enum! {
         Tiobench = "tiobench",
         /// The table of fs_mark.
         FsMark = "fs_mark",
-        /// The results of IOR.
+        /// The results of IOR: text, JSON or CSV.
         Ior = "ior",
         /// The summary of mdtest.
         Mdtest = "mdtest",
@@ -58,9 +56,9 @@ const DETECT_BYTES: usize = 1 << 20;
 
 /// Recognises the format of an input by its content. Returns `None` if no format matches.
 pub fn detect_format(bytes: &[u8]) -> Option<InputFormat> {
-    let begin = decoded(&bytes[..bytes.len().min(DETECT_BYTES)]);
-    let text = String::from_utf8_lossy(&begin);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let begin = &bytes[..bytes.len().min(DETECT_BYTES)];
+    let text = crate::parse::text::decode(begin);
+    let text = text.trim_start();
     if text.starts_with('{') {
         return of_json(text);
     }
@@ -79,6 +77,8 @@ fn of_json(text: &str) -> Option<InputFormat> {
         Some(InputFormat::Fio)
     } else if text.contains("\"results\"") && text.contains("\"command\"") {
         Some(InputFormat::Hyperfine)
+    } else if text.contains("\"tests\"") && text.contains("\"bwMiB\"") {
+        Some(InputFormat::Ior)
     } else {
         None
     }
@@ -94,17 +94,24 @@ fn of_line(line: &str) -> Option<InputFormat> {
     } else if begins(&["Iozone:"])
         || begins(&["kB", "reclen"])
         || begins(&["KB", "reclen"])
+        || begins(&["Children", "see", "throughput", "for"])
         || begins(&["Excel", "output", "is", "below:"])
         || begins(&["\"Writer", "report\""])
     {
         Some(InputFormat::Iozone)
     } else if begins(&["Identifier", "Size", "Size", "Thr"]) {
         Some(InputFormat::Tiobench)
-    } else if begins(&["FSUse%", "Count", "Size"]) || begins(&["#", "fs_mark"]) {
+    } else if begins(&["FSUse%", "Count", "Size"])
+        || (words.first() == Some(&"#")
+            && words.get(1).is_some_and(|word| word.ends_with("fs_mark")))
+    {
         Some(InputFormat::FsMark)
-    } else if line.starts_with("IOR-") || begins(&["access", "bw(MiB/s)"]) {
+    } else if line.trim_start().starts_with("IOR-")
+        || begins(&["access", "bw(MiB/s)"])
+        || line.starts_with("access,bw(MiB/s),")
+    {
         Some(InputFormat::Ior)
-    } else if line.starts_with("mdtest-")
+    } else if line.trim_start().starts_with("mdtest-")
         || begins(&["SUMMARY", "rate"])
         || begins(&["SUMMARY", "rate:"])
         || begins(&["SUMMARY:"])

@@ -33,7 +33,8 @@ pub fn read(
     bytes: &[u8],
     naming: &NamingOptions,
 ) -> Result<ParsedInput, ImportError> {
-    let bytes = &*crate::parse::text::decoded(bytes);
+    let text = crate::parse::text::decode(bytes);
+    let bytes = text.as_bytes();
     let found = match format {
         InputFormat::Bonnie => crate::formats::bonnie::read(bytes, naming),
         InputFormat::Iozone => crate::formats::iozone::read(bytes, naming),

@@ -50,6 +50,7 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
         all.ranked_by.extend(next.ranked_by);
         all.skipped.extend(next.skipped);
         all.assumed.extend(next.assumed);
+        all.assumptions.extend(next.assumptions);
         for (key, places) in next.places {
             all.places.entry(key).or_default().extend(places);
         }

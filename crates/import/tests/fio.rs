@@ -1,4 +1,4 @@
-//! Values of fio's output in all its forms: one file in `samples/` or `refused/` each.
+//! Values of fio's output in all its forms: one file in `samples/` each.
 
 use std::fs;
 use std::path::Path;
@@ -245,14 +245,17 @@ fn text_around_the_json_and_other_encodings_are_read() {
     }
     let lines = bytes("samples", "fio-3.33-zipf.json");
     let text = String::from_utf8(lines).unwrap().replace('\n', "\r\n");
-    let found = read(InputFormat::Fio, format!("\u{feff}{text}").as_bytes(), &naming()).unwrap();
-    assert_eq!(rates(&found), ["/mnt/alpha d 1: 21972"]);
+    let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
+    for text in [format!("\u{feff}{text}"), quoted] {
+        let found = read(InputFormat::Fio, text.as_bytes(), &naming()).unwrap();
+        assert_eq!(rates(&found), ["/mnt/alpha d 1: 21972"]);
+    }
 }
 
 #[test]
 fn other_outputs_of_fio_are_named() {
     for kind in ["terse", "normal"] {
-        let bytes = bytes("refused", &format!("fio-3.33-{kind}.txt"));
+        let bytes = bytes("samples/refused", &format!("fio-3.33-{kind}.txt"));
         assert_eq!(detect_format(&bytes), Some(InputFormat::Fio));
         let error = read(InputFormat::Fio, &bytes, &naming()).unwrap_err().to_string();
         assert!(error.contains(kind) && error.contains("--output-format=json"), "{error}");

@@ -10,7 +10,8 @@ use model::{ImportedResult, Status};
 fn samples() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
     let entries = fs::read_dir(directory).unwrap();
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let files = entries.map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();
     files.sort();
     files
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
 use import::{InputFormat, NamingOptions};
-use model::{ImportedResult, Op, PhaseResult, ReportedValue, Test};
+use model::{ImportedResult, Op, PhaseResult, ReportedValue, Status, Test};
 
 /// Maximum size of an output, in bytes. Outputs in the requested formats are much smaller.
 const MAX_PRINTED_SIZE: u64 = 4 << 20;
@@ -63,6 +63,9 @@ impl ProgramOutput {
         let [first, others @ ..] = figures else {
             return Err(format!("program printed no results for `{phase}`"));
         };
+        if let Some(failed) = figures.iter().find(|figure| figure.status != Status::Ok) {
+            return Err(failed.reason.clone().unwrap_or_else(|| failed.status.to_string()));
+        }
         let mean = |stated: &ReportedValue| {
             let all = figures.iter().flat_map(|figure| &figure.values);
             let all: Vec<f64> = all
@@ -121,6 +124,9 @@ mod tests {
         });
         printed.write("create", &mut result).unwrap();
         assert_eq!(result.primary_value(), Some(200.0));
+        output.write_all(b"100 5 0 0.0 3\n").unwrap();
+        printed.read("fs_mark", &output).unwrap();
+        assert!(printed.write("create", &mut result).unwrap_err().contains("0.0 files per second"));
         assert!(printed.write("remove", &mut result).unwrap_err().contains("`remove`"));
         let error = printed.read("fio", &output).unwrap_err();
         assert!(error.contains("no JSON"), "{error}");

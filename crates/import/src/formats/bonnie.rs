@@ -1,13 +1,15 @@
 //! Parses bonnie++ output for spreadsheets: one line per run.
 //!
-//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.96 and
-//! later, whose first column is the format version (48 columns up to 1.97, 50 from 1.98, which adds
-//! the number of seeks and of seeking processes); the manual page of bonnie++ 1.03 for its 27
-//! columns, which begin with the name of the machine. Rates of a file are KiB/s, others operations
-//! per second. `+++++` marks a test that was too quick to be timed: it ran, and only its maximum
-//! latency has a value. Columns of tests that did not run are empty. `-x` prints a line of headings
-//! first. The number of processes and the sizes and numbers of files are part of the test's
-//! identity.
+//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.93 and
+//! later, whose first column is the format version, which may end in a letter (48 columns up to
+//! 1.97, 50 from 1.98, which adds the number of seeks and of seeking processes); the manual page of
+//! bonnie++ 1.03 for its 27 columns, which begin with the name of the machine. Rates of a file are
+//! KiB/s, others operations per second. `+++++` marks a test that was too quick to be timed: it ran,
+//! and only its maximum latency has a value. Columns of tests that did not run are empty. `-x`
+//! prints a line of headings first. The number of processes and the sizes and numbers of files are
+//! part of the test's identity. The name may contain commas, and a mail may have wrapped the line.
+
+use std::borrow::Cow;
 
 use model::{ImportedResult, Metric};
 
@@ -48,9 +50,13 @@ struct BonnieLayout {
 
 const VERSION_1_03: BonnieLayout =
     BonnieLayout { name: 0, file: 2, files: 15, latency: None, columns: 27 };
+/// Maximum number of lines into which a mail wraps a result.
+const MAX_WRAPPED: usize = 8;
 
 fn layout(columns: &[&str]) -> Option<BonnieLayout> {
-    let version: Option<u32> = columns[0].strip_prefix("1.").and_then(|v| v.parse().ok());
+    let version = columns[0].strip_prefix("1.");
+    let version = version.map(|version| version.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+    let version: Option<u32> = version.and_then(|version| version.parse().ok());
     match version {
         // Without a file (-s 0), version 1.96 omits a column.
         Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => {
@@ -67,15 +73,50 @@ fn layout(columns: &[&str]) -> Option<BonnieLayout> {
     }
 }
 
-/// Returns true if a line is a result of bonnie++.
+/// Splits a line into columns without the blanks around them. Commas in the name do not separate
+/// columns, if the columns after the name are those of a result.
+fn columns(line: &str) -> Vec<Cow<'_, str>> {
+    let all: Vec<&str> = line.split(',').map(str::trim).collect();
+    let joined = layout(&all).and_then(|layout| {
+        let more = all.len().checked_sub(layout.columns).filter(|more| *more > 0)?;
+        let end = layout.name + more + 1;
+        // Processes and seed follow the name, or the size of the file.
+        let is_next = match layout.name {
+            0 => is_size(all[end]) && all[end + 1..].iter().all(|column| is_value(column)),
+            _ => all[end..end + 2].iter().all(|column| column.parse::<u64>().is_ok()),
+        };
+        let before = all[..layout.name].iter().copied().map(Cow::Borrowed);
+        let name = Cow::Owned(all[layout.name..end].join(","));
+        let after = all[end..].iter().copied().map(Cow::Borrowed);
+        is_next.then(|| before.chain([name]).chain(after).collect())
+    });
+    joined.unwrap_or_else(|| all.into_iter().map(Cow::Borrowed).collect())
+}
+
+/// Returns true for a column of version 1.03 after the size.
+fn is_value(column: &str) -> bool {
+    column.is_empty()
+        || is_too_quick(column)
+        || column.split([':', '/']).all(|part| part.parse::<f64>().is_ok())
+}
+
+/// Returns true if a line is a result of bonnie++ or the first part of a wrapped result.
 pub fn is_result(line: &str) -> bool {
-    let columns: Vec<&str> = line.trim_end().split(',').collect();
+    let all = columns(line);
+    let columns: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
     let is_version = |text: &str| text.starts_with("1.9") || text.starts_with("2.");
     match layout(&columns) {
         Some(BonnieLayout { name: 0, .. }) => {
-            columns.len() == VERSION_1_03.columns && is_size(columns[1])
+            let is_without_file = columns.len() > 15 && columns[1..14].iter().all(|c| c.is_empty());
+            let is_whole = columns.len() == VERSION_1_03.columns;
+            let is_unit = |size: &str| size.ends_with(['M', 'G']);
+            (is_whole && (is_size(columns[1]) || is_without_file))
+                || ((6..VERSION_1_03.columns).contains(&columns.len())
+                    && is_size(columns[1])
+                    && is_unit(columns[1])
+                    && columns[2..].iter().all(|column| is_value(column)))
         }
-        Some(_) => columns.len() > 30 && is_version(columns[1]),
+        Some(_) => columns.len() > 5 && is_version(columns[1]),
         None => false,
     }
 }
@@ -93,18 +134,44 @@ fn is_begun(columns: &[&str]) -> bool {
 
 /// Returns true for the size of a file and of a request, such as `2G` or `300M:64k`.
 fn is_size(column: &str) -> bool {
+    mebibytes(column).is_some()
+}
+
+/// Returns the size of a file without its request, in MiB.
+fn mebibytes(column: &str) -> Option<u64> {
     let size = column.split(':').next().unwrap_or_default();
-    let digits = size.trim_end_matches(['M', 'G', 'k']);
-    digits.parse::<u64>().is_ok()
+    let factor = match size.chars().next_back()? {
+        'T' => 1 << 20,
+        'G' => 1024,
+        'k' => return size.strip_suffix('k')?.parse::<u64>().ok().map(|kib| kib / 1024),
+        _ => 1,
+    };
+    size.trim_end_matches(['M', 'G', 'T']).parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// Reads every CSV line. Other lines are bonnie++'s human-readable output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Bonnie, "bonnie++", naming);
-    for (line, text) in lines(bytes)? {
-        let columns: Vec<&str> = text.trim_end().split(',').collect();
+    let mut lines = lines(bytes)?.into_iter().peekable();
+    while let Some((line, text)) = lines.next() {
+        let mut text = Cow::Borrowed(text);
+        for _ in 1..MAX_WRAPPED {
+            let missing = |columns: &[Cow<'_, str>]| {
+                let columns: Vec<&str> = columns.iter().map(AsRef::as_ref).collect();
+                layout(&columns).is_some_and(|layout| columns.len() < layout.columns)
+            };
+            let Some((_, next)) = lines.peek() else { break };
+            let joined = text.trim_end().to_owned() + next.trim();
+            if !is_result(&text) || !missing(&columns(&text)) || is_result(next) {
+                break;
+            }
+            text = Cow::Owned(joined);
+            lines.next();
+        }
+        let all = columns(&text);
+        let columns: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
         match layout(&columns) {
-            Some(layout) if is_result(text) => result(&mut gathering, line, &columns, &layout)?,
+            Some(layout) if is_result(&text) => result(&mut gathering, line, &columns, &layout)?,
             None if columns.len() > 30 => {
                 let what = format!(
                     "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
@@ -189,8 +256,24 @@ fn parameters(test: &str, columns: &[&str], layout: &BonnieLayout) -> String {
     let stated = names.iter().zip(&columns[stated]);
     let processes = (!is_old).then_some((&"processes", &columns[3]));
     let stated = stated.chain(processes).filter(|(_, value)| !value.is_empty());
-    let stated: Vec<String> = stated.map(|(name, value)| format!("{name} {value}")).collect();
+    let stated: Vec<String> = stated
+        .map(|(name, value)| match (mebibytes(value), value.split_once(':')) {
+            (Some(size), request) if *name == "size" => {
+                let request = request.map(|(_, request)| format!(":{request}"));
+                format!("{name} {}{}", plain(size), request.unwrap_or_default())
+            }
+            _ => format!("{name} {value}"),
+        })
+        .collect();
     stated.join(", ")
+}
+
+/// Formats a size in the largest unit: 16384 MiB are `16G`.
+fn plain(mebibytes: u64) -> String {
+    match mebibytes % 1024 {
+        0 => format!("{}G", mebibytes / 1024),
+        _ => format!("{mebibytes}M"),
+    }
 }
 
 /// Returns true if the test was too quick for bonnie++ to give a rate.

@@ -2,26 +2,53 @@
 //!
 //! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints the summary, and outputs
 //! in its issues. In outputs of version 1.4.9, lines start with a process number, and commas
-//! separate the numbers. Megabytes are 2^20 bytes. The test is named after the workload (`…
-//! personality successfully loaded`).
+//! separate the numbers; a comma between two digits is a decimal point. Megabytes are 2^20 bytes. The
+//! test is named after the workload (`… personality successfully loaded`); the numbers of files and
+//! threads in the output are its parameters. A time of 0.0 is the result of rounding and no value.
 
 use model::{ImportedResult, Metric};
 
-use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::heading::Heading;
 use crate::parse::number::{optional, split_unit};
-use crate::parse::text::{lines, split_words};
+use crate::parse::text::{lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
+
+/// Maximum number of file sets and kinds of threads of a workload.
+const MAX_PARAMETERS: usize = 32;
 
 /// Reads all summaries of the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Filebench, "filebench", naming);
     let mut workload = "filebench".to_owned();
     let mut is_table = false;
+    let mut heading = Heading::default();
+    let mut parameters = Vec::new();
     for (line, text) in lines(bytes)? {
-        let words = split_words(text);
-        match behind_times(&words) {
+        let text = with_points(text);
+        let words = split_words(&text);
+        let rest = behind_times(&words);
+        if rest.len() < words.len() {
+            heading.set_in_run(true);
+        }
+        match rest {
             ["Filebench", "Version", version, ..] => {
                 gathering.set_program(&format!("filebench {version}"));
+                heading.set_in_run(true);
+                parameters.clear();
+                is_table = false;
+            }
+            [set, "populated:", files, "files,", ..] if parameters.len() < MAX_PARAMETERS => {
+                parameters.push(shortened(&format!("{set} {files} files")));
+            }
+            ["Starting", many, called, kind @ ("instances" | "threads")]
+                if parameters.len() < MAX_PARAMETERS =>
+            {
+                parameters.push(shortened(&format!("{called} {many} {kind}")));
+            }
+            ["Shutting", "down", "processes", ..] => {
+                is_table = false;
+                heading.set_in_run(false);
             }
             [called @ .., "personality", "successfully", "loaded"] => {
                 let called = called.split(|word| *word == "Version").next().unwrap_or_default();
@@ -36,12 +63,15 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["Per-Operation", "Breakdown"] => is_table = true,
             ["IO", "Summary:", rest @ ..] => {
                 is_table = false;
-                result(&mut gathering, line, &workload, "all", rest)?;
+                let run = (workload.as_str(), parameters.join(", "), heading.text());
+                result(&mut gathering, line, &run, "all", rest)?;
+                heading.set_in_run(false);
             }
             [operation, rest @ ..] if is_table => {
-                result(&mut gathering, line, &workload, operation, rest)?;
+                let run = (workload.as_str(), parameters.join(", "), heading.text());
+                result(&mut gathering, line, &run, operation, rest)?;
             }
-            _ => {}
+            _ => heading.line(&text),
         }
     }
     gathering.finish()
@@ -57,18 +87,35 @@ fn behind_times<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
 fn result(
     gathering: &mut CampaignBuilder<'_>,
     line: usize,
-    workload: &str,
+    (workload, parameters, heading): &(&str, String, Option<&str>),
     operation: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(values) = values(words) else {
         return Err(ImportError::at_line(line, "it gives no number of operations per second"));
     };
-    let contender = gathering.contender(&StatedNames::default())?;
-    let test = gathering.test(workload);
+    let stated = StatedNames { heading: *heading, ..StatedNames::default() };
+    let contender = gathering.contender(&stated)?;
+    let test = gathering.unique_test_name(workload, parameters);
     let phase = gathering.phase(&test, operation);
-    let taken: ImportedResult = ok_value(&contender, &test, &phase, values);
+    let is_none = values.first().is_none_or(|(_, rate)| *rate == 0.0);
+    let taken: ImportedResult = match operation == "all" && is_none {
+        true => failed_value(&contender, &test, &phase, "it states 0 operations per second"),
+        false => ok_value(&contender, &test, &phase, values),
+    };
     gathering.add(line, taken)
+}
+
+/// Returns a line with decimal points instead of commas between digits.
+fn with_points(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let is_digit =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let letters = text.char_indices().map(|(at, letter)| match letter {
+        ',' if is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)) => '.',
+        letter => letter,
+    });
+    letters.collect()
 }
 
 /// Parses numbers by the unit that follows directly or in the next word: `46ops/s`, `92.019 ops/s`,
@@ -95,9 +142,9 @@ fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
         }
     }
     let mut values = vec![(Metric::Rate, rate?)];
-    let bytes = bytes.filter(|rate| *rate > 0.0);
-    values.extend(bytes.map(|rate| (Metric::Throughput, rate)));
-    values.extend(mean.map(|time| (Metric::LatencyMean, time)));
-    values.extend(longest.map(|time| (Metric::LatencyMax, time)));
+    let others =
+        [(Metric::Throughput, bytes), (Metric::LatencyMean, mean), (Metric::LatencyMax, longest)];
+    let others = others.into_iter().filter_map(|(metric, value)| Some((metric, value?)));
+    values.extend(others.filter(|(_, value)| *value > 0.0));
     Some(values)
 }

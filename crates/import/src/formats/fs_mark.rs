@@ -1,19 +1,22 @@
 //! Parses the table of fs_mark: files created per second, a line for each iteration, which is a
 //! round.
 //!
-//! Source of the format: the output of fs_mark 3.3 with and without `-v`, which adds minimum, mean
-//! and maximum of six system calls in microseconds. All iterations (`-L`) use one filesystem, which
-//! fills up. Threads, the sync method, and the sizes of files and requests are part of the test's
-//! identity.
+//! Source of the format: `fs_mark.c` and the output of fs_mark 3.3 with and without `-v`, which adds
+//! minimum, mean and maximum of six system calls in microseconds. All iterations (`-L`) use one
+//! filesystem, which fills up. Threads, the sync method, subdirectories, the numbers of files, and
+//! the sizes of files, names and requests are part of the test's identity. The printed number of
+//! files is the sum over all iterations. A rate of 0 is an iteration that found no free space.
 
 use model::{ImportedResult, Metric, WorkloadCategory};
 
-use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
-use crate::parse::number::{number, parse_ctime};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::number::{number, optional, parse_ctime};
 use crate::parse::place::Place;
-use crate::parse::text::{lines, option, shortened, split_words};
+use crate::parse::text::{flags, lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
+/// Letters of options that take a value (`fs_mark -h` of 3.3).
+const WITH_VALUE: &str = "rSNDdlLnpstw";
 /// Columns without `-v`.
 const COLUMNS: usize = 5;
 /// Number of columns with `-v`.
@@ -26,12 +29,21 @@ struct Header {
     method: String,
     /// Bytes per write.
     of_write: Option<String>,
+    /// Distribution over directories, if there are several.
+    spread: Option<String>,
+    /// Bytes per name, if not the default.
+    names: Option<String>,
+    /// Whether files are kept after each iteration (`-k`).
+    keeps: bool,
+    /// Files in each iteration, and the share of used space, according to the first one.
+    first: Option<(String, String)>,
 }
 
 impl Header {
     /// Formats the parameters, with the file size from the table.
     fn parameters(&self, size: &str) -> String {
-        let mut all = vec![format!("files of {size} bytes")];
+        let count = self.first.as_ref().map_or("", |(count, _)| count);
+        let mut all = vec![format!("{count} files of {size} bytes")];
         let writes = self.of_write.iter();
         all.extend(writes.map(|bytes| format!("{bytes} bytes in each write")));
         if !self.threads.is_empty() {
@@ -40,6 +52,9 @@ impl Header {
         if !self.method.is_empty() {
             all.push(self.method.clone());
         }
+        all.extend(self.spread.clone());
+        all.extend(self.names.as_ref().map(|bytes| format!("names of {bytes} bytes")));
+        all.extend(self.keeps.then(|| "files are kept".to_owned()));
         all.join(", ")
     }
 }
@@ -55,7 +70,18 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         let words = split_words(text);
         match words.as_slice() {
             ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
-                place_of = option(command, "-d").and_then(Place::directory);
+                let given = flags(command, WITH_VALUE);
+                let paths = given.iter().filter(|(letter, _)| *letter == 'd');
+                place_of = Place::directories(&paths.map(|(_, path)| *path).collect::<Vec<_>>());
+                let keeps = given.iter().any(|(letter, _)| *letter == 'k');
+                stated = Header { keeps, ..Header::default() };
+            }
+            ["#", "Directories:", "no" | "No", ..] => stated.spread = None,
+            ["#", "Directories:", spread @ ..] => {
+                stated.spread = Some(shortened(spread.join(" ").trim_end_matches('.')));
+            }
+            ["#", "File", "names:", bytes, ..] => {
+                stated.names = Some(shortened(bytes)).filter(|bytes| bytes != "40");
             }
             ["#", "Version", version, rest @ ..] => {
                 let version = version.trim_end_matches(',');
@@ -81,11 +107,23 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 stated.of_write = of_write.map(|bytes| shortened(bytes));
             }
             [first, ..] if first.starts_with('#') => {}
-            ["FSUse%", ..] => is_table = true,
+            ["FSUse%", ..] => {
+                is_table = true;
+                stated.first = None;
+            }
             [] => {}
             // Iterations after the filesystem was full, and other lines without a result.
             _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
             _ => {
+                if let [used, count, ..] = words.as_slice() {
+                    match &stated.first {
+                        None => stated.first = Some((shortened(count), shortened(used))),
+                        Some((_, before)) if before != used => gathering.assume(format!(
+                            "iterations of fs_mark are rounds, although they fill one filesystem (from {before} to {used} %)"
+                        )),
+                        Some(_) => {}
+                    }
+                }
                 let contender = gathering.contender(&StatedNames {
                     place: place_of.clone(),
                     ..StatedNames::default()
@@ -109,14 +147,19 @@ fn result(
         let what = format!("{count} columns where fs_mark has {COLUMNS}, or {VERBOSE} with -v");
         return Err(ImportError::at_line(line, what));
     }
-    let mut values = vec![(Metric::Rate, number(columns[3], line)?)];
+    let test = gathering.unique_test_name("fs-mark", &stated.parameters(columns[2]));
+    let Some(rate) = optional(columns[3]).filter(|rate| *rate > 0.0) else {
+        let reason = format!("it states {} files per second", shortened(columns[3]));
+        let taken = failed_value(contender, &test, "create", reason);
+        return gathering.add(line, ImportedResult { group, ..taken });
+    };
+    let mut values = vec![(Metric::Rate, rate)];
     if columns.len() == VERBOSE {
         let microseconds = |column: usize| Ok(number(columns[column], line)? / 1e6);
         values.push((Metric::SyncMax, microseconds(COLUMNS + 8)?));
         values.push((Metric::CloseMean, microseconds(COLUMNS + 13)?));
         values.push((Metric::CloseMax, microseconds(COLUMNS + 14)?));
     }
-    let test = gathering.unique_test_name("fs-mark", &stated.parameters(columns[2]));
     let taken = ok_value(contender, &test, "create", values);
     gathering.add(line, ImportedResult { group, ..taken })
 }

@@ -1,86 +1,159 @@
-//! Parses the output of IOR: the bandwidth of each repetition, which is a round.
+//! Parses the output of IOR as text, JSON or CSV: the bandwidth of each repetition, which is a
+//! round.
 //!
-//! Source of the format: the output of IOR 3.0.1, 3.3.0 and 4.0.0 as its users publish it, and
-//! "Getting started" of its documentation. Columns are found by their headings; versions before 3.3
-//! have fewer columns. `bw(MiB/s)` covers opening, transfer and closing. Runs with other options
-//! are separate tests.
+//! Source of the format: `ior-output.c` of IOR 4 and the output of IOR 2.10, 3.0.1, 3.3.0 and 4.0.0
+//! as its users publish it, and "Getting started" of its documentation. Columns are found by their
+//! headings; versions before 3.3 have fewer columns, and 2.10 marks each row with `XXCEL`. `bw(MiB/s)`
+//! covers opening, transfer and closing. Runs with other options are separate tests. IOR does not
+//! print all of them (`-e`, `-Y`), so that those of the command line count, too. An operation that
+//! the command line requests and that has no row failed; so did one with wrong data, which a warning
+//! before the row of a read or after the row of a write reports.
+
+use std::collections::BTreeSet;
 
 use model::Metric;
+use serde_json::{Map, Value};
 
-use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
-use crate::parse::number::{number, parse_ctime};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::json;
+use crate::parse::number::{optional, parse_ctime};
 use crate::parse::place::Place;
-use crate::parse::text::{lines, shortened, split_words};
+use crate::parse::text::{as_utf8, flags, lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Maximum number of options of a run: twice the number that IOR 4 prints.
 const MAX_OPTIONS: usize = 50;
+/// Letters of options that take a value (`ior -h` of 4.0).
+const WITH_VALUE: &str = "aAbdDfGhiIjJlMnNoOQsStTUX";
+/// Letters of options that choose phases or places, repeat, or are printed with the options.
+const NEUTRAL: &str = "abcCdDEfFhHiIjkKnNoOrsStTvwzZA";
+
+/// A row of the table.
+struct Row {
+    line: usize,
+    operation: String,
+    values: Vec<(Metric, f64)>,
+    failure: Option<String>,
+}
 
 struct IorReader<'a> {
     gathering: CampaignBuilder<'a>,
-    place: Option<Place>,
-    /// The options of the run, as printed.
+    /// The machine, the directory and the file of the run.
+    machine: String,
+    directory: Option<String>,
+    file: Option<String>,
+    /// Options of the command line that change the work.
+    command: Vec<String>,
+    /// Requested operations, if the output contains them.
+    requested: BTreeSet<&'static str>,
+    /// The options of the test, as printed.
     options: Vec<String>,
+    repetitions: usize,
     columns: Option<Vec<String>>,
+    rows: Vec<Row>,
+    /// Operation with wrong data whose row follows, and the warning.
+    wrong: Option<(&'static str, String)>,
+    /// First error of the run.
+    error: Option<String>,
 }
 
 /// Reads the results of all runs of the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut reader = IorReader {
         gathering: CampaignBuilder::new(InputFormat::Ior, "IOR", naming),
-        place: None,
+        machine: String::new(),
+        directory: None,
+        file: None,
+        command: Vec::new(),
+        requested: BTreeSet::new(),
         options: Vec::new(),
+        repetitions: 1,
         columns: None,
+        rows: Vec::new(),
+        wrong: None,
+        error: None,
     };
-    for (line, text) in lines(bytes)? {
-        reader.line(line, text)?;
+    if as_utf8(bytes)?.trim_start().starts_with('{') {
+        reader.document(&json::read(bytes)?)?;
+    } else {
+        for (line, text) in lines(bytes)? {
+            reader.line(line, text)?;
+        }
+        reader.end_test()?;
     }
     reader.gathering.finish()
 }
 
 impl IorReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
-        if let Some(version) = text.strip_prefix("IOR-") {
+        if let Some(version) = text.trim_start().strip_prefix("IOR-") {
+            self.end_test()?;
             let version = version.split(':').next().unwrap_or_default();
-            self.gathering.set_program(&format!("IOR {version}"));
-            self.options.clear();
-            self.columns = None;
+            self.begin(version);
             return Ok(());
         }
-        let words = split_words(text);
+        // The rows of CSV have no blanks.
+        let is_csv = text.starts_with("access,") || self.columns.is_some() && text.contains(',');
+        let words = match is_csv {
+            true => text.trim_end().split(',').map(str::trim).collect(),
+            false => split_words(text),
+        };
+        let warning = text.to_ascii_lowercase();
         match words.as_slice() {
             ["Began:", clock @ ..] | ["Began", ":", clock @ ..] => {
                 self.gathering.set_started(parse_ctime(clock));
             }
+            ["Options:"] | ["Summary:"] => {
+                self.end_test()?;
+                self.options.clear();
+            }
+            ["TestID" | "StartTime" | "Max", ..] | ["Summary", "of", ..] => self.end_test()?,
+            ["Command", "line", ":" | "used:", command @ ..] => self.set_command(command),
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
+            }
+            _ if warning.contains("errors found)") && warning.contains("incorrect data on ") => {
+                self.set_wrong(&warning, text.trim());
+            }
+            _ if text.contains("ERROR:") => {
+                self.error.get_or_insert_with(|| shortened(text.trim()));
             }
             ["write" | "read" | "remove", _, ..] if self.columns.is_some() => {
                 self.row(line, &words)?;
             }
-            // A summary follows the rows.
-            ["Summary", "of", ..] | ["Max", "Write:", ..] => self.columns = None,
-            [first, ..] if self.columns.is_none() && !first.starts_with('-') => self.option(text),
+            [first, ..] if self.columns.is_none() && !first.starts_with('-') => {
+                // Example: `xfersize            : 1 MiB`, or with `=` directly after the name, as in
+                // `ordering inter file`.
+                let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
+                let apart =
+                    apart.or_else(|| text.split_once(": ").filter(|_| first.ends_with(':')));
+                if let Some((key, value)) = apart {
+                    self.option(key.trim(), value.trim());
+                }
+            }
             _ => {}
         }
         Ok(())
     }
 
-    /// Reads an option of the run: `xfersize            : 1 MiB`, or with `=` directly after the
-    /// name, as in `ordering inter file`.
-    fn option(&mut self, text: &str) {
-        let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
-        let Some((key, value)) = apart else {
-            return;
-        };
-        let (key, value) = (key.trim(), value.trim());
+    fn begin(&mut self, version: &str) {
+        self.gathering.set_program(&format!("IOR {version}"));
+        (self.directory, self.file, self.columns) = (None, None, None);
+        self.command.clear();
+        self.requested.clear();
+        self.machine.clear();
+        self.error = None;
+    }
+
+    /// Takes an option of the test.
+    fn option(&mut self, key: &str, value: &str) {
         match key {
-            "Path" | "test filename" | "Test filename" => {
-                self.place = Place::file(value).or(self.place.take());
-            }
-            // Repetitions become rounds.
-            "repetitions" => {}
-            "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
+            "Path" => self.directory = Some(value.to_owned()),
+            "test filename" | "Test filename" => self.file = Some(value.to_owned()),
+            "Machine" | "Machine:" => self.machine = value.to_owned(),
+            "repetitions" => self.repetitions = value.parse().unwrap_or(1),
+            "StartTime" | "Finished" | "FS" | "TestID" | "Used FS" | "Capacity" | "Inodes"
+            | "Used Inodes" | "verbose" | "TEST" | "refnum" | "WARNING" => {}
             _ if value.is_empty() || self.options.len() == MAX_OPTIONS => {}
             // Titles begin with the options that most often differ between runs.
             "xfersize" | "blocksize" | "tasks" | "clients" => {
@@ -90,31 +163,219 @@ impl IorReader<'_> {
         }
     }
 
+    fn set_command(&mut self, command: &[&str]) {
+        let given = flags(command, WITH_VALUE);
+        let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
+        let operations = [("write", has('w')), ("read", has('r'))];
+        // A script may select other operations for each test.
+        let operations = operations.into_iter().filter(|(_, given)| *given && !has('f'));
+        self.requested = operations.map(|(operation, _)| operation).collect();
+        let others = given.iter().filter(|(letter, _)| !NEUTRAL.contains(*letter));
+        let others =
+            others.map(|(letter, value)| format!("-{letter} {value}").trim_end().to_owned());
+        let directives = given.iter().filter(|(letter, _)| *letter == 'O');
+        let directives = directives.flat_map(|(_, value)| value.split(','));
+        let directives = directives.filter(|one| !one.starts_with("summary")).map(str::to_owned);
+        let long = command.iter().filter(|word| word.starts_with("--"));
+        let all: BTreeSet<String> =
+            others.chain(directives).chain(long.map(|word| (*word).to_owned())).collect();
+        self.command = all.into_iter().take(MAX_OPTIONS).map(|one| shortened(&one)).collect();
+    }
+
+    /// Marks the operation with wrong data. The warning follows the row of a write and precedes that
+    /// of a read.
+    fn set_wrong(&mut self, warning: &str, text: &str) {
+        let operation = if warning.contains("data on write") { "write" } else { "read" };
+        let written = self.rows.iter_mut().rev().find(|row| row.operation == operation);
+        match written.filter(|_| operation == "write") {
+            Some(row) => row.failure = Some(shortened(text)),
+            None => self.wrong = Some((operation, shortened(text))),
+        }
+    }
+
     fn row(&mut self, line: usize, words: &[&str]) -> Result<(), ImportError> {
-        let columns = self.columns.as_deref().unwrap_or_default();
+        let columns = self.columns.clone().unwrap_or_default();
+        let words = words.strip_suffix(&["XXCEL"]).unwrap_or(words);
         if words.len() != columns.len() {
             let (count, wanted) = (words.len(), columns.len());
             let what = format!("{count} columns below {wanted} headings: the line is cut off");
             return Err(ImportError::at_line(line, what));
         }
-        let value = |name: &str, factor: f64| {
-            let column = columns.iter().position(|column| column == name);
-            let word = column.map(|column| words[column]).filter(|word| *word != "-");
-            word.map(|word| Ok(number(word, line)? * factor)).transpose()
-        };
-        let metrics = [
-            (Metric::Throughput, value("bw(MiB/s)", 1024.0 * 1024.0)?),
-            (Metric::Rate, value("IOPS", 1.0)?),
-            (Metric::LatencyMean, value("Latency(s)", 1.0)?),
-            (Metric::Elapsed, value("total(s)", 1.0)?),
-        ];
-        let metrics = metrics.into_iter();
-        let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
-        let values = values.collect();
-        let contender = self
-            .gathering
-            .contender(&StatedNames { place: self.place.clone(), ..StatedNames::default() })?;
-        let test = self.gathering.unique_test_name("ior", &self.options.join(", "));
-        self.gathering.add(line, ok_value(&contender, &test, words[0], values))
+        let fields = columns.iter().map(String::as_str).zip(words.iter().copied());
+        if self.options.is_empty() {
+            let stated = ["block(KiB)", "xfer(KiB)", "numTasks"];
+            let stated =
+                fields.clone().filter(|(name, value)| stated.contains(name) && *value != "-");
+            let stated: Vec<_> = stated.map(|(name, value)| format!("{name} {value}")).collect();
+            self.options = stated;
+        }
+        self.take(line, words[0], fields)
+    }
+
+    /// Takes the fields of a result. Fields of operations without a transfer are `-`.
+    fn take<'a>(
+        &mut self,
+        line: usize,
+        operation: &str,
+        fields: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), ImportError> {
+        const MIB: f64 = 1024.0 * 1024.0;
+        let mut values = Vec::new();
+        let mut failure = None;
+        for (name, word) in fields.filter(|(_, word)| *word != "-") {
+            let (metric, factor) = match name {
+                "bw(MiB/s)" | "bwMiB" => (Metric::Throughput, MIB),
+                "IOPS" | "iops" => (Metric::Rate, 1.0),
+                "Latency(s)" | "Latency" | "latency" => (Metric::LatencyMean, 1.0),
+                "total(s)" | "totalTime" => (Metric::Elapsed, 1.0),
+                "open(s)" | "openTime" => (Metric::OpenMax, 1.0),
+                "close(s)" | "closeTime" => (Metric::CloseMax, 1.0),
+                "wr/rd(s)" | "wrRdTime" => {
+                    let what = "wr/rd(s), the time of the transfer, which no metric has";
+                    self.gathering.skip_with_reason(what);
+                    continue;
+                }
+                _ => continue,
+            };
+            match optional(word) {
+                Some(value) if value > 0.0 || metric != Metric::Throughput => {
+                    values.push((metric, value * factor));
+                }
+                None if !["nan", "inf"].contains(&word.trim_start_matches('-')) => {
+                    let what = format!("`{}` is no number from 0 on", shortened(word));
+                    return Err(ImportError::at_line(line, what));
+                }
+                _ if metric == Metric::Throughput => {
+                    failure = Some(format!("it states a rate of {word}"));
+                }
+                _ => {}
+            }
+        }
+        values.sort_by_key(|(metric, _)| match metric {
+            Metric::Throughput => 0,
+            Metric::Rate => 1,
+            Metric::LatencyMean => 2,
+            Metric::Elapsed => 3,
+            _ => 4,
+        });
+        let wrong = self.wrong.take_if(|(wrong, _)| *wrong == operation);
+        let failure = failure.or(wrong.map(|(_, warning)| warning));
+        self.rows.push(Row { line, operation: operation.to_owned(), values, failure });
+        Ok(())
+    }
+
+    /// Adds the rows of a test, and the failures of its missing ones.
+    fn end_test(&mut self) -> Result<(), ImportError> {
+        if self.columns.take().is_none() {
+            return Ok(());
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        let options = std::mem::take(&mut self.options);
+        let repetitions = std::mem::replace(&mut self.repetitions, 1).min(1000);
+        let line = rows.last().map_or(1, |row| row.line);
+        for operation in &self.requested {
+            let seen = rows.iter().filter(|row| row.operation == *operation).count();
+            let reason = self.wrong.take_if(|(wrong, _)| wrong == operation);
+            let reason = reason.map(|(_, warning)| warning).or_else(|| self.error.clone());
+            let reason = reason.unwrap_or_else(|| "it was requested and has no result".to_owned());
+            rows.extend((seen..repetitions).map(|_| Row {
+                line,
+                operation: (*operation).to_owned(),
+                values: Vec::new(),
+                failure: Some(reason.clone()),
+            }));
+        }
+        let place = self.place();
+        let directory = place.as_ref().and_then(|place| place.test.clone());
+        let parameters: Vec<String> =
+            options.into_iter().chain(self.command.clone()).chain(directory).collect();
+        let machine = self.machine.clone();
+        let machine = machine.split_whitespace().nth(1);
+        let stated = StatedNames { place, host: machine, ..StatedNames::default() };
+        for Row { line, operation, values, failure } in rows {
+            let contender = self.gathering.contender(&stated)?;
+            let test = self.gathering.unique_test_name("ior", &parameters.join(", "));
+            let taken = match failure {
+                Some(reason) => failed_value(&contender, &test, &operation, reason),
+                None => ok_value(&contender, &test, &operation, values),
+            };
+            if operation != "remove" {
+                self.gathering.set_primary_metric(&test, &operation, Metric::Throughput);
+            }
+            self.gathering.add(line, taken)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the place of the test: the directory that IOR states, or else that of the file.
+    fn place(&self) -> Option<Place> {
+        let file = self.file.as_deref();
+        match &self.directory {
+            Some(directory) => {
+                let place = Place::directory(directory)?;
+                let exact = match file.filter(|file| file.starts_with('/')) {
+                    Some(file) => file.to_owned(),
+                    None => format!("{directory}/{}", file.unwrap_or_default()),
+                };
+                Some(Place { exact, ..place })
+            }
+            None => file.and_then(Place::file),
+        }
+    }
+
+    /// Reads a document of `summaryFormat=JSON`.
+    fn document(&mut self, document: &Map<String, Value>) -> Result<(), ImportError> {
+        let field =
+            |of: &Map<String, Value>, name: &str| of.get(name).map(plain).unwrap_or_default();
+        self.begin(&field(document, "Version"));
+        let began = field(document, "Began");
+        self.gathering.set_started(parse_ctime(&split_words(&began)));
+        let command = field(document, "Command line");
+        self.machine = field(document, "Machine");
+        let tests = document.get("tests").and_then(Value::as_array);
+        for test in tests.into_iter().flatten().filter_map(Value::as_object) {
+            self.set_command(&split_words(&command));
+            self.directory = test.get("Path").map(plain);
+            let named = |name| test.get(name).and_then(Value::as_object);
+            let parameters = named("Parameters");
+            self.file = parameters.and_then(|all| all.get("testFileName")).map(plain);
+            for (key, value) in named("Options").into_iter().flatten() {
+                self.option(key, &plain(value));
+            }
+            let is_work =
+                |key: &str| !["testID", "refnum", "testFileName", "verbose"].contains(&key);
+            for (key, value) in parameters.into_iter().flatten().filter(|(key, _)| is_work(key)) {
+                self.option(key, &plain(value));
+            }
+            let mut open: Vec<&Value> = test.get("Results").into_iter().collect();
+            let mut results = Vec::new();
+            while let Some(value) = open.pop() {
+                match value {
+                    Value::Array(values) => open.extend(values.iter().rev()),
+                    Value::Object(fields) => results.push(fields),
+                    _ => {}
+                }
+            }
+            self.columns = Some(Vec::new());
+            for result in results {
+                let operation = field(result, "access");
+                if !["write", "read", "remove"].contains(&operation.as_str()) {
+                    continue;
+                }
+                let fields: Vec<(&str, String)> =
+                    result.iter().map(|(name, value)| (name.as_str(), plain(value))).collect();
+                let fields = fields.iter().map(|(name, value)| (*name, value.as_str()));
+                self.take(1, &operation, fields)?;
+            }
+            self.end_test()?;
+        }
+        Ok(())
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }

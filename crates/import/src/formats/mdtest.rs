@@ -1,14 +1,17 @@
 //! The summary of mdtest: operations on files and directories per second.
 //!
-//! Source of the format: published outputs of mdtest 1.9 to 4.1. mdtest prints maximum, minimum,
-//! mean and standard deviation over its iterations, but not the iterations themselves. The mean is
-//! imported as one round. Operations with a rate of 0 were not run. The numbers of tasks and files
-//! are part of the test's identity.
+//! Source of the format: `mdtest.c` of IOR 4 and published outputs of mdtest 1.9 to 4.1. mdtest
+//! prints maximum, minimum, mean and standard deviation over its iterations, but not the iterations
+//! themselves. The mean is imported as one round. Statistics per rank precede those per iteration.
+//! Operations with a rate of 0 were not run. The numbers of tasks and files are part of the test's
+//! identity, and so are all options that do more than choose phases or places.
+
+use std::collections::BTreeSet;
 
 use model::Metric;
 
-use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
-use crate::parse::number::{number, parse_us_date};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::number::{number, optional, parse_us_date};
 use crate::parse::place::Place;
 use crate::parse::text::{flags, lines, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
@@ -16,28 +19,40 @@ use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 /// Reads all summaries of rates in the output.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let mut gathering = CampaignBuilder::new(InputFormat::Mdtest, "mdtest", naming);
-    let mut place_of = None;
+    let (mut place_of, mut is_place_given) = (None, false);
+    let mut options = String::new();
     let mut parameters = String::new();
     let mut is_table = false;
     for (line, text) in lines(bytes)? {
-        if let Some(version) = text.strip_prefix("mdtest-") {
+        if let Some(version) = text.trim_start().strip_prefix("mdtest-") {
+            (place_of, is_place_given) = (None, false);
+            options.clear();
             let version = version.split_whitespace().next().unwrap_or_default();
             gathering.set_program(&format!("mdtest {version}"));
         }
         let words = split_words(text);
         match words.as_slice() {
-            ["Path", ":", path] | ["Path:", path] => place_of = Place::directory(path),
+            ["Path", ":", path] | ["Path:", path] if !is_place_given => {
+                place_of = Place::directories(&path.split('@').collect::<Vec<_>>());
+            }
             ["Command", "line", "used:", command @ ..] => {
                 let unquoted = command.iter().map(|word| word.trim_matches(['\'', '"']));
-                let path = option(&unquoted.collect::<Vec<_>>(), "-d");
-                place_of = path.and_then(Place::directory);
+                let command: Vec<&str> = unquoted.collect();
+                let path = option(&command, "-d").filter(|path| path.starts_with('/'));
+                place_of =
+                    path.and_then(|path| Place::directories(&path.split('@').collect::<Vec<_>>()));
+                is_place_given = place_of.is_some();
+                options = work_of(&command);
             }
             ["--", "started", "at", day, time, ..] => {
                 gathering.set_started(parse_us_date(day, time));
             }
             // Example: `4 tasks, 1000 files/directories`.
             [tasks, "tasks,", ..] if number(tasks, line).is_ok() => {
-                parameters = shortened(&words.join(" "));
+                let place = place_of.as_ref().and_then(|place: &Place| place.test.clone());
+                let all = [Some(words.join(" ")), Some(options.clone()), place];
+                let all = all.into_iter().flatten().filter(|part| !part.is_empty());
+                parameters = shortened(&all.collect::<Vec<_>>().join(", "));
             }
             ["SUMMARY", "rate" | "rate:", ..] | ["SUMMARY:", ..] => {
                 is_table = true;
@@ -56,6 +71,22 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         }
     }
     gathering.finish()
+}
+
+/// Returns the options that change the work, sorted. Others select phases, places, printed
+/// values, or numbers of tasks and files, which are parameters already.
+fn work_of(command: &[&str]) -> String {
+    const NEUTRAL: &str = "dnvVpPZxflsCTErU";
+    let given = flags(command, WITH_VALUE).into_iter();
+    let given = given.filter(|(letter, _)| !NEUTRAL.contains(*letter));
+    // 0 is the default of these.
+    let given = given.filter(|(letter, value)| !("webzWI".contains(*letter) && *value == "0"));
+    let mut all: BTreeSet<String> =
+        given.map(|(letter, value)| format!("-{letter} {value}").trim_end().to_owned()).collect();
+    all.remove("-i 1");
+    let long = command.iter().filter(|word| word.starts_with("--"));
+    all.extend(long.map(|word| (*word).to_owned()));
+    all.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 /// Letters of options that take a value (`mdtest --help` of 4.1).
@@ -106,12 +137,23 @@ fn row(
     parameters: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
-    let Some(first) = words.len().checked_sub(4).filter(|first| *first > 0) else {
+    let is_value = |word: &&str| {
+        optional(word).is_some() || matches!(word.trim_start_matches('-'), "nan" | "inf")
+    };
+    let first = words.iter().position(is_value).filter(|first| *first > 0);
+    let Some(first) = first.filter(|first| words.len() - first >= 4) else {
         return Err(ImportError::at_line(line, "a line of the summary is cut off"));
     };
     let called = words[..first].join(" ");
     let called = called.trim_end_matches([' ', ':']);
-    let mean = number(words[first + 2], line)?;
+    let stated = words[words.len() - 2];
+    let mean = if is_value(&stated) { optional(stated) } else { Some(number(stated, line)?) };
+    let Some(mean) = mean else {
+        let test = gathering.unique_test_name("mdtest", parameters);
+        let phase = gathering.phase(&test, called);
+        let reason = format!("it states a rate of {stated}");
+        return gathering.add(line, failed_value(contender, &test, &phase, reason));
+    };
     if mean == 0.0 {
         gathering.skip_with_reason(format!("{called}, which mdtest did not run: its rate is 0"));
         return Ok(());

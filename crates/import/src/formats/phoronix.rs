@@ -6,12 +6,13 @@
 //! by colons; each run is a round. Without it, the value is the only round. `MB/s` is 10^6 bytes,
 //! as in the suite, even if the underlying program means MiB. Results with a scale that no metric
 //! has are skipped and named. Results of one description that differ in scale or arguments are
-//! separate phases. A document with a DTD is refused, because its entities could be of any size.
+//! separate phases. An entry or a run without a value, or with 0, failed. Time and size of the
+//! installation are no results. A document with a DTD is refused, because its entities could be of any size.
 
 use model::{Environment, Metric};
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
+use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::parse::number::optional;
 use crate::parse::text::{as_utf8, shortened};
 use crate::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, ParsedInput};
@@ -100,6 +101,10 @@ fn result(
     let (profile, title, scale) = (field("Identifier"), field("Title"), field("Scale"));
     let called = if profile.is_empty() { title } else { profile };
     let called = called.rsplit('/').next().unwrap_or_default();
+    if field("Description").starts_with("Test Install ") {
+        gathering.skip_with_reason("time and size of the installation of tests");
+        return Ok(());
+    }
     let Some((metric, factor)) = metric(scale, field("Proportion")) else {
         gathering.skip_with_reason(format!("{title} in “{scale}”, which no metric has"));
         return Ok(());
@@ -118,14 +123,21 @@ fn result(
         let phase = gathering.unique_phase_name(&test, &described, &parameters);
         let runs = if runs.is_empty() { value } else { runs };
         for run in runs.split(':') {
-            // A run without a value is empty.
-            match optional(run) {
-                Some(run) => {
-                    let values = vec![(metric, run * factor)];
-                    gathering.add(line, ok_value(&contender, &test, &phase, values))?;
+            let taken = match (optional(run), run.trim()) {
+                (Some(value), _) if value > 0.0 => {
+                    ok_value(&contender, &test, &phase, vec![(metric, value * factor)])
                 }
-                None => gathering.skip_with_reason(format!("an invalid value of {title}")),
-            }
+                (_, "") => failed_value(&contender, &test, &phase, "no result"),
+                (Some(_), _) => failed_value(&contender, &test, &phase, "a result of 0"),
+                (None, _) => {
+                    let called = shortened(&contender);
+                    let what = format!("an invalid value of {title} of {called}");
+                    gathering.skip_with_reason(what);
+                    continue;
+                }
+            };
+            gathering.set_primary_metric(&test, &phase, metric);
+            gathering.add(line, taken)?;
         }
     }
     Ok(())

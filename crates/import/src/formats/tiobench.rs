@@ -4,9 +4,9 @@
 //! Each line has an identifier, the size of all files in MiB, the block in bytes, threads, MiB/s,
 //! the processor's share in percent, mean and worst latency in ms, and the percentages of requests
 //! that took longer than 2 s and 10 s. Without `--identifier` the identifier is the kernel's
-//! release, which is not a contender.
+//! release, which is a contender only if there are several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Metric, SweepAxis, SweepPoint};
 
@@ -30,6 +30,8 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut gathering = CampaignBuilder::new(InputFormat::Tiobench, "tiobench", naming);
     let mut table = None;
     let lines = lines(bytes)?;
+    let kernels = lines.iter().filter_map(|(_, text)| kernel(&split_words(text)));
+    let are_contenders = kernels.collect::<BTreeSet<_>>().len() > 1;
     // The last line of the output belongs to a table, because no text follows the last table.
     let cut = lines.len() + usize::from(is_ended(bytes));
     for (line, text) in lines {
@@ -45,7 +47,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         let Some(phase) = table.filter(|_| words.len() > 2 && is_result(&words)) else {
             continue;
         };
-        result(&mut gathering, line, phase, &words)?;
+        result(&mut gathering, line, phase, &words, are_contenders)?;
     }
     gathering.finish()
 }
@@ -56,11 +58,21 @@ fn is_result(words: &[&str]) -> bool {
     optional(last).is_some() && !words.contains(&"=")
 }
 
+/// Returns the identifier of a result line if it is the release of a kernel.
+fn kernel(words: &[&str]) -> Option<String> {
+    let first = words.len().checked_sub(COLUMNS).filter(|first| *first > 0)?;
+    let identifier = words[..first].join(" ");
+    let is_kernel =
+        identifier.starts_with(|c: char| c.is_ascii_digit()) && identifier.contains('.');
+    (is_kernel && is_result(words)).then_some(identifier)
+}
+
 fn result(
     gathering: &mut CampaignBuilder<'_>,
     line: usize,
     phase: &str,
     words: &[&str],
+    are_contenders: bool,
 ) -> Result<(), ImportError> {
     let Some(first) = words.len().checked_sub(COLUMNS).filter(|first| *first > 0) else {
         let what = format!("{} columns where tiobench has 11: the line is cut off", words.len());
@@ -71,8 +83,7 @@ fn result(
     let threads: u32 = columns[2]
         .parse()
         .map_err(|_| ImportError::at_line(line, "the number of threads is not a number"))?;
-    let is_kernel =
-        identifier.starts_with(|c: char| c.is_ascii_digit()) && identifier.contains('.');
+    let is_kernel = kernel(words).is_some() && !are_contenders;
     if is_kernel {
         gathering.environment().kernel = format!("Linux {identifier}");
     }

@@ -9,8 +9,8 @@ pub struct Place {
     pub directory: Option<String>,
     /// All paths, as printed.
     pub exact: String,
-    /// Directory of the benchmark itself below it, such as `mdtest-easy` of IO500. It tells tests
-    /// apart, not filesystems.
+    /// Subdirectory of a benchmark, such as `mdtest-easy` of IO500. It distinguishes tests, not
+    /// filesystems.
     pub test: Option<String>,
 }
 
@@ -27,7 +27,6 @@ impl Place {
 
     /// Creates the place of a program that worked in several directories. They are one filesystem if
     /// they differ only in the number at the end.
-    #[cfg(test)]
     pub fn directories(paths: &[&str]) -> Option<Self> {
         let [first, others @ ..] = paths else { return None };
         if others.iter().all(|other| other == first) {

@@ -4,6 +4,35 @@ use std::borrow::Cow;
 
 use crate::ImportError;
 
+/// Returns the text of an input: without a byte order mark, without the marks of quoted mail, and
+/// with U+FFFD for bytes that are not text.
+pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(bytes),
+    };
+    match text.lines().any(|line| line.starts_with('>')) && !text.trim_start().starts_with('<') {
+        true => Cow::Owned(text.split_inclusive('\n').map(without_quotes).collect()),
+        false => text,
+    }
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Returns a line of a mail without the marks of its quotation.
+fn without_quotes(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(quoted) = rest.strip_prefix('>') {
+        rest = quoted.strip_prefix(' ').unwrap_or(quoted);
+    }
+    rest
+}
+
 /// Returns the lines with their numbers, from 1.
 ///
 /// # Errors
@@ -11,20 +40,6 @@ use crate::ImportError;
 pub fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, ImportError> {
     let text = as_utf8(bytes)?;
     Ok((1..).zip(text.lines()).collect())
-}
-
-/// Converts UTF-16 with a byte order mark, which PowerShell writes, to UTF-8.
-pub fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return Cow::Borrowed(bytes),
-    };
-    let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    let letters = char::decode_utf16(units);
-    let text: String =
-        letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    Cow::Owned(text.into_bytes())
 }
 
 /// Returns the text without a byte order mark.
@@ -100,6 +115,15 @@ mod tests {
             [('C', none), ('T', none), ('n', five), ('r', none), ('n', "5F"), ('d', "-D")]
         );
         assert_eq!(flags(&["-n"], "n"), [('n', "")]);
+    }
+
+    #[test]
+    fn marks_of_mails_and_encodings_are_no_text() {
+        assert_eq!(decode(b"\xef\xbb\xbfa\n> b\n>> c\n> > d\n"), "a\nb\nc\nd\n");
+        assert_eq!(decode(b"\xff\xfea\0\n\0"), "a\n");
+        assert_eq!(decode(b"\xfe\xff\0a"), "a");
+        assert_eq!(decode(b"<a\n> b"), "<a\n> b");
+        assert_eq!(decode(b"a\xffb"), "a\u{fffd}b");
     }
 
     #[test]
