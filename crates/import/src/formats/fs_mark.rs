@@ -118,9 +118,9 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 if let [used, count, ..] = words.as_slice() {
                     match &stated.first {
                         None => stated.first = Some((shortened(count), shortened(used))),
-                        Some((_, before)) if before != used => gathering.assume(format!(
-                            "iterations of fs_mark are rounds, although they fill one filesystem (from {before} to {used} %)"
-                        )),
+                        Some((_, before)) if before != used => gathering.assume(
+                            "iterations of fs_mark are rounds, although they fill one filesystem",
+                        ),
                         Some(_) => {}
                     }
                 }

@@ -26,7 +26,7 @@ const MAX_OPTIONS: usize = 50;
 /// Letters of options that take a value (`ior -h` of 4.0).
 const WITH_VALUE: &str = "aAbdDfGhiIjJlMnNoOQsStTUX";
 /// Letters of options that choose phases or places, repeat, or are printed with the options.
-const NEUTRAL: &str = "abcCdDEfFhHiIjkKnNoOrsStTvwzZA";
+const NEUTRAL: &str = "abcCdDEfFGhHiIjkKnNoOrsStTvwzZA";
 
 /// A row of the table.
 struct Row {

@@ -218,6 +218,8 @@ struct IozoneReader<'a> {
     /// Sizes of file and record of each process.
     of_each: Option<(u64, u64)>,
     table: Option<Ends>,
+    /// File size, record size and number of columns of the last row.
+    row: Option<(u64, u64, usize)>,
     /// Whether a table was read. The spreadsheet then repeats its values.
     has_table: bool,
     spreadsheet: Spreadsheet,
@@ -245,6 +247,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         unit: KILOBYTES,
         of_each: None,
         table: None,
+        row: None,
         has_table: false,
         spreadsheet: Spreadsheet::default(),
     };
@@ -276,6 +279,14 @@ impl IozoneReader<'_> {
             let file = option(command, "-f").or_else(|| option(command, "-F"));
             self.place = file.and_then(Place::file);
             self.selected = Some(selected(command));
+            let plain: Vec<&str> =
+                command.iter().copied().filter(|w| !w.starts_with("-+")).collect();
+            let given = flags(&plain, WITH_VALUE);
+            for (letter, unit) in [('O', "ops/sec"), ('N', "microseconds")] {
+                if given.iter().any(|(given, _)| *given == letter) {
+                    self.set_unit(unit);
+                }
+            }
             let modes = modes_of(command);
             // The lines before it state more, such as the depth of asynchronous requests.
             let is_only = !self.is_in_options;
@@ -320,6 +331,9 @@ impl IozoneReader<'_> {
             ["Children", "see", "throughput", "for", rest @ ..] => self.throughput(line, rest)?,
             [first, ..] if first.starts_with('"') => self.sheet(line, text)?,
             [] => {}
+            ["Error" | "write:" | "read:" | "fsync:", ..] if self.row.is_some() => {
+                self.error(line, text.trim())?;
+            }
             _ if self.table.is_some() => self.row(line, text)?,
             _ if self.is_in_options && self.modes.len() < MAX_MODES => {
                 self.modes.extend(mode_of(text));
@@ -334,6 +348,7 @@ impl IozoneReader<'_> {
         self.unit = KILOBYTES;
         (self.has_results, self.is_complete) = (false, false);
         (self.is_in_options, self.has_table) = (false, false);
+        self.row = None;
         (self.of_each, self.table, self.place, self.selected) = (None, None, None, None);
         self.modes.clear();
         self.heading.set_in_run(true);
@@ -367,6 +382,7 @@ impl IozoneReader<'_> {
         let size = size(values[0].0, line)?;
         let record = size_of_record(values[1].0, line)?;
         let columns = self.columns(line, &values[2..], &ends)?;
+        self.row = Some((size, record, columns.last().map_or(2, |column| column + 1)));
         for ((word, _), column) in values.iter().skip(2).zip(columns) {
             let phase = PHASES.get(column.saturating_sub(2)).map(|known| known.0);
             let is_none = ["nan", "inf"].contains(&word.trim_start_matches('-'));
@@ -385,6 +401,17 @@ impl IozoneReader<'_> {
             self.point(line, phase, size, record, value)?;
         }
         Ok(())
+    }
+
+    /// Adds the failure of the operation after the last value of a row. Its cause may be in a second
+    /// line.
+    fn error(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let Some((size, record, next)) = self.row.take() else { return Ok(()) };
+        let selected = self.selected.clone().unwrap_or_else(|| (0..PHASES.len()).collect());
+        let failed = selected.into_iter().find(|column| column + 2 >= next);
+        let phase = failed.map_or("write", |column| PHASES[column].0);
+        let at = BTreeMap::from([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
+        self.take(line, "iozone", at, phase, Err(shortened(text)))
     }
 
     /// Returns the heading of each value: by position, or by the selected tests if the blanks
@@ -508,7 +535,7 @@ impl IozoneReader<'_> {
         if let Some((size, record)) = self.of_each {
             at.extend([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
         }
-        self.take(line, "iozone-throughput", at, phase, value)
+        self.take(line, "iozone-throughput", at, phase, Ok(value))
     }
 
     fn point(
@@ -520,7 +547,7 @@ impl IozoneReader<'_> {
         value: f64,
     ) -> Result<(), ImportError> {
         let at = BTreeMap::from([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
-        self.take(line, "iozone", at, phase, value)
+        self.take(line, "iozone", at, phase, Ok(value))
     }
 
     fn take(
@@ -529,7 +556,7 @@ impl IozoneReader<'_> {
         of: &str,
         at: BTreeMap<SweepAxis, u64>,
         phase: &str,
-        value: f64,
+        value: Result<f64, String>,
     ) -> Result<(), ImportError> {
         self.has_results = true;
         let contender = self.gathering.contender(&StatedNames {
@@ -538,7 +565,12 @@ impl IozoneReader<'_> {
             heading: self.heading.text(),
             ..StatedNames::default()
         })?;
-        let modes: Vec<&str> = self.modes.iter().map(String::as_str).collect();
+        let mut modes: Vec<&str> = self.modes.iter().map(String::as_str).collect();
+        match self.unit.0 {
+            Metric::Rate => modes.push("operations"),
+            Metric::LatencyMean => modes.push("latency"),
+            _ => {}
+        }
         let sweep = [&[of], modes.as_slice()].concat().join("-");
         let mut test = sweep.clone();
         for (axis, value) in &at {
@@ -548,9 +580,11 @@ impl IozoneReader<'_> {
         self.gathering.set_sweep_point(&test, SweepPoint { sweep, at });
         let phase = self.gathering.phase(&test, phase);
         let (metric, factor) = self.unit;
-        let taken = match value > 0.0 {
-            true => ok_value(&contender, &test, &phase, vec![(metric, factor * value)]),
-            false => failed_value(&contender, &test, &phase, "it states a rate of 0"),
+        self.gathering.set_primary_metric(&test, &phase, metric);
+        let taken = match value {
+            Ok(0.0) => failed_value(&contender, &test, &phase, "it states a rate of 0"),
+            Ok(value) => ok_value(&contender, &test, &phase, vec![(metric, factor * value)]),
+            Err(reason) => failed_value(&contender, &test, &phase, reason),
         };
         self.gathering.add(line, taken)
     }
