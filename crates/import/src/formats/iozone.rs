@@ -18,7 +18,7 @@ use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_val
 use crate::parse::heading::Heading;
 use crate::parse::number::{number, optional, parse_ctime};
 use crate::parse::place::Place;
-use crate::parse::text::{flags, is_ended, lines, option, shortened, split_words};
+use crate::parse::text::{command_of, flags, is_ended, lines, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with their names in the
@@ -151,15 +151,6 @@ fn selected(arguments: &[&str]) -> Vec<usize> {
     (0..PHASES.len()).filter(is_selected).collect()
 }
 
-/// Returns the command line in a line of the output, or after the prompt of a shell.
-fn command<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
-    if let ["Command", "line", "used:", command @ ..] = words {
-        return Some(command);
-    }
-    let at = words.iter().position(|word| *word == "iozone" || word.ends_with("/iozone"))?;
-    words.get(at + 1).is_some_and(|next| next.starts_with('-')).then(|| &words[at..])
-}
-
 /// Returns the modes that a command line selects. Values of options with `+` are the next word.
 fn modes_of(command: &[&str]) -> BTreeSet<String> {
     let (plus, plain): (Vec<&str>, Vec<&str>) = command.iter().partition(|w| w.starts_with("-+"));
@@ -265,7 +256,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
 impl IozoneReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let words = split_words(text);
-        let command = command(&words);
+        let command = command_of(&words, "iozone");
         let begins = match words.as_slice() {
             ["Iozone:", ..] => true,
             ["Run", "began:", ..] => self.is_complete || self.has_results,
