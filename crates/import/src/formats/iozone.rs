@@ -123,7 +123,10 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
     if "aAtul".chars().any(|letter| count(letter) > 0) || count('s') != 1 || count('r') != 1 {
         return Err("iozone runs one file size and one record size as a suite: give -s and -r once, and none of -a, -t, -l and -u".into());
     }
-    let phases = selected(arguments).into_iter().map(|column| PHASES[column].0).collect();
+    const RETESTS: [&str; 4] = ["rewrite", "reread", "frewrite", "freread"];
+    let is_run = |phase: &&str| !arguments.contains(&"-+n") || !RETESTS.contains(phase);
+    let phases = selected(arguments).into_iter().map(|column| PHASES[column].0);
+    let phases = phases.filter(is_run).collect();
     let metric = match (count('N'), count('O')) {
         (0, 0) => Metric::Throughput,
         (0, _) => Metric::Rate,
