@@ -229,6 +229,10 @@ impl<'a> CampaignBuilder<'a> {
             _ => match (title, directory) {
                 (Some(title), _) => (title, (host == Some(title)).then_some("the machine")),
                 (None, Some(directory)) => (directory, Some("the directory")),
+                (None, None) if place.is_some() => (
+                    self.naming.otherwise.as_str(),
+                    Some("the input file, because it has several directories"),
+                ),
                 (None, None) => (self.naming.otherwise.as_str(), Some("the input file")),
             },
         };
@@ -378,8 +382,8 @@ impl<'a> CampaignBuilder<'a> {
     }
 
     /// Records an assumption about the rounds of a phase.
-    pub fn assume(&mut self, what: String) {
-        self.found.assumptions.insert(what);
+    pub fn assume(&mut self, what: &str) {
+        self.found.assumptions.insert(what.to_owned());
     }
 
     /// Returns the collected content.
@@ -432,15 +436,21 @@ impl ParsedInput {
     pub fn assumptions(&self) -> Vec<String> {
         const MAX_NAMES: usize = 4;
         let mut lines = Vec::new();
-        let named = self.assumed.iter().filter(|(name, _)| self.has(name));
-        let named: Vec<String> =
-            named.map(|(name, after)| format!("{name} after {after}")).collect();
-        if !named.is_empty() {
-            let more = named.len().saturating_sub(MAX_NAMES);
-            let shown = named[..named.len() - more].join(", ");
+        let mut named: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, after) in self.assumed.iter().filter(|(name, _)| self.has(name)) {
+            named.entry(after).or_default().push(name);
+        }
+        let named = named.into_iter().map(|(after, names)| {
+            let more = names.len().saturating_sub(MAX_NAMES);
+            let shown = names[..names.len() - more].join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{shown}{more} after {after}")
+        });
+        let named: Vec<String> = named.collect();
+        if !named.is_empty() {
             lines.push(format!(
-                "contenders are named {shown}{more}; --contender NAME or --contender-from changes that"
+                "contenders are named {}; --contender NAME or --contender-from changes that",
+                named.join("; ")
             ));
         }
         lines.extend(self.assumptions.iter().cloned());
@@ -478,16 +488,16 @@ impl ParsedInput {
     /// usually do.
     fn far_apart(&self) -> Option<String> {
         const USUAL: f64 = 5.0;
-        let mut ranges: BTreeMap<(&str, &str, &str), (f64, f64)> = BTreeMap::new();
-        for figure in &self.reported.figures {
+        let mut ranges: BTreeMap<_, (f64, f64)> = BTreeMap::new();
+        for figure in self.reported.figures.iter().filter(|figure| !figure.too_fast) {
             let Some(first) = figure.values.first().filter(|first| first.value > 0.0) else {
                 continue;
             };
-            let key = (figure.contender.as_str(), figure.test.as_str(), figure.phase.as_str());
-            let range = ranges.entry(key).or_insert((first.value, first.value));
+            let names = (figure.contender.as_str(), figure.test.as_str(), figure.phase.as_str());
+            let range = ranges.entry((names, first.metric)).or_insert((first.value, first.value));
             *range = (range.0.min(first.value), range.1.max(first.value));
         }
-        let of = ranges.into_iter().map(|(key, (least, most))| (most / least, key));
+        let of = ranges.into_iter().map(|((names, _), (least, most))| (most / least, names));
         let (times, (contender, test, phase)) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (times >= USUAL).then(|| {
             format!(
@@ -570,7 +580,7 @@ pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
         if let (Some(one), Some(other)) = (shown.next(), shown.next()) {
             let from = if one.starts_with('/') { "path" } else { "title" };
             return Err(ImportError::in_file(format!(
-                "it does not state whether runs of {test}/{phase} under `{one}` and `{other}` are one contender ({contender}) or several; use --contender NAME for one, --contender-from {from} for several"
+                "runs of {test}/{phase} under `{one}` and `{other}` may be one contender ({contender}) or several; use --contender NAME for one, --contender-from {from} for several"
             )));
         }
     }

@@ -186,6 +186,7 @@ mod tests {
             ["write", "rewrite", "random-read", "random-write"]
         );
         assert_eq!(phases(InputFormat::Iozone, "-s64k -r4k -i1 -RO"), ["read", "reread"]);
+        assert_eq!(phases(InputFormat::Iozone, "-s64k -r4k -i0 -i1 -+n"), ["write", "read"]);
         let ranked = |words: &[&str]| expected(InputFormat::Iozone, words).unwrap()[0].metric;
         let one = ["-s", "1m", "-r", "4k", "-O"];
         assert_eq!(ranked(&one), Metric::Rate);

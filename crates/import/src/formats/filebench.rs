@@ -4,13 +4,14 @@
 //! in its issues. In outputs of version 1.4.9, lines start with a process number, and commas
 //! separate the numbers; a comma between two digits is a decimal point. Megabytes are 2^20 bytes. The
 //! test is named after the workload (`… personality successfully loaded`); the numbers of files and
-//! threads in the output are its parameters. A time of 0.0 is the result of rounding and no value.
+//! threads and the variables in the output are its parameters, except `$dir`, which is the place. A time of 0.0 is the result of rounding and no value.
 
 use model::{ImportedResult, Metric};
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::parse::heading::Heading;
 use crate::parse::number::{optional, split_unit};
+use crate::parse::place::Place;
 use crate::parse::text::{lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
@@ -23,7 +24,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut workload = "filebench".to_owned();
     let mut is_table = false;
     let mut heading = Heading::default();
-    let mut parameters = Vec::new();
+    let (mut parameters, mut place) = (Vec::new(), None);
     for (line, text) in lines(bytes)? {
         let text = with_points(text);
         let words = split_words(&text);
@@ -36,7 +37,18 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 gathering.set_program(&format!("filebench {version}"));
                 heading.set_in_run(true);
                 parameters.clear();
+                place = None;
                 is_table = false;
+            }
+            [called @ .., "personality"] if called.contains(&"Version") => {
+                let called = called.split(|word| *word == "Version").next().unwrap_or_default();
+                workload = called.join(" ");
+            }
+            [variable] if variable.starts_with('$') && parameters.len() < MAX_PARAMETERS => {
+                match variable.strip_prefix("$dir=") {
+                    Some(directory) => place = Place::directory(directory),
+                    None => parameters.push(shortened(&variable[1..].replacen('=', " ", 1))),
+                }
             }
             [set, "populated:", files, "files,", ..] if parameters.len() < MAX_PARAMETERS => {
                 parameters.push(shortened(&format!("{set} {files} files")));
@@ -63,12 +75,12 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["Per-Operation", "Breakdown"] => is_table = true,
             ["IO", "Summary:", rest @ ..] => {
                 is_table = false;
-                let run = (workload.as_str(), parameters.join(", "), heading.text());
+                let run = (workload.as_str(), parameters.join(", "), stated(&place, &heading));
                 result(&mut gathering, line, &run, "all", rest)?;
                 heading.set_in_run(false);
             }
             [operation, rest @ ..] if is_table => {
-                let run = (workload.as_str(), parameters.join(", "), heading.text());
+                let run = (workload.as_str(), parameters.join(", "), stated(&place, &heading));
                 result(&mut gathering, line, &run, operation, rest)?;
             }
             _ => heading.line(&text),
@@ -84,18 +96,21 @@ fn behind_times<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     &words[times..]
 }
 
+fn stated<'a>(place: &Option<Place>, heading: &'a Heading) -> StatedNames<'a> {
+    StatedNames { place: place.clone(), heading: heading.text(), ..StatedNames::default() }
+}
+
 fn result(
     gathering: &mut CampaignBuilder<'_>,
     line: usize,
-    (workload, parameters, heading): &(&str, String, Option<&str>),
+    (workload, parameters, stated): &(&str, String, StatedNames<'_>),
     operation: &str,
     words: &[&str],
 ) -> Result<(), ImportError> {
     let Some(values) = values(words) else {
         return Err(ImportError::at_line(line, "it gives no number of operations per second"));
     };
-    let stated = StatedNames { heading: *heading, ..StatedNames::default() };
-    let contender = gathering.contender(&stated)?;
+    let contender = gathering.contender(stated)?;
     let test = gathering.unique_test_name(workload, parameters);
     let phase = gathering.phase(&test, operation);
     let is_none = values.first().is_none_or(|(_, rate)| *rate == 0.0);

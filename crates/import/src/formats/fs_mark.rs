@@ -20,7 +20,9 @@ const WITH_VALUE: &str = "rSNDdlLnpstw";
 /// Columns without `-v`.
 const COLUMNS: usize = 5;
 /// Number of columns with `-v`.
-const VERBOSE: usize = COLUMNS + 6 * 3;
+const VERBOSE: usize = COLUMNS + CALLS;
+/// Minimum, mean and maximum of six system calls, which are the last columns with `-v`.
+const CALLS: usize = 6 * 3;
 
 /// Parameters that fs_mark prints before the table.
 #[derive(Default)]
@@ -83,7 +85,9 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["#", "File", "names:", bytes, ..] => {
                 stated.names = Some(shortened(bytes)).filter(|bytes| bytes != "40");
             }
-            ["#", "Version", version, rest @ ..] => {
+            // Version 3.1 prints the word twice.
+            ["#", "Version", "Version", version, rest @ ..]
+            | ["#", "Version", version, rest @ ..] => {
                 let version = version.trim_end_matches(',');
                 gathering.set_program(&format!("fs_mark {version}"));
                 if let [threads, "thread(s)", "starting", "at", clock @ ..] = rest {
@@ -118,9 +122,9 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 if let [used, count, ..] = words.as_slice() {
                     match &stated.first {
                         None => stated.first = Some((shortened(count), shortened(used))),
-                        Some((_, before)) if before != used => gathering.assume(format!(
-                            "iterations of fs_mark are rounds, although they fill one filesystem (from {before} to {used} %)"
-                        )),
+                        Some((_, before)) if before != used => gathering.assume(
+                            "iterations of fs_mark are rounds, although they fill one filesystem",
+                        ),
                         Some(_) => {}
                     }
                 }
@@ -142,8 +146,9 @@ fn result(
     (stated, group): (&Header, Option<WorkloadCategory>),
     columns: &[&str],
 ) -> Result<(), ImportError> {
-    if ![COLUMNS, VERBOSE].contains(&columns.len()) {
-        let count = columns.len();
+    // Version 3.1 has no column for the overhead of the program.
+    let count = columns.len();
+    if ![COLUMNS - 1, COLUMNS, VERBOSE - 1, VERBOSE].contains(&count) {
         let what = format!("{count} columns where fs_mark has {COLUMNS}, or {VERBOSE} with -v");
         return Err(ImportError::at_line(line, what));
     }
@@ -154,11 +159,12 @@ fn result(
         return gathering.add(line, ImportedResult { group, ..taken });
     };
     let mut values = vec![(Metric::Rate, rate)];
-    if columns.len() == VERBOSE {
-        let microseconds = |column: usize| Ok(number(columns[column], line)? / 1e6);
-        values.push((Metric::SyncMax, microseconds(COLUMNS + 8)?));
-        values.push((Metric::CloseMean, microseconds(COLUMNS + 13)?));
-        values.push((Metric::CloseMax, microseconds(COLUMNS + 14)?));
+    if count >= VERBOSE - 1 {
+        let calls = &columns[count - CALLS..];
+        let microseconds = |column: usize| Ok(number(calls[column], line)? / 1e6);
+        values.push((Metric::SyncMax, microseconds(8)?));
+        values.push((Metric::CloseMean, microseconds(13)?));
+        values.push((Metric::CloseMax, microseconds(14)?));
     }
     let taken = ok_value(contender, &test, "create", values);
     gathering.add(line, ImportedResult { group, ..taken })

@@ -18,7 +18,7 @@ use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_val
 use crate::parse::json;
 use crate::parse::number::{optional, parse_ctime};
 use crate::parse::place::Place;
-use crate::parse::text::{as_utf8, flags, lines, shortened, split_words};
+use crate::parse::text::{as_utf8, command_of, flags, lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Maximum number of options of a run: twice the number that IOR 4 prints.
@@ -26,7 +26,7 @@ const MAX_OPTIONS: usize = 50;
 /// Letters of options that take a value (`ior -h` of 4.0).
 const WITH_VALUE: &str = "aAbdDfGhiIjJlMnNoOQsStTUX";
 /// Letters of options that choose phases or places, repeat, or are printed with the options.
-const NEUTRAL: &str = "abcCdDEfFhHiIjkKnNoOrsStTvwzZA";
+const NEUTRAL: &str = "abcCdDEfFGhHiIjkKnNoOrsStTvwzZA";
 
 /// A row of the table.
 struct Row {
@@ -44,6 +44,8 @@ struct IorReader<'a> {
     file: Option<String>,
     /// Options of the command line that change the work.
     command: Vec<String>,
+    /// Options of the command line that IOR prints, for outputs without them.
+    printed: Vec<String>,
     /// Requested operations, if the output contains them.
     requested: BTreeSet<&'static str>,
     /// The options of the test, as printed.
@@ -65,6 +67,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         directory: None,
         file: None,
         command: Vec::new(),
+        printed: Vec::new(),
         requested: BTreeSet::new(),
         options: Vec::new(),
         repetitions: 1,
@@ -98,7 +101,9 @@ impl IorReader<'_> {
             true => text.trim_end().split(',').map(str::trim).collect(),
             false => split_words(text),
         };
+        let is_prose = |c: char| c.is_alphabetic() && !"ni".contains(c);
         let warning = text.to_ascii_lowercase();
+        let command = command_of(&words, "ior").or_else(|| command_of(&words, "IOR"));
         match words.as_slice() {
             ["Began:", clock @ ..] | ["Began", ":", clock @ ..] => {
                 self.gathering.set_started(parse_ctime(clock));
@@ -108,7 +113,13 @@ impl IorReader<'_> {
                 self.options.clear();
             }
             ["TestID" | "StartTime" | "Max", ..] | ["Summary", "of", ..] => self.end_test()?,
-            ["Command", "line", ":" | "used:", command @ ..] => self.set_command(command),
+            [first, ..] if command.is_some_and(|_| !first.starts_with("IOR-")) => {
+                // After a prompt, another run follows.
+                if *first != "Command" {
+                    self.end_test()?;
+                }
+                self.set_command(command.unwrap_or_default());
+            }
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
             }
@@ -118,7 +129,9 @@ impl IorReader<'_> {
             _ if text.contains("ERROR:") => {
                 self.error.get_or_insert_with(|| shortened(text.trim()));
             }
-            ["write" | "read" | "remove", _, ..] if self.columns.is_some() => {
+            ["write" | "read" | "remove", value, ..]
+                if self.columns.is_some() && !value.starts_with(is_prose) =>
+            {
                 self.row(line, &words)?;
             }
             [first, ..] if self.columns.is_none() && !first.starts_with('-') => {
@@ -170,9 +183,12 @@ impl IorReader<'_> {
         // A script may select other operations for each test.
         let operations = operations.into_iter().filter(|(_, given)| *given && !has('f'));
         self.requested = operations.map(|(operation, _)| operation).collect();
+        let shown =
+            |(letter, value): &(char, &str)| format!("-{letter} {value}").trim_end().to_owned();
+        let printed = given.iter().filter(|(letter, _)| "acCFsz".contains(*letter));
+        self.printed = printed.map(shown).collect();
         let others = given.iter().filter(|(letter, _)| !NEUTRAL.contains(*letter));
-        let others =
-            others.map(|(letter, value)| format!("-{letter} {value}").trim_end().to_owned());
+        let others = others.map(shown);
         let directives = given.iter().filter(|(letter, _)| *letter == 'O');
         let directives = directives.flat_map(|(_, value)| value.split(','));
         let directives = directives.filter(|one| !one.starts_with("summary")).map(str::to_owned);
@@ -208,6 +224,7 @@ impl IorReader<'_> {
                 fields.clone().filter(|(name, value)| stated.contains(name) && *value != "-");
             let stated: Vec<_> = stated.map(|(name, value)| format!("{name} {value}")).collect();
             self.options = stated;
+            self.options.extend(self.printed.clone());
         }
         self.take(line, words[0], fields)
     }

@@ -18,7 +18,7 @@ use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_val
 use crate::parse::heading::Heading;
 use crate::parse::number::{number, optional, parse_ctime};
 use crate::parse::place::Place;
-use crate::parse::text::{flags, is_ended, lines, option, shortened, split_words};
+use crate::parse::text::{command_of, flags, is_ended, lines, option, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with their names in the
@@ -123,7 +123,10 @@ pub fn phases(arguments: &[&str]) -> Result<(Vec<&'static str>, Metric), String>
     if "aAtul".chars().any(|letter| count(letter) > 0) || count('s') != 1 || count('r') != 1 {
         return Err("iozone runs one file size and one record size as a suite: give -s and -r once, and none of -a, -t, -l and -u".into());
     }
-    let phases = selected(arguments).into_iter().map(|column| PHASES[column].0).collect();
+    const RETESTS: [&str; 4] = ["rewrite", "reread", "frewrite", "freread"];
+    let is_run = |phase: &&str| !arguments.contains(&"-+n") || !RETESTS.contains(phase);
+    let phases = selected(arguments).into_iter().map(|column| PHASES[column].0);
+    let phases = phases.filter(is_run).collect();
     let metric = match (count('N'), count('O')) {
         (0, 0) => Metric::Throughput,
         (0, _) => Metric::Rate,
@@ -149,15 +152,6 @@ fn selected(arguments: &[&str]) -> Vec<usize> {
     };
     let is_selected = |column: &usize| chosen.is_empty() || chosen.contains(&test(*column));
     (0..PHASES.len()).filter(is_selected).collect()
-}
-
-/// Returns the command line in a line of the output, or after the prompt of a shell.
-fn command<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
-    if let ["Command", "line", "used:", command @ ..] = words {
-        return Some(command);
-    }
-    let at = words.iter().position(|word| *word == "iozone" || word.ends_with("/iozone"))?;
-    words.get(at + 1).is_some_and(|next| next.starts_with('-')).then(|| &words[at..])
 }
 
 /// Returns the modes that a command line selects. Values of options with `+` are the next word.
@@ -218,6 +212,8 @@ struct IozoneReader<'a> {
     /// Sizes of file and record of each process.
     of_each: Option<(u64, u64)>,
     table: Option<Ends>,
+    /// File size, record size and number of columns of the last row.
+    row: Option<(u64, u64, usize)>,
     /// Whether a table was read. The spreadsheet then repeats its values.
     has_table: bool,
     spreadsheet: Spreadsheet,
@@ -245,6 +241,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         unit: KILOBYTES,
         of_each: None,
         table: None,
+        row: None,
         has_table: false,
         spreadsheet: Spreadsheet::default(),
     };
@@ -262,7 +259,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
 impl IozoneReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         let words = split_words(text);
-        let command = command(&words);
+        let command = command_of(&words, "iozone");
         let begins = match words.as_slice() {
             ["Iozone:", ..] => true,
             ["Run", "began:", ..] => self.is_complete || self.has_results,
@@ -276,6 +273,14 @@ impl IozoneReader<'_> {
             let file = option(command, "-f").or_else(|| option(command, "-F"));
             self.place = file.and_then(Place::file);
             self.selected = Some(selected(command));
+            let plain: Vec<&str> =
+                command.iter().copied().filter(|w| !w.starts_with("-+")).collect();
+            let given = flags(&plain, WITH_VALUE);
+            for (letter, unit) in [('O', "ops/sec"), ('N', "microseconds")] {
+                if given.iter().any(|(given, _)| *given == letter) {
+                    self.set_unit(unit);
+                }
+            }
             let modes = modes_of(command);
             // The lines before it state more, such as the depth of asynchronous requests.
             let is_only = !self.is_in_options;
@@ -320,6 +325,9 @@ impl IozoneReader<'_> {
             ["Children", "see", "throughput", "for", rest @ ..] => self.throughput(line, rest)?,
             [first, ..] if first.starts_with('"') => self.sheet(line, text)?,
             [] => {}
+            ["Error" | "write:" | "read:" | "fsync:", ..] if self.row.is_some() => {
+                self.error(line, text.trim())?;
+            }
             _ if self.table.is_some() => self.row(line, text)?,
             _ if self.is_in_options && self.modes.len() < MAX_MODES => {
                 self.modes.extend(mode_of(text));
@@ -334,6 +342,7 @@ impl IozoneReader<'_> {
         self.unit = KILOBYTES;
         (self.has_results, self.is_complete) = (false, false);
         (self.is_in_options, self.has_table) = (false, false);
+        self.row = None;
         (self.of_each, self.table, self.place, self.selected) = (None, None, None, None);
         self.modes.clear();
         self.heading.set_in_run(true);
@@ -367,6 +376,7 @@ impl IozoneReader<'_> {
         let size = size(values[0].0, line)?;
         let record = size_of_record(values[1].0, line)?;
         let columns = self.columns(line, &values[2..], &ends)?;
+        self.row = Some((size, record, columns.last().map_or(2, |column| column + 1)));
         for ((word, _), column) in values.iter().skip(2).zip(columns) {
             let phase = PHASES.get(column.saturating_sub(2)).map(|known| known.0);
             let is_none = ["nan", "inf"].contains(&word.trim_start_matches('-'));
@@ -385,6 +395,17 @@ impl IozoneReader<'_> {
             self.point(line, phase, size, record, value)?;
         }
         Ok(())
+    }
+
+    /// Adds the failure of the operation after the last value of a row. Its cause may be in a second
+    /// line.
+    fn error(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let Some((size, record, next)) = self.row.take() else { return Ok(()) };
+        let selected = self.selected.clone().unwrap_or_else(|| (0..PHASES.len()).collect());
+        let failed = selected.into_iter().find(|column| column + 2 >= next);
+        let phase = failed.map_or("write", |column| PHASES[column].0);
+        let at = BTreeMap::from([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
+        self.take(line, "iozone", at, phase, Err(shortened(text)))
     }
 
     /// Returns the heading of each value: by position, or by the selected tests if the blanks
@@ -508,7 +529,7 @@ impl IozoneReader<'_> {
         if let Some((size, record)) = self.of_each {
             at.extend([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
         }
-        self.take(line, "iozone-throughput", at, phase, value)
+        self.take(line, "iozone-throughput", at, phase, Ok(value))
     }
 
     fn point(
@@ -520,7 +541,7 @@ impl IozoneReader<'_> {
         value: f64,
     ) -> Result<(), ImportError> {
         let at = BTreeMap::from([(SweepAxis::Size, size), (SweepAxis::Block, record)]);
-        self.take(line, "iozone", at, phase, value)
+        self.take(line, "iozone", at, phase, Ok(value))
     }
 
     fn take(
@@ -529,7 +550,7 @@ impl IozoneReader<'_> {
         of: &str,
         at: BTreeMap<SweepAxis, u64>,
         phase: &str,
-        value: f64,
+        value: Result<f64, String>,
     ) -> Result<(), ImportError> {
         self.has_results = true;
         let contender = self.gathering.contender(&StatedNames {
@@ -538,7 +559,12 @@ impl IozoneReader<'_> {
             heading: self.heading.text(),
             ..StatedNames::default()
         })?;
-        let modes: Vec<&str> = self.modes.iter().map(String::as_str).collect();
+        let mut modes: Vec<&str> = self.modes.iter().map(String::as_str).collect();
+        match self.unit.0 {
+            Metric::Rate => modes.push("operations"),
+            Metric::LatencyMean => modes.push("latency"),
+            _ => {}
+        }
         let sweep = [&[of], modes.as_slice()].concat().join("-");
         let mut test = sweep.clone();
         for (axis, value) in &at {
@@ -548,9 +574,11 @@ impl IozoneReader<'_> {
         self.gathering.set_sweep_point(&test, SweepPoint { sweep, at });
         let phase = self.gathering.phase(&test, phase);
         let (metric, factor) = self.unit;
-        let taken = match value > 0.0 {
-            true => ok_value(&contender, &test, &phase, vec![(metric, factor * value)]),
-            false => failed_value(&contender, &test, &phase, "it states a rate of 0"),
+        self.gathering.set_primary_metric(&test, &phase, metric);
+        let taken = match value {
+            Ok(0.0) => failed_value(&contender, &test, &phase, "it states a rate of 0"),
+            Ok(value) => ok_value(&contender, &test, &phase, vec![(metric, factor * value)]),
+            Err(reason) => failed_value(&contender, &test, &phase, reason),
         };
         self.gathering.add(line, taken)
     }

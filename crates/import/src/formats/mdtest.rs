@@ -76,7 +76,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
 /// Returns the options that change the work, sorted. Others select phases, places, printed
 /// values, or numbers of tasks and files, which are parameters already.
 fn work_of(command: &[&str]) -> String {
-    const NEUTRAL: &str = "dnvVpPZxflsCTErU";
+    const NEUTRAL: &str = "dnvVpPZxflsCTErUG";
     let given = flags(command, WITH_VALUE).into_iter();
     let given = given.filter(|(letter, _)| !NEUTRAL.contains(*letter));
     // 0 is the default of these.

@@ -68,6 +68,18 @@ pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
+/// Returns the command line of a program in a line of its output, or after the prompt of a shell.
+pub fn command_of<'a, 'b>(words: &'a [&'b str], program: &str) -> Option<&'a [&'b str]> {
+    match words {
+        ["Command", "line", ":" | "used:", command @ ..] => Some(command),
+        _ => {
+            let is_program = |word: &&str| word.rsplit('/').next() == Some(program);
+            let at = words.iter().position(is_program)?;
+            words.get(at + 1).is_some_and(|next| next.starts_with('-')).then(|| &words[at..])
+        }
+    }
+}
+
 /// Returns the value of an option of a command line: `-d DIR` or `-dDIR`.
 pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
     let at = words.iter().position(|word| word.starts_with(option))?;
