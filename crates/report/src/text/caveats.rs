@@ -62,7 +62,7 @@ pub(crate) enum Caveat {
     Disturbed { cells: usize, again: usize, still: Vec<String>, ran: u32 },
     /// Why a campaign added no more rounds, and the results that are still wide.
     Stopped { stop: StopDecision, wide: Vec<String> },
-    /// How often tests ran within a budget, whether all is settled, and the tests that did not run.
+    /// Runs of each test within a budget, whether all is settled, and the tests that did not run.
     Budget { budget: Nanos, runs: String, settled: bool, left_out: Vec<String> },
     /// Cells that did not run, and whether they may not fit a budget.
     Unfinished { left: u32, cells: u32, budget: Option<Nanos> },
