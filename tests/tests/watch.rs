@@ -136,7 +136,7 @@ fn a_running_campaign_is_drawn_and_its_end_stays_on_the_terminal() {
     terminal.wait_for(SCREEN[1]);
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
-    assert!(left.contains("2 of 2 cells"), "{left}");
+    assert!(left.contains("2/2 test runs"), "{left}");
     assert!(left.contains("complete") && left.contains("shows its results"), "{left}");
     assert!(left.contains("gate") && left.contains("tmpfs"), "{left}");
 }

@@ -26,7 +26,7 @@ function conclusionWords(ranked, all, amounts = COSTS) {
     ranked.length === 0
       ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: no other is comparable`
       : firstWords(ranked, amounts),
-    second ? secondWords(second, amounts) : null,
+    second ? secondWords(second) : null,
     worse.length > 0 ? worseWords(worse, worse.length + named === ranked.length, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,
   ];
@@ -40,12 +40,12 @@ const isUseful = ({ bound }) => bound !== null && shareOf(bound.most) <= inferen
 const isOneSeed = () => inference.exact && inference.rounds.every((rounds) => rounds === 1);
 const certainty = () => (isOneSeed() ? "with this seed" : inference.exact ? "with these seeds" : "(95 %)");
 
-function firstWords(ranked, { isUse, isSpace, verb, share }) {
+function firstWords(ranked, { isUse, unit, verb }) {
   const [first] = ranked;
   const name = nameOfOne(first.contender);
-  if (!isUseful(first)) return noPromise(ranked);
+  if (!isUseful(first)) return noPromise(ranked, unit);
   const most = shareOf(first.bound.most);
-  const atMost = `${roundUp(share(most))} ${isSpace ? "less" : "more"}`;
+  const atMost = `${roundUp(most)} more`;
   if (isUse) {
     const other = first.displaced;
     const advantage =
@@ -54,15 +54,16 @@ function firstWords(ranked, { isUse, isSpace, verb, share }) {
       ? `take ${name}${advantage}. It costs at most ${atMost} than the best here ${certainty()}`
       : `take ${name}${advantage}. No other costs less ${certainty()}`;
   }
-  if (most > 0) return `${name} ${verb} at most ${atMost} than the best`;
-  return isSpace ? `none leaves more than ${name}` : `no other costs less than ${name}`;
+  return most > 0
+    ? `${name} ${verb} at most ${atMost}${unit} than the best`
+    : `no other ${verb} less${unit} than ${name}`;
 }
 
 // The most that a contender costs more than the best, for a table.
-const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0");
+const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0 %");
 
 // Who came first, and why nothing useful is known about its cost.
-function noPromise(ranked) {
+function noPromise(ranked, unit) {
   const [first, ...others] = ranked;
   const came = `${nameOfOne(first.contender)} came first`;
   if (first.bound === null) {
@@ -77,7 +78,7 @@ function noPromise(ranked) {
     return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
-  const bound = most < 10 ? `${roundUp(most)} more` : `${threeDigits(1 + most)} times as much`;
+  const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigits(1 + most)} times as much`}${unit}`;
   const hope = forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
   return `${came}, but this run cannot promise less than ${bound}${hope}`;
 }
@@ -87,13 +88,13 @@ function runnerUp([first, second]) {
   return first && second && isUseful(first) && (isUseful(second) || isOneSeed()) ? second : null;
 }
 
-function secondWords({ contender, bound, verdict }, { share, amount, isSpace }) {
+function secondWords({ contender, bound, verdict }) {
   const name = nameOfOne(contender);
   const most = shareOf(bound.most);
-  const atMost = `at most ${roundUp(share(most))} ${isSpace ? "less" : "more"}`;
+  const atMost = `at most ${roundUp(most)} more`;
   if (verdict.worse !== undefined) {
-    if (isOneSeed()) return `Second: ${name}, ${amount(bound.most)}`;
-    return `Second: ${name}, at least ${percent(share(shareOf(verdict.worse)))} and ${atMost}`;
+    if (isOneSeed()) return `Second: ${name}, ${more(bound.most)}`;
+    return `Second: ${name}, at least ${percent(shareOf(verdict.worse))} and ${atMost}`;
   }
   return most > 0 ? `Second: ${name}, ${atMost}` : `Second: ${name}, which is no worse`;
 }
@@ -136,14 +137,14 @@ function placeWords(verdict, margin) {
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
-function worseWords(worse, isRest, { verb, amount }) {
+function worseWords(worse, isRest, { verb }) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
-  const bound = ({ verdict }) => boundOf(amount(verdict.worse));
+  const bound = ({ verdict }) => boundOf(more(verdict.worse));
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
   const [next] = others;
   if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, ${isRest ? "all" : others.length} others at least ${amount(next.verdict.worse)}`;
+  return `${words}, ${isRest ? "all" : others.length} others at least ${more(next.verdict.worse)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.
@@ -151,15 +152,10 @@ function boundOf(amount) {
   return isOneSeed() ? amount : `at least ${amount}`;
 }
 
-// What is worse costs more; of space it leaves less.
-const COSTS = { verb: "costs", amount: (log) => more(log), share: (share) => share };
+// What is worse costs more; of space, the same files need more disk.
+const COSTS = { verb: "costs", unit: "" };
 const USE = { ...COSTS, isUse: true };
-const SPACE = {
-  isSpace: true,
-  verb: "leaves",
-  amount: (log) => `${percent(-Math.expm1(-log))} less`,
-  share: (share) => 1 - 1 / (1 + share),
-};
+const SPACE = { verb: "needs", unit: " disk" };
 
 // A share as a whole number of per cent, rounded up, at least 1 %.
 const roundUp = (share) => `${Math.max(1, Math.ceil(100 * share - 1e-6))} %`;

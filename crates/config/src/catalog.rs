@@ -433,7 +433,9 @@ impl Catalog {
     }
 
     fn suite_or_part(&self, name: &str, profile: SizeProfile) -> Result<Suite, CatalogError> {
-        let Some((suite, test)) = name.split_once('/') else {
+        // A path has no suite before its first slash.
+        let Some((suite, test)) = name.split_once('/').filter(|(suite, _)| !suite.is_empty())
+        else {
             return self.suite(name, profile).cloned();
         };
         let suite = self.suite(suite, profile)?;

@@ -87,7 +87,9 @@ pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Opt
         .map(|k| (strsim::jaro_winkler(name, k), k))
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
+    // One wrong letter is more likely than a common beginning: `rum` is `run` and not `resume`.
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.sort_by_key(|(_, word)| strsim::osa_distance(name, word) > 1);
     let near: Vec<String> = near.iter().take(3).map(|(_, word)| format!("`{word}`")).collect();
     (!near.is_empty()).then(|| format!("did you mean {}?", join_or(&near)))
 }

@@ -547,6 +547,7 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
             "there is no test `traces/mall` in the catalog; did you mean `traces/mail`",
         ),
         (&["nothing/mail"], "there is no suite `nothing`"),
+        (&["/dev/null"], "there is no suite `/dev/null` in the catalog; `fsarena list suites`"),
         (&["tree", "tree"], "`tree` is named twice"),
         (&["traces", "traces/mail"], "`traces/mail` is named twice"),
     ] {

@@ -33,6 +33,20 @@ fn in_overlay(directory: &str, text: &str) -> String {
 }
 
 #[test]
+fn deep_values_are_refused_in_plain_words() {
+    let catalog = Catalog::builtin().unwrap();
+    for text in [
+        format!("a = {}", "[".repeat(100_000)),
+        format!("a = {}", "{a=".repeat(50_000)),
+        format!("a{} = 1", ".a".repeat(50_000)),
+    ] {
+        let error = campaign_file::parse(&text, "deep.toml", &catalog).unwrap_err().to_string();
+        let told = "deep.toml:1: its tables and lists are nested too deeply; remove a level";
+        assert_eq!(error, told);
+    }
+}
+
+#[test]
 fn campaign_files() {
     let catalog = Catalog::builtin().unwrap();
     let error = |text: &str| {

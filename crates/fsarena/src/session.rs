@@ -131,7 +131,7 @@ pub fn run_to_end<'a>(
     {
         let own = CampaignDir::directory(&campaign, id);
         backend::remove_stale(reach, &own, Some((id, &campaign)))?;
-        asked.progress.note(&format!("campaign {id} is complete: all cells have results"));
+        asked.progress.note(&format!("campaign {id} is complete: all test runs have results"));
         return Ok(CampaignEnd::Complete);
     }
     let experience = past_durations::load(store, &campaign, Some(id));

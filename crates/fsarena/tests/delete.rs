@@ -52,12 +52,16 @@ fn left(database: &Path) -> Vec<i64> {
 fn deletes_by_number_and_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let database = stored(directory.path(), &["nightly", "first", "nightly", "last"]);
+    let page = |id: i64| directory.path().join(format!("reports/results-campaign-{id}.html"));
+    std::fs::create_dir(directory.path().join("reports")).unwrap();
+    (1..=4).for_each(|id| std::fs::write(page(id), "page").unwrap());
     let output = delete(&database, &["last", "1", "1", "--yes"]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     let begin = "deleted campaign 1 “nightly” with 1 result\ndeleted campaign 4 “last” with 1 result\nthe database is smaller by ";
     assert!(text.starts_with(begin), "{text}");
     assert_eq!(left(&database), [2, 3]);
+    assert_eq!((1..=4).filter(|id| page(*id).exists()).collect::<Vec<_>>(), [2, 3]);
     let output = delete(&database, &["--json", "-y", "nightly"]);
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = serde_json::json!([{ "campaign": 3, "name": "nightly", "results": 1 }]);

@@ -72,7 +72,7 @@ fn a_capacity_that_differs_by_two_hundredths_of_a_percent_differs_everywhere() {
         for value in ["99.95", "99.93", "92.77"] {
             assert!(report.contains(value), "{format}: {value}");
         }
-        assert!(report.contains("at most 1 % less"), "{format}");
+        assert!(report.contains("middle, at most 1 % more"), "{format}");
     }
     let page = shown(ReportFormat::Html, &results, &analysis);
     assert!(page.contains("\"digits\":2"), "the script shows as many");

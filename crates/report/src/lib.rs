@@ -53,3 +53,5 @@ pub use text::scale::UnitScale;
 
 #[cfg(test)]
 mod js_parity_tests;
+#[cfg(test)]
+mod uses_review_tests;

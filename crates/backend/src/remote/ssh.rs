@@ -141,10 +141,12 @@ impl SshTransport {
         let silent = output.status.to_string();
         let said = said.lines().last().map_or(silent.as_str(), str::trim);
         let who = match output.status.code() {
-            Some(SSH_FAILED) => format!("cannot reach {} through ssh", self.host),
-            _ => format!("{} refuses", self.host),
+            Some(SSH_FAILED) => {
+                format!("cannot reach {} through ssh: {said}; {}", self.host, self.fix())
+            }
+            _ => format!("{} refuses: {said}", self.host),
         };
-        Err(EnvironmentError(format!("{who}: {said}")).into())
+        Err(EnvironmentError(who).into())
     }
 
     /// Returns a shell command for the host, ready to be started. Ctrl-C at this terminal does not
@@ -175,9 +177,14 @@ impl SshTransport {
         match status.map_err(not_started)?.success() {
             true => Ok(()),
             false => {
-                Err(EnvironmentError(format!("cannot reach {} through ssh", self.host)).into())
+                let why = format!("cannot reach {} through ssh; {}", self.host, self.fix());
+                Err(EnvironmentError(why).into())
             }
         }
+    }
+
+    fn fix(&self) -> String {
+        format!("`ssh {}` must log in without a password", self.host)
     }
 
     fn is_stopped(&self) -> bool {

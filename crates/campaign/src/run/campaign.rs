@@ -533,7 +533,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         let Some(budget) = self.campaign.budget else {
             return;
         };
-        let left = self.position().time_left;
+        let (left, _) = self.time_left();
         if self.finished.is_empty() && left > self.left_of(budget) {
             self.observer.note(&format!(
                 "one round of all tests takes about {left}, longer than the budget of {budget}: tests that do not fit are skipped; use a longer budget, or fewer contenders or suites (-c, -s), to run all of them"
@@ -606,7 +606,9 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
     }
 
     fn position(&self) -> CampaignProgress {
-        let (left, next) = self.time_left();
+        let (planned, next) = self.time_left();
+        // Within a budget, further tests are planned when those of the plan have ended.
+        let left = self.campaign.budget.map_or(planned, |all| self.left_of(all).max(planned));
         CampaignProgress {
             done: self.finished.len() as u64,
             total: self.plan.len() as u64,

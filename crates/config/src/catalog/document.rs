@@ -35,6 +35,9 @@ impl<'a> TomlSource<'a> {
             let span = e.span().unwrap_or_default();
             let message = match (e.message(), self.text.get(span.clone())) {
                 ("duplicate key", Some(key)) => format!("duplicate key `{key}`"),
+                (deep, _) if deep.contains("recurs") => {
+                    "its tables and lists are nested too deeply; remove a level".to_owned()
+                }
                 (message, _) => message.to_owned(),
             };
             self.error(&span, message)

@@ -137,7 +137,7 @@ fn analysed<'a>(
 
 fn contenders(args: &CompareArgs, hosts: &[CampaignResults]) -> anyhow::Result<Compared> {
     if args.before == args.after {
-        let why = format!("both sides are {}: name two contenders", line(&args.before));
+        let why = format!("both sides are {}: name two filesystems", line(&args.before));
         return Err(UsageError(why).into());
     }
     reject_unmatched_only(&args.only, &hosts[0].campaign.suites)?;

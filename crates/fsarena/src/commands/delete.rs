@@ -1,4 +1,4 @@
-//! `fsarena delete`: deletes campaigns with their results and request logs.
+//! `fsarena delete`: deletes campaigns with their results, request logs and pages.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::cli::GlobalArgs;
 use crate::args::delete_args::DeleteArgs;
 use crate::output::erase_question::answer;
-use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::exit::{EnvironmentError, ExitReason, UsageError, error_chain};
 use crate::output::text::{counted, line, print, print_json, print_note};
 use crate::paths;
 use crate::settings::select_campaign;
@@ -34,12 +34,26 @@ pub fn run(args: &DeleteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     }
     let ids: Vec<CampaignId> = named.iter().map(|campaign| campaign.id).collect();
     store.delete(&ids)?;
+    if let Err(error) = delete_pages(&ids, globals) {
+        print_note(&format!("the pages of the campaigns remain: {}", error_chain(&error)));
+    }
     let freed = store.give_space_back();
     if let Err(error) = &freed {
         print_note(&format!("the file of the database keeps its size: {error}"));
     }
     tell(&named, freed.unwrap_or(Bytes(0)), globals)?;
     Ok(ExitReason::Success.into())
+}
+
+fn delete_pages(ids: &[CampaignId], globals: &GlobalArgs) -> anyhow::Result<()> {
+    if !paths::database(globals)?.with_file_name("reports").is_dir() {
+        return Ok(());
+    }
+    let reports = paths::reports(globals)?;
+    for id in ids {
+        reports.remove(paths::page(globals, *id)?)?;
+    }
+    Ok(())
 }
 
 /// Returns an error if another process runs the campaign.

@@ -14,7 +14,7 @@ use crate::args::cli::{DoctorArgs, GlobalArgs};
 use crate::commands::guest as guest_command;
 use crate::output::exit::{self, ExitReason};
 use crate::output::text::{
-    line, print, print_json, print_note, print_unwrapped, table, wrap_with_margin,
+    line, print, print_json, print_note, print_unwrapped, table_on_screen, wrap_with_margin,
 };
 use crate::paths;
 use crate::stale_directories::{self, SearchDirs};
@@ -97,7 +97,7 @@ fn here(catalog: &Catalog, machine: &HostInfo) -> String {
             [f.name.clone(), word.to_owned(), what]
         })
         .collect();
-    table(["contender", "loop", "what it needs, or why not"], &rows)
+    table_on_screen(["filesystem", "loop", "what it needs, or why not"], &rows)
 }
 
 /// Returns a summary of backends, then a row for each filesystem on this machine, and for those
@@ -161,7 +161,7 @@ fn guests(catalog: &Catalog, machine: &HostInfo) -> String {
         "\nIn guests, on Linux {}, run:\n{}\n{}",
         line(&guest.kernel),
         wrap_with_margin("  ", &running.join(" ")),
-        table(["contender", "vm", "what it needs, or why not"], &rows)
+        table_on_screen(["filesystem", "vm", "what it needs, or why not"], &rows)
     )
 }
 

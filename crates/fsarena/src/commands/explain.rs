@@ -190,12 +190,13 @@ fn question(words: &[String]) -> Result<Question, UsageError> {
         [result, one, other] => (None, [result, one, other]),
         _ => {
             return Err(UsageError(
-                "name a result and two contenders: fsarena explain tree/list xfs ext4".to_owned(),
+                "name a result and two filesystems, as in `fsarena explain tree/list xfs ext4`"
+                    .to_owned(),
             ));
         }
     };
     if one == other {
-        return Err(UsageError(format!("`{}` twice: name two contenders", line(one))));
+        return Err(UsageError(format!("`{}` twice: name two filesystems", line(one))));
     }
     let (test, phase) = result.split_once('/').ok_or_else(|| {
         UsageError(format!("`{}` is no result: TEST/PHASE as in `fsarena report`", line(result)))

@@ -182,8 +182,8 @@ fn profiles(catalog: &Catalog) -> (String, Value) {
 
 const fn meaning(profile: SizeProfile) -> &'static str {
     match profile {
-        SizeProfile::Smoke => "does it work at all? seconds a contender",
-        SizeProfile::Quick => "a first comparison, about a minute a contender",
+        SizeProfile::Smoke => "does it work at all? seconds a filesystem",
+        SizeProfile::Quick => "a first comparison, about a minute a filesystem",
         SizeProfile::Standard => "large enough that caches do not decide",
         SizeProfile::Study => "the parameters of the published runs",
     }
@@ -420,7 +420,7 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let heading =
-        ["id", "name", "started", "profile", "backend", "cells", "of these", "contenders"];
+        ["id", "name", "started", "profile", "backend", "runs", "of these", "filesystems"];
     let text = match rows.is_empty() {
         true => "no campaign was run yet\n".to_owned(),
         false => table(heading, &rows),

@@ -16,7 +16,7 @@ use crate::args::report_args::ReportArgs;
 use crate::commands::changes;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError, error_chain};
 use crate::output::output_file;
-use crate::output::text::{layout, print, print_json, print_note, print_unwrapped};
+use crate::output::text::{layout, print, print_json, print_note, print_unwrapped, screen_layout};
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
@@ -200,7 +200,7 @@ pub fn after_run(
         let command = |verb: &str| paths::command_line(globals, verb, &id.to_string());
         let page = page.as_deref().ok();
         let screen = report::last_screen(&results, &analysis, page, &command);
-        let layout = layout();
+        let layout = screen_layout();
         let width = layout.width.min(report::SCREEN_COLUMNS);
         print_unwrapped(&terminal(&screen, &DocumentOptions { width, ..layout }))?;
     }

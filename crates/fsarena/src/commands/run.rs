@@ -225,7 +225,7 @@ pub fn campaign(
         session::store_and_acquire(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
     progress.note(&format!(
         "campaign {id}: {}, seed {}",
-        output::counted(plan.len() as u64, "cell"),
+        output::counted(plan.len() as u64, "test run"),
         campaign.seed
     ));
     let stored = store.load(id)?;

@@ -43,7 +43,7 @@ fn find(results: &CampaignResults, id: CellId) -> Result<&CellRecord, UsageError
 
 fn campaign_text(results: &CampaignResults) -> String {
     let rows: Vec<_> = results.cells.iter().map(row).collect();
-    let heading = ["cell", "round", "test", "contender", "status", "took", "reason"];
+    let heading = ["cell", "round", "test", "filesystem", "status", "took", "reason"];
     let calibration = results.calibration.as_ref();
     let calibration = calibration.map(|c| calibration_text::text(c) + "\n");
     format!("{}\n{}{}", head(results), calibration.unwrap_or_default(), table(heading, &rows))
@@ -61,7 +61,7 @@ fn head(results: &CampaignResults) -> String {
             format!("{}, rounds {}, seed {}", campaign.profile, campaign.rounds, campaign.seed),
         ),
         ("backend", format!("{}, size {}", campaign.backend, campaign.size)),
-        ("cells", cells_done(results)),
+        ("runs", cells_done(results)),
     ];
     facts.extend(campaign.host.as_ref().map(|host| ("host", line(host))));
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
@@ -79,7 +79,7 @@ fn head_of_others(results: &CampaignResults, by: &ExternalSource) -> String {
         ("by", line(&by.program)),
         ("source", line(&by.source)),
         ("begun", moment(results.started)),
-        ("cells", cells_done(results)),
+        ("runs", cells_done(results)),
     ];
     let sessions = results.environments.iter().map(session);
     let known = sessions.filter(|session| !session.is_empty());

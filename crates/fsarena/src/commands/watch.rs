@@ -119,7 +119,7 @@ fn over(
     let command = |verb| paths::command_line(globals, verb, &id.to_string());
     EnvironmentError(match stage {
         CampaignState::Stopped => format!(
-            "campaign {id} is not running: it ended after {done} of {planned} cells; resume it with `{}`",
+            "campaign {id} is not running: it ended after {done} of {planned} test runs; resume it with `{}`",
             command("resume")
         ),
         _ => format!(
@@ -226,7 +226,7 @@ impl<'a> Watched<'a> {
             }
             _ => Vec::new(),
         };
-        let left = self.basis.time_left(&self.forecast, &running);
+        let left = self.basis.time_left(results, &self.forecast, &running);
         Ok(state.with_progress(running, left))
     }
 

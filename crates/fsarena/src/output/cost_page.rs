@@ -5,7 +5,7 @@ use campaign::plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
 use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
 use report::{Block, Document, Item, Table, UnitScale};
 
-use crate::output::text::{counted, document_text, line};
+use crate::output::text::{counted, document_on_screen, line};
 
 /// Duration from which a time is shown in hours instead of minutes.
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
@@ -39,7 +39,7 @@ fn all(cost: &Cost, most: Option<Bytes>) -> String {
     let most = most.map_or_else(String::new, |most| format!(" (limit {})", bytes(most)));
     format!(
         "in all {}, {} to move, {} to write{most}; {}",
-        counted(cost.cells, "cell"),
+        counted(cost.cells, "test run"),
         bytes(cost.work.total_bytes()),
         bytes(written),
         time(cost)
@@ -52,7 +52,7 @@ fn sweep(test: &TestCost, cost: &Cost) -> String {
         line(&test.test),
         counted(test.points, "point"),
         counted(test.phases, "operation"),
-        counted(cost.contenders, "contender"),
+        counted(cost.contenders, "filesystem"),
         counted(cost.rounds, "round"),
         bytes(test.work.total_bytes()),
         format_duration(test.time)
@@ -73,7 +73,7 @@ fn time(cost: &Cost) -> String {
     let basis = &cost.basis;
     let abreast = match cost.parallel_cells {
         1 => String::new(),
-        several => format!(", {several} cells side by side"),
+        several => format!(", {several} test runs side by side"),
     };
     let numbers: Vec<String> = basis.campaigns.iter().map(ToString::to_string).collect();
     let campaigns = match numbers.len() {
@@ -84,7 +84,7 @@ fn time(cost: &Cost) -> String {
         0 => expected(cost),
         all if all == basis.pairs => format!("as {campaigns} took"),
         some => format!(
-            "{some} of {} cells of a round as {campaigns} took, the others {}",
+            "{some} of {} test runs of a round as {campaigns} took, the others {}",
             basis.pairs,
             expected(cost)
         ),
@@ -111,9 +111,9 @@ fn expected(cost: &Cost) -> String {
     };
     let start = match pace.start {
         Nanos(0) => String::new(),
-        start => format!(", {start} before the first cell"),
+        start => format!(", {start} before the first test run"),
     };
-    format!("{speed}{slow}{fuse}{start}, and {} in addition for each cell", pace.cell)
+    format!("{speed}{slow}{fuse}{start}, and {} in addition for each test run", pace.cell)
 }
 
 fn bytes(bytes: Bytes) -> String {
@@ -140,7 +140,7 @@ pub fn text(
     document.push(Block::Facts(facts));
     document.push(Block::Table(tests(cost)));
     document.paragraph(all(cost, allowance.ok().flatten()));
-    document_text(&document)
+    document_on_screen(&document)
 }
 
 /// Returns the setting of a campaign.
@@ -149,7 +149,7 @@ fn facts(campaign: &Campaign, cost: &Cost) -> Vec<Item> {
     let memory = campaign.memory.map_or("all".to_owned(), |m| m.to_string());
     let backend = format!("{}, size {}, memory {memory}", campaign.backend, campaign.size);
     let mut facts = vec![
-        Item::new("contenders", names.join(" ")),
+        Item::new("filesystems", names.join(" ")),
         Item::new("backend", backend),
         Item::new("space", format!("{}, the largest test", cost.space)),
     ];
@@ -178,33 +178,29 @@ fn facts(campaign: &Campaign, cost: &Cost) -> Vec<Item> {
 }
 
 fn tests(cost: &Cost) -> Table {
-    let mut table = Table::new(&[
-        "suite",
-        "test",
-        ">points",
-        ">phases",
-        ">cells",
-        ">read",
-        ">written",
-        ">operations",
-        ">about",
-    ]);
+    let columns = ["suite", "test", ">runs", ">read", ">written", ">operations", ">about"];
+    let mut columns = columns.to_vec();
+    let is_sweep = |test: &TestCost| test.points > 0;
+    let has_sweeps = cost.tests.iter().any(is_sweep);
+    if has_sweeps {
+        columns.insert(2, ">points");
+    }
+    let mut table = Table::new(&columns);
     for test in &cost.tests {
-        let points = match test.points {
-            0 => String::new(),
-            points => points.to_string(),
-        };
-        table.push([
+        let mut cells = vec![
             test.suite.clone(),
             test.test.clone(),
-            points,
-            test.phases.to_string(),
             test.cells.to_string(),
             bytes(test.work.read),
             bytes(test.work.written),
             test.work.operations.to_string(),
             format_duration(test.time),
-        ]);
+        ];
+        if has_sweeps {
+            let points = is_sweep(test).then(|| test.points.to_string());
+            cells.insert(2, points.unwrap_or_default());
+        }
+        table.push(cells);
     }
     table
 }
@@ -252,15 +248,15 @@ mod tests {
             1,
         );
         cost.time = Nanos::from_secs(50);
-        let assumed = "an assumed 500 MB/s, and 500 ms in addition for each cell";
+        let assumed = "an assumed 500 MB/s, and 500 ms in addition for each test run";
         assert_eq!(time(&cost), format!("about 50.0 s: {assumed}"));
         (cost.basis.pairs, cost.basis.remembered) = (40, 34);
         cost.basis.campaigns = vec![CampaignId(12), CampaignId(9)];
-        let some = "34 of 40 cells of a round as campaigns 12, 9 took, the others";
+        let some = "34 of 40 test runs of a round as campaigns 12, 9 took, the others";
         assert_eq!(time(&cost), format!("about 50.0 s: {some} {assumed}"));
         (cost.basis.remembered, cost.parallel_cells) = (40, 4);
         cost.basis.campaigns.truncate(1);
-        assert_eq!(time(&cost), "about 50.0 s, 4 cells side by side: as campaign 12 took");
+        assert_eq!(time(&cost), "about 50.0 s, 4 test runs side by side: as campaign 12 took");
         cost.basis.remembered = 0;
         (cost.basis.fuse, cost.parallel_cells) = (true, 1);
         assert!(time(&cost).contains("assumed 500 MB/s, 3 times as long through FUSE, and"));

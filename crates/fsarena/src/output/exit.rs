@@ -51,7 +51,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 }
 
 /// Fixes for errors of the operating system, by the text of the error.
-const FIXES: [(&str, &str); 7] = [
+const FIXES: [(&str, &str); 8] = [
     ("No such file or directory", "check the path"),
     ("Not a directory", "check the path"),
     ("Is a directory", "name a file"),
@@ -59,6 +59,7 @@ const FIXES: [(&str, &str); 7] = [
     ("Operation not permitted", "run fsarena as root"),
     ("Read-only file system", "name a place that can be written to"),
     ("No space left on device", "free space there, or name another place"),
+    ("File too large", "choose a smaller size, or name a place on another filesystem"),
 ];
 
 /// Removes the number of an error of the operating system. Adds a fix if the text ends with such an

@@ -36,6 +36,19 @@ pub fn document_text(document: &Document) -> String {
     report::render::terminal(document, &layout())
 }
 
+/// Renders a document that is read and not searched: in a file, too, it is wrapped.
+pub fn document_on_screen(document: &Document) -> String {
+    report::render::terminal(document, &screen_layout())
+}
+
+/// Returns the layout of standard output for text that is read and not searched.
+pub fn screen_layout() -> DocumentOptions {
+    match io::stdout().is_terminal() {
+        true => layout(),
+        false => DocumentOptions::terminal(report::SCREEN_COLUMNS),
+    }
+}
+
 /// Returns the layout of standard output. A terminal may not report its width.
 pub fn layout() -> DocumentOptions {
     match io::stdout().is_terminal() {
@@ -67,9 +80,18 @@ pub fn terminal_width() -> Option<usize> {
 /// Formats a table for standard output. In a file each row is one line, which suits grep. A column
 /// whose name begins with `>` is aligned to the right.
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    filled(heading, rows).text(&layout())
+}
+
+/// Formats a table that is read and not searched: its last column is wrapped in a file, too.
+pub fn table_on_screen<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    filled(heading, rows).text(&screen_layout())
+}
+
+fn filled<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Table {
     let mut table = Table::new(&heading);
     rows.iter().for_each(|row| table.push(row.clone()));
-    table.text(&layout())
+    table
 }
 
 /// Formats a text with a label, wrapped on a terminal.

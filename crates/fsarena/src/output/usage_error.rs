@@ -32,8 +32,15 @@ pub fn text(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> S
             format!("cannot run `{path}`: it takes no {kind} `{argument}`; {hint}")
         }
         ErrorKind::MissingRequiredArgument => {
-            let fix = command.purposes(error).unwrap_or_else(see_help);
-            format!("cannot run `{path}`: {argument} is missing; {fix}")
+            let missing = strings(error);
+            let (what, fix) = match &missing[..] {
+                [one] if !one.ends_with("...") => {
+                    (format!("{one} is missing"), command.purposes(&missing))
+                }
+                [_] => ("its arguments are missing".to_owned(), command.example()),
+                several => (format!("{} are missing", several.join(" and ")), command.example()),
+            };
+            format!("cannot run `{path}`: {what}; {}", fix.unwrap_or_else(see_help))
         }
         ErrorKind::ArgumentConflict => match about(ContextKind::PriorArg) {
             other if other == argument => {
@@ -90,10 +97,7 @@ impl Failed {
     }
 
     /// Returns the help of the missing arguments.
-    fn purposes(&self, error: &clap::Error) -> Option<String> {
-        let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
-            return None;
-        };
+    fn purposes(&self, missing: &[String]) -> Option<String> {
         let helps = self.command.get_arguments().filter_map(|argument| {
             let is_missing = missing.iter().any(|name| *name == argument.to_string());
             let help = argument.get_help().filter(|_| is_missing)?.to_string();
@@ -102,6 +106,23 @@ impl Failed {
             Some(first.chain(letters).collect::<String>())
         });
         Some(helps.collect::<Vec<_>>().join("; ")).filter(|helps| !helps.is_empty())
+    }
+
+    /// Returns the first example of the help.
+    fn example(&self) -> Option<String> {
+        let helps = [self.command.get_after_help(), self.command.get_after_long_help()];
+        let help = helps.into_iter().flatten().next()?.to_string();
+        let line = help.lines().map(str::trim).find(|line| line.starts_with(&self.path))?;
+        let command = line.split("  ").next()?;
+        Some(format!("give them as in `{command}`"))
+    }
+}
+
+/// Returns the missing arguments.
+fn strings(error: &clap::Error) -> Vec<String> {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(all)) => all.clone(),
+        _ => Vec::new(),
     }
 }
 
@@ -174,6 +195,18 @@ mod tests {
             (
                 "fsarena run --round 3",
                 "cannot run `fsarena run`: it takes no option `--round`; did you mean `--rounds`?",
+            ),
+            (
+                "fsarena rum",
+                "cannot run `fsarena rum`: this command does not exist; did you mean `fsarena run`?",
+            ),
+            (
+                "fsarena compare",
+                "cannot run `fsarena compare`: <A> and <B> are missing; give them as in `fsarena compare 3 4`",
+            ),
+            (
+                "fsarena explain",
+                "cannot run `fsarena explain`: its arguments are missing; give them as in `fsarena explain tree/tree-within xfs ext4`",
             ),
             (
                 "fsarena show 7 12",

@@ -62,7 +62,9 @@ pub fn versions(
     };
     if versions.len() < 2 {
         let name = &versions.first().map_or("", |version| &version.name);
-        let why = format!("--over {name} lists only one version; a list needs two or more");
+        let why = format!(
+            "--over {name} lists only one version: a guard compares two or more; add one, as in --over 6.1,6.12"
+        );
         return Err(UsageError(why).into());
     }
     reject_duplicates("version", versions.iter().map(|version| &version.name))?;

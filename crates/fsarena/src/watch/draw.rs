@@ -222,7 +222,7 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
     pen.line(&how_far(state, pen.area.width.into()), PLAIN);
     match (state.stage, &state.running[..]) {
         (CampaignState::Running, []) => {
-            pen.line("no cell runs: it prepares, measures or cleans up", PLAIN);
+            pen.line("no test runs: it prepares, measures or cleans up", PLAIN);
         }
         (CampaignState::Running, running) => {
             let cells =
@@ -240,7 +240,7 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
 
 /// A progress bar with its text.
 fn how_far(state: &WatchState, width: usize) -> String {
-    let mut words = format!("{} of {} cells", state.done, state.planned);
+    let mut words = format!("{}/{} test runs", state.done, state.planned);
     if state.stage == CampaignState::Running {
         words += &format!(", about {} left", format_duration(state.time_left));
     }
@@ -295,7 +295,7 @@ fn foot(state: &WatchState, scroll: Scroll, parts: &ScreenParts, pen: &mut LineW
         (shown < all).then(|| format!("{what} {} to {} of {all}", first + 1, first + shown))
     };
     let ranges = [
-        range("contenders", scroll.row, parts.rows, rows),
+        range("filesystems", scroll.row, parts.rows, rows),
         range("tests", scroll.column, columns, tests),
     ];
     let shown: Vec<String> = ranges.into_iter().flatten().collect();

@@ -58,13 +58,22 @@ impl ForecastContext {
         running
     }
 
-    /// Estimates the remaining time.
-    pub fn time_left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
+    /// Estimates the remaining time, which is at least the rest of a budget.
+    pub fn time_left(
+        &self,
+        results: &CampaignResults,
+        forecast: &Forecast,
+        running: &[RunningCell],
+    ) -> Nanos {
+        let spent = running.iter().map(|running| running.elapsed.0).max().unwrap_or(0)
+            + results.total_cell_time().0;
+        let rest = results.campaign.budget.map(|all| Nanos(all.0.saturating_sub(spent)));
         let going = running
             .iter()
             .map(|running| ActiveCell { cell: &running.cell, elapsed: running.elapsed });
         let going: Vec<ActiveCell<'_>> = going.collect();
-        forecast.time_left(&going, self.parallel_cells as u64).0
+        let (planned, _) = forecast.time_left(&going, self.parallel_cells as u64);
+        planned.max(rest.unwrap_or(Nanos(0)))
     }
 }
 
@@ -130,7 +139,7 @@ mod tests {
         let left = |results: &CampaignResults, now| {
             let running = basis.running(results, Nanos(0), Nanos::from_secs(now));
             let forecast = basis.forecast(results);
-            basis.time_left(&forecast, &running).as_secs_f64()
+            basis.time_left(results, &forecast, &running).as_secs_f64()
         };
         let at_first = left(&results, 110);
         assert!((3.5..4.5).contains(&at_first), "{at_first}");
@@ -139,5 +148,7 @@ mod tests {
             stored.result = Some(model::CellResult::with_status(Status::Failed));
         }
         assert_eq!(left(&results, 200), 0.0);
+        results.campaign.budget = Some(Nanos::from_secs(60));
+        assert_eq!(left(&results, 200), 60.0, "nothing has run");
     }
 }

@@ -6,7 +6,7 @@ use stats::{Advice, Analysis, ComparisonVerdict, QualifiedContender};
 
 use crate::document::table::percent;
 use crate::document::{Block, Document, Item, Table};
-use crate::text::answer::excess_bound;
+use crate::text::answer::{NO_EXCESS, excess_bound};
 use crate::text::caveats::Caveat;
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{
@@ -38,7 +38,7 @@ pub fn advice_report(
     if is_open(advice) && !command.is_empty() {
         document.paragraph(format!("For a closer answer: {command}"));
     }
-    warnings(analysis, results, &mut document);
+    warnings(analysis, &mut document);
     document.section("Order", ranking(advice));
     price(advice, &mut document);
     let ruled_out = by_reason(advice).into_iter();
@@ -58,15 +58,16 @@ pub fn answers_report(analysis: &Analysis, results: &CampaignResults) -> Documen
         let on = disk.map_or("Answers".to_owned(), |disk| format!("On {}", sanitize_line(disk)));
         document.list(on, use_case_conclusions(part));
     }
-    warnings(analysis, results, &mut document);
+    warnings(analysis, &mut document);
     document.paragraph(confidence_text(analysis));
     document.push(Block::Note("Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()));
     document
 }
 
 /// Adds what weakens an answer, apart from too few rounds.
-fn warnings(analysis: &Analysis, results: &CampaignResults, document: &mut Document) {
-    let caveats = [Caveat::busy(results), Caveat::unfinished(analysis), Caveat::withheld(analysis)];
+fn warnings(analysis: &Analysis, document: &mut Document) {
+    let caveats =
+        [Caveat::busy(analysis), Caveat::unfinished(analysis), Caveat::withheld(analysis)];
     document.blocks.extend(caveats.into_iter().flatten().map(Block::from));
 }
 
@@ -86,7 +87,7 @@ fn ranking(advice: &Advice) -> Vec<Block> {
         let place = ranked.place.as_ref();
         let least = place.map(|place| match place.verdict {
             ComparisonVerdict::WorseByAtLeast(share) => format!("+{}", percent_text(share)),
-            _ => "+0".to_owned(),
+            _ => NO_EXCESS.to_owned(),
         });
         table.push([
             name(ranked),

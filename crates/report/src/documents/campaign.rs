@@ -233,7 +233,9 @@ impl Report<'_> {
             Detail::Full => note(text),
         };
         let document = &mut self.document;
-        document.section(calibration::TITLE, [of(&calibration::shares(results, analysis))]);
+        let shares = of(&calibration::shares(results, analysis));
+        document
+            .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));
         document.section(cost::TITLE, [of(&cost::blocks(results, analysis))]);
         document.section(disk_time::TITLE, [of(&disk_time::blocks(results, analysis))]);
         document.section(over_baseline::TITLE, above);

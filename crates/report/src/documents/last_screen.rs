@@ -1,6 +1,7 @@
 //! The last screen of a run: the answers and the most important facts, on one terminal. `fsarena
 //! report` prints all tables.
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 use model::CampaignResults;
@@ -8,6 +9,7 @@ use stats::Analysis;
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
+use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
 use crate::text::conclusions::{
@@ -22,14 +24,29 @@ use crate::text::{summary, title};
 pub const COLUMNS: usize = 80;
 /// Height of the terminal, in lines, without the line of the shell's prompt.
 const LINES: usize = 23;
-/// Maximum number of lines of the title, and of a fact.
-const MOST_LINES: usize = 2;
 /// Maximum number of lines of an answer.
-const MOST_ANSWER_LINES: usize = 4;
-/// Maximum width of the subject of an answer.
-const LABEL_COLUMNS: usize = 36;
-/// Maximum number of notes on the reliability of the results.
-const MOST_CAVEATS: usize = 2;
+const MOST_ANSWER_LINES: usize = 5;
+
+/// Room for the text around the answers.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Maximum number of lines of the title, and of a fact.
+    lines: usize,
+    /// Maximum width of the subject of an answer.
+    label: usize,
+    /// Maximum number of notes on the reliability of the results.
+    caveats: usize,
+    /// Whether the commands for more tables and closer answers are shown.
+    commands: bool,
+}
+
+/// Rooms to try, largest first: each answer needs its bound more than any other text is needed.
+const ROOMS: [Room; 4] = [
+    Room { lines: 2, label: 36, caveats: 2, commands: true },
+    Room { lines: 2, label: 36, caveats: 1, commands: true },
+    Room { lines: 1, label: 24, caveats: 1, commands: true },
+    Room { lines: 1, label: 24, caveats: 1, commands: false },
+];
 
 /// Returns a document that fits a terminal of 24 lines and 80 columns. `page` is the file of the
 /// page; `command` returns a command of fsarena on this campaign, such as `report`.
@@ -40,62 +57,74 @@ pub fn last_screen(
     command: &dyn Fn(&str) -> String,
 ) -> Document {
     let (heading, answers) = answers(analysis);
-    let head = first_sentences(&title::outline(results, analysis), |cut| {
-        fits(&[Block::Title(cut.to_owned())], MOST_LINES)
-    });
-    let facts = facts(results, analysis, page, command);
-    let screen = |items: &[Item]| {
+    let screen = |room: Room, shown: &[&Item]| {
+        let head = first_sentences(&title::outline(results, analysis), |cut| {
+            fits(&[Block::Title(cut.to_owned())], room.lines)
+        });
         let mut document = Document::titled(&head);
-        document.list(heading, items.iter().cloned());
-        document.push(Block::Facts(facts.clone()));
+        let rest = answers.len() - shown.len();
+        let more = format!("… and {rest} more: `{}`", command("advise"));
+        let more = (rest > 0).then(|| Item::from(more));
+        document.list(heading, shown.iter().map(|item| (*item).clone()).chain(more));
+        document.push(Block::Facts(facts(results, analysis, page, command, room)));
         document
     };
-    let cuts: Vec<Vec<Item>> = answers.iter().map(cuts).collect();
-    let more = |shown: usize| {
-        let rest = answers.len() - shown;
-        (rest > 0).then(|| Item::from(format!("… and {rest} more: `{}`", command("advise"))))
-    };
-    let items = |shown: &[usize]| -> Vec<Item> {
-        let items = cuts.iter().zip(shown).map(|(cuts, lines)| cuts[lines - 1].clone());
-        items.chain(more(shown.len())).collect()
-    };
-    let has_room = |shown: &[usize]| height(&screen(&items(shown)).blocks) <= LINES;
-    // Each answer gets one line, and further lines in order as long as there is room.
-    let mut shown = vec![1; answers.len()];
-    while !shown.is_empty() && !has_room(&shown) {
+    let has_room = |room: Room, shown: &[&Item]| height(&screen(room, shown).blocks) <= LINES;
+    let cuts = ROOMS.map(|room| -> Vec<Vec<Item>> {
+        answers.iter().map(|one| cuts(one, room.label)).collect()
+    });
+    let rooms = ROOMS.into_iter().zip(&cuts);
+    let fitting = rooms.clone().find(|(room, cuts)| has_room(*room, &least(cuts)));
+    let (room, cuts) = fitting.or_else(|| rooms.last()).expect("there are rooms");
+    // Each answer gets the lines of its bound, and further lines as long as there is room: first
+    // those that end within a sentence, then short ones.
+    let mut shown = least(cuts);
+    while !shown.is_empty() && !has_room(room, &shown) {
         shown.pop();
     }
-    for lines in 2..=MOST_ANSWER_LINES {
-        for at in 0..shown.len() {
-            let before = std::mem::replace(&mut shown[at], lines);
-            if !has_room(&shown) {
+    let mut order: Vec<usize> = (0..shown.len()).collect();
+    order.sort_by_key(|at| (!shown[*at].text.ends_with('…'), Reverse(cuts[*at].len())));
+    for lines in 1..MOST_ANSWER_LINES {
+        for at in order.iter().copied() {
+            let Some(longer) = cuts[at].get(lines) else { continue };
+            let before = std::mem::replace(&mut shown[at], longer);
+            if !has_room(room, &shown) {
                 shown[at] = before;
             }
         }
     }
-    screen(&items(&shown))
+    screen(room, &shown)
 }
 
-/// Returns an answer in at most one line, in two, and so on.
-fn cuts(one: &ConclusionText) -> Vec<Item> {
-    let item = |text: &str| Item::new(label(&one.question), text);
+/// Returns each answer in its fewest lines.
+fn least(cuts: &[Vec<Item>]) -> Vec<&Item> {
+    cuts.iter().map(|lines| &lines[0]).collect()
+}
+
+/// Returns an answer in the fewest lines that name its bound, in one line more, and so on.
+fn cuts(one: &ConclusionText, label_columns: usize) -> Vec<Item> {
+    let item = |text: &str| Item::new(label(&one.question, label_columns), text);
     // The facts below say it once for all answers.
     let answer = one.answer.split(NOT_TESTED).next().unwrap_or_default();
     let cut = |lines: usize| {
         item(&first_sentences(answer, |cut| fits(&[Block::list([item(cut)])], lines)))
     };
-    (1..=MOST_ANSWER_LINES).map(cut).collect()
+    let promise = promise(answer);
+    let mut cuts: Vec<Item> = (1..=MOST_ANSWER_LINES).map(cut).collect();
+    let least = cuts.iter().position(|cut| cut.text.starts_with(promise));
+    cuts.drain(..least.unwrap_or(MOST_ANSWER_LINES - 1));
+    cuts
 }
 
 /// Returns the subject of an answer; of several uses the first one and the number of others.
-fn label(question: &str) -> String {
+fn label(question: &str, columns: usize) -> String {
     let question = sanitize_line(question);
-    let has_room = |cut: &str| width(cut) <= LABEL_COLUMNS;
+    let has_room = |cut: &str| width(cut) <= columns;
     match question.split_once("; ") {
         Some((first, others)) if !has_room(&question) => {
             let others = pluralize(others.split("; ").count() as u64, "more use");
             let others = format!(" and {others}");
-            first_sentences(first, |cut| width(cut) + width(&others) <= LABEL_COLUMNS) + &others
+            first_sentences(first, |cut| width(cut) + width(&others) <= columns) + &others
         }
         _ => first_sentences(&question, has_room),
     }
@@ -154,6 +183,7 @@ fn facts(
     analysis: &Analysis,
     page: Option<&Path>,
     command: &dyn Fn(&str) -> String,
+    room: Room,
 ) -> Vec<Item> {
     let mut facts: Vec<Item> = Vec::new();
     let mut fact = |style: Style, label: &'static str, text: &str| {
@@ -161,10 +191,11 @@ fn facts(
         let alone = |cut: &str| {
             vec![Item::new("Failures", ""), Item::styled(label, style, sanitize_paragraph(cut))]
         };
-        let cut = first_sentences(text, |cut| fits(&[Block::Facts(alone(cut))], 1 + MOST_LINES));
+        let cut = first_sentences(text, |cut| fits(&[Block::Facts(alone(cut))], 1 + room.lines));
         facts.extend(alone(&cut).pop());
     };
     let all = caveats(analysis);
+    let unfinished = Caveat::unfinished(analysis);
     for caveat in &all {
         if let Caveat::Failures { failed, .. } = caveat {
             let style = if failed.is_empty() { Style::Plain } else { Style::Failed };
@@ -173,20 +204,15 @@ fn facts(
     }
     let uses = analysis.uses.iter().chain(analysis.by_disk.iter().flat_map(|d| &d.analysis.uses));
     if uses.into_iter().any(|one| is_answered(one) && one.needs_crash_recovery()) {
-        let more = command("advise");
-        let text = format!("Power cuts. `{more}` names the rest for each use.");
+        let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
         fact(Style::Plain, "Untested", &text);
     }
-    let busy = Caveat::busy(results);
-    let is_known = |caveat: &&Caveat| busy.is_some() && matches!(caveat, Caveat::Disturbed { .. });
-    let others = all.iter().filter(|caveat| !is_known(caveat));
+    let others = all.iter().chain(&unfinished);
     let others = others.filter_map(|caveat| Some((rank(caveat)?, caveat.to_string())));
-    let first = Caveat::unfinished(analysis).into_iter().chain(busy.clone());
-    let first = first.map(|caveat| (0, caveat.to_string()));
     let clock = summary::virtual_time(results).map(|text| (1, text));
-    let mut notes: Vec<(u8, String)> = first.chain(clock).chain(others).collect();
+    let mut notes: Vec<(u8, String)> = clock.into_iter().chain(others).collect();
     notes.sort_by_key(|(rank, _)| *rank);
-    for (number, (_, note)) in notes.iter().take(MOST_CAVEATS).enumerate() {
+    for (number, (_, note)) in notes.iter().take(room.caveats).enumerate() {
         fact(Style::Plain, if number == 0 { "Careful" } else { "" }, note);
     }
     if let Some(device) = &results.campaign.device {
@@ -200,8 +226,10 @@ fn facts(
     if let Some(page) = page {
         facts.push(Item::new("Page", page.display().to_string()));
     }
-    facts.push(Item::new("Tables", format!("`{}`", command("report"))));
-    facts.extend(next(analysis).map(|next| Item::new("Next", next)));
+    if room.commands {
+        facts.push(Item::new("Tables", format!("`{}`", command("report"))));
+        facts.extend(next(analysis).map(|next| Item::new("Next", next)));
+    }
     facts
 }
 
@@ -229,7 +257,8 @@ const fn rank(caveat: &Caveat) -> Option<u8> {
         Caveat::NotDurable(_) => 1,
         Caveat::Withheld(_) | Caveat::TooFast(_) => 2,
         Caveat::Unlike(_) | Caveat::Images | Caveat::LessWork(_) => 3,
-        Caveat::Disturbed { .. } | Caveat::Busy { .. } => 4,
+        caveat if caveat.is_busy() => 0,
+        Caveat::Disturbed { .. } => 4,
         Caveat::Drift { .. } => 5,
         Caveat::Unsteady { .. } => 6,
         _ => return None,

@@ -117,6 +117,32 @@ fn a_device_keeps_its_last_filesystem() {
     assert!(text.contains("/dev/sdx holds the last filesystem that was made there."), "{text}");
 }
 
+#[test]
+fn every_use_has_its_bound_on_a_full_screen() {
+    let mut results = fixture::realistic();
+    results.campaign.device = Some(PathBuf::from("/dev/sdx"));
+    results.campaign.budget = Some(Nanos::from_secs(600));
+    for stored in &mut results.cells {
+        stored.result.as_mut().unwrap().disturbance = Some(model::HostNoise {
+            processors: 1,
+            elapsed: Nanos::from_secs(10),
+            other_cpu_time: Nanos::from_secs(9),
+            ..Default::default()
+        });
+    }
+    let uses: Vec<UseCase> = uses_without_needs()
+        .into_iter()
+        .map(|one| UseCase { title: format!("{}, or another long title", one.title), ..one })
+        .collect();
+    let analysis = analysed(&results, &uses);
+    let text = shown(&results, &analysis);
+    insta::assert_snapshot!(text);
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for one in use_case_conclusions(&analysis) {
+        assert!(whole.contains(promise(&one.answer)), "{}: {text}", one.question);
+    }
+}
+
 /// Checks that an answer on the screen is the beginning of the answer in other reports.
 fn assert_same_answers(screen: &Document, analysis: &Analysis) {
     let full = |part: &Analysis| [use_case_conclusions(part), category_conclusions(part)].concat();

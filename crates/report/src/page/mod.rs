@@ -29,7 +29,7 @@ use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
 use crate::tables::{ageing, calibration, interference, over_baseline, totals};
-use crate::text::caveats::{Caveat, caveats};
+use crate::text::caveats::{Caveat, caveats, lacking, lacking_text};
 use crate::text::claims::{self, ClaimView};
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{
@@ -115,7 +115,7 @@ struct ReportPage {
     known: Vec<evidence::FactView>,
     /// Number of failed cells, without cells that only lack a feature. The next field counts those.
     not_ok: usize,
-    cannot: usize,
+    lacking: String,
     failures: Vec<evidence::FailureGroup>,
     complaints: Vec<evidence::ComplaintView>,
     environments: Vec<setup::EnvironmentView>,
@@ -304,7 +304,7 @@ fn rendered(
         classes: labels::CLASSES,
         known: evidence::facts(analysis),
         not_ok: evidence::failed_cells(analysis).count(),
-        cannot: analysis.failures.len() - evidence::failed_cells(analysis).count(),
+        lacking: lacking_text(lacking(analysis)),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
         environments: setup::environments(results),

@@ -16,9 +16,9 @@ pub(crate) const TITLE: &str = "The price of age";
 const EACH: &str = "Each result, fresh and aged:";
 /// Title of the table if it contains only some results.
 const WORST: &str =
-    "Results with the highest cost of ageing, for each contender (the page has every result):";
+    "Results with the highest cost of ageing, for each filesystem (the page has every result):";
 /// Explanation of the tables.
-const NOTE: &str = "Each aged contender compared with the same contender fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
+const NOTE: &str = "Each aged filesystem compared with the same one fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
 /// Label of the most important row.
 const ALL: &str = "all results";
 
@@ -41,7 +41,7 @@ pub(crate) fn section(analysis: &Analysis, most: usize) -> Vec<Block> {
 /// Returns the cost of ageing for each aged contender, over all results and in each test category.
 fn sums(analysis: &Analysis) -> Table {
     let prices = &analysis.ageing.prices;
-    let mut table = Table::new(&["contender", "over", ">results", "cost aged / fresh", "verdict"]);
+    let mut table = Table::new(&["filesystem", "over", ">results", "cost aged / fresh", "verdict"]);
     for price in prices {
         let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
         let groups = price.groups.iter().map(|g| (g.group.title(), g.results, &g.cost));
@@ -61,7 +61,7 @@ fn sums(analysis: &Analysis) -> Table {
 /// Returns at most `most` results of each aged contender, with the highest cost of ageing first.
 fn results(analysis: &Analysis, most: usize) -> Table {
     let mut table = Table::new(&[
-        "contender",
+        "filesystem",
         "result",
         ">fresh",
         ">aged",
@@ -110,7 +110,7 @@ fn sentences(analysis: &Analysis) -> Vec<String> {
         ));
     }
     if prices.len() > 1 && analysis.ageing.turns.is_empty() {
-        lines.push("No two contenders are shown to swap places with age.".to_owned());
+        lines.push("No two filesystems are shown to swap places with age.".to_owned());
     }
     lines
 }

@@ -4,6 +4,7 @@ use model::{Calibration, CampaignResults, RawDevicePerformance, RepeatedValue, U
 use stats::{Analysis, RawDeviceRange, ResultRow};
 
 use crate::UnitScale;
+use crate::document::Block;
 use crate::document::table::{Style, TableCell};
 use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
 use crate::text::sanitize::sanitize_line;
@@ -107,6 +108,17 @@ pub(crate) fn shares<'a>(
     blocks
 }
 
+/// Returns the reason for shares above 100 %, if there are any.
+pub(crate) fn note(analysis: &Analysis) -> Option<Block> {
+    let is_above = |row: &ResultRow| {
+        let range = row.raw_device.zip(row.raw_device_range);
+        let most = 100.0 * range.map_or(1.0, |(middle, range)| range.min / middle);
+        row.results.iter().filter_map(|result| result.raw_device_share).any(|share| share > most)
+    };
+    let note = "Above 100 %: a cache below the filesystem served the test but not the measurement of the device, or the filesystem merged small requests.";
+    analysis.rows.iter().any(is_above).then(|| Block::Note(note.to_owned()))
+}
+
 fn share_line(row: &ResultRow) -> Option<PhaseLine<'_>> {
     let raw_device = row.raw_device?;
     let scale = UnitScale::for_metric(row.metric, [raw_device]);
@@ -183,6 +195,14 @@ mod tests {
         let ends: Vec<f64> = range.split('…').map(|end| end.parse().unwrap()).collect();
         assert!((ends[0] - share / 2.0).abs() < 0.1, "{range} of {steady}");
         assert!((ends[1] - share * 2.0).abs() < 0.1, "{range} of {steady}");
+    }
+
+    #[test]
+    fn shares_above_the_raw_device_are_explained() {
+        let mut results = fixture::calibrated();
+        assert!(note(&analyse(&results)).is_some());
+        results.calibration.as_mut().unwrap().raw_device = None;
+        assert_eq!(note(&analyse(&results)), None);
     }
 
     #[test]

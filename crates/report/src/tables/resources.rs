@@ -42,7 +42,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     let is_known = |(_, of): &&ResourceColumn| resources.iter().any(|r| of(r).is_some());
     let columns: Vec<&ResourceColumn> = COLUMNS.iter().filter(is_known).collect();
     let heading: Vec<&str> =
-        ["contender"].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
+        ["filesystem"].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
     let mut table = Table { by_contender: true, ..Table::new(&heading) };
     for of in resources {
         let cells = columns.iter().map(|(name, value)| {
@@ -88,7 +88,7 @@ mod tests {
             .collect();
         assert_eq!(
             lines[0],
-            ["CONTENDER", "MAY USE", "KERNEL, MOUNTED", "KERNEL, MOST", "DRIVER, MOST"]
+            ["FILESYSTEM", "MAY USE", "KERNEL, MOUNTED", "KERNEL, MOST", "DRIVER, MOST"]
         );
         assert_eq!(lines[1], ["fast", "512 MiB", "300 KiB", "5 MiB", "9 MiB"]);
         assert_eq!(lines[3], ["slow", "32 MiB", "none", "none", "none"]);

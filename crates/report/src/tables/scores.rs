@@ -29,7 +29,7 @@ pub(crate) fn groups_title(analysis: &Analysis) -> String {
         true => "",
         false => ", over all disks together",
     };
-    format!("Groups of contenders, by the geometric mean of their members' costs{over}")
+    format!("Groups of filesystems, by the geometric mean of their members' costs{over}")
 }
 
 /// Returns the contender groups of the campaign, each with its mean in each test category and over

@@ -20,6 +20,14 @@ const MAX_NEXT: usize = 3;
 const MAX_PER_CENT: f64 = 10.0;
 /// Largest forecast of a bound that is worth more work.
 const MAX_HOPE: f64 = 1.0;
+/// Start of the sentence with the bound of the filesystem to take.
+const COST: &str = ". It costs";
+/// Start of that sentence if no other filesystem costs less.
+const NO_COST: &str = ". No other costs less";
+/// Start of a bound that is too large to help.
+const NO_PROMISE: &str = ", but this run cannot promise less than";
+/// Separates a bound from the one that more work would bring.
+const HOPE: &str = "; ";
 
 /// Subject of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,26 +72,28 @@ impl AnswerText<'_> {
         }
     }
 
-    /// Returns the contender to take with the most that it costs.
+    /// Returns the contender to take with the most that it costs ([`promise`] finds it in an answer).
     fn promise(&self, first: &CostBound, most: f64) -> String {
         let name = self.name(first.contender);
         let sure = self.certainty();
         match (self.question, most > 0.0) {
             (Question::Use, false) => {
-                format!("take {name}{}. No other costs less {sure}", self.advantage(first))
+                format!("take {name}{}{NO_COST} {sure}", self.advantage(first))
             }
             (Question::Use, true) => format!(
-                "take {name}{}. It costs at most {} than the best here {sure}",
+                "take {name}{}{COST} at most {} more than the best here {sure}",
                 self.advantage(first),
-                self.at_most(most)
+                round_up(most)
             ),
-            (Question::Group(Some(WorkloadCategory::Space)), false) => {
-                format!("none leaves more than {name}")
+            (Question::Group(_), false) => {
+                format!("no other {} less{} than {name}", self.verb(), self.unit())
             }
-            (Question::Group(_), false) => format!("no other costs less than {name}"),
-            (Question::Group(_), true) => {
-                format!("{name} {} at most {} than the best", self.verb(), self.at_most(most))
-            }
+            (Question::Group(_), true) => format!(
+                "{name} {} at most {} more{} than the best",
+                self.verb(),
+                round_up(most),
+                self.unit()
+            ),
         }
     }
 
@@ -108,14 +118,14 @@ impl AnswerText<'_> {
             return format!("{came}{}, but {why}", self.next());
         };
         let bound = match most < MAX_PER_CENT {
-            true => format!("{} more", round_up(most)),
-            false => format!("{} times as much", three_digits(1.0 + most)),
+            true => format!("{} more{}", round_up(most), self.unit()),
+            false => format!("{} times as much{}", three_digits(1.0 + most), self.unit()),
         };
         let is_useful = |share: &f64| *share < most / 1.2 && *share <= MAX_HOPE;
         let hope = first.forecast.filter(is_useful).map_or_else(String::new, |share| {
-            format!("; {} would bring about {}", more_work(self.analysis), round_up(share))
+            format!("{HOPE}{} would bring about {}", more_work(self.analysis), round_up(share))
         });
-        format!("{came}, but this run cannot promise less than {bound}{hope}")
+        format!("{came}{NO_PROMISE} {bound}{hope}")
     }
 
     /// Returns the next contenders with their costs so far.
@@ -147,13 +157,13 @@ impl AnswerText<'_> {
         let most = second.at_most?;
         let worse = self.conclusion.worse.iter().find(|one| one.contender == second.contender);
         Some(match worse {
-            Some(worse) if worse.exact => format!("Second: {name}, {}", self.amount(most)),
+            Some(worse) if worse.exact => format!("Second: {name}, {}", format_excess(most)),
             Some(worse) => format!(
-                "Second: {name}, at least {} and at most {}",
-                percent(self.share(worse.at_least)),
-                self.at_most(most)
+                "Second: {name}, at least {} and at most {} more",
+                percent(worse.at_least),
+                round_up(most)
             ),
-            None if most > 0.0 => format!("Second: {name}, at most {}", self.at_most(most)),
+            None if most > 0.0 => format!("Second: {name}, at most {} more", round_up(most)),
             None => format!("Second: {name}, which is no worse"),
         })
     }
@@ -165,19 +175,18 @@ impl AnswerText<'_> {
             self.conclusion.worse.iter().filter(|one| Some(one.contender) != named).collect();
         worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
         let (nearest, others) = worse.split_first()?;
-        let cost =
-            format!("{} {} {}", self.name(nearest.contender), self.verb(), self.bound(nearest));
+        let cost = format!("{} {} {}", self.name(nearest.contender), self.verb(), bound(nearest));
         let is_rest =
             worse.len() + 1 + usize::from(named.is_some()) == self.conclusion.bounds.len();
         Some(match others {
             [] => cost,
-            [other] => format!("{cost}, {} {}", self.name(other.contender), self.bound(other)),
+            [other] => format!("{cost}, {} {}", self.name(other.contender), bound(other)),
             [next, ..] => {
                 let who = match is_rest {
                     true => "all others".to_owned(),
                     false => format!("{} others", others.len()),
                 };
-                format!("{cost}, {who} at least {}", self.amount(next.at_least))
+                format!("{cost}, {who} at least {}", format_excess(next.at_least))
             }
         })
     }
@@ -201,41 +210,23 @@ impl AnswerText<'_> {
         }
     }
 
+    /// Returns the verb of an answer: a group about space compares the disk that the same files need.
     const fn verb(&self) -> &'static str {
         match self.is_about_space() {
-            true => "leaves",
+            true => "needs",
             false => "costs",
+        }
+    }
+
+    const fn unit(&self) -> &'static str {
+        match self.is_about_space() {
+            true => " disk",
+            false => "",
         }
     }
 
     const fn is_about_space(&self) -> bool {
         matches!(self.question, Question::Group(Some(WorkloadCategory::Space)))
-    }
-
-    /// Returns the share that a sentence names: of the space that the best leaves, or of its cost.
-    fn share(&self, share: f64) -> f64 {
-        match self.is_about_space() {
-            true => 1.0 - 1.0 / (1.0 + share),
-            false => share,
-        }
-    }
-
-    /// Returns an upper bound, rounded up: `9 % more`; of space `9 % less`.
-    fn at_most(&self, share: f64) -> String {
-        let more = if self.is_about_space() { "less" } else { "more" };
-        format!("{} {more}", round_up(self.share(share)))
-    }
-
-    /// Returns `at least 12 % more`, or `12 % more` if it is known exactly.
-    fn bound(&self, worse: &Inferior) -> String {
-        bound_prefix(worse.exact).to_owned() + &self.amount(worse.at_least)
-    }
-
-    fn amount(&self, share: f64) -> String {
-        match self.is_about_space() {
-            true => format!("{} less", percent(self.share(share))),
-            false => format_excess(share),
-        }
     }
 
     fn name(&self, contender: usize) -> String {
@@ -247,13 +238,30 @@ impl AnswerText<'_> {
     }
 }
 
+/// Returns the beginning of an answer that names the first filesystem with its bound. Empty if the
+/// answer has no bound.
+pub(crate) fn promise(answer: &str) -> &str {
+    let starts = [COST, NO_COST, NO_PROMISE].into_iter().filter_map(|start| answer.find(start));
+    let Some(start) = starts.min().map(|start| start + 1) else { return "" };
+    let ends = [". ", HOPE].into_iter().filter_map(|end| answer[start..].find(end));
+    ends.min().map_or(answer.trim_end_matches('.'), |end| &answer[..start + end])
+}
+
+/// Returns `at least 12 % more`, or `12 % more` if it is known exactly.
+fn bound(worse: &Inferior) -> String {
+    bound_prefix(worse.exact).to_owned() + &format_excess(worse.at_least)
+}
+
 /// Formats the most that a contender costs more than the best for a table: `+9 %`.
 pub(crate) fn excess_bound(share: f64) -> String {
     match share > 0.0 {
         true => format!("+{}", round_up(share)),
-        false => "+0".to_owned(),
+        false => NO_EXCESS.to_owned(),
     }
 }
+
+/// Bound of a contender that costs no more than the best.
+pub(crate) const NO_EXCESS: &str = "+0 %";
 
 /// Formats a share as a whole number of per cent, rounded up, at least 1 %.
 fn round_up(share: f64) -> String {

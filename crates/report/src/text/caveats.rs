@@ -1,9 +1,10 @@
 //! Notes on the reliability of the results, common to all human-readable reports. Each is a value
 //! with one text; all decisions are made by the analysis.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use model::{CampaignResults, Clock, HostNoise, Nanos, Status};
+use model::{Clock, HostNoise, Nanos, Status};
 use stats::{
     Analysis, CellFailure, Completeness, Drift, MetricResult, NoiseFloor, RankingState, ResultRow,
     ReusedImages, RoundOutcome, RoundValue, StopDecision, StopReason,
@@ -33,8 +34,8 @@ pub(crate) enum Caveat {
     TooFast(Vec<String>),
     /// No cell has run.
     NothingRan,
-    /// Contenders with failed cells, most failures first; cells with unsupported features.
-    Failures { failed: Vec<(String, usize)>, unsupported: usize, run: u32 },
+    /// Contenders with failed cells, most failures first; number of contenders that lack a feature.
+    Failures { failed: Vec<(String, usize)>, lacking: usize, run: u32 },
     /// Contenders that are fast because their durable writes are not durable.
     NotDurable(Vec<String>),
     /// Results that vary much between rounds.
@@ -57,14 +58,12 @@ pub(crate) enum Caveat {
     /// Cells that started with a stored aged state.
     ReusedImages(ReusedImages),
     /// Cells whose times are less reliable because the machine was busy: all, those that ran again,
-    /// and those that did not or were disturbed again.
-    Disturbed { cells: usize, again: usize, still: Vec<String> },
+    /// and those that did not or were disturbed again, of all that ran.
+    Disturbed { cells: usize, again: usize, still: Vec<String>, ran: u32 },
     /// Why a campaign added no more rounds, and the results that are still wide.
     Stopped { stop: StopDecision, wide: Vec<String> },
-    /// Rounds of cells within a budget, whether all is settled, and the tests that did not run.
-    Budget { budget: Nanos, rounds: (usize, usize), settled: bool, left_out: Vec<String> },
-    /// Cells that ran while other processes were busy.
-    Busy { disturbed: usize, ran: usize },
+    /// Runs of each test within a budget, whether all is settled, and the tests that did not run.
+    Budget { budget: Nanos, runs: String, settled: bool, left_out: Vec<String> },
     /// Cells that did not run, and whether they may not fit a budget.
     Unfinished { left: u32, cells: u32, budget: Option<Nanos> },
     /// A contender whose syncs never reach the disk.
@@ -84,11 +83,13 @@ impl Caveat {
     }
 
     /// Returns the caveat about other processes, if they were busy in more than a tenth of the cells.
-    pub fn busy(results: &CampaignResults) -> Option<Self> {
-        let ran = results.cells.iter().filter_map(|cell| cell.result.as_ref());
-        let disturbed = ran.clone().filter(|r| r.disturbance.is_some_and(|d| d.is_significant()));
-        let (ran, disturbed) = (ran.count(), disturbed.count());
-        (disturbed * 10 > ran).then_some(Self::Busy { disturbed, ran })
+    pub fn busy(analysis: &Analysis) -> Option<Self> {
+        disturbed(analysis).filter(Self::is_busy)
+    }
+
+    /// Whether other processes were busy in more than a tenth of the cells.
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::Disturbed { cells, ran, .. } if *cells * 10 > *ran as usize)
     }
 
     /// Returns the caveat about phases without scores.
@@ -172,17 +173,32 @@ fn weights(disk: Option<&str>, analysis: &Analysis) -> Option<Caveat> {
     Some(Caveat::Weights { disk: disk.map(sanitize_line), leader, others })
 }
 
+/// Returns the number of contenders that lack a feature which a test tried.
+pub(crate) fn lacking(analysis: &Analysis) -> usize {
+    let cannot = analysis.failures.iter().filter(|f| f.status == Status::Unsupported);
+    cannot.map(|failure| &failure.contender).collect::<BTreeSet<_>>().len()
+}
+
+/// Formats the number of contenders that lack a feature, for the end of a sentence.
+pub(crate) fn lacking_text(lacking: usize) -> String {
+    match lacking {
+        0 => String::new(),
+        1 => "; 1 filesystem lacks a feature".to_owned(),
+        several => format!("; {several} filesystems lack a feature"),
+    }
+}
+
 fn failures(analysis: &Analysis) -> Caveat {
     if analysis.counts.run == 0 {
         return Caveat::NothingRan;
     }
-    let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) =
-        analysis.failures.iter().partition(|f| f.status == Status::Unsupported);
+    let failed = analysis.failures.iter().filter(|f| f.status != Status::Unsupported);
+    let failed: Vec<&CellFailure> = failed.collect();
     let of = |contender: &String| failed.iter().filter(|f| f.contender == *contender).count();
     let who = names(&analysis.contenders).into_iter().zip(analysis.contenders.iter().map(of));
     let mut who: Vec<(String, usize)> = who.filter(|(_, count)| *count > 0).collect();
     who.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Caveat::Failures { failed: who, unsupported: cannot.len(), run: analysis.counts.run }
+    Caveat::Failures { failed: who, lacking: lacking(analysis), run: analysis.counts.run }
 }
 
 fn unsteady(analysis: &Analysis) -> Option<Caveat> {
@@ -244,25 +260,41 @@ fn disturbed(analysis: &Analysis) -> Option<Caveat> {
         Some(format!("{contender}: {test} (round {round}: {what})"))
     });
     let still = still.collect();
-    (!cells.is_empty()).then_some(Caveat::Disturbed { cells: cells.len(), again, still })
+    let ran = analysis.counts.run;
+    (!cells.is_empty()).then_some(Caveat::Disturbed { cells: cells.len(), again, still, ran })
+}
+
+/// Returns how often a result was measured.
+fn runs(result: &MetricResult) -> usize {
+    let has_run = |round: &&RoundValue| {
+        !matches!(round.outcome, RoundOutcome::NotNeeded | RoundOutcome::NotRun)
+    };
+    result.rounds.iter().filter(has_run).count()
+}
+
+fn has_begun(row: &ResultRow) -> bool {
+    row.results.iter().any(|result| runs(result) > 0)
+}
+
+/// Returns how often tests ran: `once`, `3 times`, `1 to 35 times`.
+pub(crate) fn runs_text(analysis: &Analysis) -> String {
+    let begun = analysis.rows.iter().filter(|row| has_begun(row));
+    let runs = begun.flat_map(|row| row.results.iter().map(runs));
+    let (least, most) =
+        runs.fold((usize::MAX, 0), |(least, most), runs| (least.min(runs), most.max(runs)));
+    match (least.min(most), most) {
+        (1, 1) => "once".to_owned(),
+        (least, most) if least == most => format!("{most} times"),
+        (least, most) => format!("{least} to {most} times"),
+    }
 }
 
 fn budget(budget: Nanos, analysis: &Analysis) -> Caveat {
-    let ran = |result: &MetricResult| {
-        let has_run = |round: &&RoundValue| {
-            !matches!(round.outcome, RoundOutcome::NotNeeded | RoundOutcome::NotRun)
-        };
-        result.rounds.iter().filter(has_run).count()
-    };
-    let (begun, left_out): (Vec<&ResultRow>, Vec<&ResultRow>) =
-        analysis.rows.iter().partition(|row| row.results.iter().any(|result| ran(result) > 0));
-    let rounds = begun.iter().flat_map(|row| row.results.iter().map(ran));
-    let (least, most) =
-        rounds.fold((usize::MAX, 0), |(least, most), rounds| (least.min(rounds), most.max(rounds)));
+    let left_out: Vec<&ResultRow> = analysis.rows.iter().filter(|row| !has_begun(row)).collect();
     let settled = analysis.open_tests().is_empty() && left_out.is_empty();
     let mut left_out: Vec<String> = left_out.iter().map(|row| sanitize_line(&row.test)).collect();
     left_out.dedup();
-    Caveat::Budget { budget, rounds: (least.min(most), most), settled, left_out }
+    Caveat::Budget { budget, runs: runs_text(analysis), settled, left_out }
 }
 
 fn stopped(stop: &StopDecision, analysis: &Analysis) -> Caveat {
@@ -306,11 +338,10 @@ impl fmt::Display for Caveat {
                 some_of(phases)
             ),
             Self::NothingRan => f.write_str("No test has run yet: start with `fsarena resume`."),
-            Self::Failures { failed, unsupported, run } => failures_text(f, failed, *unsupported, *run),
+            Self::Failures { failed, lacking, run } => failures_text(f, failed, *lacking, *run),
             Self::NotDurable(who) => write!(
                 f,
-                "Not durable: the disk's cache was never flushed for {}, where others had it flushed: a loss of power may \
-                 take what was synced. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
+                "Not durable: {} never flushed the disk's cache, so a power cut may take synced data. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
                 some_of(who)
             ),
             Self::Unsteady { unsteady, results } => write!(
@@ -360,29 +391,25 @@ impl fmt::Display for Caveat {
                 pluralize(states.cells, "test run"),
                 pluralize(states.images, "kept image"),
             ),
-            Self::Disturbed { cells, again, still } => {
+            Self::Disturbed { cells, again, still, ran } => {
+                write!(f, "Other processes were busy during {cells} of {}", pluralize(*ran, "test run"))?;
+                if *again > 0 {
+                    write!(f, "; {again} of them ran again, and only the second run counts")?;
+                }
                 write!(
                     f,
-                    "Disturbed: during {}, other processes had more than {:.0} % of the processors, or the host took more \
-                     than {:.0} %",
-                    pluralize(*cells as u64, "test run"),
+                    ". Busy means more than {:.0} % of the processors, or {:.0} % taken by the host.",
                     HostNoise::OTHER_CPU_LIMIT_PERCENT,
                     HostNoise::STEAL_LIMIT_PERCENT,
                 )?;
-                if *again > 0 {
-                    write!(f, "; {again} of them ran again, and that counts")?;
+                match &still[..] {
+                    [] => Ok(()),
+                    still => write!(f, " Busy in the run that counts: {}.", some_of(still)),
                 }
-                if !still.is_empty() {
-                    write!(f, ". Not run again, or disturbed again: {}", some_of(still))?;
-                }
-                f.write_str(".")
             }
             Self::Stopped { stop, wide } => stopped_text(f, stop, wide),
-            Self::Budget { budget, rounds, settled, left_out } => {
-                budget_text(f, *budget, *rounds, *settled, left_out)
-            }
-            Self::Busy { disturbed, ran } => {
-                write!(f, "Other processes were busy during {disturbed} of {ran} test runs.")
+            Self::Budget { budget, runs, settled, left_out } => {
+                budget_text(f, *budget, runs, *settled, left_out)
             }
             Self::Unfinished { left, cells, budget: Some(budget) } => write!(
                 f,
@@ -402,14 +429,11 @@ impl fmt::Display for Caveat {
 fn failures_text(
     f: &mut fmt::Formatter<'_>,
     failed: &[(String, usize)],
-    unsupported: usize,
+    lacking: usize,
     run: u32,
 ) -> fmt::Result {
     let run = pluralize(run, "test run");
-    let also = match unsupported {
-        0 => String::new(),
-        some => format!("; {} with unsupported features", pluralize(some as u64, "test run")),
-    };
+    let also = lacking_text(lacking);
     if failed.is_empty() {
         return write!(f, "No failure in {run}{also}.");
     }
@@ -445,7 +469,7 @@ fn drift_text(f: &mut fmt::Formatter<'_>, who: Option<&str>, drift: &Drift) -> f
 fn budget_text(
     f: &mut fmt::Formatter<'_>,
     budget: Nanos,
-    rounds: (usize, usize),
+    runs: &str,
     settled: bool,
     left_out: &[String],
 ) -> fmt::Result {
@@ -454,14 +478,8 @@ fn budget_text(
         false => "then the time was over; narrower answers need more of it",
     };
     let tests = if left_out.is_empty() { "every test" } else { "every test that fit" };
-    let rounds = match rounds {
-        (1, 1) => format!("{tests} ran once"),
-        (least, most) if least == most => format!("{tests} ran {least} times"),
-        (least, most) => {
-            format!("tests ran {least} to {most} times, most often if that narrowed answers")
-        }
-    };
-    write!(f, "Within the budget of {budget} {rounds}: {why}.")?;
+    let most = if runs.contains(" to ") { ", most often if that narrowed answers" } else { "" };
+    write!(f, "Within the budget of {budget} {tests} ran {runs}{most}: {why}.")?;
     match left_out {
         [] => Ok(()),
         [test] => write!(f, " {test} was excluded, as it did not fit."),

@@ -106,8 +106,8 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
     assert_eq!(
         answers,
         [
-            "none leaves more than fast. Second: middle, at most 10 % less. slow leaves at least 20 % less.",
-            "fast leaves at most 1 % less than the best. Second: middle, at most 10 % less.",
+            "no other needs less disk than fast. Second: middle, at most 10 % more. slow needs at least 25 % more.",
+            "fast needs at most 1 % more disk than the best. Second: middle, at most 10 % more.",
             "no other costs less than fast. Second: middle, which is no worse. slow costs at least 42 % more.",
             "fast costs at most 9 % more than the best. Second: middle, at least 2.1 % and at most 11 % more. slow costs at least 10 % more.",
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",

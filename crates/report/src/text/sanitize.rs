@@ -114,10 +114,11 @@ pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// Splits text into lines of at most `columns` columns, between words.
+/// Splits text into lines of at most `columns` columns, between words. A per cent sign stays with
+/// its number.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in text.replace(" %", "\u{a0}%").split(' ') {
         let last = lines.last_mut().expect("there is a line");
         if last.is_empty() {
             *last = word.to_owned();
@@ -128,7 +129,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             lines.push(word.to_owned());
         }
     }
-    lines
+    lines.iter().map(|line| line.replace("\u{a0}%", " %")).collect()
 }
 
 /// Returns the first sentences of a text that fit. If the first one does not fit, returns its first

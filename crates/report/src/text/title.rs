@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
 use stats::Analysis;
 
-use crate::text::conclusions::most_rounds;
+use crate::text::caveats::runs_text;
 use crate::text::labels::day;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
@@ -26,22 +26,20 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the contenders, tests, rounds, kernel, device and duration of a campaign.
+/// Returns the contenders, tests, runs of each test, kernel, device, and duration of all tests.
 pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String {
     let campaign = &results.campaign;
     let here = campaign.measured_by.is_none();
     let tests: BTreeSet<_> = analysis.rows.iter().map(|row| (&row.suite, &row.test)).collect();
-    let rounds = most_rounds(analysis).unwrap_or(0);
-    let up_to = if analysis.budget.is_some() && rounds > 1 { "up to " } else { "" };
     let took = results.total_cell_time();
+    let tests = pluralize(tests.len() as u64, "test");
     let parts = [
         Some(contenders(results)),
-        Some(pluralize(tests.len() as u64, "test")),
-        Some(format!("{up_to}{}", pluralize(rounds as u64, "round"))),
+        Some(format!("{tests} (each run {})", runs_text(analysis))),
         here.then(|| kernel(results)).flatten(),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
-        (took.0 > 0).then(|| took.to_string()),
+        (took.0 > 0).then(|| format!("tests took {took}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

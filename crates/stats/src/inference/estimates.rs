@@ -164,7 +164,9 @@ fn differences(
         all_pairs(contenders).enumerate().map(move |(column, (one, other))| {
             let (rounds, values) = costs.differences(one, other);
             let replaced = replacements(&rounds, replaced, one, other);
-            PairSeries::from_values(row, column, &values, replaced)
+            let mut series = PairSeries::from_values(row, column, &values, replaced);
+            series.is_size = costs.is_size;
+            series
         })
     })
 }

@@ -49,6 +49,8 @@ pub struct LogCosts {
     /// The number of the test. The rows of one test, contender and round come from one cell and
     /// share its disturbance.
     pub test: usize,
+    /// Whether the values are sizes: they do not vary with time, so that one round shows them.
+    pub is_size: bool,
     /// Logarithm of the cost for each contender and each round, or `None` without a value.
     pub logs: Vec<Vec<Option<f64>>>,
 }
@@ -113,7 +115,7 @@ impl LogCosts {
 
     /// Returns the part of each contender's log cost that a stall may explain.
     fn possible_stalls(&self) -> Vec<f64> {
-        let has_one = |logs: &Vec<Option<f64>>| logs.iter().flatten().count() == 1;
+        let has_one = |logs: &Vec<Option<f64>>| !self.is_size && logs.iter().flatten().count() == 1;
         self.logs.iter().map(|logs| if has_one(logs) { STALL_FACTOR.ln() } else { 0.0 }).collect()
     }
 

@@ -28,6 +28,8 @@ pub(super) struct PairSeries {
     squares: f64,
     is_nothing: bool,
     is_constant: bool,
+    /// Whether a single value has no noise.
+    pub is_size: bool,
 }
 
 impl PairSeries {
@@ -44,6 +46,7 @@ impl PairSeries {
             squares,
             is_nothing: values.iter().all(|v| *v == 0.0),
             is_constant: is_constant(values),
+            is_size: false,
         }
     }
 
@@ -134,11 +137,12 @@ fn estimate(
     expected: Option<PriorVariance>,
     independent: f64,
 ) -> Option<ModeratedEstimate> {
-    let &PairSeries { count, replaced, mean, squares, is_nothing, .. } = series;
+    let &PairSeries { count, replaced, mean, squares, is_nothing, is_size, .. } = series;
     if count == 0 {
         return None;
     }
-    if is_nothing || (count > 1 && replaced == 0 && series.is_constant) {
+    let is_repeated = is_size || (count > 1 && replaced == 0);
+    if is_nothing || (is_repeated && series.is_constant) {
         return Some(ModeratedEstimate {
             mean: series.first,
             variance: 0.0,

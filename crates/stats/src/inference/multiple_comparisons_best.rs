@@ -268,6 +268,7 @@ fn summed_up(rows: &[(&LogCosts, f64)], takes_part: &[bool]) -> LogCosts {
     let of_contender = |contender| (0..rounds).map(|round| mean(contender, round)).collect();
     LogCosts {
         test: rows.first().map_or(0, |(row, _)| row.test),
+        is_size: rows.iter().all(|(row, _)| row.is_size),
         logs: (0..contenders).map(of_contender).collect(),
     }
 }

@@ -13,6 +13,7 @@ fn costs(rows: &[&[&[f64]]], exact: bool) -> CampaignCosts {
     let of_contender = |rounds: &&[f64]| rounds.iter().map(log).collect();
     let row = |(test, row): (usize, &&[&[f64]])| LogCosts {
         test,
+        is_size: false,
         logs: row.iter().map(of_contender).collect(),
     };
     CampaignCosts {
@@ -252,6 +253,26 @@ fn a_selection_is_ranked_by_itself() {
     assert!(is_worse(standings[0].verdicts[2], 1.0));
     assert_eq!(gains[0].shortlist, [2], "the worst of the row");
     assert_eq!(standings[1].first, None, "a row that does not count");
+}
+
+#[test]
+fn a_size_is_known_after_one_round() {
+    let size: &[&[f64]] = &[&[1.0], &[1.02]];
+    let time: &[&[f64]] = &[&[1.0, 1.3, 0.8], &[1.1, 0.9, 1.4]];
+    let mut costs = costs(&[size, time, time, time], false);
+    let most = |costs: &CampaignCosts| {
+        let estimates = PairwiseEstimates::from_costs(costs.clone());
+        let bounds = estimates.at_most(Contrast {
+            weights: &[1.0, 0.0, 0.0, 0.0],
+            takes_part: &[true, true],
+            margin: MARGIN,
+            family: 1,
+        });
+        bounds[1].unwrap().most
+    };
+    assert!(most(&costs) > 0.1, "a time may be due to chance");
+    costs.rows[0].is_size = true;
+    assert!((most(&costs) - 1.02_f64.ln()).abs() < 1e-9);
 }
 
 /// Two contenders with √2 times the noise of one have a known bound by the t distribution: the

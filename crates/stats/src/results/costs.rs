@@ -40,7 +40,11 @@ impl RankedCosts {
             let next = tests.len();
             let test = *tests.entry((&row.suite, &row.test)).or_insert(next);
             numbers.insert(number, costs.len());
-            costs.push(LogCosts { test, logs: row.results.iter().map(|r| logs(row, r)).collect() });
+            costs.push(LogCosts {
+                test,
+                is_size: row.metric == Metric::Capacity,
+                logs: row.results.iter().map(|r| logs(row, r)).collect(),
+            });
         }
         let costs = CampaignCosts {
             contenders: rows.first().map_or(0, |row| row.results.len()),

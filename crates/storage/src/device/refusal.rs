@@ -13,7 +13,7 @@ pub enum DeviceRefusal {
         path: PathBuf,
     },
     /// The path is a directory, a terminal, a socket or another special file.
-    #[error("{} is neither a block device nor a regular file", path.display())]
+    #[error("{} is neither a block device nor a regular file: `lsblk` lists the block devices", path.display())]
     NotADevice {
         /// Path as given by the user.
         path: PathBuf,

@@ -75,6 +75,7 @@ impl CampaignEvidence {
                 .enumerate()
                 .map(|(test, figure)| LogCosts {
                     test,
+                    is_size: false,
                     logs: (0..contenders.len()).map(|one| figure.logs(one)).collect(),
                 })
                 .collect(),
