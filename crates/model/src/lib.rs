@@ -39,8 +39,8 @@ pub use machine::{Accelerator, DiskCache, GuestConfig, GuestDisk, VirtualTimeMac
 pub use names::{InvalidName, check_name};
 pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
-    EntryKind, Exec, Fallocate, FallocateMode, FileSharing, FindInTree, Fsck, GenerateTree, Io,
-    IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op, ProbeFeature, ReadFiles,
+    EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing, FileStep, FindInTree, Fsck, GenerateTree, Io,
+    IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op, PowerCut, ProbeFeature, ReadFiles,
     ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse,
     StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate,
     WriteStream,
@@ -63,6 +63,7 @@ pub use result::outcome::{
 };
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};
+pub use result::survival::{BrokenCut, Survival};
 pub use rng::SeededRng;
 pub use suite::excluded_phase::ExcludedPhase;
 pub use suite::source::{CopySource, SourceInventory, source_image_size};

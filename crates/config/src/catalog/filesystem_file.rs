@@ -11,7 +11,8 @@ use model::{
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
 use crate::command_line::{
-    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, UMOUNT, VERSION,
+    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, REPAIR, UMOUNT,
+    VERSION,
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
@@ -37,7 +38,7 @@ const KEYS: [&str; 18] = [
 ];
 const REQUIRES: [&str; 7] =
     ["kernel", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "mkfs",
     "mkfs_shares",
     "mkfs_writes",
@@ -45,6 +46,8 @@ const COMMANDS: [&str; 12] = [
     "umount",
     "fsck",
     "fsck_clean",
+    "repair",
+    "repair_clean",
     "mkfs_options",
     "mount_options",
     "pool_mkfs_options",
@@ -235,8 +238,15 @@ fn commands(
     if umount.is_empty() {
         umount = vec!["umount".into(), "{mountpoint}".into()];
     }
-    let clean = table.read("fsck_clean", |v| v.list("exit codes"))?;
-    let clean = clean.map(|codes| codes.iter().map(TomlValue::exit_code).collect());
+    let exit_codes = |key, otherwise| -> Result<Vec<i32>, CatalogError> {
+        let codes = table.read(key, |v| v.list("exit codes"))?;
+        codes.map_or(Ok(otherwise), |codes| codes.iter().map(TomlValue::exit_code).collect())
+    };
+    let repair = line(REPAIR)?;
+    let repair_clean = match repair.is_empty() {
+        true => Vec::new(),
+        false => exit_codes("repair_clean", vec![0, 1])?,
+    };
     let of_mkfs = |key| {
         let words = options(&table, key, |_| Ok(()), &DEFAULT_OPTIONS)?;
         check_mkfs_options(&words).map_err(|m| table.error(m))?;
@@ -249,7 +259,9 @@ fn commands(
         mount,
         umount,
         fsck: line(FSCK)?,
-        fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
+        fsck_clean: exit_codes("fsck_clean", vec![0])?,
+        repair,
+        repair_clean,
         mkfs_options: of_mkfs("mkfs_options")?,
         mount_options: options(&table, "mount_options", check_mount_option, &DEFAULT_OPTIONS)?,
         pool_mkfs_options: of_mkfs("pool_mkfs_options")?,
