@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, RecoveryMechanism, Requirements,
+    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, RecoveryMechanism, Requirements, PowerCutEvidence,
 };
 
 use crate::CatalogError;
@@ -16,7 +16,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "name",
     "title",
     "aliases",
@@ -28,6 +28,7 @@ const KEYS: [&str; 18] = [
     "largest_file",
     "largest_volume",
     "crash_recovery",
+    "power_cuts",
     "source",
     "quirks",
     "unavailable",
@@ -59,6 +60,7 @@ const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
 const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
 const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
+const POWER_CUTS: [&str; 5] = ["kernel", "measured", "cuts", "lost", "worst"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
@@ -119,6 +121,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         largest_file: limit("largest_file")?,
         largest_volume: limit("largest_volume")?,
         crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
+        power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
     })
 }
 
@@ -173,6 +176,19 @@ fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> 
         by: table.required("by")?.one_of(&words)?,
         lost_with: table.texts("lost_with")?,
         source: table.text("source")?,
+    })
+}
+
+fn power_cuts(value: &TomlValue<'_>) -> Result<PowerCutEvidence, CatalogError> {
+    let table = value.table(&POWER_CUTS)?;
+    let cuts = table.required("cuts")?.count(1_u32..)?;
+    let lost = table.required("lost")?.count(0..=cuts)?;
+    Ok(PowerCutEvidence {
+        kernel: table.text("kernel")?,
+        measured: table.text("measured")?,
+        cuts,
+        lost,
+        worst: table.read("worst", |v| v.text())?.unwrap_or_default(),
     })
 }
 

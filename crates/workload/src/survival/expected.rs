@@ -198,7 +198,8 @@ impl ExpectedStates {
             _ => None,
         });
         match found.get(name) {
-            None if allowed.contains(&None) => None,
+            // A name that may be missing was not promised, whatever is wrong with it.
+            None | Some(FoundFile::Unreadable(_)) if allowed.contains(&None) => None,
             None => Some(format!("{name} is missing")),
             Some(FoundFile::Unreadable(error)) => Some(format!("{name} cannot be read: {error}")),
             Some(FoundFile::Directory) if allowed.contains(&Some(Node::Directory)) => None,
@@ -273,10 +274,11 @@ impl ExpectedStates {
         let name = differing.next()?;
         Some(match found.get(*name) {
             None => format!("{name} is missing, but a later change is there"),
+            Some(FoundFile::Unreadable(error)) => format!("{name} cannot be read: {error}"),
             Some(FoundFile::File { size, .. }) => {
                 format!("{name} has {size} bytes that it had at no moment")
             }
-            Some(_) => format!("{name} is there, but not an earlier change"),
+            Some(FoundFile::Directory) => format!("{name} is there, but not an earlier change"),
         })
     }
 
@@ -395,6 +397,11 @@ mod tests {
         assert_eq!(append.lost(Order, 1, &grown(right)), None);
         assert_eq!(append.lost(Promise, 1, &grown(FoundBlock::Zeros)), None);
         assert!(append.lost(Order, 1, &grown(FoundBlock::Zeros)).is_some());
+        let damaged = found(&[("a", file(1, 1)), ("b", FoundFile::Unreadable("EIO".into()))]);
+        assert_eq!(states.lost(Promise, 1, &damaged), None, "b was not synced");
+        assert_eq!(states.lost(Order, 1, &damaged).unwrap(), "b cannot be read: EIO");
+        let lost = found(&[("a", FoundFile::Unreadable("EIO".into()))]);
+        assert_eq!(states.lost(Promise, 0, &lost).unwrap(), "a cannot be read: EIO");
     }
 
     #[test]
