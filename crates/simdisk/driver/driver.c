@@ -255,8 +255,6 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 #ifdef FSARENA_WRITE_LOG
 	if (operation == FSD_WRITE)
 		copy_and_log(drive, rq, &carried->logged);
-	else if (operation == FSD_FLUSH)
-		log_flush(drive, &carried->logged);
 	if (operation == FSD_READ)
 #else
 	if (operation == FSD_READ || operation == FSD_WRITE)
@@ -264,6 +262,11 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 		copy(drive, rq);
 	spin_lock_irqsave(&drive->lock, irq);
 	advance(drive, now, &done);
+#ifdef FSARENA_WRITE_LOG
+	/* What the disk had done when the flush came, it makes durable. */
+	if (operation == FSD_FLUSH)
+		log_flush(drive, &carried->logged);
+#endif
 	tag = free_tag(drive);
 	carried->flags = flags_of(rq);
 	carried->depth = drive->held + 1;

@@ -246,7 +246,12 @@ impl DiskState {
 
     /// Returns the writes that are on the disk, in order. Returns `None` if there is no such
     /// choice.
-    fn kept(&self, entries: &[Entry], disk: Durability, kept: &Kept) -> Option<Vec<(usize, usize)>> {
+    fn kept(
+        &self,
+        entries: &[Entry],
+        disk: Durability,
+        kept: &Kept,
+    ) -> Option<Vec<(usize, usize)>> {
         let length = |at: usize| match &entries[at] {
             Entry::Write { write, .. } => write.new.len(),
             _ => 0,

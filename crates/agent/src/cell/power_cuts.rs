@@ -68,9 +68,9 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         phase: &str,
     ) -> Result<Self, CutError> {
         let unsupported = |reason: &str| CutError::Unsupported(reason.to_owned());
-        let device = volume.single_device().ok_or_else(|| {
-            unsupported("power cuts need a filesystem on one disk")
-        })?;
+        let device = volume
+            .single_device()
+            .ok_or_else(|| unsupported("power cuts need a filesystem on one disk"))?;
         let recorder = WriteRecorder::open().ok_or_else(|| {
             unsupported("power cuts need a simulated disk that records writes: --backend vm")
         })?;
@@ -94,12 +94,14 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
     }
 
     fn prepare(&self) -> Result<(), CutError> {
-        fs::create_dir(&self.root).map_err(|error| self.failed(&OpError::System {
-            call: "mkdir",
-            path: self.root.clone(),
-            offset: None,
-            error,
-        }))?;
+        fs::create_dir(&self.root).map_err(|error| {
+            self.failed(&OpError::System {
+                call: "mkdir",
+                path: self.root.clone(),
+                offset: None,
+                error,
+            })
+        })?;
         (1..).zip(&self.op.prepare).try_for_each(|(number, step)| self.perform(step, number))
     }
 
@@ -164,9 +166,11 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
             let changed = self.finish_log()?;
             let recovery = recovery?;
             let mut restored = owned(&changed.replaced());
-            restored.extend(state.into_keys().filter_map(|sector| {
-                base.get(&sector).map(|content| (sector, content.clone()))
-            }));
+            restored.extend(
+                state.into_keys().filter_map(|sector| {
+                    base.get(&sector).map(|content| (sector, content.clone()))
+                }),
+            );
             self.write(&restored)?;
             self.count(cut, recovery, &mut survival);
             progress.add(1);

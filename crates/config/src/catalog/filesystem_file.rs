@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, RecoveryMechanism, Requirements, PowerCutEvidence,
+    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
+    RecoveryMechanism, Requirements,
 };
 
 use crate::CatalogError;

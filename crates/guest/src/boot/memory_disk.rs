@@ -128,7 +128,12 @@ mod tests {
     use crate::build::driver::NULL_BLK;
 
     fn disk() -> MemoryDisk {
-        MemoryDisk { model: DiskModel::ideal(), size: Bytes::mib(8), count: 2, records_writes: false }
+        MemoryDisk {
+            model: DiskModel::ideal(),
+            size: Bytes::mib(8),
+            count: 2,
+            records_writes: false,
+        }
     }
 
     #[test]

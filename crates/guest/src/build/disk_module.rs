@@ -152,7 +152,8 @@ fn name(headers: &KernelHeaders, kernel: &str) -> String {
 
 fn is_whole(kept: &Path, modules: &[PathBuf]) -> bool {
     let expected = files::read(&kept.join(DIGEST));
-    let found: std::io::Result<String> = modules.iter().map(|file| hash::sha256_file(file)).collect();
+    let found: std::io::Result<String> =
+        modules.iter().map(|file| hash::sha256_file(file)).collect();
     matches!((expected, found), (Ok(expected), Ok(found)) if expected == found.as_bytes())
 }
 

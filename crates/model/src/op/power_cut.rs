@@ -160,8 +160,7 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    const WORDS: [(&'static str, Self); 2] =
-        [("promise", Self::Promise), ("order", Self::Order)];
+    const WORDS: [(&'static str, Self); 2] = [("promise", Self::Promise), ("order", Self::Order)];
 }
 
 keyed! {
@@ -266,8 +265,14 @@ mod tests {
 
     #[test]
     fn steps_outside_the_filesystem_are_refused() {
-        for text in ["write ../a 1", "fsync /etc", "unlink a/../b", "mkdir .hidden", "write a", "write a 1025"]
-        {
+        for text in [
+            "write ../a 1",
+            "fsync /etc",
+            "unlink a/../b",
+            "mkdir .hidden",
+            "write a",
+            "write a 1025",
+        ] {
             assert!(text.parse::<FileStep>().is_err(), "{text}");
         }
         assert!("fsync .".parse::<FileStep>().is_ok());

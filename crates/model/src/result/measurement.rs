@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd};
+use crate::{
+    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
+};
 
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);

@@ -122,10 +122,7 @@ fn fits(blocks: &[Block], lines: usize) -> bool {
 
 /// Returns the answers by use, or by group of tests if no use has one. Answers on several disks
 /// alternate.
-fn answers(
-    results: &CampaignResults,
-    analysis: &Analysis,
-) -> (&'static str, Vec<ConclusionText>) {
+fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
     let cuts = survival::conclusions(results);
     if !cuts.is_empty() && analysis.conclusions.is_empty() {
         return (survival::CONCLUSIONS, cuts);

@@ -102,8 +102,7 @@ impl ContenderSurvival {
     /// Returns the sum of the phases with this expectation, with an example of a loss.
     pub fn total(&self, expect: Expectation) -> Option<PowerCutRecord> {
         let counted = self.sequences.iter().filter(|one| one.expect == expect);
-        let mut record =
-            PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
+        let mut record = PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
         for SequenceSurvival { phase, survival, .. } in counted {
             record.cuts += survival.cuts;
             record.lost += survival.cuts - survival.held;

@@ -420,8 +420,16 @@ mod tests {
     fn every_state_at_a_step_is_expected_after_it() {
         let prepare = steps(&["mkdir d", "write a 2", "write d/b 1"]);
         let sequence = steps(&[
-            "append a 1", "link a c", "rename d e", "fsync c", "truncate a 1", "unlink c", "sync",
-            "overwrite a", "unlink e/b", "rmdir e",
+            "append a 1",
+            "link a c",
+            "rename d e",
+            "fsync c",
+            "truncate a 1",
+            "unlink c",
+            "sync",
+            "overwrite a",
+            "unlink e/b",
+            "rmdir e",
         ]);
         let states = ExpectedStates::new(&prepare, &sequence);
         for (done, tree) in states.states.iter().enumerate() {

@@ -26,11 +26,11 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
     };
     match step {
         FileStep::Mkdir(path) => named("mkdir", path, fs::create_dir(at(path))),
-        FileStep::Write(path, blocks) => named("write", path, write_new(&at(path), *blocks, number)),
-        FileStep::Overwrite(path) => named("pwrite", path, overwrite(&at(path), number)),
-        FileStep::Append(path, blocks) => {
-            named("write", path, append(&at(path), *blocks, number))
+        FileStep::Write(path, blocks) => {
+            named("write", path, write_new(&at(path), *blocks, number))
         }
+        FileStep::Overwrite(path) => named("pwrite", path, overwrite(&at(path), number)),
+        FileStep::Append(path, blocks) => named("write", path, append(&at(path), *blocks, number)),
         FileStep::Truncate(path, blocks) => {
             let size = u64::from(*blocks) * BLOCK as u64;
             let file = OpenOptions::new().write(true).open(at(path));
@@ -76,11 +76,7 @@ fn append(path: &Path, blocks: u32, number: u32) -> io::Result<()> {
 
 /// Reads the files and directories of these names below a directory, each at most up to `limit`
 /// blocks and one byte.
-pub fn find_files<'a>(
-    root: &Path,
-    names: impl Iterator<Item = &'a str>,
-    limit: u32,
-) -> FoundFiles {
+pub fn find_files<'a>(root: &Path, names: impl Iterator<Item = &'a str>, limit: u32) -> FoundFiles {
     let found = names.filter_map(|name| Some((name.to_owned(), find(&root.join(name), limit)?)));
     found.collect()
 }
