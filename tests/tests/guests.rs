@@ -16,3 +16,4 @@ mod vm_journal;
 mod vm_own_kernel;
 mod vm_real_time;
 mod vm_replicate;
+mod vm_survival;

@@ -8,6 +8,7 @@ pub(crate) mod hang_report;
 pub(crate) mod request_log;
 pub(crate) mod shared_memory;
 pub(crate) mod shell;
+pub(crate) mod write_recorder;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -41,7 +41,13 @@ impl CellIdentifiers {
             let members = volume.span.iter().flat_map(model::wire::MultiDevice::members);
             devices.extend(volume.device.iter().chain(members).filter_map(|d| name(d)));
             let commands = &volume.commands;
-            for line in [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck] {
+            for line in [
+                &commands.mkfs,
+                &commands.mount,
+                &commands.umount,
+                &commands.fsck,
+                &commands.repair,
+            ] {
                 words.extend(line.iter().flat_map(|word| names_in(word)));
             }
         }

@@ -63,6 +63,8 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
         umount: filled(&raw.umount),
         fsck: filled(&raw.fsck),
         fsck_clean: raw.fsck_clean.clone(),
+        repair: filled(&raw.repair),
+        repair_clean: raw.repair_clean.clone(),
         mkfs_options,
         mount_options,
         pool_mkfs_options: Vec::new(),
@@ -146,6 +148,8 @@ pub(crate) const FSCK: PlaceholderRule = PlaceholderRule {
     needed: &[&[DEVICE, DEVICES]],
     alone: &[DEVICES],
 };
+/// Repair after a power cut.
+pub(crate) const REPAIR: PlaceholderRule = PlaceholderRule { key: "repair", ..FSCK };
 /// Options of a pool. They may name each of its devices.
 pub(crate) const POOL_OPTIONS: PlaceholderRule =
     PlaceholderRule { allowed: &[SIZE, DEVICES], ..DEFAULT_OPTIONS };
@@ -233,6 +237,8 @@ mod tests {
                     umount: words("umount {mountpoint}"),
                     fsck: words("fsck.x {device}"),
                     fsck_clean: vec![0],
+                    repair: words("repair.x {device}"),
+                    repair_clean: vec![0, 1],
                     mkfs_options: words("-E lazy=0"),
                     mount_options: words("size={size}"),
                     pool_mkfs_options: words("-d raid0"),

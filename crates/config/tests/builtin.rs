@@ -148,7 +148,8 @@ fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
     };
     for f in catalog.filesystems() {
         let commands = expand_commands(&catalog.contender(&f.name).unwrap(), &place);
-        let lines = [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck];
+        let lines =
+            [&commands.mkfs, &commands.mount, &commands.umount, &commands.fsck, &commands.repair];
         for word in lines.into_iter().flatten() {
             for left in ["{device}", "{mountpoint}", "{size}", "{options}", "{fsarena}"] {
                 assert!(!word.contains(left), "{}: {word}", f.name);

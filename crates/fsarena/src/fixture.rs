@@ -123,6 +123,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         verified: Bytes(0),
         role_of: None,
         stated: Vec::new(),
+        survival: None,
         passes: Vec::new(),
     }
 }

@@ -225,8 +225,10 @@ impl<'a> Build<'a> {
     ) -> Result<(), GuestError> {
         say("building the driver of disks in memory");
         let into = self.place("driver");
-        let file = driver::build(&self.headers()?, &into, self.workshop.programs())?;
-        modules.replace(driver::DRIVER, &file);
+        let files = driver::build(&self.headers()?, &into, self.workshop.programs())?;
+        for (name, file) in driver::DRIVERS.into_iter().zip(&files) {
+            modules.replace(name, file);
+        }
         Ok(())
     }
 
@@ -272,7 +274,7 @@ impl<'a> Build<'a> {
         let wanted: Vec<&str> = MACHINE_MODULES
             .into_iter()
             .chain([driver::NULL_BLK, STRIPE_MODULE])
-            .chain(all.has(driver::DRIVER).then_some(driver::DRIVER))
+            .chain(driver::DRIVERS.into_iter().filter(|name| all.has(name)))
             .chain(ours.map(String::as_str).filter(|name| all.has(name)))
             .collect();
         let into = self.into.join(MODULES).join(all.kernel());

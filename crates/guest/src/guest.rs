@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::boot::memory_disk;
 use crate::boot::modules::Modules;
-use crate::build::driver::{DRIVER, NULL_BLK};
+use crate::build::driver::{DRIVER, DRIVERS, NULL_BLK, RECORDER};
 use crate::build::manifest::{Manifest, damaged, differs, unreadable};
 use crate::build::packages::single_file;
 use crate::build::program_tree::{MissingLibrary, ProgramTree};
@@ -161,12 +161,14 @@ impl Guest {
         Ok(self)
     }
 
-    /// Adds the driver that was built for a user-supplied kernel. Its digest becomes part of the
-    /// guest's name.
-    fn take_driver(&mut self, module: &Path) -> Result<(), GuestError> {
-        let digest = hash::sha256_file(module).map_err(GuestError::io("read", module))?;
-        self.name += &format!("+{}", &digest[..16]);
-        self.modules.replace(DRIVER, module);
+    /// Adds the driver that was built for a user-supplied kernel. The digests of its modules become
+    /// part of the guest's name.
+    fn take_driver(&mut self, modules: &[PathBuf]) -> Result<(), GuestError> {
+        for (name, module) in DRIVERS.into_iter().zip(modules) {
+            let digest = hash::sha256_file(module).map_err(GuestError::io("read", module))?;
+            self.name += &format!("+{}", &digest[..16]);
+            self.modules.replace(name, module);
+        }
         Ok(())
     }
 
@@ -226,9 +228,11 @@ impl Guest {
         self.has_disk_driver() || self.has(NULL_BLK) && memory_disk::null_blk_suffices(disk)
     }
 
-    /// Returns the name of the module that provides the disks in memory.
-    pub(crate) fn disk_module(&self) -> &'static str {
+    /// Returns the name of the module that provides the disks in memory. `records` is true if it
+    /// must keep the bytes of every write, which the kernel's own module cannot.
+    pub(crate) fn disk_module(&self, records: bool) -> &'static str {
         match self.has_disk_driver() {
+            true if records => RECORDER,
             true => DRIVER,
             false => NULL_BLK,
         }
@@ -236,7 +240,7 @@ impl Guest {
 
     /// Returns the names of `count` disks in the guest's memory.
     pub fn memory_disks(&self, count: u32) -> Vec<String> {
-        memory_disk::names(self.disk_module(), count)
+        memory_disk::names(self.disk_module(false), count)
     }
 
     /// Returns true if the kernel can combine several disks into one.

@@ -139,6 +139,12 @@ pub struct Commands {
     pub fsck: Vec<String>,
     /// Exit codes of `fsck` that mean no errors.
     pub fsck_clean: Vec<i32>,
+    /// Repairs it after a power cut, before it is mounted; empty if its mount does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repair: Vec<String>,
+    /// Exit codes of `repair` that mean success.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repair_clean: Vec<i32>,
     /// Default options of `mkfs`.
     pub mkfs_options: Vec<String>,
     /// Default options of `mount`, in addition to `nosuid,nodev`.

@@ -26,7 +26,7 @@ pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
     BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit,
-    NativeReader, OperatingSystem, RecoveryMechanism,
+    NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;
@@ -41,11 +41,11 @@ pub use machine::{Accelerator, DiskCache, GuestConfig, GuestDisk, VirtualTimeMac
 pub use names::{InvalidName, check_name};
 pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
-    EntryKind, Exec, Fallocate, FallocateMode, FileSharing, FindInTree, Fsck, GenerateTree, Io,
-    IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op, ProbeFeature, ReadFiles,
-    ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse,
-    StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate,
-    WriteStream,
+    EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing, FileStep, FindInTree,
+    Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op,
+    PowerCut, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay,
+    ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount,
+    VerifyTree, WorkEstimate, WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,
@@ -65,6 +65,7 @@ pub use result::outcome::{
 };
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};
+pub use result::survival::{BrokenCut, Survival};
 pub use rng::SeededRng;
 pub use suite::excluded_phase::ExcludedPhase;
 pub use suite::source::{CopySource, SourceInventory, source_image_size};

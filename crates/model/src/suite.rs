@@ -140,6 +140,11 @@ impl Test {
         self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))
     }
 
+    /// Returns true if a phase of the test cuts the power of a simulated disk.
+    pub fn cuts_power(&self) -> bool {
+        self.phases.iter().any(|phase| matches!(phase.op, Op::PowerCut(_)))
+    }
+
     /// Returns the number of disks, if the test is a point of a sweep over disks.
     pub fn disks(&self) -> Option<u32> {
         let disks = self.sweep.as_ref()?.at.get(&SweepAxis::Disks)?;

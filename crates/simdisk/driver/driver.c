@@ -64,6 +64,9 @@ struct carried {
 	struct list_head done;
 	u16 depth;
 	u8 flags;
+#ifdef FSARENA_WRITE_LOG
+	u64 logged;
+#endif
 };
 
 struct drive {
@@ -119,6 +122,12 @@ static void note(const struct drive *drive, const struct fsd_request *r, const s
 	spin_unlock_irqrestore(&journal.lock, irq);
 }
 
+#ifdef FSARENA_WRITE_LOG
+static u8 flags_of(const struct request *rq);
+static void copy(const struct drive *drive, struct request *rq);
+#include "write_log.h"
+#endif
+
 /* Lets happen what has happened by now, and puts the requests into a list that are done. */
 static void advance(struct drive *drive, u64 now, struct list_head *done)
 {
@@ -135,6 +144,10 @@ static void advance(struct drive *drive, u64 now, struct list_head *done)
 		drive->by_tag[r.tag] = NULL;
 		drive->held--;
 		note(drive, &r, carried);
+#ifdef FSARENA_WRITE_LOG
+		if (r.operation == FSD_WRITE || r.operation == FSD_FLUSH)
+			log_completion(carried->logged);
+#endif
 		list_add_tail(&carried->done, done);
 	}
 }
@@ -239,10 +252,21 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	if (operation < 0)
 		return BLK_STS_NOTSUPP;
 	blk_mq_start_request(rq);
+#ifdef FSARENA_WRITE_LOG
+	if (operation == FSD_WRITE)
+		copy_and_log(drive, rq, &carried->logged);
+	if (operation == FSD_READ)
+#else
 	if (operation == FSD_READ || operation == FSD_WRITE)
+#endif
 		copy(drive, rq);
 	spin_lock_irqsave(&drive->lock, irq);
 	advance(drive, now, &done);
+#ifdef FSARENA_WRITE_LOG
+	/* What the disk had done when the flush came, it makes durable. */
+	if (operation == FSD_FLUSH)
+		log_flush(drive, &carried->logged);
+#endif
 	tag = free_tag(drive);
 	carried->flags = flags_of(rq);
 	carried->depth = drive->held + 1;
@@ -483,6 +507,9 @@ static int __init fsarena_disk_init(void)
 		return -EINVAL;
 	}
 	spin_lock_init(&journal.lock);
+#ifdef FSARENA_WRITE_LOG
+	spin_lock_init(&write_log.lock);
+#endif
 	memory = memremap(base, disks * (numbers.sectors << SECTOR_BITS) + journal_bytes, MEMREMAP_WB);
 	if (!memory)
 		return -ENOMEM;
@@ -494,6 +521,10 @@ static int __init fsarena_disk_init(void)
 		error = make_drive(&drives[number], number);
 	if (!error)
 		error = misc_register(&journal_device);
+#ifdef FSARENA_WRITE_LOG
+	if (!error)
+		error = misc_register(&write_log_device);
+#endif
 	if (error)
 		clean_up();
 	return error;
@@ -502,6 +533,10 @@ static int __init fsarena_disk_init(void)
 static void __exit fsarena_disk_exit(void)
 {
 	misc_deregister(&journal_device);
+#ifdef FSARENA_WRITE_LOG
+	misc_deregister(&write_log_device);
+	vfree(write_log.bytes);
+#endif
 	clean_up();
 }
 

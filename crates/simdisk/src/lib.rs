@@ -10,6 +10,7 @@ mod mechanism;
 pub mod metrics;
 mod replay;
 pub mod request_log;
+pub mod write_log;
 
 use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,11 @@ pub use mechanism::{MechanismParams, SimulatedDisk};
 pub use replay::{LoadModel, replay};
 
 /// Source files of the driver: file name and contents.
-pub const DRIVER_SOURCE: [(&str, &str); 7] = [
+pub const DRIVER_SOURCE: [(&str, &str); 9] = [
     ("Kbuild", include_str!("../driver/Kbuild")),
     ("driver.c", include_str!("../driver/driver.c")),
+    ("recorder.c", include_str!("../driver/recorder.c")),
+    ("write_log.h", include_str!("../driver/write_log.h")),
     ("disk.h", include_str!("../c/disk.h")),
     ("internal.h", include_str!("../c/internal.h")),
     ("disk.c", include_str!("../c/disk.c")),
@@ -30,6 +33,13 @@ pub const DRIVER_SOURCE: [(&str, &str); 7] = [
 
 /// Size of a sector in bytes.
 pub const SECTOR: u64 = 512;
+
+/// Returns the little-endian number in these eight bytes of a record of the driver.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
 
 /// Kind of a disk request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

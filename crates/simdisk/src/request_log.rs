@@ -3,7 +3,7 @@
 
 use model::{Nanos, SimulatedDiskStats};
 
-use crate::{CompletedRequest, DiskRequest, RequestKind, SECTOR, TimeComponent};
+use crate::{CompletedRequest, DiskRequest, RequestKind, SECTOR, TimeComponent, word};
 
 /// Bytes of a record of the driver (`struct record` of `driver/driver.c`).
 const RECORD: usize = 40 + 8 * TimeComponent::ALL.len();
@@ -87,12 +87,6 @@ pub fn mark_journal(entries: &mut [LoggedRequest], pieces: &[(u64, u64)]) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the journal of the disk is damaged, or of another version of fsarena")]
 pub struct CorruptLog;
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
-}
 
 /// Parses the driver's output, which consists of whole records.
 pub fn from_driver(bytes: &[u8]) -> Vec<LoggedRequest> {

@@ -58,6 +58,7 @@ pub use outcomes::disks::{disk_of_each, strip_disk_suffix};
 pub use outcomes::failures::{CellFailure, KernelWarning, PhaseFailure};
 pub use outcomes::features::{ContenderFeatures, FeatureState, FeatureSupport};
 pub use outcomes::resources::{MemoryUsage, Resources};
+pub use outcomes::survival::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 pub use results::interference::{Interference, InterferenceValues};
 pub use results::outcome::RoundOutcome;
 pub use results::rank::Rank;

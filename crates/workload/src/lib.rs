@@ -17,6 +17,7 @@ mod ops;
 mod parallel;
 mod request;
 mod source;
+pub mod survival;
 mod workspace;
 
 pub use age::{AGE_DIRECTORY, AGER_VERSION, age};

@@ -1,6 +1,7 @@
 //! Steps of one cell inside the agent: mkfs, mount, phases, unmount, fsck.
 
 pub(crate) mod iterations;
+pub(crate) mod power_cuts;
 pub(crate) mod program_output;
 pub(crate) mod session;
 pub(crate) mod volume;

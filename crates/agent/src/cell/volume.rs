@@ -254,6 +254,21 @@ impl<'a> MountedVolume<'a> {
         Ok(vec![command::run(&self.runner, "fsck", &commands.fsck, &commands.fsck_clean)?])
     }
 
+    /// Returns the only device of the volume. Returns `None` if there are several, or none.
+    pub fn single_device(&self) -> Option<&'a Path> {
+        self.volume.device.as_deref().filter(|_| self.volume.span.is_none())
+    }
+
+    /// Repairs the filesystem after a power cut, if its mount does not.
+    pub fn repair(&self) -> StepResult {
+        let commands = &self.volume.commands;
+        if commands.repair.is_empty() {
+            return Ok(Vec::new());
+        }
+        let clean = &commands.repair_clean;
+        Ok(vec![command::run(&self.runner, "repair", &commands.repair, clean)?])
+    }
+
     /// Unmounts the filesystem, drops all caches and mounts again.
     pub fn remount_cold(&mut self) -> StepResult {
         let mut records = self.unmount()?;

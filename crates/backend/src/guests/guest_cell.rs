@@ -117,6 +117,7 @@ impl StandaloneGuestCell {
             model: DiskModel::ideal(),
             size: self.size,
             count: 1,
+            records_writes: false,
         });
         Ok(GuestExecutor {
             guest,

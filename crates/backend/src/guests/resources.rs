@@ -276,13 +276,22 @@ impl GuestBackend {
         let count = parts.disks;
         let all = count + u32::from(supply.is_some());
         let size = disk_size(contender, simulated_size(&parts, self.campaign.size), count, device);
-        let memory_disk =
-            parts.model().map(|model| MemoryDisk { model: model.clone(), size, count: all });
+        let memory_disk = parts.model().map(|model| MemoryDisk {
+            model: model.clone(),
+            size,
+            count: all,
+            records_writes: test.cuts_power(),
+        });
         let disk = match memory_disk {
             Some(_) => DiskLocation::GuestMemory,
             None => DiskLocation::HostFile,
         };
-        let volume = guest_volume(contender, &disk.devices(&self.guest, count), size);
+        let mut volume = guest_volume(contender, &disk.devices(&self.guest, count), size);
+        if !test.cuts_power() {
+            // The job is an input of a cell in virtual time.
+            volume.commands.repair.clear();
+            volume.commands.repair_clean.clear();
+        }
         let (modules, programs) = needs(&volume, contender, supply);
         let source = supply.map(|supply| {
             let disks = disk.devices(&self.guest, all);

@@ -5,17 +5,19 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, RecoveryMechanism, Requirements,
+    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
+    RecoveryMechanism, Requirements,
 };
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
 use crate::command_line::{
-    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, UMOUNT, VERSION,
+    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, REPAIR, UMOUNT,
+    VERSION,
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "name",
     "title",
     "aliases",
@@ -27,6 +29,7 @@ const KEYS: [&str; 18] = [
     "largest_file",
     "largest_volume",
     "crash_recovery",
+    "power_cuts",
     "source",
     "quirks",
     "unavailable",
@@ -37,7 +40,7 @@ const KEYS: [&str; 18] = [
 ];
 const REQUIRES: [&str; 7] =
     ["kernel", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "mkfs",
     "mkfs_shares",
     "mkfs_writes",
@@ -45,6 +48,8 @@ const COMMANDS: [&str; 12] = [
     "umount",
     "fsck",
     "fsck_clean",
+    "repair",
+    "repair_clean",
     "mkfs_options",
     "mount_options",
     "pool_mkfs_options",
@@ -56,6 +61,7 @@ const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
 const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
 const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
+const POWER_CUTS: [&str; 5] = ["kernel", "measured", "cuts", "lost", "worst"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
@@ -116,6 +122,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         largest_file: limit("largest_file")?,
         largest_volume: limit("largest_volume")?,
         crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
+        power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
     })
 }
 
@@ -170,6 +177,19 @@ fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> 
         by: table.required("by")?.one_of(&words)?,
         lost_with: table.texts("lost_with")?,
         source: table.text("source")?,
+    })
+}
+
+fn power_cuts(value: &TomlValue<'_>) -> Result<PowerCutEvidence, CatalogError> {
+    let table = value.table(&POWER_CUTS)?;
+    let cuts = table.required("cuts")?.count(1_u32..)?;
+    let lost = table.required("lost")?.count(0..=cuts)?;
+    Ok(PowerCutEvidence {
+        kernel: table.text("kernel")?,
+        measured: table.text("measured")?,
+        cuts,
+        lost,
+        worst: table.read("worst", |v| v.text())?.unwrap_or_default(),
     })
 }
 
@@ -235,8 +255,15 @@ fn commands(
     if umount.is_empty() {
         umount = vec!["umount".into(), "{mountpoint}".into()];
     }
-    let clean = table.read("fsck_clean", |v| v.list("exit codes"))?;
-    let clean = clean.map(|codes| codes.iter().map(TomlValue::exit_code).collect());
+    let exit_codes = |key, otherwise| -> Result<Vec<i32>, CatalogError> {
+        let codes = table.read(key, |v| v.list("exit codes"))?;
+        codes.map_or(Ok(otherwise), |codes| codes.iter().map(TomlValue::exit_code).collect())
+    };
+    let repair = line(REPAIR)?;
+    let repair_clean = match repair.is_empty() {
+        true => Vec::new(),
+        false => exit_codes("repair_clean", vec![0, 1])?,
+    };
     let of_mkfs = |key| {
         let words = options(&table, key, |_| Ok(()), &DEFAULT_OPTIONS)?;
         check_mkfs_options(&words).map_err(|m| table.error(m))?;
@@ -249,7 +276,9 @@ fn commands(
         mount,
         umount,
         fsck: line(FSCK)?,
-        fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
+        fsck_clean: exit_codes("fsck_clean", vec![0])?,
+        repair,
+        repair_clean,
         mkfs_options: of_mkfs("mkfs_options")?,
         mount_options: options(&table, "mount_options", check_mount_option, &DEFAULT_OPTIONS)?,
         pool_mkfs_options: of_mkfs("pool_mkfs_options")?,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use model::{Bytes, ProgramRequirements};
 
 use crate::boot::archive::Archive;
-use crate::build::driver::{DRIVER, NULL_BLK};
+use crate::build::driver::{DRIVER, NULL_BLK, RECORDER};
 use crate::build::elf;
 use crate::build::program_tree::ProgramTree;
 use crate::build::{BASE, MACHINE_MODULES, TOOL_NAMES};
@@ -140,7 +140,7 @@ impl Guest {
 
     /// Returns the modules of the machine and of the filesystem.
     fn wanted<'c>(&self, contents: &InitramfsContents<'c>) -> Vec<&'c str> {
-        let memory_disk = contents.disk.map(|_| self.disk_module());
+        let memory_disk = contents.disk.map(|(disk, _)| self.disk_module(disk.records_writes));
         let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
         let (filesystem, helpers) = match contents.modules.split_last() {
             Some((last, before)) => (Some(last.as_str()), before),
@@ -226,7 +226,7 @@ fn add_files<W: Write>(
 /// Returns the parameters of a module.
 fn parameters(module: &str, disk: Option<(&MemoryDisk, Bytes)>) -> String {
     match (module, disk) {
-        (DRIVER, Some((disk, memory))) => disk.module_parameters(memory),
+        (DRIVER | RECORDER, Some((disk, memory))) => disk.module_parameters(memory),
         (NULL_BLK, _) => NO_MEMORY_DISKS.to_owned(),
         _ => String::new(),
     }

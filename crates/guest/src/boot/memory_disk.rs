@@ -19,6 +19,8 @@ pub struct MemoryDisk {
     pub size: Bytes,
     /// Number of disks.
     pub count: u32,
+    /// Whether the driver keeps the bytes of every write, from which power cuts are simulated.
+    pub records_writes: bool,
 }
 
 impl MemoryDisk {
@@ -126,7 +128,12 @@ mod tests {
     use crate::build::driver::NULL_BLK;
 
     fn disk() -> MemoryDisk {
-        MemoryDisk { model: DiskModel::ideal(), size: Bytes::mib(8), count: 2 }
+        MemoryDisk {
+            model: DiskModel::ideal(),
+            size: Bytes::mib(8),
+            count: 2,
+            records_writes: false,
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl KernelHeaders {
     }
 }
 
-/// Returns the file in the cache of the driver for these headers, and builds the driver if
+/// Returns the files in the cache of the driver's modules for these headers, and builds them if
 /// necessary. `kernel` identifies the kernel and its modules.
 ///
 /// # Errors
@@ -125,10 +125,10 @@ pub fn obtain(
     cache: &Path,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
-) -> Result<PathBuf, GuestError> {
+) -> Result<[PathBuf; 2], GuestError> {
     let kept = cache.join(format!("own-driver-{}", name(headers, kernel)));
-    let module = kept.join(format!("{}.ko", driver::DRIVER));
-    if !is_whole(&kept, &module) {
+    let modules = driver::DRIVERS.map(|name| kept.join(format!("{name}.ko")));
+    if !is_whole(&kept, &modules) {
         BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
             say(&format!("building the driver of disks in memory for Linux {release}"));
             let tree = headers.settled(release, workshop)?;
@@ -136,7 +136,7 @@ pub fn obtain(
             keep(&built, &kept, workshop)
         })?;
     }
-    Ok(module)
+    Ok(modules)
 }
 
 /// Returns a name that identifies all inputs of the module.
@@ -150,19 +150,24 @@ fn name(headers: &KernelHeaders, kernel: &str) -> String {
     hash::name(content.as_bytes())
 }
 
-fn is_whole(kept: &Path, module: &Path) -> bool {
+fn is_whole(kept: &Path, modules: &[PathBuf]) -> bool {
     let expected = files::read(&kept.join(DIGEST));
-    let found = hash::sha256_file(module);
+    let found: std::io::Result<String> =
+        modules.iter().map(|file| hash::sha256_file(file)).collect();
     matches!((expected, found), (Ok(expected), Ok(found)) if expected == found.as_bytes())
 }
 
-fn keep(built: &Path, kept: &Path, workshop: &BuildDir<'_>) -> Result<(), GuestError> {
+fn keep(built: &[PathBuf], kept: &Path, workshop: &BuildDir<'_>) -> Result<(), GuestError> {
     const COMPLETE_MARKER: &str = "whole";
-    let content = files::read(built).map_err(GuestError::io("read", built))?;
     let whole = workshop.place(COMPLETE_MARKER);
     files::create_directory(&whole)?;
-    files::write(&whole.join(format!("{}.ko", driver::DRIVER)), &content)?;
-    files::write(&whole.join(DIGEST), hash::sha256_hex(&content).as_bytes())?;
+    let mut digests = String::new();
+    for (name, built) in driver::DRIVERS.into_iter().zip(built) {
+        let content = files::read(built).map_err(GuestError::io("read", built))?;
+        files::write(&whole.join(format!("{name}.ko")), &content)?;
+        digests += &hash::sha256_hex(&content);
+    }
+    files::write(&whole.join(DIGEST), digests.as_bytes())?;
     workshop.install(COMPLETE_MARKER, kept)
 }
 

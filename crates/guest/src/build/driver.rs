@@ -8,6 +8,10 @@ use crate::{GuestError, files};
 
 /// Its module.
 pub const DRIVER: &str = "fsarena_disk";
+/// Its module for cells that cut the power: it keeps the bytes of every write.
+pub const RECORDER: &str = "fsarena_disk_recorder";
+/// Both modules.
+pub const DRIVERS: [&str; 2] = [DRIVER, RECORDER];
 /// The kernel's own driver for disks in memory, which does not simulate a mechanism.
 pub const NULL_BLK: &str = "null_blk";
 
@@ -20,12 +24,17 @@ pub fn description() -> String {
     files.map(|(name, text)| format!("{name}\n{text}\n")).collect()
 }
 
-/// Builds the driver against a kernel's headers in a new directory, and returns its file.
-pub fn build(headers: &Path, into: &Path, programs: &ProcessRunner) -> Result<PathBuf, GuestError> {
+/// Builds the driver against a kernel's headers in a new directory, and returns the files of its
+/// modules, in the order of [`DRIVERS`].
+pub fn build(
+    headers: &Path,
+    into: &Path,
+    programs: &ProcessRunner,
+) -> Result<[PathBuf; 2], GuestError> {
     files::create_directory(into)?;
     for (name, text) in simdisk::DRIVER_SOURCE {
         files::write(&into.join(name), text.as_bytes())?;
     }
     make_module(headers, into, &SETTINGS, &[], programs)?;
-    Ok(into.join(format!("{DRIVER}.ko")))
+    Ok(DRIVERS.map(|name| into.join(format!("{name}.ko"))))
 }

@@ -100,14 +100,14 @@ impl UserKernel {
         cache: &Path,
         stop: &Arc<AtomicBool>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Result<PathBuf, String>, GuestError> {
+    ) -> Result<Result<[PathBuf; 2], String>, GuestError> {
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
         let headers = match KernelHeaders::find(modules, self.headers.as_deref()) {
             Ok(headers) => headers,
             Err(why) => return Ok(Err(why)),
         };
         match disk_module::obtain(&headers, &release, name, cache, stop, say) {
-            Ok(module) => Ok(Ok(module)),
+            Ok(modules) => Ok(Ok(modules)),
             Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
             Err(error) if self.headers.is_some() => Err(error),
             Err(error) => Ok(Err(error.to_string())),

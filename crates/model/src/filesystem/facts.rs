@@ -107,6 +107,23 @@ pub struct CrashRecovery {
     pub source: String,
 }
 
+/// What power cuts left of synced files, as measured with the suite `survival` and default options.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PowerCutEvidence {
+    /// Kernel whose driver was measured.
+    pub kernel: String,
+    /// Date of the measurement.
+    pub measured: String,
+    /// Number of cuts.
+    pub cuts: u32,
+    /// Cuts after which something was lost that a sync had promised.
+    pub lost: u32,
+    /// An example of what was lost; empty if nothing was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worst: String,
+}
+
 /// The facts of a filesystem. Unknown facts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -129,6 +146,9 @@ pub struct FilesystemFacts {
     /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
+    /// What power cuts left, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<PowerCutEvidence>,
 }
 
 impl RecoveryMechanism {

@@ -26,6 +26,7 @@ pub use keys::{KeyError, KeySource, OpName};
 pub use metadata::{MetadataAction, TraversalOrder};
 pub use mix::Role;
 pub use mix_step::MixStep;
+pub use power_cut::{Expectation, FileStep};
 pub use replay::{ReplaySpeed, TraceStats};
 pub use stream::StreamUnit;
 pub use volume::VolumeStep;
@@ -87,6 +88,7 @@ operations! {
     capacity: Capacity,
     #[serde(rename = "probe")]
     probe: ProbeFeature,
+    power_cut: PowerCut,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, SyncAtEnd};
+use crate::{
+    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
+};
 
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
@@ -75,6 +77,11 @@ impl PhaseResult {
                     numbers
                         .push((Metric::Capacity, 100.0 * space.available.0 as f64 / size.0 as f64));
                 }
+                return;
+            }
+            Metric::Survived => {
+                let share = self.survival.as_ref().map(Survival::share);
+                numbers.extend(share.map(|share| (Metric::Survived, share)));
                 return;
             }
             Metric::Supported => {

@@ -87,6 +87,8 @@ metrics! {
     Elapsed = "elapsed", Seconds, Lower;
     /// Share of the device that files may fill.
     Capacity = "capacity", Percent, Higher;
+    /// Share of the power cuts after which everything expected was there.
+    Survived = "survived", Percent, Higher;
     /// 1 if a feature works, 0 if not.
     Supported = "supported", Count, Higher;
     /// Processor time of the agent and its programs as a share of elapsed time.

@@ -12,3 +12,4 @@ pub(crate) mod metric_pattern;
 pub(crate) mod outcome;
 pub(crate) mod results;
 pub(crate) mod simulated_disk_stats;
+pub(crate) mod survival;

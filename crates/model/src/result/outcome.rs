@@ -6,7 +6,7 @@ use crate::result::kernel_log;
 use crate::{
     AgeingResult, Bytes, CacheState, CpuProfile, Features, FragmentationStats, HostNoise,
     KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk, SimulatedDiskStats,
-    SyncAtEnd,
+    Survival, SyncAtEnd,
 };
 
 crate::named_enum! {
@@ -187,6 +187,9 @@ pub struct PhaseResult {
     /// reported by the filesystem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<FragmentationStats>,
+    /// What power cuts left, if the phase cuts the power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survival: Option<Survival>,
     /// Processor profile, if sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -317,6 +320,7 @@ impl PhaseResult {
             device: None,
             disk: None,
             layout: None,
+            survival: None,
             profile: None,
             timed: Vec::new(),
             space_before: None,

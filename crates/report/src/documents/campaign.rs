@@ -11,7 +11,7 @@ use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::{
     ageing, calibration, cost, disk_time, interference, over_baseline, overall, resources, scores,
-    totals,
+    survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
@@ -137,6 +137,7 @@ impl Report<'_> {
             self.document.list(format!("{on} group of tests"), category_conclusions(part));
             self.document.list(format!("{on} use"), own);
         }
+        self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));
         let title = match analysis.by_disk.is_empty() {
             true => "By use",
             false => "By use, on every disk alike",
@@ -233,6 +234,7 @@ impl Report<'_> {
             Detail::Full => note(text),
         };
         let document = &mut self.document;
+        document.section(survival::TITLE, survival::blocks(results));
         let shares = of(&calibration::shares(results, analysis));
         document
             .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));

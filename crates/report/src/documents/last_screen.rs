@@ -9,6 +9,7 @@ use stats::Analysis;
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
+use crate::tables::survival;
 use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
@@ -56,7 +57,7 @@ pub fn last_screen(
     page: Option<&Path>,
     command: &dyn Fn(&str) -> String,
 ) -> Document {
-    let (heading, answers) = answers(analysis);
+    let (heading, answers) = answers(results, analysis);
     let screen = |room: Room, shown: &[&Item]| {
         let head = first_sentences(&title::outline(results, analysis), |cut| {
             fits(&[Block::Title(cut.to_owned())], room.lines)
@@ -150,7 +151,11 @@ fn fits(blocks: &[Block], lines: usize) -> bool {
 
 /// Returns the answers by use, or by group of tests if no use has one. Answers on several disks
 /// alternate.
-fn answers(analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
+fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
+    let cuts = survival::conclusions(results);
+    if !cuts.is_empty() && analysis.conclusions.is_empty() {
+        return (survival::CONCLUSIONS, cuts);
+    }
     let parts = split_by_disk(analysis);
     let (mut uses, own) = use_case_conclusions_by_disk(analysis);
     let most = own.iter().map(Vec::len).max().unwrap_or(0);
@@ -203,7 +208,7 @@ fn facts(
         }
     }
     let uses = analysis.uses.iter().chain(analysis.by_disk.iter().flat_map(|d| &d.analysis.uses));
-    if uses.into_iter().any(|one| is_answered(one) && one.needs_crash_recovery()) {
+    if uses.into_iter().any(|one| is_answered(one) && one.has_untested_power_cuts()) {
         let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
         fact(Style::Plain, "Untested", &text);
     }

@@ -77,7 +77,7 @@ pub(super) struct UseData {
     groups: Vec<UseGroupData>,
     /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
-    /// Whether the use case needs a filesystem that is consistent after a crash.
+    /// Whether the use case needs synced files to survive power cuts, and a candidate was not tried.
     #[serde(rename = "crashRecovery")]
     crash_recovery: bool,
     /// Features that the use case needs but that were not tried, for each contender.
@@ -346,7 +346,7 @@ fn of_use(
         title: sanitize_line(&one.title),
         groups,
         out: one.candidates.iter().map(|c| against(c, &rows, analysis)).collect(),
-        crash_recovery: one.needs_crash_recovery(),
+        crash_recovery: one.has_untested_power_cuts(),
         untried: one
             .candidates
             .iter()
@@ -454,6 +454,7 @@ fn needs(one: &UseCaseScores, names: &[String]) -> NeedsView {
 fn need_title(need: &NeedKind) -> String {
     match need {
         NeedKind::CrashRecovery => "No repair after a crash".to_owned(),
+        NeedKind::PowerCuts => "Synced files survive power cuts".to_owned(),
         NeedKind::Feature(feature) => labels::feature(*feature).to_owned(),
         NeedKind::Readers(systems) => {
             let names: Vec<String> = systems.iter().map(ToString::to_string).collect();

@@ -10,5 +10,6 @@ pub(crate) mod overall;
 pub(crate) mod overview;
 pub(crate) mod resources;
 pub(crate) mod scores;
+pub(crate) mod survival;
 pub(crate) mod sweeps;
 pub(crate) mod totals;

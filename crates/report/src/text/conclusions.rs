@@ -275,7 +275,7 @@ pub(crate) const NOT_TESTED: &str = " Not tested: ";
 
 /// Returns the needs of a use and the groups with a weight that no test tried, as a sentence.
 fn not_tested(advice: &Advice) -> String {
-    let cuts = advice.scores.needs_crash_recovery().then(|| "power cuts".to_owned());
+    let cuts = advice.scores.has_untested_power_cuts().then(|| "power cuts".to_owned());
     let titles: Vec<&str> = advice.untested.iter().map(|one| one.group.title()).collect();
     let groups = (!titles.is_empty()).then(|| {
         let share = percent(1.0 - advice.scores.tested);

@@ -55,6 +55,18 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
             "needs a repair after a crash (no journal, no copy on write): {}",
             sanitize_paragraph(why)
         ),
+        ExclusionReason::LostInPowerCuts { record, why } => {
+            let measured = record.shipped.as_ref();
+            let measured = measured.map_or_else(String::new, |at| format!(", measured on {at}"));
+            format!(
+                "lost synced files in {} of {} power cuts{} ({}): {}",
+                record.lost,
+                record.cuts,
+                sanitize_line(&measured),
+                sanitize_paragraph(&record.worst),
+                sanitize_paragraph(why)
+            )
+        }
         ExclusionReason::Failure { test, phase, outcome, rounds, of } => format!(
             "{}/{}: {outcome} in {rounds} of {of} rounds",
             sanitize_line(test),

@@ -16,6 +16,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::Rate => "Operations per second",
         Metric::Elapsed => "Elapsed time",
         Metric::Capacity => "Usable capacity",
+        Metric::Survived => "Power cuts survived",
         Metric::Supported => "Supported",
         Metric::Cpu => "Processor, agent",
         Metric::CpuDriver => "Processor, driver",
@@ -67,6 +68,10 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::Capacity => {
             "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
              per cent."
+        }
+        Metric::Survived => {
+            "Power cuts after which everything expected was there, as a share of all that were \
+             tried; per cent."
         }
         Metric::Supported => "1 where the feature was tried and worked.",
         Metric::Cpu => {

@@ -6,6 +6,8 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::outcomes::survival::{self, PowerCutRecord};
+
 /// Result of a feature probe, merged over several cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -48,6 +50,9 @@ pub struct ContenderFeatures {
     /// Mechanism that keeps it consistent when the power fails, with its options. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<RecoveryMechanism>,
+    /// What power cuts left of synced files, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<PowerCutRecord>,
     /// State of every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
 }
@@ -72,6 +77,7 @@ fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFe
         class: PosixClass::from_features(contender.filesystem.is_baseline(), &merged(&features)),
         facts: contender.filesystem.facts.clone(),
         crash_recovery: contender.crash_recovery(),
+        power_cuts: survival::record(results, contender),
         features: features.into(),
     }
 }

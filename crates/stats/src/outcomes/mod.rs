@@ -5,3 +5,4 @@ pub(crate) mod disks;
 pub(crate) mod failures;
 pub(crate) mod features;
 pub(crate) mod resources;
+pub(crate) mod survival;

@@ -240,7 +240,9 @@ fn takes_time(op: &Op) -> bool {
     match op {
         Op::RoleResult(_) => false,
         Op::External(op) => op.metric == Metric::Elapsed && !op.total,
-        op => !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity),
+        op => {
+            !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity | Metric::Survived)
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use crate::inference::Margin;
+use crate::outcomes::survival::PowerCutRecord;
 use crate::results::costs::RankedCosts;
 use crate::scores::conclusion::conclude;
 use crate::scores::overall::row_weights;
@@ -57,6 +58,14 @@ pub enum ExclusionReason {
     #[serde(rename = "crash-recovery")]
     NoCrashRecovery {
         /// Consequence of needing a repair.
+        why: String,
+    },
+    /// Power cuts lost what a sync had promised, and the use case must not lose it.
+    #[serde(rename = "power-cuts")]
+    LostInPowerCuts {
+        /// The cuts and an example.
+        record: PowerCutRecord,
+        /// Consequence of a loss.
         why: String,
     },
     /// The contender failed in a result that counts.
@@ -114,6 +123,8 @@ pub struct UseNeed {
 pub enum NeedKind {
     /// It is consistent after a crash without a repair.
     CrashRecovery,
+    /// Files that a sync made durable survive power cuts.
+    PowerCuts,
     /// At least one of these systems reads it.
     Readers(Vec<OperatingSystem>),
     /// It has a feature.
@@ -231,9 +242,14 @@ impl UseCaseScores {
         }
     }
 
-    /// Returns true if the use needs a filesystem that is consistent after a crash.
-    pub fn needs_crash_recovery(&self) -> bool {
-        self.needs.iter().any(|need| need.need == NeedKind::CrashRecovery)
+    /// Returns true if the use needs synced files to survive power cuts, and this is unknown of a
+    /// contender that qualifies otherwise.
+    pub fn has_untested_power_cuts(&self) -> bool {
+        let need = self.needs.iter().find(|need| need.need == NeedKind::PowerCuts);
+        need.is_some_and(|need| {
+            let mut candidates = self.candidates.iter().zip(&need.met);
+            candidates.any(|(one, met)| one.ruled_out.is_empty() && met.is_none())
+        })
     }
 }
 
@@ -299,6 +315,12 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
     {
         ruled_out.push(ExclusionReason::NoCrashRecovery { why: why.clone() });
     }
+    if let (Some(why), Some(record)) = (&one.crash_recovery, &features.power_cuts)
+        && record.lost > 0
+    {
+        let (record, why) = (record.clone(), why.clone());
+        ruled_out.push(ExclusionReason::LostInPowerCuts { record, why });
+    }
     for need in &one.needs {
         let state = features.features.iter().find(|s| s.feature == need.feature);
         match state.map(|s| &s.found) {
@@ -327,6 +349,9 @@ fn needs(one: &UseCase, contenders: &[ContenderFeatures]) -> Vec<UseNeed> {
     let recovery = recovery.map(|why| {
         need(NeedKind::CrashRecovery, why, &|of| of.crash_recovery.map(|_| recovers(of)))
     });
+    let cuts = one.crash_recovery.iter().map(|why| {
+        need(NeedKind::PowerCuts, why, &|of| of.power_cuts.as_ref().map(|cuts| cuts.lost == 0))
+    });
     let readers = one.readers.iter().map(|readers| {
         let kind = NeedKind::Readers(readers.one_of.clone());
         need(kind, &readers.rationale, &|of| {
@@ -345,7 +370,7 @@ fn needs(one: &UseCase, contenders: &[ContenderFeatures]) -> Vec<UseNeed> {
             FeatureSupport::NotProbed => None,
         })
     });
-    recovery.chain(readers).chain(features).collect()
+    recovery.chain(cuts).chain(readers).chain(features).collect()
 }
 
 /// Returns a reason if none of the required systems can read the filesystem. An unknown list of

@@ -36,8 +36,14 @@ impl Progress {
         Some(self.total.load(Ordering::Relaxed)).filter(|&n| n > 0)
     }
 
-    pub(crate) fn add(&self, operations: u64) {
+    /// Adds finished operations.
+    pub fn add(&self, operations: u64) {
         self.done.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// Sets the planned number of operations.
+    pub fn plan(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
     }
 
     /// Resets both counters.

@@ -3,13 +3,15 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, PowerCut, ProbeFeature,
+    ProbeResult,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
 
 use super::{CellSession, PhaseError};
 use crate::cell::iterations::Iterations;
+use crate::cell::power_cuts::{CutError, PowerCuts};
 use crate::cell::volume::MountedVolume;
 
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
@@ -37,6 +39,9 @@ impl CellSession<'_> {
         }
         if let Some(step) = phase.op.info().step() {
             return self.measure_step(step, result);
+        }
+        if let Op::PowerCut(op) = &phase.op {
+            return self.cut_power(op, &phase.name, result);
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -180,6 +185,28 @@ impl CellSession<'_> {
         }
         let failure = Failure { reason, error: error.system_error(), ..Failure::default() };
         PhaseError::Failed { crashed, failure }
+    }
+
+    fn cut_power(
+        &mut self,
+        op: &PowerCut,
+        phase: &str,
+        result: &mut PhaseResult,
+    ) -> Result<(), PhaseError> {
+        let progress = self.heartbeat.progress();
+        let seed = self.job.seed;
+        let Some(volume) = self.volume.as_mut() else {
+            let reason = "power cuts need a simulated disk: --backend vm";
+            return Err(PhaseError::Unsupported(reason.into()));
+        };
+        let outcome = PowerCuts::new(volume, op, phase).and_then(|cuts| cuts.run(seed, &progress));
+        let survival = outcome.map_err(|error| match error {
+            CutError::Unsupported(reason) => PhaseError::Unsupported(reason),
+            CutError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
+        })?;
+        result.operations = u64::from(survival.cuts);
+        result.survival = Some(survival);
+        Ok(())
     }
 
     fn measure_step(

@@ -1,0 +1,280 @@
+//! Cuts the power of a simulated disk at every point of a short sequence of file operations, and
+//! judges what is left.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{choice, keyed, op_name};
+use super::{FsState, KeyError, KeySource, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
+
+/// Maximum number of steps of a sequence.
+const MAX_STEPS: usize = 64;
+/// Maximum blocks of a file of a sequence.
+const MAX_BLOCKS: u32 = 1024;
+/// Maximum number of cuts of a phase.
+const MAX_CUTS: u32 = 1 << 20;
+
+/// A file operation of a sequence. Paths are relative to the root of the filesystem. Contents have
+/// whole blocks of 4 KiB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+pub enum FileStep {
+    /// Creates a directory.
+    Mkdir(String),
+    /// Creates a file with so many blocks.
+    Write(String, u32),
+    /// Writes all blocks of a file anew, in place.
+    Overwrite(String),
+    /// Writes so many blocks at the end of a file.
+    Append(String, u32),
+    /// Sets the size of a file to so many blocks.
+    Truncate(String, u32),
+    /// Gives a file or directory another name, replacing a file of that name.
+    Rename(String, String),
+    /// Gives a file an additional name.
+    Link(String, String),
+    /// Removes the name of a file.
+    Unlink(String),
+    /// Removes an empty directory.
+    Rmdir(String),
+    /// Calls `fsync` on a file or directory.
+    Fsync(String),
+    /// Calls `fdatasync` on a file.
+    Fdatasync(String),
+    /// Calls `syncfs`.
+    Sync,
+}
+
+impl FileStep {
+    /// Returns true if the step makes earlier steps durable.
+    pub const fn is_sync(&self) -> bool {
+        matches!(self, Self::Fsync(_) | Self::Fdatasync(_) | Self::Sync)
+    }
+
+    /// Returns the paths that the step names.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Mkdir(path)
+            | Self::Write(path, _)
+            | Self::Overwrite(path)
+            | Self::Append(path, _)
+            | Self::Truncate(path, _)
+            | Self::Unlink(path)
+            | Self::Rmdir(path)
+            | Self::Fsync(path)
+            | Self::Fdatasync(path) => (Some(path), None),
+            Self::Rename(from, to) | Self::Link(from, to) => (Some(from), Some(to)),
+            Self::Sync => (None, None),
+        };
+        first.into_iter().chain(second).map(String::as_str)
+    }
+}
+
+impl fmt::Display for FileStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mkdir(path) => write!(f, "mkdir {path}"),
+            Self::Write(path, blocks) => write!(f, "write {path} {blocks}"),
+            Self::Overwrite(path) => write!(f, "overwrite {path}"),
+            Self::Append(path, blocks) => write!(f, "append {path} {blocks}"),
+            Self::Truncate(path, blocks) => write!(f, "truncate {path} {blocks}"),
+            Self::Rename(from, to) => write!(f, "rename {from} {to}"),
+            Self::Link(from, to) => write!(f, "link {from} {to}"),
+            Self::Unlink(path) => write!(f, "unlink {path}"),
+            Self::Rmdir(path) => write!(f, "rmdir {path}"),
+            Self::Fsync(path) => write!(f, "fsync {path}"),
+            Self::Fdatasync(path) => write!(f, "fdatasync {path}"),
+            Self::Sync => f.write_str("sync"),
+        }
+    }
+}
+
+impl From<FileStep> for String {
+    fn from(step: FileStep) -> Self {
+        step.to_string()
+    }
+}
+
+impl TryFrom<String> for FileStep {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for FileStep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let blocks = |word: &str| {
+            let number = word.parse().ok().filter(|blocks| *blocks <= MAX_BLOCKS);
+            number.ok_or_else(|| format!("`{word}` is no number of blocks: at most {MAX_BLOCKS}"))
+        };
+        let step = match words[..] {
+            ["mkdir", path] => Self::Mkdir(path.into()),
+            ["write", path, count] => Self::Write(path.into(), blocks(count)?),
+            ["overwrite", path] => Self::Overwrite(path.into()),
+            ["append", path, count] => Self::Append(path.into(), blocks(count)?),
+            ["truncate", path, count] => Self::Truncate(path.into(), blocks(count)?),
+            ["rename", from, to] => Self::Rename(from.into(), to.into()),
+            ["link", from, to] => Self::Link(from.into(), to.into()),
+            ["unlink", path] => Self::Unlink(path.into()),
+            ["rmdir", path] => Self::Rmdir(path.into()),
+            ["fsync", path] => Self::Fsync(path.into()),
+            ["fdatasync", path] => Self::Fdatasync(path.into()),
+            ["sync"] => Self::Sync,
+            _ => {
+                return Err(format!(
+                    "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `append F \
+                     BLOCKS`, `truncate F BLOCKS`, `rename A B`, `link A B`, `unlink F`, `rmdir D`, `fsync \
+                     F`, `fdatasync F`, `sync`"
+                ));
+            }
+        };
+        let is_plain = |path: &str| {
+            path == "." || path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+        };
+        if let Some(path) = step.paths().find(|path| !is_plain(path)) {
+            return Err(format!("`{path}` is no relative path without `.` and `..`"));
+        }
+        Ok(step)
+    }
+}
+
+/// Expectation by which the state after a power cut is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Expectation {
+    /// What a successful sync promised is there, as fsync(2) and sync(2) say.
+    Promise,
+    /// The files are as they were at one moment since the last sync, which many programs assume and
+    /// no standard promises.
+    Order,
+}
+
+impl Expectation {
+    const WORDS: [(&'static str, Self); 2] = [("promise", Self::Promise), ("order", Self::Order)];
+}
+
+keyed! {
+    /// Records a sequence of file operations on a simulated disk. Then cuts the power at each
+    /// position of its writes: repairs, mounts, compares.
+    pub struct PowerCut {
+        /// Steps before the recording; the filesystem is unmounted after them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        prepare: Vec<FileStep> = prepare,
+        /// Recorded steps.
+        steps: Vec<FileStep> = steps,
+        /// The expectation.
+        expect: Expectation = |keys, key| choice(keys, key, &Expectation::WORDS),
+        /// Maximum number of cuts.
+        cuts: u32 = cuts,
+    }
+}
+
+fn prepare(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
+    if keys.has(key) { steps(keys, key) } else { Ok(Vec::new()) }
+}
+
+fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
+    let mut steps = Vec::new();
+    keys.texts(key, &mut |text| {
+        if steps.len() == MAX_STEPS {
+            return Err(format!("a sequence has at most {MAX_STEPS} steps"));
+        }
+        steps.push(text.parse()?);
+        Ok(())
+    })?;
+    Ok(steps)
+}
+
+fn cuts(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
+    let number = keys.count(key, 1..u64::from(MAX_CUTS) + 1)?;
+    Ok(u32::try_from(number).unwrap_or(MAX_CUTS))
+}
+
+impl OpInfo for PowerCut {
+    fn op_names() -> &'static [OpName] {
+        const { &[op_name::<Self>("power-cut")] }
+    }
+
+    fn apply(&self, _: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, u64::from(self.cuts))
+    }
+
+    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+        Err(stage.unsupported("it is no operation on files"))
+    }
+
+    /// Survival is not speed, so no use weighs it.
+    fn group(&self) -> Option<WorkloadCategory> {
+        None
+    }
+
+    fn primary_metric(&self) -> Metric {
+        Metric::Survived
+    }
+
+    fn each(&self) -> OpUnit {
+        OpUnit::Nothing
+    }
+
+    fn allowed_caches(&self) -> &'static [CacheState] {
+        &[]
+    }
+
+    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+        &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_step_reads_back_from_its_text(
+            kind in 0..12_usize, a in "[a-z]{1,8}(/[a-z]{1,8})?", b in "[a-z]{1,8}", n in 0..=MAX_BLOCKS,
+        ) {
+            let step = match kind {
+                0 => FileStep::Mkdir(a),
+                1 => FileStep::Write(a, n),
+                2 => FileStep::Overwrite(a),
+                3 => FileStep::Append(a, n),
+                4 => FileStep::Truncate(a, n),
+                5 => FileStep::Rename(a, b),
+                6 => FileStep::Link(a, b),
+                7 => FileStep::Unlink(a),
+                8 => FileStep::Rmdir(a),
+                9 => FileStep::Fsync(a),
+                10 => FileStep::Fdatasync(a),
+                _ => FileStep::Sync,
+            };
+            prop_assert_eq!(step.to_string().parse::<FileStep>(), Ok(step));
+        }
+    }
+
+    #[test]
+    fn steps_outside_the_filesystem_are_refused() {
+        for text in [
+            "write ../a 1",
+            "fsync /etc",
+            "unlink a/../b",
+            "mkdir .hidden",
+            "write a",
+            "write a 1025",
+        ] {
+            assert!(text.parse::<FileStep>().is_err(), "{text}");
+        }
+        assert!("fsync .".parse::<FileStep>().is_ok());
+    }
+}

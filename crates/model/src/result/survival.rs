@@ -1,0 +1,48 @@
+//! What power cuts left of a sequence of file operations.
+
+use serde::{Deserialize, Serialize};
+
+/// Result of a phase that cuts the power.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Survival {
+    /// Entries of the write log: the number of positions at which the power can fail.
+    pub positions: u32,
+    /// Number of cuts that were tried.
+    pub cuts: u32,
+    /// Cuts after which everything expected was there.
+    pub held: u32,
+    /// Cuts after which the filesystem could not be repaired or mounted.
+    pub unmountable: u32,
+    /// Cuts after which the mounted filesystem could not be written.
+    pub unwritable: u32,
+    /// Cuts after which the checker of the filesystem found errors at the end.
+    pub inconsistent: u32,
+    /// The first broken cuts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<BrokenCut>,
+}
+
+/// A power cut that broke an expectation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BrokenCut {
+    /// Number of entries of the write log before the cut.
+    pub position: u32,
+    /// Which writes in doubt the disk had kept.
+    pub kept: String,
+    /// Last step that had succeeded before the cut.
+    pub after: String,
+    /// What was lost.
+    pub lost: String,
+}
+
+impl Survival {
+    /// Maximum number of broken cuts that are described.
+    pub const DESCRIBED: usize = 5;
+
+    /// Returns the share of cuts that held, in percent.
+    pub fn share(&self) -> f64 {
+        100.0 * f64::from(self.held) / f64::from(self.cuts.max(1))
+    }
+}

@@ -1,0 +1,143 @@
+//! What power cuts left, for each contender and sequence of file operations.
+
+use model::{CampaignResults, Expectation};
+use stats::{ContenderSurvival, SequenceSurvival, survival};
+
+use crate::document::{Block, Item, Table};
+use crate::text::conclusions::{ConclusionText, listed};
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
+
+/// Title of the table.
+pub(crate) const TITLE: &str = "Power cuts after which everything expected was there";
+
+/// Title of the conclusions.
+pub(crate) const CONCLUSIONS: &str = "By power cut";
+
+/// Returns the table, what was lost first in each sequence, and the meaning of the numbers. Empty
+/// if no phase cut the power.
+pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
+    let all = survival(results);
+    let Some(first) = all.first() else {
+        return Vec::new();
+    };
+    let names = first.sequences.iter().map(|one| format!(">{}", sanitize_line(&one.phase)));
+    let heading: Vec<String> = ["contender".to_owned()].into_iter().chain(names).collect();
+    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let mut table = Table { by_contender: true, ..Table::new(&heading) };
+    for one in &all {
+        let counts = one.sequences.iter().map(share);
+        table.push([sanitize_line(&one.contender)].into_iter().chain(counts));
+    }
+    let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
+    vec![Block::Table(table), Block::list(lost), Block::Note(meaning(&all))]
+}
+
+fn share(one: &SequenceSurvival) -> String {
+    match one.survival.cuts {
+        0 => "–".to_owned(),
+        cuts => format!("{}/{cuts}", one.survival.held),
+    }
+}
+
+/// Returns the first loss, and the counts of other damage, in words.
+fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
+    let name = format!("{}, {}", sanitize_line(&contender.contender), sanitize_line(&one.phase));
+    let survival = &one.survival;
+    let mut parts = Vec::new();
+    if let Some(broken) = survival.broken.first() {
+        parts.push(format!(
+            "after `{}`, {} ({}, position {})",
+            broken.after,
+            sanitize_paragraph(&broken.lost),
+            broken.kept,
+            broken.position
+        ));
+    }
+    for (count, what) in [
+        (survival.unmountable, "not mounted"),
+        (survival.unwritable, "mounted but not writable"),
+        (survival.inconsistent, "errors found by its checker after recovery"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{what} in {count} of {}", survival.cuts));
+        }
+    }
+    if let (0, Some(reason)) = (survival.cuts, &one.reason) {
+        parts.push(format!("not tested: {}", sanitize_paragraph(reason)));
+    }
+    (!parts.is_empty()).then(|| Item::new(name, parts.join("; ")))
+}
+
+/// Upper limit of the share of losses, in percent, if none of so many cuts lost anything: 95 %
+/// confidence (the rule of three: J. Hanley, A. Lippman-Hand, JAMA 249, 1983).
+fn upper_limit(cuts: u32) -> f64 {
+    100.0 * (1.0 - 0.05_f64.powf(1.0 / f64::from(cuts.max(1))))
+}
+
+fn meaning(all: &[ContenderSurvival]) -> String {
+    let sequences = || all.iter().flat_map(|one| &one.sequences);
+    let most = sequences().map(|one| one.survival.cuts).max().unwrap_or(0);
+    let assumed: Vec<String> = all[0]
+        .sequences
+        .iter()
+        .filter(|one| one.expect == Expectation::Order)
+        .map(|one| sanitize_line(&one.phase))
+        .collect();
+    let assumed = match assumed.is_empty() {
+        true => String::new(),
+        false => format!(
+            " No document promises anything for {}: many programs assume that files are as they were at one \
+             moment.",
+            listed(&assumed, "and")
+        ),
+    };
+    format!(
+        "{most}/{most} means that at most {:.1} % of such cuts lose something (95 %). Cuts are a sample of the \
+         positions in the recorded writes, with all, none or some of the writes in doubt kept.{assumed} A \
+         simulated disk shows what a filesystem asks of its disk, not what a broken disk does.",
+        upper_limit(most)
+    )
+}
+
+/// Returns who kept what a sync promised, and who kept the order of other changes.
+pub(crate) fn conclusions(results: &CampaignResults) -> Vec<ConclusionText> {
+    let all = survival(results);
+    let kinds = [
+        (Expectation::Promise, "Synced files after a power cut"),
+        (Expectation::Order, "Files without a sync"),
+    ];
+    kinds.into_iter().filter_map(|(expect, question)| conclusion(&all, expect, question)).collect()
+}
+
+fn conclusion(
+    all: &[ContenderSurvival],
+    expect: Expectation,
+    question: &str,
+) -> Option<ConclusionText> {
+    let totals = all.iter().filter_map(|one| Some((one, one.total(expect)?)));
+    let (whole, mut lossy): (Vec<_>, Vec<_>) = totals.partition(|(_, total)| total.lost == 0);
+    lossy.sort_by(|a, b| (b.1.lost * a.1.cuts).cmp(&(a.1.lost * b.1.cuts)));
+    let mut sentences = Vec::new();
+    if let Some((_, total)) = whole.first() {
+        let names: Vec<String> =
+            whole.iter().map(|(one, _)| sanitize_line(&one.contender)).collect();
+        let each = if names.len() == 1 { "" } else { " each" };
+        sentences.push(format!(
+            "{} lost nothing in {} cuts{each}.",
+            listed(&names, "and"),
+            total.cuts
+        ));
+    }
+    let shares: Vec<String> = lossy
+        .iter()
+        .map(|(one, total)| {
+            format!("{} in {} of {}", sanitize_line(&one.contender), total.lost, total.cuts)
+        })
+        .collect();
+    if let Some((_, worst)) = lossy.first() {
+        let example = sanitize_paragraph(&worst.worst);
+        sentences.push(format!("Something was lost by {} ({example}).", listed(&shares, "and")));
+    }
+    (!sentences.is_empty())
+        .then(|| ConclusionText { question: question.to_owned(), answer: sentences.join(" ") })
+}

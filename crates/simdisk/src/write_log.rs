@@ -1,0 +1,462 @@
+//! The write log of a simulated disk, and the states that a loss of power can leave.
+//!
+//! A write is durable if a flush that was submitted after its completion has completed, or if it
+//! was forced (FUA) and has completed. On a disk without a volatile cache, each completed write is
+//! durable. All other submitted writes are in doubt: the disk may keep any of them, and of each any
+//! of its physical blocks. A flush makes nothing durable that was submitted after it, and a forced
+//! write nothing but itself.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::SeededRng;
+
+use crate::SECTOR;
+
+/// Bytes of an entry without data (`struct write_entry` of `driver/write_log.h`).
+const ENTRY: usize = 24;
+const WRITE: u8 = 1;
+const FLUSH: u8 = 2;
+const COMPLETED: u8 = 3;
+const MARK: u8 = 4;
+const DROPPED: u8 = 5;
+const STARTED: u8 = 6;
+const FORCED: u8 = 1;
+
+/// An entry of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Write { number: u64, write: LoggedWrite },
+    Flush { number: u64 },
+    Completed { number: u64 },
+    Mark { step: u64 },
+}
+
+/// A write with its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedWrite {
+    /// First sector.
+    pub sector: u64,
+    /// Whether it was forced to the medium (FUA).
+    forced: bool,
+    /// New bytes.
+    pub new: Vec<u8>,
+    /// The bytes that it replaced.
+    pub old: Vec<u8>,
+}
+
+/// Error for a write log that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteLogError {
+    /// Entries were dropped.
+    #[error("the write log was full: the steps write more than it holds")]
+    Full,
+    /// Bytes that are no entry.
+    #[error("the write log is damaged, or of another version of fsarena")]
+    Corrupt,
+}
+
+/// A recording of a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteLog {
+    disk: Durability,
+    /// All writes, flushes, completions and marks, in order.
+    entries: Vec<Entry>,
+}
+
+/// Writes in doubt that the disk keeps at a cut.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kept {
+    /// None.
+    None,
+    /// All.
+    All,
+    /// All before the last, and of the last the given number of physical blocks.
+    Torn(u32),
+    /// A random choice.
+    Some(u64),
+}
+
+/// A loss of power.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Number of entries before it.
+    pub position: usize,
+    /// What the disk keeps of the writes in doubt.
+    pub kept: Kept,
+    /// Number of the last mark before it, if any.
+    pub step: Option<u64>,
+    /// Indices of the entries whose writes are on the disk, in order, each with the number of bytes
+    /// that it keeps.
+    writes: Vec<(usize, usize)>,
+}
+
+/// How a disk keeps writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Durability {
+    /// Whether a completed write can be lost.
+    pub volatile_cache: bool,
+    /// Bytes that are written whole or not at all.
+    pub block: usize,
+}
+
+impl WriteLog {
+    /// Parses the driver's output.
+    ///
+    /// # Errors
+    /// Returns an error if the log was full or contains no entries.
+    pub fn parse(mut bytes: &[u8]) -> Result<Self, WriteLogError> {
+        let mut entries = Vec::new();
+        let mut disk = None;
+        while !bytes.is_empty() {
+            let (head, rest) = bytes.split_at_checked(ENTRY).ok_or(WriteLogError::Corrupt)?;
+            bytes = rest;
+            let (sector, number) = (crate::word(head, 0), crate::word(head, 8));
+            let last = crate::word(head, 16);
+            let (sectors, kind, flags) = (last as u32, (last >> 32) as u8, (last >> 40) as u8);
+            let entry = match kind {
+                STARTED if sectors > 0 && entries.is_empty() => {
+                    let volatile_cache = flags != 0;
+                    disk = Some(Durability { volatile_cache, block: sectors as usize });
+                    continue;
+                }
+                WRITE => {
+                    let size = (u64::from(sectors) * SECTOR) as usize;
+                    let (new, rest) = bytes.split_at_checked(size).ok_or(WriteLogError::Corrupt)?;
+                    let (old, rest) = rest.split_at_checked(size).ok_or(WriteLogError::Corrupt)?;
+                    bytes = rest;
+                    let (new, old) = (new.to_vec(), old.to_vec());
+                    let forced = flags & FORCED != 0;
+                    Entry::Write { number, write: LoggedWrite { sector, forced, new, old } }
+                }
+                FLUSH => Entry::Flush { number },
+                COMPLETED => Entry::Completed { number },
+                MARK => Entry::Mark { step: number },
+                DROPPED => return Err(WriteLogError::Full),
+                _ => return Err(WriteLogError::Corrupt),
+            };
+            entries.push(entry);
+        }
+        Ok(Self { disk: disk.ok_or(WriteLogError::Corrupt)?, entries })
+    }
+
+    /// Number of entries.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns true if nothing was logged.
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns all writes, in order.
+    pub fn writes(&self) -> impl Iterator<Item = &LoggedWrite> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Write { write, .. } => Some(write),
+            _ => None,
+        })
+    }
+
+    /// Returns at most `limit` different cuts: at each position everything in doubt kept and
+    /// nothing kept, the last write torn, and random choices. If there are more, a random sample.
+    pub fn cuts(&self, limit: usize, seed: u64) -> Vec<Cut> {
+        let mut rng = SeededRng::substream(seed, "power cuts");
+        let mut seen = HashSet::new();
+        let mut cuts = Vec::new();
+        for position in 0..=self.entries.len() {
+            let state = DiskState::at(&self.entries[..position], self.disk);
+            let random = Kept::Some(rng.next_u64());
+            for kept in [Kept::None, Kept::All, Kept::Torn(rng.next_u64() as u32), random] {
+                let Some(writes) = state.kept(&self.entries, self.disk, &kept) else { continue };
+                // Positions that differ only in completions leave the same disk.
+                if seen.insert((writes.clone(), state.step)) {
+                    cuts.push(Cut { position, kept, step: state.step, writes });
+                }
+            }
+        }
+        while cuts.len() > limit {
+            cuts.remove((rng.next_u64() % cuts.len() as u64) as usize);
+        }
+        cuts
+    }
+
+    /// Returns the sectors that differ from the disk before the recording, after a cut.
+    pub fn state(&self, cut: &Cut) -> BTreeMap<u64, &[u8]> {
+        let mut sectors = BTreeMap::new();
+        for (index, length) in &cut.writes {
+            if let Entry::Write { write, .. } = &self.entries[*index] {
+                let pieces = write.new[..*length].chunks(SECTOR as usize);
+                sectors.extend((write.sector..).zip(pieces));
+            }
+        }
+        sectors
+    }
+
+    /// Returns the bytes that every written sector had before the first write to it.
+    pub fn replaced(&self) -> BTreeMap<u64, &[u8]> {
+        let mut sectors = BTreeMap::new();
+        for write in self.writes() {
+            for (sector, piece) in (write.sector..).zip(write.old.chunks(SECTOR as usize)) {
+                sectors.entry(sector).or_insert(piece);
+            }
+        }
+        sectors
+    }
+}
+
+/// What is durable and what is in doubt at a position.
+struct DiskState {
+    durable: Vec<usize>,
+    in_doubt: Vec<usize>,
+    step: Option<u64>,
+}
+
+impl DiskState {
+    fn at(entries: &[Entry], disk: Durability) -> Self {
+        let mut completed = BTreeMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            if let Entry::Completed { number } = entry {
+                completed.insert(*number, at);
+            }
+        }
+        let flushed = entries.iter().enumerate().filter_map(|(at, entry)| match entry {
+            Entry::Flush { number } if completed.contains_key(number) => Some(at),
+            _ => None,
+        });
+        let last_flush = flushed.last().unwrap_or(0);
+        let mut state = Self { durable: Vec::new(), in_doubt: Vec::new(), step: None };
+        for (at, entry) in entries.iter().enumerate() {
+            match entry {
+                Entry::Write { number, write } => {
+                    let end = completed.get(number).copied();
+                    let is_durable = end.is_some_and(|end| {
+                        !disk.volatile_cache || write.forced || end < last_flush
+                    });
+                    match is_durable {
+                        true => state.durable.push(at),
+                        false => state.in_doubt.push(at),
+                    }
+                }
+                Entry::Mark { step } => state.step = Some(*step),
+                Entry::Flush { .. } | Entry::Completed { .. } => {}
+            }
+        }
+        state
+    }
+
+    /// Returns the writes that are on the disk, in order. Returns `None` if there is no such
+    /// choice.
+    fn kept(
+        &self,
+        entries: &[Entry],
+        disk: Durability,
+        kept: &Kept,
+    ) -> Option<Vec<(usize, usize)>> {
+        let length = |at: usize| match &entries[at] {
+            Entry::Write { write, .. } => write.new.len(),
+            _ => 0,
+        };
+        let mut chosen: Vec<(usize, usize)> = match kept {
+            Kept::None => Vec::new(),
+            Kept::All => self.in_doubt.iter().map(|&at| (at, length(at))).collect(),
+            Kept::Torn(blocks) => {
+                let (&last, before) = self.in_doubt.split_last()?;
+                let parts = length(last).div_ceil(disk.block);
+                if parts < 2 {
+                    return None;
+                }
+                let torn = disk.block * (1 + *blocks as usize % (parts - 1));
+                before.iter().map(|&at| (at, length(at))).chain([(last, torn)]).collect()
+            }
+            Kept::Some(seed) => {
+                if self.in_doubt.len() < 2 {
+                    return None;
+                }
+                let mut rng = SeededRng::substream(*seed, "kept");
+                let mut all = self.in_doubt.clone();
+                all.retain(|_| rng.next_u64() & 1 == 1);
+                all.into_iter().map(|at| (at, length(at))).collect()
+            }
+        };
+        chosen.extend(self.durable.iter().map(|&at| (at, length(at))));
+        chosen.sort_unstable();
+        Some(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DISK: Durability = Durability { volatile_cache: true, block: 4096 };
+
+    fn write(number: u64, sector: u64, sectors: usize, value: u8, forced: bool) -> Entry {
+        let bytes = |value| vec![value; sectors * SECTOR as usize];
+        let write = LoggedWrite { sector, forced, new: bytes(value), old: bytes(0) };
+        Entry::Write { number, write }
+    }
+
+    const fn log(entries: Vec<Entry>) -> WriteLog {
+        WriteLog { disk: DISK, entries }
+    }
+
+    /// Encodes entries as the driver does.
+    fn encode(entries: &[Entry]) -> Vec<u8> {
+        let mut bytes = vec![0; 16];
+        bytes.extend((DISK.block as u32).to_le_bytes());
+        bytes.extend([STARTED, 1, 0, 0]);
+        for entry in entries {
+            let (sector, number, sectors, kind, flags, data) = match entry {
+                Entry::Write { number, write } => {
+                    let sectors = write.new.len() as u64 / SECTOR;
+                    let data = [&write.new[..], &write.old].concat();
+                    (write.sector, *number, sectors, WRITE, u8::from(write.forced), data)
+                }
+                Entry::Flush { number } => (0, *number, 0, FLUSH, 0, Vec::new()),
+                Entry::Completed { number } => (0, *number, 0, COMPLETED, 0, Vec::new()),
+                Entry::Mark { step } => (0, *step, 0, MARK, 0, Vec::new()),
+            };
+            bytes.extend(sector.to_le_bytes());
+            bytes.extend(number.to_le_bytes());
+            bytes.extend((sectors as u32).to_le_bytes());
+            bytes.extend([kind, flags, 0, 0]);
+            bytes.extend(data);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_flush_makes_durable_only_what_was_complete_before_it() {
+        let log = log(vec![
+            write(1, 0, 8, 1, false),
+            Entry::Completed { number: 1 },
+            write(2, 8, 8, 2, false),
+            Entry::Flush { number: 3 },
+            Entry::Completed { number: 2 },
+            Entry::Completed { number: 3 },
+            write(4, 16, 8, 4, true),
+            Entry::Completed { number: 4 },
+        ]);
+        let at = |position: usize| {
+            let state = DiskState::at(&log.entries[..position], DISK);
+            (state.durable, state.in_doubt)
+        };
+        assert_eq!(at(2), (vec![], vec![0]), "completed, but in the cache");
+        assert_eq!(at(5), (vec![], vec![0, 2]), "the flush is not complete");
+        assert_eq!(at(6), (vec![0], vec![2]), "2 completed after the flush came");
+        assert_eq!(at(8), (vec![0, 6], vec![2]), "a forced write is durable, alone");
+        let protected = Durability { volatile_cache: false, ..DISK };
+        assert_eq!(DiskState::at(&log.entries[..2], protected).durable, [0]);
+    }
+
+    #[test]
+    fn a_full_or_damaged_log_is_refused() {
+        let mut bytes = encode(&[Entry::Mark { step: 1 }]);
+        bytes[44] = DROPPED;
+        assert_eq!(WriteLog::parse(&bytes), Err(WriteLogError::Full));
+        assert_eq!(WriteLog::parse(&bytes[..44]), Err(WriteLogError::Corrupt));
+        let cut = &encode(&[write(1, 0, 8, 1, false)]);
+        assert_eq!(WriteLog::parse(&cut[..cut.len() - 1]), Err(WriteLogError::Corrupt));
+    }
+
+    fn entries() -> impl Strategy<Value = Vec<Entry>> {
+        let step = prop_oneof![
+            4 => (0..40_u64, 1..24_usize, any::<bool>()).prop_map(|(sector, sectors, forced)| {
+                write(0, sector, sectors, 0, forced)
+            }),
+            2 => Just(Entry::Flush { number: 0 }),
+            3 => any::<u64>().prop_map(|number| Entry::Completed { number }),
+            1 => (0..9_u64).prop_map(|step| Entry::Mark { step }),
+        ];
+        proptest::collection::vec(step, 0..40).prop_map(|mut entries| {
+            // Numbers requests, and lets each complete once.
+            let (mut next, mut open) = (0, Vec::new());
+            entries.retain_mut(|entry| match entry {
+                Entry::Write { number, write } => {
+                    next += 1;
+                    *number = next;
+                    write.new.fill(next as u8);
+                    open.push(next);
+                    true
+                }
+                Entry::Flush { number } => {
+                    next += 1;
+                    *number = next;
+                    open.push(next);
+                    true
+                }
+                Entry::Completed { number } if !open.is_empty() => {
+                    *number = open.remove(*number as usize % open.len());
+                    true
+                }
+                Entry::Completed { .. } => false,
+                Entry::Mark { .. } => true,
+            });
+            entries
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_reads_back(entries in entries()) {
+            prop_assert_eq!(WriteLog::parse(&encode(&entries)), Ok(log(entries)));
+        }
+
+        /// Each sector after a cut has the bytes of a write to it that came before the cut, and not
+        /// those of one that a durable write to the same sector replaced.
+        #[test]
+        fn a_state_is_one_that_a_real_disk_could_leave(entries in entries(), seed: u64) {
+            let log = log(entries);
+            for cut in log.cuts(usize::MAX, seed) {
+                let disk = DiskState::at(&log.entries[..cut.position], DISK);
+                let state = log.state(&cut);
+                let covers = |at: usize, sector: u64| match &log.entries[at] {
+                    Entry::Write { write, .. } => {
+                        let end = write.sector + write.new.len() as u64 / SECTOR;
+                        (write.sector..end).contains(&sector)
+                    }
+                    _ => false,
+                };
+                for sector in 0..64 {
+                    let last = disk.durable.iter().copied().filter(|at| covers(*at, sector)).max();
+                    let may = disk.in_doubt.iter().copied().filter(|at| {
+                        covers(*at, sector) && last.is_none_or(|last| *at > last)
+                    });
+                    let allowed: Vec<u8> = may.chain(last).map(|at| match &log.entries[at] {
+                        Entry::Write { write, .. } => write.new[0],
+                        _ => 0,
+                    }).collect();
+                    match state.get(&sector) {
+                        Some(bytes) => prop_assert!(allowed.contains(&bytes[0])),
+                        None => prop_assert!(last.is_none(), "a durable write is missing"),
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn everything_kept_at_the_end_is_the_image(entries in entries()) {
+            let log = log(entries);
+            let mut image = BTreeMap::new();
+            for write in log.writes() {
+                for (sector, piece) in (write.sector..).zip(write.new.chunks(SECTOR as usize)) {
+                    image.insert(sector, piece);
+                }
+            }
+            let disk = DiskState::at(&log.entries, DISK);
+            let writes = disk.kept(&log.entries, DISK, &Kept::All).unwrap();
+            let cut = Cut { position: log.len(), kept: Kept::All, step: None, writes };
+            prop_assert_eq!(log.state(&cut), image);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_cuts_and_a_limit_is_kept() {
+        let log = log((1..60).map(|n| write(n, n * 8, 8, n as u8, false)).collect());
+        let cuts = log.cuts(50, 7);
+        assert_eq!(cuts.len(), 50);
+        assert_eq!(cuts, log.cuts(50, 7));
+        assert_ne!(cuts, log.cuts(50, 8));
+    }
+}

@@ -1,0 +1,132 @@
+//! What power cuts left of each contender: by sequence of file operations, and in all of what a
+//! sync had promised.
+
+use model::{CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival};
+use serde::{Deserialize, Serialize};
+
+/// Power cuts of one contender in one phase, summed over rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceSurvival {
+    /// Name of the phase.
+    pub phase: String,
+    /// What was expected.
+    pub expect: Expectation,
+    /// The sum over rounds; empty if the contender has no result.
+    pub survival: Survival,
+    /// The reason that it has no result, if any.
+    pub reason: Option<String>,
+}
+
+/// Power cuts of one contender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContenderSurvival {
+    /// Name of the contender.
+    pub contender: String,
+    /// The phases, in the order of the suite.
+    pub sequences: Vec<SequenceSurvival>,
+}
+
+/// What is known about synced files after a power cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PowerCutRecord {
+    /// Number of cuts.
+    pub cuts: u32,
+    /// Cuts after which something was lost that a sync had promised.
+    pub lost: u32,
+    /// An example of what was lost; empty if nothing was.
+    pub worst: String,
+    /// Kernel and date of a measurement that came with the program. `None` if this campaign
+    /// measured it.
+    pub shipped: Option<String>,
+}
+
+/// Returns the power cuts of each contender, or nothing if no phase cut the power.
+pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
+    let tests = || results.campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let phases = || {
+        tests().flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).filter_map(
+            |(test, phase)| match &phase.op {
+                Op::PowerCut(op) => Some((test.name.as_str(), phase, op.expect)),
+                _ => None,
+            },
+        )
+    };
+    if phases().next().is_none() {
+        return Vec::new();
+    }
+    let of_contender = |contender: &Contender| {
+        let sequence = |(test, phase, expect): (&str, &Phase, Expectation)| {
+            let cells = results.cells.iter().filter(|stored| {
+                stored.cell.contender == contender.name && stored.cell.test == test
+            });
+            sum(&phase.name, expect, cells.filter_map(|stored| stored.result.as_ref()))
+        };
+        ContenderSurvival {
+            contender: contender.name.clone(),
+            sequences: phases().map(sequence).collect(),
+        }
+    };
+    results.campaign.contenders.iter().map(of_contender).collect()
+}
+
+fn sum<'a>(
+    phase: &str,
+    expect: Expectation,
+    cells: impl Iterator<Item = &'a CellResult>,
+) -> SequenceSurvival {
+    let mut sum = Survival::default();
+    let mut reason = None;
+    for cell in cells {
+        let Some(result) = cell.phases.iter().find(|result| result.phase == phase) else {
+            continue;
+        };
+        if let (Status::Ok, Some(one)) = (result.status, &result.survival) {
+            sum.positions += one.positions;
+            sum.cuts += one.cuts;
+            sum.held += one.held;
+            sum.unmountable += one.unmountable;
+            sum.unwritable += one.unwritable;
+            sum.inconsistent += one.inconsistent;
+            sum.broken.extend(one.broken.iter().cloned());
+        } else {
+            let failure = result.failure.as_ref().or(cell.failure.as_ref());
+            reason = reason.or_else(|| failure.map(|failure| failure.reason.clone()));
+        }
+    }
+    sum.broken.truncate(Survival::DESCRIBED);
+    SequenceSurvival { phase: phase.to_owned(), expect, survival: sum, reason }
+}
+
+impl ContenderSurvival {
+    /// Returns the sum of the phases with this expectation, with an example of a loss.
+    pub fn total(&self, expect: Expectation) -> Option<PowerCutRecord> {
+        let counted = self.sequences.iter().filter(|one| one.expect == expect);
+        let mut record = PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
+        for SequenceSurvival { phase, survival, .. } in counted {
+            record.cuts += survival.cuts;
+            record.lost += survival.cuts - survival.held;
+            if let (true, Some(broken)) = (record.worst.is_empty(), survival.broken.first()) {
+                record.worst = format!("{phase}, after `{}`: {}", broken.after, broken.lost);
+            }
+        }
+        (record.cuts > 0).then_some(record)
+    }
+}
+
+/// Returns what is known about synced files of a contender: from this campaign, or else from the
+/// catalog if the contender has the options that were measured, the default ones.
+pub(crate) fn record(results: &CampaignResults, contender: &Contender) -> Option<PowerCutRecord> {
+    let all = survival(results);
+    let own = all.iter().find(|one| one.contender == contender.name);
+    own.and_then(|one| one.total(Expectation::Promise)).or_else(|| {
+        let is_default = contender.mkfs_options.is_empty() && contender.mount_options.is_empty();
+        let known = contender.filesystem.facts.power_cuts.as_ref().filter(|_| is_default)?;
+        Some(PowerCutRecord {
+            cuts: known.cuts,
+            lost: known.lost,
+            worst: known.worst.clone(),
+            shipped: Some(format!("Linux {}, {}", known.kernel, known.measured)),
+        })
+    })
+}

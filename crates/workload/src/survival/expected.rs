@@ -1,0 +1,454 @@
+//! The states that a sequence of file operations allows after a power cut. A pure model: it opens
+//! no file.
+//!
+//! fsync(2) promises the content and size of a file, and of a directory the names in it; sync(2)
+//! promises both for all. A name is not promised by the fsync of its file. Whatever was promised
+//! stays promised until a later step changes it; a change that was not synced may be there or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Expectation, FileStep};
+
+use super::BLOCK;
+
+/// Number of completed steps, from 0.
+pub type StepNumber = usize;
+
+/// A block of a file as found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoundBlock {
+    /// Written by a step, at this index of its file.
+    Written {
+        /// The step.
+        step: u32,
+        /// The index.
+        block: u32,
+    },
+    /// Only zeros.
+    Zeros,
+    /// Anything else.
+    Other,
+}
+
+/// What a name refers to after a cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundFile {
+    /// A directory.
+    Directory,
+    /// A file.
+    File {
+        /// Size in bytes, or more than any step wrote.
+        size: u64,
+        /// The blocks; the last may be shorter.
+        blocks: Vec<FoundBlock>,
+    },
+    /// It exists, but reading it returned this error.
+    Unreadable(String),
+}
+
+/// Found files by name. Names that do not exist are absent.
+pub type FoundFiles = BTreeMap<String, FoundFile>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Node {
+    Directory,
+    File(usize),
+}
+
+/// Names and contents after a step. A block is the number of the step that wrote it, or 0 if it is a
+/// hole.
+#[derive(Clone, Debug, Default)]
+struct Tree {
+    names: BTreeMap<String, Node>,
+    contents: BTreeMap<usize, Vec<u32>>,
+}
+
+/// All states of a sequence.
+#[derive(Clone, Debug)]
+pub struct ExpectedStates {
+    /// The state after each number of steps; the first is durable.
+    states: Vec<Tree>,
+    steps: Vec<FileStep>,
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or(".", |(parent, _)| parent)
+}
+
+impl Tree {
+    /// Applies a step that succeeded.
+    fn apply(&mut self, step: &FileStep, number: u32) {
+        let next = self.contents.keys().last().map_or(0, |last| last + 1);
+        match step {
+            FileStep::Mkdir(path) => {
+                self.names.insert(path.clone(), Node::Directory);
+            }
+            FileStep::Write(path, blocks) => {
+                self.names.insert(path.clone(), Node::File(next));
+                self.contents.insert(next, vec![number; *blocks as usize]);
+            }
+            FileStep::Overwrite(path) => {
+                self.content_of(path).into_iter().for_each(|content| content.fill(number));
+            }
+            FileStep::Append(path, blocks) => {
+                let new = vec![number; *blocks as usize];
+                self.content_of(path).into_iter().for_each(|content| content.extend(&new));
+            }
+            FileStep::Truncate(path, blocks) => {
+                let content = self.content_of(path).into_iter();
+                content.for_each(|content| content.resize(*blocks as usize, 0));
+            }
+            FileStep::Rename(from, to) => {
+                let below = format!("{from}/");
+                let moved: Vec<_> = self
+                    .names
+                    .extract_if(.., |name, _| name == from || name.starts_with(&below))
+                    .map(|(name, node)| (format!("{to}{}", &name[from.len()..]), node))
+                    .collect();
+                self.names.extend(moved);
+            }
+            FileStep::Link(from, to) => {
+                if let Some(node) = self.names.get(from).copied() {
+                    self.names.insert(to.clone(), node);
+                }
+            }
+            FileStep::Unlink(path) | FileStep::Rmdir(path) => {
+                self.names.remove(path);
+            }
+            FileStep::Fsync(_) | FileStep::Fdatasync(_) | FileStep::Sync => {}
+        }
+    }
+
+    fn content_of(&mut self, path: &str) -> Option<&mut Vec<u32>> {
+        match self.names.get(path) {
+            Some(Node::File(inode)) => self.contents.get_mut(inode),
+            _ => None,
+        }
+    }
+}
+
+impl ExpectedStates {
+    /// Follows a sequence whose steps all succeed. The steps of `prepare` have the numbers from 1,
+    /// and those of `steps` the numbers after them.
+    pub fn new(prepare: &[FileStep], steps: &[FileStep]) -> Self {
+        let mut tree = Tree::default();
+        for (number, step) in (1..).zip(prepare) {
+            tree.apply(step, number);
+        }
+        let mut states = vec![tree.clone()];
+        for (number, step) in (1 + prepare.len() as u32..).zip(steps) {
+            tree.apply(step, number);
+            states.push(tree.clone());
+        }
+        Self { states, steps: steps.to_vec() }
+    }
+
+    /// Returns all names that ever existed.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.states.iter().flat_map(|tree| tree.names.keys().map(String::as_str)).collect()
+    }
+
+    /// Returns the number of blocks of the largest file.
+    pub fn largest_file(&self) -> u32 {
+        let contents = self.states.iter().flat_map(|tree| tree.contents.values());
+        contents.map(Vec::len).max().unwrap_or(0) as u32
+    }
+
+    /// Returns what is lost if `done` steps had succeeded before the cut, or `None` if the
+    /// expectation holds. The step after them may have been in progress.
+    pub fn lost(
+        &self,
+        expect: Expectation,
+        done: StepNumber,
+        found: &FoundFiles,
+    ) -> Option<String> {
+        let lost = self.names().into_iter().find_map(|name| self.lost_name(name, done, found));
+        match expect {
+            Expectation::Promise => lost,
+            Expectation::Order => lost.or_else(|| self.out_of_order(done, found)),
+        }
+    }
+
+    /// Returns the first state since which the step makes everything durable that `covers` accepts.
+    fn durable_since(&self, done: StepNumber, covers: impl Fn(&FileStep, &Tree) -> bool) -> usize {
+        let synced = (0..done).rev().find(|&k| covers(&self.steps[k], &self.states[k]));
+        synced.map_or(0, |k| k + 1)
+    }
+
+    fn last(&self, done: StepNumber) -> usize {
+        (done + 1).min(self.steps.len())
+    }
+
+    fn lost_name(&self, name: &str, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        let directory = parent(name);
+        if directory != "." && !matches!(found.get(directory), Some(FoundFile::Directory)) {
+            // The missing directory is judged by its own name.
+            return None;
+        }
+        let since = self.durable_since(done, |step, _| match step {
+            FileStep::Fsync(path) => path == directory,
+            FileStep::Sync => true,
+            _ => false,
+        });
+        let states = &self.states[since..=self.last(done)];
+        let allowed: BTreeSet<Option<Node>> =
+            states.iter().map(|tree| tree.names.get(name).copied()).collect();
+        let files = allowed.iter().filter_map(|node| match node {
+            Some(Node::File(inode)) => Some(*inode),
+            _ => None,
+        });
+        match found.get(name) {
+            // A name that may be missing was not promised, whatever is wrong with it.
+            None | Some(FoundFile::Unreadable(_)) if allowed.contains(&None) => None,
+            None => Some(format!("{name} is missing")),
+            Some(FoundFile::Unreadable(error)) => Some(format!("{name} cannot be read: {error}")),
+            Some(FoundFile::Directory) if allowed.contains(&Some(Node::Directory)) => None,
+            Some(FoundFile::Directory) => Some(format!("{name} is a directory")),
+            Some(FoundFile::File { size, blocks }) => {
+                let mut wrong = files.map(|inode| self.wrong_content(inode, done, *size, blocks));
+                match wrong.next() {
+                    None if allowed.contains(&Some(Node::Directory)) => {
+                        Some(format!("{name} is a file"))
+                    }
+                    None => Some(format!("{name} is back")),
+                    Some(None) => None,
+                    Some(Some(_)) if wrong.any(|wrong| wrong.is_none()) => None,
+                    Some(Some(wrong)) => Some(format!("{name} {wrong}")),
+                }
+            }
+        }
+    }
+
+    /// Returns the difference between a found file and the promised content of a file, if any.
+    fn wrong_content(
+        &self,
+        inode: usize,
+        done: StepNumber,
+        size: u64,
+        blocks: &[FoundBlock],
+    ) -> Option<String> {
+        let since = self.durable_since(done, |step, tree| match step {
+            FileStep::Fsync(path) | FileStep::Fdatasync(path) => {
+                tree.names.get(path) == Some(&Node::File(inode))
+            }
+            FileStep::Sync => true,
+            _ => false,
+        });
+        let states = self.states[since..=self.last(done)].iter();
+        let contents: Vec<&Vec<u32>> =
+            states.filter_map(|tree| tree.contents.get(&inode)).collect();
+        // Before the first durable state the file may be there without content.
+        let existed = self.states[since].contents.contains_key(&inode);
+        let least = contents.iter().map(|content| content.len()).min().unwrap_or(0);
+        let least = if existed { least } else { 0 };
+        let most = contents.iter().map(|content| content.len()).max().unwrap_or(0);
+        let bytes = |blocks: usize| (blocks * BLOCK) as u64;
+        if size < bytes(least) {
+            return Some(format!("has {size} of {} bytes", bytes(least)));
+        }
+        if size > bytes(most) {
+            return Some(format!("has {size} bytes, more than the {} written", bytes(most)));
+        }
+        (0..least).find_map(|index| {
+            let wanted = contents[0][index];
+            let is_certain = contents.iter().all(|content| content[index] == wanted);
+            let found = blocks.get(index)?;
+            (is_certain && *found != expected_block(wanted, index)).then(|| {
+                let block = describe(*found, wanted, index);
+                format!("has {block} at byte {}", bytes(index))
+            })
+        })
+    }
+
+    /// Returns a description if the files match no single moment since the last complete sync.
+    fn out_of_order(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        let since = self.durable_since(done, |step, _| *step == FileStep::Sync);
+        let last = self.last(done);
+        let matches = (since..=last).any(|k| self.is_state(k, (k + 1).min(last), found));
+        if matches {
+            return None;
+        }
+        // Names the first file that differs from the state before the cut.
+        let names = self.names();
+        let mut differing = names.iter().filter(|name| !self.is_name_of(name, done, done, found));
+        let name = differing.next()?;
+        Some(match found.get(*name) {
+            None => format!("{name} is missing, but a later change is there"),
+            Some(FoundFile::Unreadable(error)) => format!("{name} cannot be read: {error}"),
+            Some(FoundFile::File { size, .. }) => {
+                format!("{name} has {size} bytes that it had at no moment")
+            }
+            Some(FoundFile::Directory) => format!("{name} is there, but not an earlier change"),
+        })
+    }
+
+    fn is_state(&self, from: usize, to: usize, found: &FoundFiles) -> bool {
+        self.names().into_iter().all(|name| self.is_name_of(name, from, to, found))
+    }
+
+    /// Returns true if a name is as in one of two neighbouring states, or between them.
+    fn is_name_of(&self, name: &str, from: usize, to: usize, found: &FoundFiles) -> bool {
+        let nodes = [from, to].map(|k| self.states[k].names.get(name));
+        match found.get(name) {
+            None => nodes.contains(&None),
+            Some(FoundFile::Directory) => nodes.contains(&Some(&Node::Directory)),
+            Some(FoundFile::Unreadable(_)) => false,
+            Some(FoundFile::File { size, blocks }) => nodes.into_iter().flatten().any(|node| {
+                let Node::File(inode) = node else { return false };
+                let contents = [from, to].map(|k| self.states[k].contents.get(inode));
+                let sizes = contents.map(|content| content.map_or(0, Vec::len) * BLOCK);
+                let range = sizes[0].min(sizes[1]) as u64..=sizes[0].max(sizes[1]) as u64;
+                let is_of = |index: usize, block: &FoundBlock| {
+                    let mut wanted = contents.iter().flatten().filter_map(|c| c.get(index));
+                    wanted.any(|step| *block == expected_block(*step, index))
+                };
+                range.contains(size) && blocks.iter().enumerate().all(|(i, block)| is_of(i, block))
+            }),
+        }
+    }
+}
+
+const fn expected_block(step: u32, index: usize) -> FoundBlock {
+    match step {
+        0 => FoundBlock::Zeros,
+        step => FoundBlock::Written { step, block: index as u32 },
+    }
+}
+
+fn describe(found: FoundBlock, wanted: u32, index: usize) -> &'static str {
+    match found {
+        FoundBlock::Zeros => "zeros instead of its data",
+        FoundBlock::Other => "bytes that no step wrote",
+        FoundBlock::Written { block, .. } if block as usize != index => "data of another place",
+        FoundBlock::Written { step, .. } if step < wanted => "older data",
+        FoundBlock::Written { .. } => "data of a later step",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Expectation::{Order, Promise};
+
+    fn steps(text: &[&str]) -> Vec<FileStep> {
+        text.iter().map(|step| step.parse().unwrap()).collect()
+    }
+
+    fn file(step: u32, blocks: u32) -> FoundFile {
+        let content = (0..blocks).map(|block| FoundBlock::Written { step, block });
+        FoundFile::File { size: u64::from(blocks) * BLOCK as u64, blocks: content.collect() }
+    }
+
+    fn found(files: &[(&str, FoundFile)]) -> FoundFiles {
+        files.iter().map(|(name, file)| ((*name).to_owned(), file.clone())).collect()
+    }
+
+    #[test]
+    fn a_new_file_is_promised_after_fsync_of_file_and_directory() {
+        let states = ExpectedStates::new(&[], &steps(&["write a 2", "fsync a", "fsync ."]));
+        let none = found(&[]);
+        assert_eq!(states.lost(Promise, 2, &none), None, "its name is not synced");
+        assert_eq!(states.lost(Promise, 3, &none).unwrap(), "a is missing");
+        assert_eq!(states.lost(Promise, 3, &found(&[("a", file(1, 2))])), None);
+        let empty = found(&[("a", file(1, 0))]);
+        assert_eq!(states.lost(Promise, 1, &empty), None);
+        assert_eq!(states.lost(Promise, 2, &empty).unwrap(), "a has 0 of 8192 bytes");
+        let FoundFile::File { size, .. } = file(1, 2) else { unreachable!() };
+        let zeros = FoundFile::File { size, blocks: vec![FoundBlock::Zeros; 2] };
+        let lost = states.lost(Promise, 3, &found(&[("a", zeros)])).unwrap();
+        assert_eq!(lost, "a has zeros instead of its data at byte 0");
+    }
+
+    #[test]
+    fn a_replaced_file_is_old_or_new() {
+        let replace = steps(&["write b 2", "fsync b", "rename b a", "fsync ."]);
+        let states = ExpectedStates::new(&steps(&["write a 1"]), &replace);
+        for (done, files, held) in [
+            (0, vec![("a", file(1, 1))], true),
+            (0, vec![], false),
+            (2, vec![("a", file(1, 1)), ("b", file(2, 2))], true),
+            (2, vec![("a", file(2, 2))], true),
+            (2, vec![("a", file(2, 0))], false),
+            (4, vec![("a", file(1, 1))], false),
+            (4, vec![("a", file(2, 2))], true),
+            (4, vec![("a", file(2, 2)), ("b", file(2, 2))], false),
+        ] {
+            let lost = states.lost(Promise, done, &found(&files));
+            assert_eq!(lost.is_none(), held, "{done} {files:?}: {lost:?}");
+        }
+    }
+
+    #[test]
+    fn order_means_one_moment_and_allows_a_step_in_progress() {
+        let replace = steps(&["write b 2", "rename b a"]);
+        let states = ExpectedStates::new(&steps(&["write a 1"]), &replace);
+        let empty = found(&[("a", file(2, 0))]);
+        assert_eq!(states.lost(Promise, 2, &empty), None, "nothing was synced");
+        assert!(states.lost(Order, 2, &empty).is_some(), "the rename without the data");
+        assert_eq!(states.lost(Order, 2, &found(&[("a", file(2, 2))])), None);
+        let partial = found(&[("a", file(1, 1)), ("b", file(2, 1))]);
+        assert_eq!(states.lost(Order, 0, &partial), None, "the write is in progress");
+        let append = ExpectedStates::new(&steps(&["write a 1"]), &steps(&["append a 2"]));
+        let grown = |second| {
+            let blocks = vec![FoundBlock::Written { step: 1, block: 0 }, second];
+            found(&[("a", FoundFile::File { size: 2 * BLOCK as u64, blocks })])
+        };
+        let right = FoundBlock::Written { step: 2, block: 1 };
+        assert_eq!(append.lost(Order, 1, &grown(right)), None);
+        assert_eq!(append.lost(Promise, 1, &grown(FoundBlock::Zeros)), None);
+        assert!(append.lost(Order, 1, &grown(FoundBlock::Zeros)).is_some());
+        let damaged = found(&[("a", file(1, 1)), ("b", FoundFile::Unreadable("EIO".into()))]);
+        assert_eq!(states.lost(Promise, 1, &damaged), None, "b was not synced");
+        assert_eq!(states.lost(Order, 1, &damaged).unwrap(), "b cannot be read: EIO");
+        let lost = found(&[("a", FoundFile::Unreadable("EIO".into()))]);
+        assert_eq!(states.lost(Promise, 0, &lost).unwrap(), "a cannot be read: EIO");
+    }
+
+    #[test]
+    fn files_of_a_directory_are_promised_only_if_the_directory_is() {
+        let states = ExpectedStates::new(
+            &[],
+            &steps(&["mkdir d", "write d/a 1", "fsync d/a", "fsync d", "fsync ."]),
+        );
+        assert_eq!(states.lost(Promise, 4, &found(&[])), None);
+        assert_eq!(states.lost(Promise, 5, &found(&[])).unwrap(), "d is missing");
+        let only = found(&[("d", FoundFile::Directory)]);
+        assert_eq!(states.lost(Promise, 4, &only).unwrap(), "d/a is missing");
+    }
+
+    #[test]
+    fn every_state_at_a_step_is_expected_after_it() {
+        let prepare = steps(&["mkdir d", "write a 2", "write d/b 1"]);
+        let sequence = steps(&[
+            "append a 1",
+            "link a c",
+            "rename d e",
+            "fsync c",
+            "truncate a 1",
+            "unlink c",
+            "sync",
+            "overwrite a",
+            "unlink e/b",
+            "rmdir e",
+        ]);
+        let states = ExpectedStates::new(&prepare, &sequence);
+        for (done, tree) in states.states.iter().enumerate() {
+            let now = tree.names.iter().map(|(name, node)| {
+                let file = match node {
+                    Node::Directory => FoundFile::Directory,
+                    Node::File(inode) => {
+                        let content = &tree.contents[inode];
+                        let blocks = content.iter().enumerate();
+                        let blocks = blocks.map(|(i, step)| expected_block(*step, i)).collect();
+                        FoundFile::File { size: (content.len() * BLOCK) as u64, blocks }
+                    }
+                };
+                (name.clone(), file)
+            });
+            let now: FoundFiles = now.collect();
+            for expect in [Promise, Order] {
+                assert_eq!(states.lost(expect, done, &now), None, "after {done} steps");
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Sequences of file operations whose result after a power cut can be judged: performing them,
+//! reading what is left, and deciding what may be left.
+
+mod expected;
+mod steps;
+
+pub use expected::{ExpectedStates, FoundFile, FoundFiles, StepNumber};
+pub use steps::{find_files, perform_step, write_probe};
+
+/// Bytes of a block of a file.
+pub const BLOCK: usize = 4096;
+
+/// Returns the content of a block: its step and its index in each word of 8 bytes, so that a block
+/// of another step or place is recognised.
+fn block_content(step: u32, block: u32) -> Vec<u8> {
+    let word = (u64::from(step) << 32 | u64::from(block)).to_le_bytes();
+    word.repeat(BLOCK / word.len())
+}

@@ -1,0 +1,85 @@
+//! Power cuts on simulated disks: what is promised holds, and what is not is found to be lost.
+
+use std::fs;
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{Status, Survival};
+
+/// One sequence that each filesystem must keep, with so many cuts that a barrier that is missing
+/// shows.
+const SUITE: &str = r#"
+name = "cuts"
+title = "Cuts"
+source = "fsync(2) of the Linux man-pages"
+
+[[test]]
+name = "cut"
+title = "Cut"
+rationale = "A new file and its name are synced; then a file is replaced."
+space = "1 MiB"
+
+[[test.phase]]
+name = "create-fsync"
+op = "power-cut"
+prepare = ["write old 2"]
+steps = ["write new 4", "fsync new", "fsync ."]
+expect = "promise"
+cuts = 40
+
+[[test.phase]]
+name = "replace"
+op = "power-cut"
+prepare = ["write document 2"]
+steps = ["write new 4", "rename new document", "write other 1", "fsync other"]
+expect = "order"
+cuts = 40
+"#;
+
+#[test]
+fn power_cuts_lose_what_is_not_flushed_and_keep_what_is_synced() {
+    let sandbox = Sandbox::new();
+    let suite = sandbox.path("cuts.toml");
+    fs::write(&suite, SUITE).unwrap();
+    let contenders = ["ext4", "ext4:nobarrier", "ext4:noauto_da_alloc"];
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "1");
+    let told = run(command.arg("--suite").arg(&suite)).assert_code(0);
+    let results = sandbox.results();
+    let survival = |contender: &str| -> [Survival; 2] {
+        let cell = cells_of(&results, contender).remove(0);
+        assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
+        [0, 1].map(|phase| cell.phases[phase].survival.clone().unwrap())
+    };
+    let [synced, replaced] = survival("ext4");
+    assert!(synced.cuts > 20 && synced.positions > 20, "{synced:?}");
+    for all in [&synced, &replaced] {
+        assert_eq!((all.held, all.unmountable, all.inconsistent), (all.cuts, 0, 0), "{all:?}");
+    }
+    let [unsafe_sync, _] = survival("ext4:nobarrier");
+    assert!(unsafe_sync.held < unsafe_sync.cuts, "a disk that is never flushed loses nothing");
+    let lost = &unsafe_sync.broken[0];
+    assert!(!lost.lost.is_empty() && !lost.after.is_empty(), "{lost:?}");
+    let [synced, replaced] = survival("ext4:noauto_da_alloc");
+    assert_eq!(synced.held, synced.cuts, "{synced:?}");
+    assert!(replaced.held < replaced.cuts, "a rename was not committed before its data");
+    // The last screen answers the question of the suite.
+    assert!(told.stdout.contains("Synced files after a power cut"), "{}", told.stdout);
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    for text in ["Power cuts after which everything expected was there", "95 %", "document has 0"] {
+        assert!(report.contains(text), "{text}: {report}");
+    }
+}
+
+#[test]
+fn power_cuts_need_a_simulated_disk() {
+    let sandbox = Sandbox::new();
+    let suite = sandbox.path("cuts.toml");
+    fs::write(&suite, SUITE).unwrap();
+    let mut command = sandbox.fsarena();
+    command.args(["run", "--profile", "smoke", "--rounds", "1", "--contender", "ext4", "--suite"]);
+    run(command.arg(&suite).arg("--work-dir").arg(sandbox.path("work")));
+    let results = sandbox.results();
+    let cell = cells_of(&results, "ext4").remove(0);
+    assert_eq!(cell.phases[0].status, Status::Unsupported);
+    let why = &cell.phases[0].failure.as_ref().unwrap().reason;
+    assert!(why.contains("--backend vm"), "{why}");
+}
