@@ -175,6 +175,23 @@ fn hosts_are_added_up_once() {
 }
 
 #[test]
+fn a_real_report_of_two_hosts_adds_each_job_up() {
+    let found = sample("3.33-two-hosts");
+    assert_eq!(rates(&found), ["/mnt/ext4 w 1: 1000", "/mnt/ext4 r 1: 16000"]);
+}
+
+#[test]
+fn real_reports_of_a_running_job_are_one_round() {
+    let found = sample("3.33-status-interval-two-jobs");
+    let shown: Vec<_> =
+        found.reported.figures.iter().map(|f| (f.phase.as_str(), f.round)).collect();
+    assert_eq!(shown, [("a", 1), ("b", 1)]);
+    assert_eq!(value(&found.reported.figures[1], Metric::Elapsed), Some(0.502));
+    let reason = only("3.33-stopped-by-user").reason;
+    assert_eq!(reason.as_deref(), Some("interrupted by signal 2 after 1.533 s of 60 s"));
+}
+
+#[test]
 fn reads_and_writes_together_are_one_phase_unless_each_is_stated() {
     let figure = only("3.33-mixed");
     assert_eq!(value(&figure, Metric::Rate), Some(10000.0));

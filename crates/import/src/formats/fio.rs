@@ -101,7 +101,7 @@ struct FioJob {
     hostname: Option<String>,
 }
 
-/// A number, or 0 for a value that is none.
+/// A number. `null` becomes 0.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Number(f64);
 
@@ -300,7 +300,7 @@ impl FioOutput {
             let is_work = own.identity(None) == its.identity(None) && own.places() == its.places();
             one.name == other.name && one.groupid == other.groupid && starts && is_work
         };
-        // A job that has done no more is over, and has the same results again.
+        // A job that made no progress has ended, so its results are unchanged.
         let has_grown = |(one, other): (&FioJob, &FioJob)| match one.bytes() > other.bytes() {
             true => one.ran() >= other.ran(),
             false => one.results() == other.results(),
@@ -426,9 +426,9 @@ fn line_of_brace(text: &str) -> usize {
 pub struct Thread<'a, T> {
     pub name: &'a str,
     pub group: i64,
-    /// Where it worked.
+    /// Directory or device.
     pub place: String,
-    /// Its options that decide the work.
+    /// Options that decide the work.
     pub identity: String,
     pub of: T,
 }
@@ -515,7 +515,7 @@ struct Job<'a> {
     entries: Vec<&'a FioJob>,
     options: &'a Options,
     differs_in: String,
-    /// Number of threads, of which an entry may report several.
+    /// Number of threads. An entry may report several.
     threads: f64,
 }
 
@@ -608,8 +608,9 @@ impl Job<'_> {
         let ran = self.entries.iter().map(|job| job.ran()).fold(0.0, f64::max);
         let limit = self.options.seconds("runtime");
         let whole = self.options.number("io_size").max(self.options.number("size")) * self.threads;
-        let share = self.entries.iter().map(|job| job.bytes()).sum::<f64>() / whole;
-        // A job that has done more than its size runs until its time is over.
+        let bytes: f64 = self.entries.iter().map(|job| job.bytes()).sum();
+        let share = if whole > 0.0 { bytes / whole } else { 0.0 };
+        // A job that transferred more than its size runs for a fixed time.
         let is_done = if limit > 0.0 { (0.99..1.01).contains(&share) } else { share >= 0.99 };
         if ran >= limit * NEARLY && limit > 0.0 || is_done && !self.options.is_on("time_based") {
             return None;

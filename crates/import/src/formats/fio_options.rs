@@ -1,4 +1,4 @@
-//! Options of a job of fio: which of them make it another test, which work they ask for, and where.
+//! Options of a job of fio: the identity of its test, the kind of its work, and its place.
 //!
 //! Source: fio(1) and the tables of options in fio 2.1 to 3.42. fio reads `k` as 1024 and `Ki` as
 //! 1000 unless `kb_base` is 1000. It prints no options without a value (`time_based`, `thread` …)

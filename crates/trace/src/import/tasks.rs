@@ -211,7 +211,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
         }
         importer.line(text).map_err(|what| TraceImportError {
             line: number,
-            message: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
+            message: format!("{what}; record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
         })?;
     }
     let first = |message: &str| TraceImportError { line: 1, message: message.into() };

@@ -53,7 +53,7 @@ fn import(args: &TraceImportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCo
     });
     let below = below.as_ref().map(|below| below.as_os_str().as_bytes());
     let trace = trace::import(&text, format, below)
-        .map_err(|error| UsageError(format!("{}: {error}", args.file.display())))?;
+        .map_err(|error| UsageError(format!("cannot import {}: {error}", args.file.display())))?;
     write(&args.output, &trace, globals)
 }
 
