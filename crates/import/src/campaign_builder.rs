@@ -153,12 +153,7 @@ impl<'a> CampaignBuilder<'a> {
     pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
         let called = called.unwrap_or(&self.naming.otherwise);
         self.called.insert(called.to_owned());
-        if self.called.len().pow(2) > MAX_TABLE_SIZE {
-            let count = self.called.len();
-            return Err(ImportError::in_file(format!(
-                "{count} contenders are more than a report can compare: take fewer contenders"
-            )));
-        }
+        check_contenders(self.called.len()).map_err(ImportError::in_file)?;
         match &self.naming.given {
             Some(_) if self.called.len() > 1 => {
                 let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
@@ -431,6 +426,17 @@ fn rows(figure: &ImportedResult) -> impl Iterator<Item = (&str, &str, Option<Met
     metrics.chain([None]).map(|metric| (figure.test.as_str(), figure.phase.as_str(), metric))
 }
 
+/// Checks that a report on this number of contenders fits into memory, even without results.
+fn check_contenders(count: usize) -> Result<(), String> {
+    let most = MAX_TABLE_SIZE.isqrt();
+    match count > most {
+        true => Err(format!(
+            "more than {most} contenders are more than a report can compare: take fewer contenders"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Checks that a report on these numbers of contenders, rows and rounds fits into memory.
 ///
 /// # Errors
@@ -441,6 +447,7 @@ pub fn check_table(
     rounds: usize,
     most: usize,
 ) -> Result<(), String> {
+    check_contenders(contenders)?;
     let columns = contenders.saturating_mul(contenders.max(rounds));
     match columns.saturating_mul(rows) > most {
         true => Err(format!(
