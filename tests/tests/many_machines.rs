@@ -569,8 +569,8 @@ fn each_bad_input_of_hosts_has_its_line() {
     assert!(told.contains("cannot compare results of different hosts in real time"), "{told}");
 }
 
-/// Scripts in place of Slurm's commands. `squeue` gives the answer of the attack.
-fn hostile_slurm(sandbox: &Sandbox, squeue: &str) -> PathBuf {
+/// Scripts in place of Slurm's commands. `squeue` and `sbatch` give the answers of the attack.
+fn hostile_slurm(sandbox: &Sandbox, squeue: &str, sbatch: &str) -> PathBuf {
     let bin = sandbox.path("slurm");
     fs::create_dir_all(&bin).unwrap();
     let asked = sandbox.path("asked");
@@ -579,7 +579,7 @@ fn hostile_slurm(sandbox: &Sandbox, squeue: &str) -> PathBuf {
         ("scontrol", "echo 'MaxArraySize = 21'"),
         ("sinfo", "printf 'n1|4294967295|1|idle\\nn2|4294967295|1|idle\\n'"),
         ("squeue", &format!("echo >{}; {squeue}", asked.display())),
-        ("sbatch", "cat >/dev/null; echo '../../x;cluster'"),
+        ("sbatch", sbatch),
         ("scancel", &cancelled),
     ] {
         let path = bin.join(name);
@@ -607,7 +607,7 @@ fn hostile_answers_of_slurm_neither_panic_nor_hang_nor_reach_other_commands() {
         format!("echo '../x|0|PENDING||held|fsarena-{plan}-0-1'"),
     ] {
         for signal in [Signal::SIGINT, Signal::SIGTERM] {
-            let bin = hostile_slurm(&sandbox, &squeue);
+            let bin = hostile_slurm(&sandbox, &squeue, "exec sleep 1000");
             let mut command = fsarena(&sandbox, &["cluster", "collect"]);
             command.arg(&directory).args(["--on", "slurm"]);
             let path = std::env::var("PATH").unwrap();
@@ -624,4 +624,29 @@ fn hostile_answers_of_slurm_neither_panic_nor_hang_nor_reach_other_commands() {
         }
     }
     assert!(!sandbox.path("cancelled").exists(), "nothing was queued");
+}
+
+/// Regression test: fsarena submitted again and again, without a word with `--quiet`.
+#[test]
+fn a_refusing_sbatch_ends_the_campaign_and_is_not_asked_again_once_it_may_have_submitted() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["minix"], "1", "0%");
+    let submitted = sandbox.path("submitted");
+    let count = format!("cat >/dev/null; echo >>{}", submitted.display());
+    for (answer, tries, cause) in [
+        ("echo '../../x;cluster'", 1, "sbatch printed \"../../x;cluster\", which is no job number"),
+        ("true", 1, "sbatch printed \"\", which is no job number; run sbatch by hand"),
+        ("echo no such account >&2; exit 1", 3, "sbatch says: no such account"),
+        ("exit 7", 3, "cannot run sbatch: it ended with exit code 7"),
+    ] {
+        let bin = hostile_slurm(&sandbox, "true", &format!("{count}; {answer}"));
+        let mut command = fsarena(&sandbox, &["cluster", "collect", "--quiet"]);
+        command.arg(&directory).args(["--on", "slurm"]);
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        let told = run(&mut command).assert_code(3).stderr;
+        assert!(told.contains(&format!("cannot submit to Slurm: {cause}")), "{told}");
+        assert_eq!(fs::read_to_string(&submitted).unwrap().lines().count(), tries, "{told}");
+        fs::remove_file(&submitted).unwrap();
+    }
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guest::{Guest, GuestCopy, GuestError};
-use model::{Campaign, Cell, CellId, DistributedPlan, Environment, Nanos};
+use model::{Campaign, Cell, CellId, DistributedPlan, Environment, Nanos, json_error_cause};
 use serde::{Deserialize, Serialize};
 use sys::fs::safe_path::{SafeDir, UntrustedPath, default_mode};
 use sys::secret_key::SecretKey;
@@ -246,7 +246,7 @@ impl Batch {
         let plan = serde_json::from_slice(&text);
         let plan: BatchPlan = plan.map_err(|error| {
             // The message quotes unknown text.
-            let error = error.to_string().replace(char::is_control, "?");
+            let error = json_error_cause(&error).replace(char::is_control, "?");
             damaged(format!("{PLAN}: {error}"))
         })?;
         if plan.format != FORMAT {

@@ -410,6 +410,9 @@ fn each_bad_directory_has_its_line() {
     assert!(changed.all().unwrap_err().to_string().contains("is damaged"));
     fs::write(&file, &text[1..]).unwrap();
     assert!(error(Batch::open(batch.path())).contains("is damaged"));
+    fs::write(&file, text.replace("\"rounds\":1", "\"rounds\":[]")).unwrap();
+    let typed = error(Batch::open(batch.path()));
+    assert!(typed.contains("invalid type: a list, expected a whole number: the file"), "{typed}");
     // A plan with more cells than fit into memory is rejected without planning it.
     for (from, to) in
         [("\"rounds\":1", "\"rounds\":4294967295"), ("\"checks\":0", "\"checks\":4294967295")]

@@ -171,6 +171,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 sync: Vec::new(),
                 role_of: None,
                 stated: Vec::new(),
+                survival: None,
             }
         },
     )

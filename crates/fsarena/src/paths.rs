@@ -231,15 +231,6 @@ pub fn existing_store(globals: &GlobalArgs) -> anyhow::Result<Store> {
     Ok(store_if_any(globals)?.ok_or(none)?)
 }
 
-/// Returns an error if there is no database.
-pub fn require_database(globals: &GlobalArgs) -> anyhow::Result<()> {
-    let path = database(globals)?;
-    match path.metadata().is_ok_and(|file| file.len() > 0) {
-        true => Ok(()),
-        false => Err(no_campaign(&path).into()),
-    }
-}
-
 /// Opens the store for reading. Returns `None` if it does not exist. A store of another user is
 /// opened without any change.
 pub fn store_if_any(globals: &GlobalArgs) -> anyhow::Result<Option<Store>> {

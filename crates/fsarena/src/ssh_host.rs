@@ -69,7 +69,7 @@ impl SshHost {
              sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo",
             self.called
         );
-        let answer = self.ssh.run_script(&script, Stdio::null())?;
+        let answer = self.ssh.run_script(&script, None)?;
         let lines: Vec<&str> = answer.lines().collect();
         let [copy, state, system, machine, processors, memory] = lines[..] else {
             return Err(
@@ -109,7 +109,7 @@ impl SshHost {
             "umask 077; p={copy}.$(uname -n).$$; mkdir -p \"$p\" && tar -C \"$p\" --no-same-owner -xf - && \
              {{ mv -T \"$p\" {copy} || {{ rm -rf \"$p\"; test -f {copy}/plan.json; }}; }}"
         );
-        let taken = self.ssh.run_script(&script, archive);
+        let taken = self.ssh.run_script(&script, Some(archive));
         let is_whole = sent.wait()?.success();
         taken?;
         match is_whole {
@@ -149,7 +149,7 @@ impl WorkerHost for SshHost {
     fn clean_up(&self) {
         if let Some(copy) = self.copy() {
             // If the host is unreachable, only files in its cache directory remain.
-            let _ = self.ssh.run_script(&format!("rm -rf {}", shell_quote(&copy)), Stdio::null());
+            let _ = self.ssh.run_script(&format!("rm -rf {}", shell_quote(&copy)), None);
         }
     }
 }

@@ -98,6 +98,28 @@ fn names_that_select_no_single_campaign_are_refused() {
 }
 
 #[test]
+fn a_path_that_is_no_database_is_refused_with_its_cause() {
+    let directory = tempfile::tempdir().unwrap();
+    let [pipe, link, file] = ["pipe", "link", "file"].map(|name| directory.path().join(name));
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::os::unix::fs::symlink(&link, &link).unwrap();
+    std::fs::write(&file, "x").unwrap();
+    for (database, cause) in [
+        (pipe, "it is no file; name another one"),
+        (link, "Too many levels of symbolic links; name"),
+        (directory.path().join("x".repeat(300)), "File name too long; choose"),
+        (file.join("results.db"), "Not a directory; check the path"),
+    ] {
+        for words in [&["delete", "1", "-y"][..], &["resume"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+            command.arg("--db").arg(&database).args(words).stdin(Stdio::null());
+            let told = String::from_utf8(command.output().unwrap().stderr).unwrap();
+            assert!(told.contains(cause), "{words:?}: {told}");
+        }
+    }
+}
+
+#[test]
 fn asks_at_the_terminal_only() {
     let directory = tempfile::tempdir().unwrap();
     let database = stored(directory.path(), &["nightly"]);

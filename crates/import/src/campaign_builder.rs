@@ -237,12 +237,7 @@ impl<'a> CampaignBuilder<'a> {
             },
         };
         self.called.insert(called.to_owned());
-        if self.called.len().pow(2) > MAX_TABLE_SIZE {
-            let count = self.called.len();
-            return Err(ImportError::in_file(format!(
-                "{count} contenders are more than a report can compare: take fewer contenders"
-            )));
-        }
+        check_contenders(self.called.len()).map_err(ImportError::in_file)?;
         let Some(given) = &self.naming.given else {
             let name = self.contenders.contender(called);
             let exact = place.map(|place| place.exact.as_str());
@@ -617,6 +612,17 @@ fn rows(figure: &ImportedResult) -> impl Iterator<Item = (&str, &str, Option<Met
     metrics.chain([None]).map(|metric| (figure.test.as_str(), figure.phase.as_str(), metric))
 }
 
+/// Checks that a report on this number of contenders fits into memory, even without results.
+fn check_contenders(count: usize) -> Result<(), String> {
+    let most = MAX_TABLE_SIZE.isqrt();
+    match count > most {
+        true => Err(format!(
+            "more than {most} contenders are more than a report can compare: take fewer contenders"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Checks that a report on these numbers of contenders, rows and rounds fits into memory.
 ///
 /// # Errors
@@ -627,6 +633,7 @@ pub fn check_table(
     rounds: usize,
     most: usize,
 ) -> Result<(), String> {
+    check_contenders(contenders)?;
     let columns = contenders.saturating_mul(contenders.max(rounds));
     match columns.saturating_mul(rows) > most {
         true => Err(format!(

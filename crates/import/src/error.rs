@@ -18,9 +18,9 @@ impl ImportError {
         Self { line: None, message: what }
     }
 
-    /// Creates an error about one line, counted from 1.
+    /// Creates an error about one line, counted from 1. Line 0 means the whole input.
     pub(crate) fn at_line(line: usize, what: impl Into<String>) -> Self {
-        Self { line: Some(line), message: what.into() }
+        Self { line: (line > 0).then_some(line), message: what.into() }
     }
 }
 
@@ -48,5 +48,10 @@ mod tests {
     fn control_characters_are_escaped() {
         let error = ImportError::at_line(3, "`1\u{1b}[2J` is no number");
         assert_eq!(error.to_string(), "line 3: `1\\u{1b}[2J` is no number");
+    }
+
+    #[test]
+    fn no_error_names_line_0() {
+        assert_eq!(ImportError::at_line(0, "it is empty").to_string(), "it is empty");
     }
 }

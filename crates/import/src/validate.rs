@@ -75,9 +75,7 @@ pub fn check_size(results: &CampaignResults) -> Result<(), String> {
             rows.extend(of_phase.map(|metric| (suite, test, phase.phase.as_str(), metric)));
         }
     }
-    let campaign = &results.campaign;
-    let rounds = campaign.rounds as usize;
-    check_table(campaign.contenders.len(), rows.len(), rounds, MAX_TABLE_SIZE)
+    check_rows(&results.campaign, rows.len())
 }
 
 /// Checks before a campaign runs that reports on it can fit into memory.
@@ -85,10 +83,15 @@ pub fn check_size(results: &CampaignResults) -> Result<(), String> {
 /// # Errors
 /// Returns a one-line error with the size of the campaign if they cannot.
 pub fn check_plan(campaign: &Campaign) -> Result<(), String> {
+    check_rows(campaign, 0)
+}
+
+/// Checks a report with a row for each planned phase, and at least with the number found.
+fn check_rows(campaign: &Campaign, found: usize) -> Result<(), String> {
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let phases: usize = tests.map(|test| test.phases.len()).sum();
     let rounds = campaign.rounds as usize;
-    let rows = phases.saturating_mul(ROWS_PER_PHASE);
+    let rows = phases.saturating_mul(ROWS_PER_PHASE).max(found).max(1);
     check_table(campaign.contenders.len(), rows, rounds, MAX_TABLE_SIZE)
 }
 
@@ -132,14 +135,29 @@ mod tests {
 
     #[test]
     fn refuses_reports_that_do_not_fit_into_memory() {
-        let many = told(|results| {
+        let many = |count: usize, results: &mut CampaignResults| {
             let contender = results.campaign.contenders[0].clone();
-            results.campaign.contenders.extend((0..20_000).map(|number| model::Contender {
+            results.campaign.contenders.extend((0..count).map(|number| model::Contender {
                 name: format!("c{number}"),
                 ..contender.clone()
             }));
+        };
+        let refused = "more than 1414 contenders are more than a report can compare";
+        let full = told(|results| many(1500, results));
+        assert!(full.starts_with(refused), "{full}");
+        let empty = told(|results| {
+            many(1500, results);
+            results.cells.iter_mut().for_each(|stored| stored.result = None);
         });
-        assert!(many.contains("more than a report can compare"), "{many}");
+        assert!(empty.starts_with(refused), "{empty}");
+        let planned = told(|results| {
+            many(1400, results);
+            results.cells.iter_mut().for_each(|stored| stored.result = None);
+            let phases = &mut results.campaign.suites[0].tests[0].phases;
+            let phase = phases[0].clone();
+            phases.resize(9, phase);
+        });
+        assert!(planned.contains("are more than a report can compare"), "{planned}");
     }
 
     #[test]
@@ -147,9 +165,9 @@ mod tests {
         let mut campaign = fixture::realistic().campaign;
         assert_eq!(check_plan(&campaign), Ok(()));
         let contender = campaign.contenders[0].clone();
-        campaign.contenders.resize(2000, contender);
+        campaign.contenders.resize(1400, contender);
         let refused = check_plan(&campaign).unwrap_err();
-        assert!(refused.starts_with("2000 contenders in "), "{refused}");
+        assert!(refused.starts_with("1400 contenders in "), "{refused}");
     }
 
     #[test]

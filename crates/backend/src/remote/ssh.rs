@@ -25,6 +25,11 @@ const SSH_FAILED: i32 = 255;
 const MAX_OUTPUT_SIZE: Bytes = Bytes::kib(64);
 /// Maximum wait for the end of the shared connection.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Maximum wait for an answer of a host.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Number of these waits for a login. The user may type a password, for which sshd waits two
+/// minutes by default.
+const LOGIN_ANSWERS: u32 = 3;
 
 /// A host with a copy of this program.
 pub struct SshTransport {
@@ -38,6 +43,7 @@ pub struct SshTransport {
     remote: Vec<String>,
     /// Ends every wait for the host.
     stop: StopFlag,
+    answer_timeout: Duration,
 }
 
 impl SshTransport {
@@ -57,6 +63,7 @@ impl SshTransport {
             control: tempfile::tempdir().context("a directory for ssh's socket")?,
             remote: Vec::new(),
             stop: StopFlag::clone(stop),
+            answer_timeout: ANSWER_TIMEOUT,
         })
     }
 
@@ -67,7 +74,7 @@ impl SshTransport {
     pub fn connect_to(host: &str, stop: &StopFlag) -> anyhow::Result<Self> {
         let mut ssh = Self::new(host, stop)?;
         ssh.connect(Stdio::inherit())?;
-        let kind = ssh.run_script("uname -sm; id -u", Stdio::null())?;
+        let kind = ssh.run_script("uname -sm; id -u", None)?;
         let mut lines = kind.lines();
         let (system, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if system != "Linux x86_64" {
@@ -78,7 +85,7 @@ impl SshTransport {
         }
         let program = ssh.copy_program()?;
         if user != "0" {
-            ssh.run_script("sudo -n true", Stdio::null()).map_err(|error| {
+            ssh.run_script("sudo -n true", None).map_err(|error| {
                 EnvironmentError(format!(
                     "{error:#}; log in as root, or let this user run sudo without a password"
                 ))
@@ -101,7 +108,7 @@ impl SshTransport {
             "d=${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena; p=$d/{name}; \
              if echo '{digest}  '\"$p\" | sha256sum -c >/dev/null 2>&1; then echo there; else echo missing; fi; echo \"$p\""
         );
-        let answer = self.run_script(&script, Stdio::null())?;
+        let answer = self.run_script(&script, None)?;
         let mut lines = answer.lines();
         let (state, path) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if state != "there" {
@@ -109,30 +116,27 @@ impl SshTransport {
             let script = format!(
                 "umask 077; p='{path}'; mkdir -p \"${{p%/*}}\" && cat >\"$p.$$\" && chmod 700 \"$p.$$\" && mv \"$p.$$\" \"$p\""
             );
-            self.run_script(&script, program.into())?;
+            self.run_script(&script, Some(program.into()))?;
         }
         Ok(path.to_owned())
     }
 
-    /// Runs a shell command on the host with this input and returns its output.
+    /// Runs a shell command on the host and returns its output. Copying an input may take any time;
+    /// without one, the host must answer soon.
     ///
     /// # Errors
     /// Returns an error if the host cannot be reached or the command fails, with the last line of
     /// its standard error.
-    pub fn run_script(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
+    pub fn run_script(&self, script: &str, input: Option<Stdio>) -> anyhow::Result<String> {
         let mut ssh = self.ssh(&[]);
-        let output =
-            bounded::output(ssh.arg(script).stdin(input), MAX_OUTPUT_SIZE, &|| self.is_stopped());
+        let limit = if input.is_some() { Duration::MAX } else { self.answer_timeout };
+        let ssh = ssh.arg(script).stdin(input.unwrap_or_else(Stdio::null));
+        let output = bounded::output(ssh, MAX_OUTPUT_SIZE, &self.gives_up(limit));
         // Ctrl-C at the terminal also reaches ssh.
         if self.is_stopped() {
             return Err(UserInterrupt.into());
         }
-        let output = output.map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => {
-                EnvironmentError(format!("cannot read the output of {}: {error}", self.host)).into()
-            }
-            _ => not_started(error),
-        })?;
+        let output = output.map_err(|error| self.no_answer(error))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -163,18 +167,14 @@ impl SshTransport {
     /// Returns an error if the connection cannot be opened.
     pub fn connect(&self, errors: Stdio) -> anyhow::Result<()> {
         let mut check = self.ssh(&["-O", "check"]);
-        let is_there = self.status(check.stdout(Stdio::null()).stderr(Stdio::null()));
-        if is_there.is_ok_and(|status| status.success()) {
+        let check = check.stdout(Stdio::null()).stderr(Stdio::null());
+        if self.status(check, self.answer_timeout)?.success() {
             return Ok(());
         }
         // ssh prints its own errors and prompts.
         let mut master = self.ssh(&["-o", "ControlMaster=yes", "-o", "ControlPersist=60"]);
         let master = master.arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        let status = self.status(master);
-        if self.is_stopped() {
-            return Err(UserInterrupt.into());
-        }
-        match status.map_err(not_started)?.success() {
+        match self.status(master, self.answer_timeout * LOGIN_ANSWERS)?.success() {
             true => Ok(()),
             false => {
                 let why = format!("cannot reach {} through ssh; {}", self.host, self.fix());
@@ -191,9 +191,32 @@ impl SshTransport {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a command to its end, or until the user asks to stop.
-    fn status(&self, command: &mut Command) -> io::Result<ExitStatus> {
-        bounded::wait(&mut command.spawn()?, &|| self.is_stopped())
+    /// Returns true when the user asks to stop, or after this time.
+    fn gives_up(&self, limit: Duration) -> impl Fn() -> bool {
+        let since = Instant::now();
+        move || self.is_stopped() || since.elapsed() >= limit
+    }
+
+    /// Runs a command to its end.
+    fn status(&self, command: &mut Command, limit: Duration) -> anyhow::Result<ExitStatus> {
+        let ended = command.spawn();
+        let ended = ended.and_then(|mut ssh| bounded::wait(&mut ssh, &self.gives_up(limit)));
+        if self.is_stopped() {
+            return Err(UserInterrupt.into());
+        }
+        ended.map_err(|error| self.no_answer(error))
+    }
+
+    fn no_answer(&self, error: io::Error) -> anyhow::Error {
+        let host = &self.host;
+        let why = match error.kind() {
+            ErrorKind::Interrupted => {
+                format!("cannot use {host}: it does not answer; try `ssh {host} uname`")
+            }
+            ErrorKind::InvalidData => format!("cannot read the output of {host}: {error}"),
+            _ => return not_started(error),
+        };
+        EnvironmentError(why).into()
     }
 
     fn ssh(&self, options: &[&str]) -> Command {
@@ -249,4 +272,21 @@ fn digest(path: &std::path::Path) -> anyhow::Result<String> {
     }
     let bytes = hash.finalize();
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_stays_silent_is_given_up() {
+        let mut ssh = SshTransport::new("h1", &StopFlag::default()).unwrap();
+        ssh.answer_timeout = Duration::ZERO;
+        let silent = ssh.status(Command::new("sleep").arg("1000"), ssh.answer_timeout);
+        let told = silent.unwrap_err().to_string();
+        assert_eq!(told, "cannot use h1: it does not answer; try `ssh h1 uname`");
+        ssh.stop.store(true, Ordering::Relaxed);
+        let stopped = ssh.status(Command::new("sleep").arg("1000"), Duration::MAX);
+        assert!(stopped.unwrap_err().is::<UserInterrupt>());
+    }
 }

@@ -23,6 +23,9 @@ const ATTENTION: Duration = Duration::from_millis(100);
 /// Number of polls after which a task missing from the queue has ended. On NFS, new files take a
 /// moment to become visible on other hosts.
 const MISSING_POLLS_UNTIL_ENDED: u32 = 3;
+/// Number of polls without a submission after the first and the second refusal of sbatch. The third
+/// one ends the campaign.
+const POLLS_AFTER_REFUSAL: [u32; 2] = [4, 16];
 /// Cells submitted in advance, because results arrive out of order.
 const AHEAD: usize = 1000;
 
@@ -57,6 +60,10 @@ pub struct SlurmBackend<'r, 'a> {
     go_on: String,
     /// The last error of Slurm that was reported.
     complaint: Option<String>,
+    /// Refusals of sbatch since the last job.
+    refusals: usize,
+    /// Number of polls before the next submission.
+    polls_to_wait: u32,
 }
 
 impl<'r, 'a> SlurmBackend<'r, 'a> {
@@ -82,6 +89,8 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
             tasks: BTreeMap::new(),
             news: VecDeque::new(),
             complaint: None,
+            refusals: 0,
+            polls_to_wait: 0,
             stop: StopFlag::clone(stop),
             go_on: go_on.to_owned(),
             checks,
@@ -180,7 +189,32 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
         self.cluster.cancel(&held)?;
         self.see(&queued);
         self.tell();
-        self.submit(queued.len())
+        if self.polls_to_wait > 0 {
+            self.polls_to_wait -= 1;
+            return Ok(());
+        }
+        let refused = self.submit(queued.len());
+        refused.or_else(|error| self.refused(error, queued.is_empty()))
+    }
+
+    /// Handles a submission that failed: it is repeated after a pause, or the campaign ends.
+    fn refused(&mut self, error: SlurmError, is_queue_empty: bool) -> Result<(), SlurmError> {
+        // The job may run, and a second one would run the same cells.
+        let is_unknown =
+            matches!(error, SlurmError::NoJobNumber(_) | SlurmError::Unreadable { .. });
+        let [.., longest] = POLLS_AFTER_REFUSAL;
+        let pause = POLLS_AFTER_REFUSAL.get(self.refusals).copied();
+        // A limit of the user may end with the tasks in the queue.
+        let pause = pause.or((!is_queue_empty).then_some(longest)).filter(|_| !is_unknown);
+        if let Some(polls) = pause {
+            self.refusals += 1;
+            self.polls_to_wait = polls;
+        } else if !matches!(error, SlurmError::Interrupted) {
+            let why = format!("cannot submit to Slurm: {error}");
+            self.abort(&AbortReason::EnvironmentFault(why));
+            return Ok(());
+        }
+        Err(error)
     }
 
     /// Reports started cells that are now complete or lost.
@@ -253,6 +287,7 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
                 break;
             }
             self.submit_one(&array, but.as_deref())?;
+            self.refusals = 0;
             queued += size;
         }
         Ok(())
@@ -281,9 +316,12 @@ impl<'r, 'a> SlurmBackend<'r, 'a> {
     fn stop(&mut self) {
         let note = self.cancel().map(|note| CellUpdate::Note(note.to_owned()));
         self.news.extend(note);
-        for (cell, _) in std::mem::take(&mut self.begun) {
-            self.news.push_back(CellUpdate::Aborted(cell, AbortReason::Interrupted));
-        }
+        self.abort(&AbortReason::Interrupted);
+    }
+
+    fn abort(&mut self, reason: &AbortReason) {
+        let cells = std::mem::take(&mut self.begun).into_keys();
+        self.news.extend(cells.map(|cell| CellUpdate::Aborted(cell, reason.clone())));
     }
 
     /// Waits for the poll interval, or until the user asks to stop.

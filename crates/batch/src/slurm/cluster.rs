@@ -1,7 +1,7 @@
 //! Slurm's commands.
 
 use std::io::{ErrorKind, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::Ordering;
@@ -57,8 +57,16 @@ pub enum SlurmError {
         /// The error message of the command.
         complaint: String,
     },
+    /// A command failed without an error message.
+    #[error("cannot run {command}: it ended {how}; run {command} by hand to see why")]
+    Ended {
+        /// The command.
+        command: &'static str,
+        /// `with exit code 7`, `by signal 9`.
+        how: String,
+    },
     /// The answer of sbatch is not a job number.
-    #[error("sbatch printed `{0}`, which is no job number")]
+    #[error("sbatch printed \"{0}\", which is no job number; run sbatch by hand")]
     NoJobNumber(String),
     /// No node can run cells.
     #[error("{0}")]
@@ -208,12 +216,12 @@ impl Cluster {
         }
         let output =
             bounded::output_of(child, MAX_OUTPUT_SIZE, &|| self.stop.load(Ordering::Relaxed));
-        let said = said("sbatch", output.map_err(failed)?)?;
+        let said = said("sbatch", output.map_err(failed)?, &self.stop)?;
         // The job number may be followed by the name of the cluster.
         let job = said.split(';').next().unwrap_or_default();
         match queue::is_job(job) {
             true => Ok(job.to_owned()),
-            false => Err(SlurmError::NoJobNumber(said)),
+            false => Err(SlurmError::NoJobNumber(said.chars().take(200).collect())),
         }
     }
 
@@ -305,7 +313,7 @@ fn run(command: &'static str, words: &[&str], stop: &StopFlag) -> Result<String,
     let gives_up = || stop.load(Ordering::Relaxed);
     let output =
         bounded::output(asked.args(words).stdin(Stdio::null()), MAX_OUTPUT_SIZE, &gives_up);
-    said(command, output.map_err(|source| not_run(command, source))?)
+    said(command, output.map_err(|source| not_run(command, source))?, stop)
 }
 
 /// Creates the error for a command that could not be run to its end.
@@ -320,14 +328,23 @@ fn not_run(command: &'static str, source: std::io::Error) -> SlurmError {
 }
 
 /// Returns the standard output of a command, or its error if it failed.
-fn said(command: &'static str, output: Output) -> Result<String, SlurmError> {
+fn said(command: &'static str, output: Output, stop: &StopFlag) -> Result<String, SlurmError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         return Ok(text(&output.stdout));
     }
-    let complaint = text(&output.stderr);
-    let last = complaint.lines().last().unwrap_or("nothing");
-    Err(SlurmError::Failed { command, complaint: last.to_owned() })
+    // Ctrl-C at the terminal also reaches the command.
+    if stop.load(Ordering::Relaxed) {
+        return Err(SlurmError::Interrupted);
+    }
+    let how = || match (output.status.code(), output.status.signal()) {
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (code, _) => format!("with exit code {}", code.unwrap_or_default()),
+    };
+    Err(match text(&output.stderr).lines().last() {
+        Some(last) => SlurmError::Failed { command, complaint: last.to_owned() },
+        None => SlurmError::Ended { command, how: how() },
+    })
 }
 
 #[cfg(test)]
@@ -355,6 +372,26 @@ mod tests {
             worker: vec!["--cache".into(), "/c d".into()],
         };
         (cluster.words(&submission).join(" "), script(&submission))
+    }
+
+    #[test]
+    fn a_command_that_fails_is_named_with_its_error_or_its_end() {
+        let told = |script: &str| {
+            run("sh", &["-c", script], &StopFlag::default()).unwrap_err().to_string()
+        };
+        assert_eq!(told("echo one >&2; echo two >&2; exit 1"), "sh says: two");
+        let by_hand = "run sh by hand to see why";
+        let code = format!("cannot run sh: it ended with exit code 7; {by_hand}");
+        assert_eq!(told("exit 7"), code);
+        let signal = format!("cannot run sh: it ended by signal 9; {by_hand}");
+        assert_eq!(told("kill -9 $$"), signal);
+        let failed = Output {
+            status: std::process::ExitStatus::from_raw(2),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
+        let told = said("squeue", failed, &StopFlag::new(true.into())).unwrap_err();
+        assert!(matches!(told, SlurmError::Interrupted), "{told}");
     }
 
     #[test]

@@ -155,6 +155,7 @@ pub fn phase(name: &str) -> PhaseResult {
         verified: Bytes(0),
         role_of: None,
         stated: Vec::new(),
+        survival: None,
         passes: Vec::new(),
     }
 }

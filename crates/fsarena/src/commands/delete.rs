@@ -19,7 +19,7 @@ use crate::stop;
 
 /// Deletes all named campaigns, or none.
 pub fn run(args: &DeleteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
-    paths::require_database(globals)?;
+    drop(paths::existing_store(globals)?);
     let mut store = paths::store(globals)?;
     let known = store.campaigns()?;
     let named = select_campaign::find_all(&known, &args.campaigns, "delete")?;

@@ -28,7 +28,7 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let stop = stop::install_handlers()?;
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     // Not created for a campaign that cannot exist.
-    paths::require_database(globals)?;
+    drop(paths::existing_store(globals)?);
     let mut store = paths::store(globals)?;
     let id = select_campaign::campaign_to_resume(&store, args.campaign.as_deref())?;
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);

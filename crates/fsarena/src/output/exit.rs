@@ -51,7 +51,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 }
 
 /// Fixes for errors of the operating system, by the text of the error.
-const FIXES: [(&str, &str); 8] = [
+const FIXES: [(&str, &str); 13] = [
     ("No such file or directory", "check the path"),
     ("Not a directory", "check the path"),
     ("Is a directory", "name a file"),
@@ -59,7 +59,12 @@ const FIXES: [(&str, &str); 8] = [
     ("Operation not permitted", "run fsarena as root"),
     ("Read-only file system", "name a place that can be written to"),
     ("No space left on device", "free space there, or name another place"),
-    ("File too large", "choose a smaller size, or name a place on another filesystem"),
+    ("Too many levels of symbolic links", "name a path whose links do not lead to themselves"),
+    ("File name too long", "choose a shorter name"),
+    ("File too large", "choose a smaller size, raise the limit (`ulimit -f`), or name another place"),
+    ("Input/output error", "check the disk: `dmesg` shows its errors"),
+    ("File exists", "remove it, or choose another name"),
+    ("Resource temporarily unavailable", "end other programs, or raise the limits (`ulimit -a`)"),
 ];
 
 /// Removes the number of an error of the operating system. Adds a fix if the text ends with such an
@@ -216,6 +221,10 @@ mod tests {
         let fixed = "cannot open a: Permission denied (os error 13); run it as root";
         assert_eq!(with_fix(fixed), "cannot open a: Permission denied; run it as root");
         assert_eq!(with_fix("cannot use a: it is empty"), "cannot use a: it is empty");
+        for number in [1, 2, 5, 11, 13, 17, 20, 21, 27, 28, 30, 36, 40] {
+            let error = format!("cannot open a: {}", io::Error::from_raw_os_error(number));
+            assert!(with_fix(&error).contains("; "), "{error} gets no fix");
+        }
     }
 
     #[test]

@@ -165,6 +165,13 @@ mod tests {
     }
 
     #[test]
+    fn an_error_names_the_file_of_the_user() {
+        let refused = write(Path::new("/proc/report"), b"x").unwrap_err();
+        let told = "cannot write /proc/report: No such file or directory (os error 2)";
+        assert_eq!(crate::output::exit::error_chain(&refused), told);
+    }
+
+    #[test]
     fn a_file_is_replaced_whole() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("report");

@@ -11,10 +11,10 @@ mod tree;
 mod walk;
 
 use std::ffi::{CStr, OsStr, OsString};
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -394,11 +394,12 @@ impl SafeDir {
     /// Creates a file with this content and a random name, and flushes it to disk. The file is
     /// removed unless it is renamed. Errors do not contain this name.
     fn partial(&self, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
         let file = tempfile::Builder::new()
             .prefix(".partial-")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(self.here());
-        let mut file = file.map_err(without_path)?;
+            .make_in(self.here(), |path| options.mode(mode).open(path));
+        let mut file = file?;
         file.as_file_mut().write_all(content)?;
         if let Some((owner, group)) = self.owner_for_new_files()? {
             fchown(file.as_file(), Some(owner), Some(group))?;
@@ -622,11 +623,4 @@ impl SafeDir {
         };
         UntrustedPath::Io { doing, path, source: source.into() }
     }
-}
-
-/// Returns the error of the system call in an error of the crate tempfile, which also names the file.
-fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(std::error::Error::source);
-    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
 }

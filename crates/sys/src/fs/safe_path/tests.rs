@@ -1,8 +1,8 @@
 //! Tests with another user's directories, files and links at every position of a path. Needs root,
 //! to give files to that user.
 
-use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use nix::unistd::geteuid;
 
