@@ -634,9 +634,9 @@ fn a_refusing_sbatch_ends_the_campaign_and_is_not_asked_again_once_it_may_have_s
     let submitted = sandbox.path("submitted");
     let count = format!("cat >/dev/null; echo >>{}", submitted.display());
     for (answer, tries, cause) in [
-        ("echo '../../x;cluster'", 1, "sbatch printed \"../../x;cluster\", which is no job number"),
-        ("true", 1, "sbatch printed \"\", which is no job number; run sbatch by hand"),
-        ("echo no such account >&2; exit 1", 3, "sbatch says: no such account"),
+        ("echo '../../x;cluster'", 1, "sbatch printed \"../../x;cluster\","),
+        ("true", 1, "sbatch printed \"\","),
+        ("echo refused >&2; exit 1", 3, "sbatch says: refused"),
         ("exit 7", 3, "cannot run sbatch: it ended with exit code 7"),
     ] {
         let bin = hostile_slurm(&sandbox, "true", &format!("{count}; {answer}"));

@@ -18,7 +18,7 @@ pub fn json_error_cause(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns what was found, in the words of JSON.
+/// Names a value in terms of JSON.
 fn plain(found: &str) -> String {
     let words = [
         ("invalid type: sequence", "a list"),
@@ -39,7 +39,7 @@ fn plain(found: &str) -> String {
     word.unwrap_or_else(|| found.to_owned())
 }
 
-/// Returns what was expected, in the words of JSON.
+/// Names a type in terms of JSON.
 fn in_words(expected: &str) -> &str {
     let starts = |words: &[&str]| words.iter().any(|word| expected.starts_with(word));
     let number = expected.strip_prefix("a nonzero ").unwrap_or(expected);
