@@ -2,7 +2,7 @@
 -- names, which remain as they are: nothing is added to them.
 --
 -- The numbers are those of crates/model/src/result/measurement.rs. A new metric needs a migration that replaces
--- the view.
+-- the view, or a view that databases of earlier versions do not get, as for `survived`.
 
 CREATE VIEW IF NOT EXISTS phase (campaign, cell, position, phase, status, cache) AS
 SELECT campaign, cell, part.key, part.value ->> 'phase', part.value ->> 'status', part.value ->> 'cache'
@@ -16,6 +16,7 @@ metric (name, unit, direction) AS (VALUES
     ('rate', 'per-second', 'higher'),
     ('elapsed', 'seconds', 'lower'),
     ('capacity', 'percent', 'higher'),
+    ('survived', 'percent', 'higher'),
     ('supported', 'count', 'higher'),
     ('cpu', 'percent', 'neutral'),
     ('cpu-driver', 'percent', 'neutral'),
@@ -91,14 +92,17 @@ part AS (
 number (campaign, cell, position, phase, cache, result, name, value) AS (
     SELECT campaign, cell, position, phase, cache, result, name, CASE name
         WHEN 'throughput' THEN iif(
-            main NOT IN ('capacity', 'supported') AND wall > 0 AND result ->> 'bytes' > 0,
+            main NOT IN ('capacity', 'supported', 'survived') AND wall > 0 AND result ->> 'bytes' > 0,
             (result ->> 'bytes') / (wall / 1e9), NULL)
         WHEN 'rate' THEN iif(
-            main NOT IN ('capacity', 'supported') AND wall > 0 AND operations > 0, operations / (wall / 1e9), NULL)
-        WHEN 'elapsed' THEN iif(main NOT IN ('capacity', 'supported') AND alone, wall / 1e9 / passes, NULL)
+            main NOT IN ('capacity', 'supported', 'survived') AND wall > 0 AND operations > 0, operations / (wall / 1e9), NULL)
+        WHEN 'elapsed' THEN iif(main NOT IN ('capacity', 'supported', 'survived') AND alone, wall / 1e9 / passes, NULL)
         WHEN 'capacity' THEN iif(
             main = 'capacity' AND result ->> 'device_size' > 0,
             100.0 * (result ->> '$.space_after.available') / (result ->> 'device_size'), NULL)
+        WHEN 'survived' THEN iif(
+            main = 'survived' AND result ->> '$.survival.cuts' > 0,
+            100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts'), NULL)
         WHEN 'supported' THEN iif(main = 'supported', 1.0, NULL)
         WHEN 'cpu' THEN iif(
             wall > 0 AND alone, 100.0 * ((result ->> '$.cpu.user') + (result ->> '$.cpu.system')) / wall, NULL)

@@ -11,7 +11,7 @@ use crate::store::error::RowError;
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in order. Migration n creates schema n.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0001_campaigns.sql"),
     include_str!("../../migrations/0002_calibration.sql"),
     include_str!("../../migrations/0003_checksums.sql"),
@@ -19,7 +19,6 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0005_imported.sql"),
     include_str!("../../migrations/0006_views.sql"),
     include_str!("../../migrations/0007_upkeep.sql"),
-    include_str!("../../migrations/0008_survival.sql"),
 ];
 
 /// The migration that creates views unless tables of the same names exist. A new file has no rows

@@ -61,7 +61,10 @@ const FIXES: [(&str, &str); 13] = [
     ("No space left on device", "free space there, or name another place"),
     ("Too many levels of symbolic links", "name a path whose links do not lead to themselves"),
     ("File name too long", "choose a shorter name"),
-    ("File too large", "choose a smaller size, raise the limit (`ulimit -f`), or name another place"),
+    (
+        "File too large",
+        "choose a smaller size, raise the limit (`ulimit -f`), or name another place",
+    ),
     ("Input/output error", "check the disk: `dmesg` shows its errors"),
     ("File exists", "remove it, or choose another name"),
     ("Resource temporarily unavailable", "end other programs, or raise the limits (`ulimit -a`)"),

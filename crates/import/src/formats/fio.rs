@@ -463,7 +463,8 @@ fn run(
 ) -> Result<(), ImportError> {
     let jobs = output.jobs.iter().map(|job| {
         let options = job_options(&output.global, job);
-        let requests = job.sides().iter().map(|(_, side)| side.total_ios).sum();
+        let requests =
+            job.sides().iter().fold(0_u64, |sum, (_, side)| sum.saturating_add(side.total_ios));
         let request = (job.bytes() as u64).checked_div(requests);
         Thread {
             name: &job.name,
@@ -596,7 +597,7 @@ impl Job<'_> {
         if let Some(error) = self.entries.iter().map(|job| job.error).find(|error| *error != 0) {
             return Some(error_text(error));
         }
-        let failed: u64 = self.entries.iter().map(|job| job.total_err).sum();
+        let failed = self.entries.iter().fold(0_u64, |sum, job| sum.saturating_add(job.total_err));
         let first = self.entries.iter().map(|job| job.first_error).find(|error| *error != 0);
         let cause = error_text(first.unwrap_or(0));
         (failed > 0).then(|| format!("{failed} requests failed, the first with: {cause}"))
