@@ -86,9 +86,9 @@ const MAKE: &str = r#"
 stand_still building
 for word; do
     case $word in M=*)
-        module=ufs
-        [ -e "${word#M=}/driver.c" ] && module=fsarena_disk
-        printf '\000depends=\000' > "${word#M=}/$module.ko" ;;
+        modules=ufs
+        [ -e "${word#M=}/driver.c" ] && modules='fsarena_disk fsarena_disk_recorder'
+        for module in $modules; do printf '\000depends=\000' > "${word#M=}/$module.ko"; done ;;
     esac
 done
 "#;

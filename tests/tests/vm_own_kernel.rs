@@ -27,7 +27,10 @@ impl Kernel {
         let made = guest.directory().join("modules").join(release);
         fs::copy(made.join("modules.builtin"), modules.join("modules.builtin")).unwrap();
         for module in fs::read_dir(made.join("kernel")).unwrap().flatten() {
-            if module.file_name() != "fsarena_disk.ko" {
+            let is_driver = |name: &std::ffi::OsStr| {
+                ["fsarena_disk.ko", "fsarena_disk_recorder.ko"].iter().any(|driver| name == *driver)
+            };
+            if !is_driver(&module.file_name()) {
                 let copy = modules.join("kernel").join(module.file_name());
                 fs::copy(module.path(), copy).unwrap();
             }

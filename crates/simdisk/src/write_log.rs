@@ -3,8 +3,8 @@
 //! A write is durable if a flush that was submitted after its completion has completed, or if it
 //! was forced (FUA) and has completed. On a disk without a volatile cache, each completed write is
 //! durable. All other submitted writes are in doubt: the disk may keep any of them, and of each any
-//! of its physical blocks. A flush makes nothing durable that was submitted after it, and a forced
-//! write nothing but itself.
+//! of its physical blocks. A flush does not affect later writes, and a forced write
+//! does not affect other writes.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -50,7 +50,7 @@ pub enum WriteLogError {
     /// Entries were dropped.
     #[error("the write log was full: the steps write more than it holds")]
     Full,
-    /// Bytes that are no entry.
+    /// Bytes other than an entry.
     #[error("the write log is damaged, or of another version of fsarena")]
     Corrupt,
 }
@@ -81,7 +81,7 @@ pub enum Kept {
 pub struct Cut {
     /// Number of entries before it.
     pub position: usize,
-    /// What the disk keeps of the writes in doubt.
+    /// Writes in doubt that the disk keeps.
     pub kept: Kept,
     /// Number of the last mark before it, if any.
     pub step: Option<u64>,
@@ -144,7 +144,7 @@ impl WriteLog {
         self.entries.len()
     }
 
-    /// Returns true if nothing was logged.
+    /// Returns true if the log has no entries.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -204,7 +204,7 @@ impl WriteLog {
     }
 }
 
-/// What is durable and what is in doubt at a position.
+/// Durable writes and writes in doubt at a position.
 struct DiskState {
     durable: Vec<usize>,
     in_doubt: Vec<usize>,
@@ -219,11 +219,11 @@ impl DiskState {
                 completed.insert(*number, at);
             }
         }
-        let flushed = entries.iter().enumerate().filter_map(|(at, entry)| match entry {
+        let mut flushed = entries.iter().enumerate().filter_map(|(at, entry)| match entry {
             Entry::Flush { number } if completed.contains_key(number) => Some(at),
             _ => None,
         });
-        let last_flush = flushed.last().unwrap_or(0);
+        let last_flush = flushed.next_back().unwrap_or(0);
         let mut state = Self { durable: Vec::new(), in_doubt: Vec::new(), step: None };
         for (at, entry) in entries.iter().enumerate() {
             match entry {
@@ -436,7 +436,7 @@ mod tests {
         }
 
         #[test]
-        fn everything_kept_at_the_end_is_the_image(entries in entries()) {
+        fn all_writes_kept_at_the_end_are_the_image(entries in entries()) {
             let log = log(entries);
             let mut image = BTreeMap::new();
             for write in log.writes() {

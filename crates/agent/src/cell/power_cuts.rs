@@ -48,7 +48,7 @@ pub struct PowerCuts<'a, 'v> {
     states: ExpectedStates,
 }
 
-/// What happened after a cut.
+/// Outcome of a cut.
 #[derive(Default)]
 struct Recovery {
     lost: Option<String>,
@@ -79,7 +79,7 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         Ok(Self { volume, recorder, device, root, op, states })
     }
 
-    /// Runs all cuts and leaves the filesystem mounted as it was before the recording.
+    /// Runs all cuts and mounts the filesystem in its state before the recording.
     pub fn run(mut self, seed: u64, progress: &Progress) -> Result<Survival, CutError> {
         self.prepare()?;
         let recorded = self.record();

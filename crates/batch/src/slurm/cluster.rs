@@ -66,7 +66,7 @@ pub enum SlurmError {
         how: String,
     },
     /// The answer of sbatch is not a job number.
-    #[error("sbatch printed \"{0}\", which is no job number; run sbatch by hand")]
+    #[error("sbatch printed \"{0}\", not a job number; run sbatch by hand")]
     NoJobNumber(String),
     /// No node can run cells.
     #[error("{0}")]

@@ -8,7 +8,7 @@ use crate::{GuestError, files};
 
 /// Its module.
 pub const DRIVER: &str = "fsarena_disk";
-/// Its module for cells that cut the power: it keeps the bytes of every write.
+/// Module of the driver for cells that cut the power, which keeps the bytes of every write.
 pub const RECORDER: &str = "fsarena_disk_recorder";
 /// Both modules.
 pub const DRIVERS: [&str; 2] = [DRIVER, RECORDER];

@@ -107,7 +107,7 @@ pub struct CrashRecovery {
     pub source: String,
 }
 
-/// What power cuts left of synced files, as measured with the suite `survival` and default options.
+/// Losses of synced files in power cuts, as measured with the suite `survival` and default options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerCutEvidence {
@@ -117,9 +117,9 @@ pub struct PowerCutEvidence {
     pub measured: String,
     /// Number of cuts.
     pub cuts: u32,
-    /// Cuts after which something was lost that a sync had promised.
+    /// Cuts that lost data or names of a completed sync.
     pub lost: u32,
-    /// An example of what was lost; empty if nothing was.
+    /// An example of a loss; empty without losses.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worst: String,
 }
@@ -146,7 +146,7 @@ pub struct FilesystemFacts {
     /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
-    /// What power cuts left, if it was measured.
+    /// Losses in power cuts, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutEvidence>,
 }

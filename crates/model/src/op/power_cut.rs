@@ -25,13 +25,13 @@ const MAX_CUTS: u32 = 1 << 20;
 pub enum FileStep {
     /// Creates a directory.
     Mkdir(String),
-    /// Creates a file with so many blocks.
+    /// Creates a file with this number of blocks.
     Write(String, u32),
-    /// Writes all blocks of a file anew, in place.
+    /// Overwrites all blocks of a file in place.
     Overwrite(String),
-    /// Writes so many blocks at the end of a file.
+    /// Writes this number of blocks at the end of a file.
     Append(String, u32),
-    /// Sets the size of a file to so many blocks.
+    /// Sets the size of a file to this number of blocks.
     Truncate(String, u32),
     /// Gives a file or directory another name, replacing a file of that name.
     Rename(String, String),
@@ -114,7 +114,9 @@ impl FromStr for FileStep {
         let words: Vec<&str> = text.split_whitespace().collect();
         let blocks = |word: &str| {
             let number = word.parse().ok().filter(|blocks| *blocks <= MAX_BLOCKS);
-            number.ok_or_else(|| format!("`{word}` is no number of blocks: at most {MAX_BLOCKS}"))
+            number.ok_or_else(|| {
+                format!("expected a number of blocks up to {MAX_BLOCKS}, not `{word}`")
+            })
         };
         let step = match words[..] {
             ["mkdir", path] => Self::Mkdir(path.into()),
@@ -152,10 +154,10 @@ impl FromStr for FileStep {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
-    /// What a successful sync promised is there, as fsync(2) and sync(2) say.
+    /// Files and names of a completed sync exist, according to fsync(2) and sync(2).
     Promise,
-    /// The files are as they were at one moment since the last sync, which many programs assume and
-    /// no standard promises.
+    /// All files are in a state that existed at one moment since the last sync. Many programs
+    /// assume this, and no standard promises it.
     Order,
 }
 

@@ -187,7 +187,7 @@ pub struct PhaseResult {
     /// reported by the filesystem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<FragmentationStats>,
-    /// What power cuts left, if the phase cuts the power.
+    /// Result of the power cuts, if the phase cuts the power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survival: Option<Survival>,
     /// Processor profile, if sampled.

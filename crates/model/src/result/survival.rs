@@ -1,4 +1,4 @@
-//! What power cuts left of a sequence of file operations.
+//! Losses of a sequence of file operations in power cuts.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct Survival {
     pub positions: u32,
     /// Number of cuts that were tried.
     pub cuts: u32,
-    /// Cuts after which everything expected was there.
+    /// Cuts without a loss.
     pub held: u32,
     /// Cuts after which the filesystem could not be repaired or mounted.
     pub unmountable: u32,
@@ -33,7 +33,7 @@ pub struct BrokenCut {
     pub kept: String,
     /// Last step that had succeeded before the cut.
     pub after: String,
-    /// What was lost.
+    /// The loss.
     pub lost: String,
 }
 

@@ -74,9 +74,9 @@ pub fn last_screen(
     let cuts = ROOMS.map(|room| -> Vec<Vec<Item>> {
         answers.iter().map(|one| cuts(one, room.label)).collect()
     });
-    let rooms = ROOMS.into_iter().zip(&cuts);
+    let mut rooms = ROOMS.into_iter().zip(&cuts);
     let fitting = rooms.clone().find(|(room, cuts)| has_room(*room, &least(cuts)));
-    let (room, cuts) = fitting.or_else(|| rooms.last()).expect("there are rooms");
+    let (room, cuts) = fitting.or_else(|| rooms.next_back()).expect("there are rooms");
     // Each answer gets the lines of its bound, and further lines as long as there is room: first
     // those that end within a sentence, then short ones.
     let mut shown = least(cuts);

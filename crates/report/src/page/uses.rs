@@ -47,6 +47,8 @@ pub(super) struct NeedsView {
     pub titles: Vec<(String, String)>,
     /// Name of each contender, and whether it meets each need.
     pub rows: Vec<(String, Vec<(&'static str, &'static str)>)>,
+    /// Whether the use needs synced files to survive power cuts.
+    pub power_cuts: bool,
 }
 
 /// A group of tests with its weight.
@@ -447,6 +449,7 @@ fn needs(one: &UseCaseScores, names: &[String]) -> NeedsView {
     let title = |need: &UseNeed| (need_title(&need.need), sanitize_paragraph(&need.why));
     NeedsView {
         titles: one.needs.iter().map(title).collect(),
+        power_cuts: one.needs.iter().any(|need| need.need == NeedKind::PowerCuts),
         rows: names.iter().enumerate().map(row).collect(),
     }
 }

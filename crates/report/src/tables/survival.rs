@@ -1,4 +1,4 @@
-//! What power cuts left, for each contender and sequence of file operations.
+//! Power cuts without a loss, for each contender and sequence of file operations.
 
 use model::{CampaignResults, Expectation};
 use stats::{ContenderSurvival, SequenceSurvival, survival};
@@ -8,7 +8,7 @@ use crate::text::conclusions::{ConclusionText, listed};
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
 /// Title of the table.
-pub(crate) const TITLE: &str = "Power cuts after which everything expected was there";
+pub(crate) const TITLE: &str = "Power cuts without a loss";
 
 /// Title of the conclusions.
 pub(crate) const CONCLUSIONS: &str = "By power cut";
@@ -39,7 +39,7 @@ fn share(one: &SequenceSurvival) -> String {
     }
 }
 
-/// Returns the first loss, and the counts of other damage, in words.
+/// Returns the first loss and the counts of other damage as text.
 fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
     let name = format!("{}, {}", sanitize_line(&contender.contender), sanitize_line(&one.phase));
     let survival = &one.survival;
@@ -68,7 +68,7 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
     (!parts.is_empty()).then(|| Item::new(name, parts.join("; ")))
 }
 
-/// Upper limit of the share of losses, in percent, if none of so many cuts lost anything: 95 %
+/// Upper limit of the share of losses, in percent, if none of these cuts had a loss: 95 %
 /// confidence (the rule of three: J. Hanley, A. Lippman-Hand, JAMA 249, 1983).
 fn upper_limit(cuts: u32) -> f64 {
     100.0 * (1.0 - 0.05_f64.powf(1.0 / f64::from(cuts.max(1))))
@@ -86,8 +86,8 @@ fn meaning(all: &[ContenderSurvival]) -> String {
     let assumed = match assumed.is_empty() {
         true => String::new(),
         false => format!(
-            " No document promises anything for {}: many programs assume that files are as they were at one \
-             moment.",
+            " {}: no document promises a result. Many programs assume that all files are in a state that existed \
+             at one moment.",
             listed(&assumed, "and")
         ),
     };

@@ -69,10 +69,7 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
             "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
              per cent."
         }
-        Metric::Survived => {
-            "Power cuts after which everything expected was there, as a share of all that were \
-             tried; per cent."
-        }
+        Metric::Survived => "Power cuts without a loss, as a share of all cuts; per cent.",
         Metric::Supported => "1 where the feature was tried and worked.",
         Metric::Cpu => {
             "User and system time of the agent and of the programs it ran, as a share of elapsed \

@@ -50,7 +50,7 @@ pub struct ContenderFeatures {
     /// Mechanism that keeps it consistent when the power fails, with its options. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<RecoveryMechanism>,
-    /// What power cuts left of synced files, if known.
+    /// Losses of synced files in power cuts, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutRecord>,
     /// State of every feature, in the order of [`Feature::ALL`].

@@ -1,5 +1,4 @@
-//! What power cuts left of each contender: by sequence of file operations, and in all of what a
-//! sync had promised.
+//! Losses of each contender in power cuts: by sequence of file operations, and in total.
 
 use model::{CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival};
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct SequenceSurvival {
     /// Name of the phase.
     pub phase: String,
-    /// What was expected.
+    /// The expectation.
     pub expect: Expectation,
     /// The sum over rounds; empty if the contender has no result.
     pub survival: Survival,
@@ -26,15 +25,15 @@ pub struct ContenderSurvival {
     pub sequences: Vec<SequenceSurvival>,
 }
 
-/// What is known about synced files after a power cut.
+/// Losses of synced files in power cuts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerCutRecord {
     /// Number of cuts.
     pub cuts: u32,
-    /// Cuts after which something was lost that a sync had promised.
+    /// Cuts that lost data or names of a completed sync.
     pub lost: u32,
-    /// An example of what was lost; empty if nothing was.
+    /// An example of a loss; empty without losses.
     pub worst: String,
     /// Kernel and date of a measurement that came with the program. `None` if this campaign
     /// measured it.
@@ -114,7 +113,7 @@ impl ContenderSurvival {
     }
 }
 
-/// Returns what is known about synced files of a contender: from this campaign, or else from the
+/// Returns the losses of a contender, if known: from this campaign, or else from the
 /// catalog if the contender has the options that were measured, the default ones.
 pub(crate) fn record(results: &CampaignResults, contender: &Contender) -> Option<PowerCutRecord> {
     let all = survival(results);

@@ -60,7 +60,7 @@ pub enum ExclusionReason {
         /// Consequence of needing a repair.
         why: String,
     },
-    /// Power cuts lost what a sync had promised, and the use case must not lose it.
+    /// Power cuts lost synced files, and the use case must not lose any.
     #[serde(rename = "power-cuts")]
     LostInPowerCuts {
         /// The cuts and an example.

@@ -3,7 +3,7 @@
 //!
 //! fsync(2) promises the content and size of a file, and of a directory the names in it; sync(2)
 //! promises both for all. A name is not promised by the fsync of its file. Whatever was promised
-//! stays promised until a later step changes it; a change that was not synced may be there or not.
+//! stays promised until a later step changes it; a change without a sync may be lost or kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub enum FoundBlock {
     Other,
 }
 
-/// What a name refers to after a cut.
+/// Object of a name after a cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundFile {
     /// A directory.
@@ -100,12 +100,14 @@ impl Tree {
             }
             FileStep::Rename(from, to) => {
                 let below = format!("{from}/");
-                let moved: Vec<_> = self
-                    .names
-                    .extract_if(.., |name, _| name == from || name.starts_with(&below))
-                    .map(|(name, node)| (format!("{to}{}", &name[from.len()..]), node))
-                    .collect();
-                self.names.extend(moved);
+                let names = std::mem::take(&mut self.names);
+                let moves = |name: &str| name == from || name.starts_with(&below);
+                let (moved, kept): (Vec<_>, Vec<_>) =
+                    names.into_iter().partition(|(name, _)| moves(name));
+                let moved = moved.into_iter();
+                let moved =
+                    moved.map(|(name, node)| (format!("{to}{}", &name[from.len()..]), node));
+                self.names = kept.into_iter().chain(moved).collect();
             }
             FileStep::Link(from, to) => {
                 if let Some(node) = self.names.get(from).copied() {
@@ -198,7 +200,7 @@ impl ExpectedStates {
             _ => None,
         });
         match found.get(name) {
-            // A name that may be missing was not promised, whatever is wrong with it.
+            // A missing name is allowed here, so a damaged one breaks no promise.
             None | Some(FoundFile::Unreadable(_)) if allowed.contains(&None) => None,
             None => Some(format!("{name} is missing")),
             Some(FoundFile::Unreadable(error)) => Some(format!("{name} cannot be read: {error}")),
@@ -237,7 +239,7 @@ impl ExpectedStates {
         let states = self.states[since..=self.last(done)].iter();
         let contents: Vec<&Vec<u32>> =
             states.filter_map(|tree| tree.contents.get(&inode)).collect();
-        // Before the first durable state the file may be there without content.
+        // Before the first durable state the file may exist without content.
         let existed = self.states[since].contents.contains_key(&inode);
         let least = contents.iter().map(|content| content.len()).min().unwrap_or(0);
         let least = if existed { least } else { 0 };
@@ -273,12 +275,14 @@ impl ExpectedStates {
         let mut differing = names.iter().filter(|name| !self.is_name_of(name, done, done, found));
         let name = differing.next()?;
         Some(match found.get(*name) {
-            None => format!("{name} is missing, but a later change is there"),
+            None => format!("{name} is missing, but a later change exists"),
             Some(FoundFile::Unreadable(error)) => format!("{name} cannot be read: {error}"),
             Some(FoundFile::File { size, .. }) => {
                 format!("{name} has {size} bytes that it had at no moment")
             }
-            Some(FoundFile::Directory) => format!("{name} is there, but not an earlier change"),
+            Some(FoundFile::Directory) => {
+                format!("{name} exists, but an earlier change is missing")
+            }
         })
     }
 
