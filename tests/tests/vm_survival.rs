@@ -34,14 +34,19 @@ expect = "order"
 cuts = 40
 "#;
 
+fn add_suite(sandbox: &Sandbox) {
+    let suites = sandbox.path("catalog/suites");
+    fs::create_dir_all(&suites).unwrap();
+    fs::write(suites.join("cuts.toml"), SUITE).unwrap();
+}
+
 #[test]
 fn power_cuts_keep_synced_files_and_find_missing_flushes() {
     let sandbox = Sandbox::new();
-    let suite = sandbox.path("cuts.toml");
-    fs::write(&suite, SUITE).unwrap();
+    add_suite(&sandbox);
     let contenders = ["ext4", "ext4:nobarrier", "ext4:noauto_da_alloc"];
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "1");
-    let told = run(command.arg("--suite").arg(&suite)).assert_code(0);
+    let told = run(command.args(["--suite", "cuts"])).assert_code(0);
     let results = sandbox.results();
     let survival = |contender: &str| -> [Survival; 2] {
         let cell = cells_of(&results, contender).remove(0);
@@ -71,11 +76,10 @@ fn power_cuts_keep_synced_files_and_find_missing_flushes() {
 #[test]
 fn power_cuts_need_a_simulated_disk() {
     let sandbox = Sandbox::new();
-    let suite = sandbox.path("cuts.toml");
-    fs::write(&suite, SUITE).unwrap();
+    add_suite(&sandbox);
     let mut command = sandbox.fsarena();
-    command.args(["run", "--profile", "smoke", "--rounds", "1", "--contender", "ext4", "--suite"]);
-    run(command.arg(&suite).arg("--work-dir").arg(sandbox.path("work")));
+    command.args(["run", "--profile", "smoke", "--rounds", "1", "--contender", "ext4"]);
+    run(command.args(["--suite", "cuts"]).arg("--work-dir").arg(sandbox.path("work")));
     let results = sandbox.results();
     let cell = cells_of(&results, "ext4").remove(0);
     assert_eq!(cell.phases[0].status, Status::Unsupported);
