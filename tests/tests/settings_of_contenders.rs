@@ -23,7 +23,7 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
         shown.contains("Contenders may use different memory: all there is (made); 24 MiB"),
         "{shown}"
     );
-    assert!(shown.contains("Groups of contenders"), "{shown}");
+    assert!(shown.contains("Groups of filesystems"), "{shown}");
 
     let results = sandbox.results();
     let [free, limited] = contenders.map(|name| read_again(cells_of(&results, name)[0]));
