@@ -7,6 +7,7 @@
 //! does not affect other writes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use model::SeededRng;
 
@@ -85,9 +86,6 @@ pub struct Cut {
     pub kept: Kept,
     /// Number of the last mark before it, if any.
     pub step: Option<u64>,
-    /// Indices of the entries whose writes are on the disk, in order, each with the number of bytes
-    /// that it keeps.
-    writes: Vec<(usize, usize)>,
 }
 
 /// How a disk keeps writes.
@@ -169,23 +167,28 @@ impl WriteLog {
             for kept in [Kept::None, Kept::All, Kept::Torn(rng.next_u64() as u32), random] {
                 let Some(writes) = state.kept(&self.entries, self.disk, &kept) else { continue };
                 // Positions that differ only in completions leave the same disk.
-                if seen.insert((writes.clone(), state.step)) {
-                    cuts.push(Cut { position, kept, step: state.step, writes });
+                let mut digest = DefaultHasher::new();
+                (writes, state.step).hash(&mut digest);
+                if seen.insert(digest.finish()) {
+                    cuts.push(Cut { position, kept, step: state.step });
                 }
             }
         }
         while cuts.len() > limit {
-            cuts.remove((rng.next_u64() % cuts.len() as u64) as usize);
+            cuts.swap_remove((rng.next_u64() % cuts.len() as u64) as usize);
         }
+        cuts.sort_by_key(|cut| cut.position);
         cuts
     }
 
     /// Returns the sectors that differ from the disk before the recording, after a cut.
     pub fn state(&self, cut: &Cut) -> BTreeMap<u64, &[u8]> {
+        let disk = DiskState::at(&self.entries[..cut.position], self.disk);
+        let writes = disk.kept(&self.entries, self.disk, &cut.kept);
         let mut sectors = BTreeMap::new();
-        for (index, length) in &cut.writes {
-            if let Entry::Write { write, .. } = &self.entries[*index] {
-                let pieces = write.new[..*length].chunks(SECTOR as usize);
+        for (index, length) in writes.into_iter().flatten() {
+            if let Entry::Write { write, .. } = &self.entries[index] {
+                let pieces = write.new[..length].chunks(SECTOR as usize);
                 sectors.extend((write.sector..).zip(pieces));
             }
         }
@@ -444,9 +447,7 @@ mod tests {
                     image.insert(sector, piece);
                 }
             }
-            let disk = DiskState::at(&log.entries, DISK);
-            let writes = disk.kept(&log.entries, DISK, &Kept::All).unwrap();
-            let cut = Cut { position: log.len(), kept: Kept::All, step: None, writes };
+            let cut = Cut { position: log.len(), kept: Kept::All, step: None };
             prop_assert_eq!(log.state(&cut), image);
         }
     }

@@ -83,6 +83,9 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
     pub fn run(mut self, seed: u64, progress: &Progress) -> Result<Survival, CutError> {
         self.prepare()?;
         let recorded = self.record();
+        if self.volume.is_mounted() {
+            self.volume.unmount()?;
+        }
         let log = self.finish_log();
         // Without the log the disk cannot be restored, and the cell ends.
         let log = log?;
@@ -128,10 +131,7 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         let first = 1 + self.op.prepare.len();
         let steps = (first..).zip(&self.op.steps);
         for (number, step) in steps {
-            if let Err(refused) = self.perform(step, number) {
-                self.volume.unmount()?;
-                return Err(refused);
-            }
+            self.perform(step, number)?;
             self.recorder.mark(number + 1 - first).map_err(driver)?;
         }
         thread::sleep(IDLE);
