@@ -41,8 +41,13 @@ impl Survival {
     /// Maximum number of broken cuts that are described.
     pub const DESCRIBED: usize = 5;
 
-    /// Returns the share of cuts that held, in percent.
+    /// Returns the number of cuts with a loss.
+    pub const fn lost(&self) -> u32 {
+        self.cuts.saturating_sub(self.held)
+    }
+
+    /// Returns the share of cuts without a loss, in percent.
     pub fn share(&self) -> f64 {
-        100.0 * f64::from(self.held) / f64::from(self.cuts.max(1))
+        100.0 * f64::from(self.held.min(self.cuts)) / f64::from(self.cuts.max(1))
     }
 }

@@ -1,7 +1,7 @@
 //! Power cuts without a loss, for each contender and sequence of file operations.
 
 use model::{CampaignResults, Expectation};
-use stats::{ContenderSurvival, SequenceSurvival, survival};
+use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 
 use crate::document::{Block, Item, Table};
 use crate::text::conclusions::{ConclusionText, listed};
@@ -116,27 +116,28 @@ fn conclusion(
 ) -> Option<ConclusionText> {
     let totals = all.iter().filter_map(|one| Some((one, one.total(expect)?)));
     let (whole, mut lossy): (Vec<_>, Vec<_>) = totals.partition(|(_, total)| total.lost == 0);
-    lossy.sort_by(|a, b| (b.1.lost * a.1.cuts).cmp(&(a.1.lost * b.1.cuts)));
+    let share = |total: &PowerCutRecord| f64::from(total.lost) / f64::from(total.cuts);
+    lossy.sort_by(|a, b| share(&b.1).total_cmp(&share(&a.1)));
     let mut sentences = Vec::new();
     if let Some((_, total)) = whole.first() {
         let names: Vec<String> =
             whole.iter().map(|(one, _)| sanitize_line(&one.contender)).collect();
         let each = if names.len() == 1 { "" } else { " each" };
         sentences.push(format!(
-            "{} lost nothing in {} cuts{each}.",
+            "{} lost none in {} cuts{each}.",
             listed(&names, "and"),
             total.cuts
         ));
     }
-    let shares: Vec<String> = lossy
-        .iter()
-        .map(|(one, total)| {
+    if let Some((worst, total)) = lossy.first() {
+        let name = sanitize_line(&worst.contender);
+        let first = format!("{name} lost some in {} of {} cuts", total.lost, total.cuts);
+        let others = lossy.iter().skip(1).map(|(one, total)| {
             format!("{} in {} of {}", sanitize_line(&one.contender), total.lost, total.cuts)
-        })
-        .collect();
-    if let Some((_, worst)) = lossy.first() {
-        let example = sanitize_paragraph(&worst.worst);
-        sentences.push(format!("Something was lost by {} ({example}).", listed(&shares, "and")));
+        });
+        let all: Vec<String> = [first].into_iter().chain(others).collect();
+        let example = sanitize_paragraph(&total.worst);
+        sentences.push(format!("{}. Example: {name}, {example}.", listed(&all, "and")));
     }
     (!sentences.is_empty())
         .then(|| ConclusionText { question: question.to_owned(), answer: sentences.join(" ") })

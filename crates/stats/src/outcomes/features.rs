@@ -6,7 +6,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::outcomes::survival::{self, PowerCutRecord};
+use crate::outcomes::survival::{self, ContenderSurvival, PowerCutRecord};
 
 /// Result of a feature probe, merged over several cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +59,16 @@ pub struct ContenderFeatures {
 
 /// Returns the features of all contenders, in the campaign's order.
 pub(crate) fn features(results: &CampaignResults) -> Vec<ContenderFeatures> {
-    results.campaign.contenders.iter().map(|contender| of_contender(results, contender)).collect()
+    let cuts = survival::survival(results);
+    let contenders = results.campaign.contenders.iter();
+    contenders.map(|contender| of_contender(results, &cuts, contender)).collect()
 }
 
-fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFeatures {
+fn of_contender(
+    results: &CampaignResults,
+    cuts: &[ContenderSurvival],
+    contender: &Contender,
+) -> ContenderFeatures {
     let probed: Vec<&Features> = results
         .cells
         .iter()
@@ -77,7 +83,7 @@ fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFe
         class: PosixClass::from_features(contender.filesystem.is_baseline(), &merged(&features)),
         facts: contender.filesystem.facts.clone(),
         crash_recovery: contender.crash_recovery(),
-        power_cuts: survival::record(results, contender),
+        power_cuts: survival::record(cuts, contender),
         features: features.into(),
     }
 }

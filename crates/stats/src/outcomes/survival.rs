@@ -81,12 +81,17 @@ fn sum<'a>(
             continue;
         };
         if let (Status::Ok, Some(one)) = (result.status, &result.survival) {
-            sum.positions += one.positions;
-            sum.cuts += one.cuts;
-            sum.held += one.held;
-            sum.unmountable += one.unmountable;
-            sum.unwritable += one.unwritable;
-            sum.inconsistent += one.inconsistent;
+            // Imported reports may contain any counts.
+            for (all, count) in [
+                (&mut sum.positions, one.positions),
+                (&mut sum.cuts, one.cuts),
+                (&mut sum.held, one.held),
+                (&mut sum.unmountable, one.unmountable),
+                (&mut sum.unwritable, one.unwritable),
+                (&mut sum.inconsistent, one.inconsistent),
+            ] {
+                *all = all.saturating_add(count);
+            }
             sum.broken.extend(one.broken.iter().cloned());
         } else {
             let failure = result.failure.as_ref().or(cell.failure.as_ref());
@@ -103,8 +108,8 @@ impl ContenderSurvival {
         let counted = self.sequences.iter().filter(|one| one.expect == expect);
         let mut record = PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
         for SequenceSurvival { phase, survival, .. } in counted {
-            record.cuts += survival.cuts;
-            record.lost += survival.cuts - survival.held;
+            record.cuts = record.cuts.saturating_add(survival.cuts);
+            record.lost = record.lost.saturating_add(survival.lost());
             if let (true, Some(broken)) = (record.worst.is_empty(), survival.broken.first()) {
                 record.worst = format!("{phase}, after `{}`: {}", broken.after, broken.lost);
             }
@@ -115,8 +120,7 @@ impl ContenderSurvival {
 
 /// Returns the losses of a contender, if known: from this campaign, or else from the
 /// catalog if the contender has the options that were measured, the default ones.
-pub(crate) fn record(results: &CampaignResults, contender: &Contender) -> Option<PowerCutRecord> {
-    let all = survival(results);
+pub(crate) fn record(all: &[ContenderSurvival], contender: &Contender) -> Option<PowerCutRecord> {
     let own = all.iter().find(|one| one.contender == contender.name);
     own.and_then(|one| one.total(Expectation::Promise)).or_else(|| {
         let is_default = contender.mkfs_options.is_empty() && contender.mount_options.is_empty();
@@ -128,4 +132,40 @@ pub(crate) fn record(results: &CampaignResults, contender: &Contender) -> Option
             shipped: Some(format!("Linux {}, {}", known.kernel, known.measured)),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(expect: Expectation, cuts: u32, held: u32) -> SequenceSurvival {
+        let survival = Survival { cuts, held, ..Survival::default() };
+        SequenceSurvival { phase: "p".into(), expect, survival, reason: None }
+    }
+
+    #[test]
+    fn losses_of_synced_files_are_added_up_and_others_are_not() {
+        use Expectation::{Order, Promise};
+        let sequences = vec![
+            sequence(Promise, 10, 8),
+            sequence(Order, 10, 1),
+            sequence(Promise, 5, 5),
+            sequence(Promise, 0, 0),
+        ];
+        let one = ContenderSurvival { contender: "x".into(), sequences };
+        let total = one.total(Promise).unwrap();
+        assert_eq!((total.cuts, total.lost), (15, 2));
+        let untested = ContenderSurvival { sequences: vec![sequence(Order, 1, 1)], ..one };
+        assert_eq!(untested.total(Promise), None, "without cuts the result is unknown");
+    }
+
+    #[test]
+    fn counts_of_imported_reports_do_not_overflow() {
+        let most = sequence(Expectation::Promise, u32::MAX, 0);
+        let wrong = sequence(Expectation::Promise, 1, u32::MAX);
+        let sequences = vec![most.clone(), most, wrong];
+        let one = ContenderSurvival { contender: "x".into(), sequences };
+        let total = one.total(Expectation::Promise).unwrap();
+        assert_eq!((total.cuts, total.lost), (u32::MAX, u32::MAX));
+    }
 }

@@ -277,12 +277,33 @@ impl ExpectedStates {
         Some(match found.get(*name) {
             None => format!("{name} is missing, but a later change exists"),
             Some(FoundFile::Unreadable(error)) => format!("{name} cannot be read: {error}"),
-            Some(FoundFile::File { size, .. }) => {
-                format!("{name} has {size} bytes that it had at no moment")
+            Some(FoundFile::File { size, blocks }) => {
+                self.differing_content(name, done, blocks).map_or_else(
+                    || format!("{name} has {size} bytes, a size that it had at no moment"),
+                    |difference| format!("{name} has {difference}"),
+                )
             }
             Some(FoundFile::Directory) => {
                 format!("{name} exists, but an earlier change is missing")
             }
+        })
+    }
+
+    /// Returns the first block that differs from the state after this number of steps, if any.
+    fn differing_content(
+        &self,
+        name: &str,
+        done: StepNumber,
+        blocks: &[FoundBlock],
+    ) -> Option<String> {
+        let tree = &self.states[done];
+        let Some(Node::File(inode)) = tree.names.get(name) else { return None };
+        let mut both = tree.contents[inode].iter().zip(blocks).enumerate();
+        both.find_map(|(index, (wanted, found))| {
+            (*found != expected_block(*wanted, index)).then(|| {
+                let block = describe(*found, *wanted, index);
+                format!("{block} at byte {}", index * BLOCK)
+            })
         })
     }
 
@@ -388,7 +409,8 @@ mod tests {
         let states = ExpectedStates::new(&steps(&["write a 1"]), &replace);
         let empty = found(&[("a", file(2, 0))]);
         assert_eq!(states.lost(Promise, 2, &empty), None, "nothing was synced");
-        assert!(states.lost(Order, 2, &empty).is_some(), "the rename without the data");
+        let renamed = states.lost(Order, 2, &empty).unwrap();
+        assert_eq!(renamed, "a has 0 bytes, a size that it had at no moment");
         assert_eq!(states.lost(Order, 2, &found(&[("a", file(2, 2))])), None);
         let partial = found(&[("a", file(1, 1)), ("b", file(2, 1))]);
         assert_eq!(states.lost(Order, 0, &partial), None, "the write is in progress");
@@ -400,7 +422,8 @@ mod tests {
         let right = FoundBlock::Written { step: 2, block: 1 };
         assert_eq!(append.lost(Order, 1, &grown(right)), None);
         assert_eq!(append.lost(Promise, 1, &grown(FoundBlock::Zeros)), None);
-        assert!(append.lost(Order, 1, &grown(FoundBlock::Zeros)).is_some());
+        let zeros = append.lost(Order, 1, &grown(FoundBlock::Zeros)).unwrap();
+        assert_eq!(zeros, "a has zeros instead of its data at byte 4096");
         let damaged = found(&[("a", file(1, 1)), ("b", FoundFile::Unreadable("EIO".into()))]);
         assert_eq!(states.lost(Promise, 1, &damaged), None, "b was not synced");
         assert_eq!(states.lost(Order, 1, &damaged).unwrap(), "b cannot be read: EIO");
