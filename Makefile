@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time gallery check-affs build check style clean
+.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -73,6 +73,15 @@ virtual-time: build
 	$(FSARENA) guest build
 	$(SUDO) scripts/virtual-time.sh docs/virtual-time.md
 
+# Cuts the power of every filesystem that guests support and writes the losses into catalog/filesystems: docs/survival.md.
+# Takes half an hour on two processors.
+power-cuts: build
+	@scripts/install-packages.sh qemu-system-x86
+	$(FSARENA) guest build
+	rm -f target/power-cuts.db
+	$(FSARENA) run --backend vm -s survival --profile quick --rounds 1 --db target/power-cuts.db
+	$(FSARENA) report --db target/power-cuts.db --format json | scripts/power-cuts.py
+
 # Takes pictures of the report of the latest campaign, or of a new campaign if the database has none: docs/gallery.md.
 gallery: build
 	@scripts/install-packages.sh chromium
@@ -117,9 +126,14 @@ AT_ONCE    := $(shell expr 2 '*' $$(nproc))
 UNIT_TESTS := cargo test --workspace --all-targets --locked --no-fail-fast
 END_TO_END := RUST_TEST_THREADS=$(AT_ONCE) cargo test --workspace --locked --no-fail-fast $(addprefix --test ,$(ROOT_TESTS))
 
-# Runs all tests. A failure does not hide others: both groups run to the end.
+# Runs all tests, both groups at the same time: unit tests need a processor, and most end-to-end tests wait. A failure does
+# not hide others: both groups run to the end. The output of the unit tests comes last.
+UNIT_LOG := target/unit-tests.log
 test: style
-	$(UNIT_TESTS); unit=$$?; $(END_TO_END) && exit $$unit
+	$(UNIT_TESTS) --no-run
+	$(END_TO_END) --no-run
+	@$(UNIT_TESTS) >$(UNIT_LOG) 2>&1 & $(END_TO_END); end_to_end=$$?; \
+	  wait $$!; unit=$$?; cat $(UNIT_LOG); exit $$((unit + end_to_end > 0))
 
 # Runs everything that needs no guest, browser or device.
 check: style

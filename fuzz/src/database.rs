@@ -66,7 +66,7 @@ fn is_shown(results: &CampaignResults) {
         report::raw_device_lines(calibration);
     }
     for one in &analysis.uses {
-        terminal(&report::advice_report(&advise(one), &analysis, results, None), &options);
+        terminal(&report::advice_report(&advise(one), &analysis, results, None, None), &options);
     }
     let campaign = AnalysedCampaign::new(results, &analysis);
     let result = "*/*".parse().expect("a pattern");

@@ -9,11 +9,18 @@ function answerOf(use, found) {
 }
 
 // The needs of a use and the groups with a weight that no test tried, as a sentence.
-function notTested(use, { tested, missing }) {
-  const parts = use.crashRecovery ? ["power cuts"] : [];
+function notTested(use, { tested, missing, ranked, takesPart }) {
+  const known = powerCuts(ranked, takesPart) !== null;
+  const parts = use.needsPowerCuts && !known ? ["power cuts"] : [];
   if (missing.length > 0)
     parts.push(`${percent(1 - tested)} of the weight (${missing.map(({ title }) => title).join(", ")})`);
   return parts.length > 0 ? ` Not tested: ${listed(parts, "and")}.` : "";
+}
+
+// The losses of the contender to take, if known.
+function powerCuts([first], [only]) {
+  const pick = first?.contender ?? only;
+  return contenders[pick]?.cuts ? `${nameOfOne(pick)} ${contenders[pick].cuts}` : null;
 }
 
 // What a ranking comes to; `all` are those who could be in it.
@@ -26,6 +33,7 @@ function conclusionWords(ranked, all, amounts = COSTS) {
     ranked.length === 0
       ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: no other is comparable`
       : firstWords(ranked, amounts),
+    amounts.isUse ? powerCuts(ranked, all) : null,
     second ? secondWords(second) : null,
     worse.length > 0 ? worseWords(worse, worse.length + named === ranked.length, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,

@@ -30,6 +30,7 @@ pub use documents::explanation::explanation_report;
 pub use documents::history::history_report;
 pub use documents::last_screen::{COLUMNS as SCREEN_COLUMNS, last_screen};
 pub use documents::regression_search::first_worse_report;
+pub use documents::second_opinion::second_opinion;
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]
 pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};

@@ -48,6 +48,13 @@ pub struct PowerCuts<'a, 'v> {
     states: ExpectedStates,
 }
 
+/// Whether the repair command of the catalog runs before the mount.
+#[derive(Clone, Copy)]
+enum Repair {
+    First,
+    Never,
+}
+
 /// Outcome of a cut.
 #[derive(Default)]
 struct Recovery {
@@ -160,28 +167,45 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         progress.plan(cuts.len() as u64);
         for cut in &cuts {
             let state = owned(&log.state(cut));
-            self.write(&state)?;
-            self.recorder.start().map_err(driver)?;
-            let recovery = self.recover(cut);
-            let changed = self.finish_log()?;
-            let recovery = recovery?;
-            let mut restored = owned(&changed.replaced());
-            restored.extend(
-                state.into_keys().filter_map(|sector| {
-                    base.get(&sector).map(|content| (sector, content.clone()))
-                }),
-            );
-            self.write(&restored)?;
+            let recovery = self.try_cut(cut, &state, base, Repair::First)?;
+            if recovery.lost.is_some() && self.volume.has_repair() {
+                let before = self.try_cut(cut, &state, base, Repair::Never)?;
+                survival.lost_by_repair += u32::from(before.lost.is_none());
+            }
             self.count(cut, recovery, &mut survival);
             progress.add(1);
         }
         Ok(survival)
     }
 
+    /// Sets the disk to the state after a cut, recovers, and sets it to its base again.
+    fn try_cut(
+        &mut self,
+        cut: &Cut,
+        state: &Sectors,
+        base: &Sectors,
+        repair: Repair,
+    ) -> Result<Recovery, CutError> {
+        self.write(state)?;
+        self.recorder.start().map_err(driver)?;
+        let recovery = self.recover(cut, repair);
+        let changed = self.finish_log()?;
+        let recovery = recovery?;
+        let mut restored = owned(&changed.replaced());
+        let replaced = state.keys().filter_map(|sector| base.get_key_value(sector));
+        restored.extend(replaced.map(|(sector, content)| (*sector, content.clone())));
+        self.write(&restored)?;
+        Ok(recovery)
+    }
+
     /// Does what an administrator does after a cut.
-    fn recover(&mut self, cut: &Cut) -> Result<Recovery, CutError> {
+    fn recover(&mut self, cut: &Cut, repair: Repair) -> Result<Recovery, CutError> {
         let mut recovery = Recovery::default();
-        if let Err(failed) = self.volume.repair().and_then(|_| self.volume.mount()) {
+        let repaired = match repair {
+            Repair::First => self.volume.repair(),
+            Repair::Never => Ok(Vec::new()),
+        };
+        if let Err(failed) = repaired.and_then(|_| self.volume.mount()) {
             recovery.is_unmountable = true;
             recovery.lost = Some(format!("all files: {}", failed.failure.reason));
             return Ok(recovery);

@@ -259,10 +259,15 @@ impl<'a> MountedVolume<'a> {
         self.volume.device.as_deref().filter(|_| self.volume.span.is_none())
     }
 
+    /// Returns true if the catalog has a repair command for the filesystem.
+    pub fn has_repair(&self) -> bool {
+        !self.volume.commands.repair.is_empty()
+    }
+
     /// Repairs the filesystem after a power cut, if its mount does not.
     pub fn repair(&self) -> StepResult {
         let commands = &self.volume.commands;
-        if commands.repair.is_empty() {
+        if !self.has_repair() {
             return Ok(Vec::new());
         }
         let clean = &commands.repair_clean;

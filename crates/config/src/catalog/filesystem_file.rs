@@ -61,7 +61,7 @@ const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
 const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
 const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
-const POWER_CUTS: [&str; 5] = ["kernel", "measured", "cuts", "lost", "worst"];
+const POWER_CUTS: [&str; 4] = ["cuts", "lost", "worst", "source"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
@@ -185,11 +185,10 @@ fn power_cuts(value: &TomlValue<'_>) -> Result<PowerCutEvidence, CatalogError> {
     let cuts = table.required("cuts")?.count(1_u32..)?;
     let lost = table.required("lost")?.count(0..=cuts)?;
     Ok(PowerCutEvidence {
-        kernel: table.text("kernel")?,
-        measured: table.text("measured")?,
         cuts,
         lost,
         worst: table.read("worst", |v| v.text())?.unwrap_or_default(),
+        source: table.text("source")?,
     })
 }
 

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use model::CampaignResults;
+use campaign::store::{CampaignSummary, Store};
+use config::Catalog;
+use model::{CampaignResults, Clock};
 use serde_json::{Value, json};
-use stats::Analysis;
+use stats::{Advice, Analysis};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::AdviseArgs;
@@ -15,10 +17,52 @@ use crate::paths;
 use crate::settings::analysis::analysed;
 use crate::settings::select_campaign;
 
+/// Maximum number of campaigns in virtual time that are searched for a second opinion.
+const MAX_SEARCHED: usize = 5;
+
+/// The campaigns in virtual time that may have a second opinion, the latest first.
+struct SimulatedCampaigns(Vec<(CampaignResults, Analysis)>);
+
+impl SimulatedCampaigns {
+    /// Loads the campaigns in virtual time that share contenders with a campaign in real time.
+    fn load(
+        results: &CampaignResults,
+        store: Option<&Store>,
+        catalog: &Catalog,
+        relevant: Option<f64>,
+    ) -> anyhow::Result<Self> {
+        let Some(store) = store.filter(|_| results.campaign.clock == Clock::Real) else {
+            return Ok(Self(Vec::new()));
+        };
+        let contenders = || results.campaign.contenders.iter();
+        let is_comparable = |one: &&CampaignSummary| {
+            let shared = contenders().filter(|known| one.contenders.contains(&known.name)).count();
+            one.campaign.clock == Clock::Virtual && one.done > 0 && shared > 1
+        };
+        let known = store.campaigns()?;
+        let latest = known.iter().rev().filter(is_comparable).take(MAX_SEARCHED);
+        let loaded = latest.map(|one| {
+            let results = select_campaign::load(store, one.id)?;
+            let analysis = analysed(&results, catalog, relevant);
+            Ok((results, analysis))
+        });
+        Ok(Self(loaded.collect::<anyhow::Result<_>>()?))
+    }
+
+    /// Returns the opinion of the latest campaign that has one.
+    fn opinion(&self, advice: &Advice) -> Option<String> {
+        self.0.iter().find_map(|(results, analysis)| {
+            let scores = analysis.uses.iter().find(|one| one.name == advice.scores.name)?;
+            report::second_opinion(advice, &stats::advise(scores), results)
+        })
+    }
+}
+
 /// Returns one sentence for each use case.
 fn all(
     results: &CampaignResults,
     analysis: &Analysis,
+    simulated: &SimulatedCampaigns,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     if globals.json {
@@ -36,7 +80,8 @@ fn all(
             "by_disk": by_disk,
         }))?;
     } else {
-        print_document(false, &report::answers_report(analysis, results))?;
+        let opinion = |advice: &Advice| simulated.opinion(advice);
+        print_document(false, &report::answers_report(analysis, results, &opinion))?;
     }
     Ok(ExitReason::Success.into())
 }
@@ -45,7 +90,8 @@ fn all(
 pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let wanted = args.for_use.as_ref().map(|name| catalog.use_case(name)).transpose()?;
-    let results = select_campaign::select(args.campaign.campaign.as_deref(), globals)?.results;
+    let selected = select_campaign::select(args.campaign.campaign.as_deref(), globals)?;
+    let (results, store) = (selected.results, selected.store);
     if results.cells.iter().all(|cell| cell.result.is_none()) {
         let why = format!(
             "{} has no results yet: name another one, or wait",
@@ -54,8 +100,9 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         return Err(EnvironmentError(why).into());
     }
     let analysis = analysed(&results, &catalog, args.relevant);
+    let simulated = SimulatedCampaigns::load(&results, store.as_ref(), &catalog, args.relevant)?;
     let Some(wanted) = wanted else {
-        return all(&results, &analysis, globals);
+        return all(&results, &analysis, &simulated, globals);
     };
     let of = |analysis: &Analysis| {
         let mut uses = analysis.uses.iter();
@@ -73,12 +120,16 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
             "campaign": results.id,
             "name": results.campaign.name,
             "use": wanted,
+            "second_opinion": simulated.opinion(&of(&analysis)?),
             "advice": of(&analysis)?,
             "by_disk": disks,
         });
         print_json(&value)?;
     } else if by_disk.is_empty() {
-        print_document(false, &report::advice_report(&of(&analysis)?, &analysis, &results, None))?;
+        let advice = of(&analysis)?;
+        let opinion = simulated.opinion(&advice);
+        let document = report::advice_report(&advice, &analysis, &results, None, opinion);
+        print_document(false, &document)?;
     } else {
         // A contender on another disk is not an alternative.
         for (number, (part, advice)) in by_disk.iter().enumerate() {
@@ -86,7 +137,7 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
                 print_unwrapped("\n")?;
             }
             let disk = Some(part.disk.as_str());
-            let advice = report::advice_report(advice, &part.analysis, &results, disk);
+            let advice = report::advice_report(advice, &part.analysis, &results, disk, None);
             print_document(false, &advice)?;
         }
     }

@@ -111,10 +111,6 @@ pub struct CrashRecovery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerCutEvidence {
-    /// Kernel whose driver was measured.
-    pub kernel: String,
-    /// Date of the measurement.
-    pub measured: String,
     /// Number of cuts.
     pub cuts: u32,
     /// Cuts that lost data or names of a completed sync.
@@ -122,6 +118,8 @@ pub struct PowerCutEvidence {
     /// An example of a loss; empty without losses.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worst: String,
+    /// Kernel, disk and date of the measurement.
+    pub source: String,
 }
 
 /// The facts of a filesystem. Unknown facts are empty.
@@ -249,9 +247,26 @@ impl fmt::Display for NativeReader {
     }
 }
 
+/// Example: `synced files lost in 3 of 60 (simulated)`.
+impl fmt::Display for PowerCutEvidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lost {
+            0 => write!(f, "no synced file lost in {} (simulated)", self.cuts),
+            lost => write!(f, "synced files lost in {lost} of {} (simulated)", self.cuts),
+        }
+    }
+}
+
 /// Names of the facts in tables.
-pub const FACT_TITLES: [&str; 6] =
-    ["Comes from", "Read by", "Boots with", "Largest file", "Largest volume", "After a crash"];
+pub const FACT_TITLES: [&str; 7] = [
+    "Comes from",
+    "Read by",
+    "Boots with",
+    "Largest file",
+    "Largest volume",
+    "After a crash",
+    "Power cuts",
+];
 
 impl FilesystemFacts {
     /// Returns each fact as one line, in the order of [`FACT_TITLES`]; empty if unknown.
@@ -266,6 +281,7 @@ impl FilesystemFacts {
             limit(&self.largest_file),
             limit(&self.largest_volume),
             self.crash_recovery.as_ref().map(|recovery| recovery.by.description().to_owned()),
+            self.power_cuts.as_ref().map(PowerCutEvidence::to_string),
         ]
         .map(Option::unwrap_or_default)
     }
@@ -279,6 +295,7 @@ impl FilesystemFacts {
             self.largest_file.iter().map(|l| l.source.as_str()).collect(),
             self.largest_volume.iter().map(|l| l.source.as_str()).collect(),
             self.crash_recovery.iter().map(|r| r.source.as_str()).collect(),
+            self.power_cuts.iter().map(|cuts| cuts.source.as_str()).collect(),
         ];
         sources.iter_mut().for_each(Vec::dedup);
         sources
@@ -313,11 +330,19 @@ mod tests {
             read_by: [(OperatingSystem::Os2, true), (OperatingSystem::NetBsd, false)]
                 .map(|(system, writes)| NativeReader { system, writes, source: source.clone() })
                 .into(),
+            power_cuts: Some(PowerCutEvidence {
+                cuts: 60,
+                lost: 3,
+                worst: "a is missing".to_owned(),
+                source,
+            }),
             ..FilesystemFacts::default()
         };
-        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", ""];
+        let cuts = "synced files lost in 3 of 60 (simulated)";
+        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", "", cuts];
         assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
+        assert_eq!(facts.sources()[6], ["a manual"]);
         assert_eq!(FilesystemFacts::default().to_lines(), [""; FACT_TITLES.len()]);
     }
 }

@@ -18,6 +18,9 @@ pub struct Survival {
     pub unwritable: u32,
     /// Cuts after which the checker of the filesystem found errors at the end.
     pub inconsistent: u32,
+    /// Cuts with a loss after the repair command, but none if the filesystem is mounted without it.
+    #[serde(default)]
+    pub lost_by_repair: u32,
     /// The first broken cuts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenCut>,

@@ -2,7 +2,7 @@
 //! ruled out, and the share of the weight that was tested.
 
 use model::CampaignResults;
-use stats::{Advice, Analysis, ComparisonVerdict, QualifiedContender};
+use stats::{Advice, Analysis, ComparisonVerdict, QualifiedContender, advise};
 
 use crate::document::table::percent;
 use crate::document::{Block, Document, Item, Table};
@@ -10,7 +10,7 @@ use crate::text::answer::{NO_EXCESS, excess_bound};
 use crate::text::caveats::Caveat;
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{
-    CampaignScope, confidence_text, is_open, listed, resolving_command, split_by_disk,
+    CampaignScope, confidence_text, is_answered, is_open, listed, resolving_command, split_by_disk,
     use_case_conclusion, use_case_conclusions,
 };
 use crate::text::exclusions::by_reason;
@@ -22,18 +22,21 @@ use crate::text::summary;
 /// Maximum number of results listed as not counted.
 const MAX_LEFT_OUT: usize = 8;
 
-/// Returns the advice as a document. `disk` is the disk of the contenders, if there are several.
+/// Returns the advice as a document. `disk` is the disk of the contenders, if there are several;
+/// `opinion` is the [second opinion](crate::second_opinion).
 pub fn advice_report(
     advice: &Advice,
     analysis: &Analysis,
     results: &CampaignResults,
     disk: Option<&str>,
+    opinion: Option<String>,
 ) -> Document {
     let scores = &advice.scores;
     let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
     let mut document = Document::titled(sanitize_line(&scores.title) + &on);
     document.paragraph(summary::one_line(results));
     document.paragraph(sentence(advice, analysis, results));
+    document.blocks.extend(opinion.map(|text| Block::Paragraph(format!("Second opinion: {text}"))));
     let command = resolving_command(advice, analysis, &rerun_command(results));
     if is_open(advice) && !command.is_empty() {
         document.paragraph(format!("For a closer answer: {command}"));
@@ -51,13 +54,23 @@ pub fn advice_report(
     document
 }
 
-/// Returns one sentence for each use case.
-pub fn answers_report(analysis: &Analysis, results: &CampaignResults) -> Document {
+/// Returns one sentence for each use case, and its [second opinion](crate::second_opinion).
+pub fn answers_report(
+    analysis: &Analysis,
+    results: &CampaignResults,
+    opinion: &dyn Fn(&Advice) -> Option<String>,
+) -> Document {
     let mut document = Document::titled(summary::one_line(results));
     for (disk, part) in split_by_disk(analysis) {
         let on = disk.map_or("Answers".to_owned(), |disk| format!("On {}", sanitize_line(disk)));
         document.list(on, use_case_conclusions(part));
     }
+    let opinions = analysis
+        .uses
+        .iter()
+        .filter(|one| is_answered(one))
+        .filter_map(|one| Some(Item::new(sanitize_line(&one.title), opinion(&advise(one))?)));
+    document.list("Second opinion", opinions);
     warnings(analysis, &mut document);
     document.paragraph(confidence_text(analysis));
     document.push(Block::Note("Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()));
@@ -205,7 +218,7 @@ mod tests {
     use super::*;
     use crate::render::{DocumentOptions, terminal};
     use model::{CategoryWeight, Feature, RequiredFeature, UseCase, WorkloadCategory};
-    use stats::{advise, analyse, fixture};
+    use stats::{analyse, fixture};
 
     fn file_server() -> UseCase {
         let weight = |group, weight| CategoryWeight { group, weight, rationale: "so".to_owned() };
@@ -235,7 +248,7 @@ mod tests {
         let mut analysis = analyse(results);
         let suites = [(WorkloadCategory::Durable, vec!["fs-mark".to_owned()])].into();
         analysis.score_use_cases([&file_server()], &suites);
-        let report = advice_report(&advise(&analysis.uses[0]), &analysis, results, None);
+        let report = advice_report(&advise(&analysis.uses[0]), &analysis, results, None, None);
         terminal(&report, &DocumentOptions::default())
     }
 

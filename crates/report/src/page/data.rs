@@ -77,6 +77,9 @@ struct ContenderData {
     /// Mechanism that keeps it consistent when the power fails, such as `has a journal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<&'static str>,
+    /// Its losses in power cuts, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cuts: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -369,6 +372,7 @@ fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
                 .crash_recovery
                 .filter(|by| *by != RecoveryMechanism::None)
                 .map(RecoveryMechanism::description),
+            cuts: found.power_cuts.as_ref().map(labels::power_cuts),
         })
         .collect()
 }

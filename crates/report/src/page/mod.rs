@@ -28,7 +28,7 @@ use crate::document::table::{Style, TableCell};
 use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
-use crate::tables::{ageing, calibration, interference, over_baseline, totals};
+use crate::tables::{ageing, calibration, interference, over_baseline, survival, totals};
 use crate::text::caveats::{Caveat, caveats, lacking, lacking_text};
 use crate::text::claims::{self, ClaimView};
 use crate::text::command::rerun_command;
@@ -94,6 +94,8 @@ struct ReportPage {
     /// Headings above the means of contender groups.
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
+    /// Power cuts without a loss as HTML; empty if no phase cut the power.
+    power_cuts: String,
     /// The cost of ageing as HTML; empty if no contender is measured both fresh and aged.
     ageing: String,
     uses: Vec<uses::UseView>,
@@ -270,7 +272,7 @@ fn rendered(
         outcomes: outcomes(analysis),
         unfinished: Caveat::unfinished(analysis).map(|caveat| caveat.to_string()),
         virtual_time: summary::virtual_time(results),
-        answers: answers(analysis),
+        answers: answers(results, analysis),
         sure: confidence_line(analysis),
         how_sure: confidence_text(analysis),
         remarks: caveats(analysis),
@@ -285,6 +287,7 @@ fn rendered(
         is_by_disk: !analysis.by_disk.is_empty(),
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
+        power_cuts: html(&Document { blocks: survival::blocks(results) }),
         ageing: html(&Document { blocks: ageing::section(analysis, usize::MAX) }),
         uses: uses::views(analysis, &command),
         command,
@@ -341,7 +344,11 @@ fn study_view(study: &Study) -> StudyView {
 
 /// Returns the opening answers: the suitable contenders for each use case, or the leader on each
 /// disk if there are several disks.
-fn answers(analysis: &Analysis) -> Vec<ConclusionText> {
+fn answers(results: &CampaignResults, analysis: &Analysis) -> Vec<ConclusionText> {
+    let cuts = survival::conclusions(results);
+    if !cuts.is_empty() && analysis.conclusions.is_empty() {
+        return cuts;
+    }
     if analysis.by_disk.is_empty() {
         return use_case_conclusions(analysis);
     }

@@ -79,9 +79,9 @@ pub(super) struct UseData {
     groups: Vec<UseGroupData>,
     /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
-    /// Whether the use case needs synced files to survive power cuts, and a candidate was not tried.
-    #[serde(rename = "crashRecovery")]
-    crash_recovery: bool,
+    /// Whether the use case needs synced files to survive power cuts.
+    #[serde(rename = "needsPowerCuts")]
+    needs_power_cuts: bool,
     /// Features that the use case needs but that were not tried, for each contender.
     untried: Vec<Vec<String>>,
     /// Margin of relevance: smaller differences are ignored.
@@ -348,7 +348,7 @@ fn of_use(
         title: sanitize_line(&one.title),
         groups,
         out: one.candidates.iter().map(|c| against(c, &rows, analysis)).collect(),
-        crash_recovery: one.has_untested_power_cuts(),
+        needs_power_cuts: one.needs.iter().any(|need| need.need == NeedKind::PowerCuts),
         untried: one
             .candidates
             .iter()

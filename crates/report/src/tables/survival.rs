@@ -57,6 +57,7 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
         (survival.unmountable, "not mounted"),
         (survival.unwritable, "mounted but not writable"),
         (survival.inconsistent, "errors found by its checker after recovery"),
+        (survival.lost_by_repair, "whole before the repair, and lost after it,"),
     ] {
         if count > 0 {
             parts.push(format!("{what} in {count} of {}", survival.cuts));

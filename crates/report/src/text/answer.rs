@@ -11,7 +11,7 @@ use crate::text::command::more_work;
 use crate::text::conclusions::{
     bound_prefix, format_excess, is_one_seed, is_single, listed, most_rounds, names, shortened,
 };
-use crate::text::labels::percent;
+use crate::text::labels::{self, percent};
 use crate::text::scale::three_digits;
 
 /// Maximum number of contenders named after the first, if the noise is unknown.
@@ -47,7 +47,8 @@ pub(crate) struct AnswerText<'a> {
 
 impl fmt::Display for AnswerText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sentences = [Some(self.first()), self.second(), self.worse(), self.unranked()];
+        let cuts = self.power_cuts();
+        let sentences = [Some(self.first()), cuts, self.second(), self.worse(), self.unranked()];
         let sentences: Vec<String> = sentences.into_iter().flatten().collect();
         write!(f, "{}.", sentences.join(". "))
     }
@@ -70,6 +71,13 @@ impl AnswerText<'_> {
                 None => self.no_promise(first),
             },
         }
+    }
+
+    /// Returns the losses of the contender to take, if known.
+    fn power_cuts(&self) -> Option<String> {
+        let pick = self.conclusion.pick().filter(|_| self.question == Question::Use)?;
+        let record = self.analysis.features.get(pick)?.power_cuts.as_ref()?;
+        Some(format!("{} {}", self.name(pick), labels::power_cuts(record)))
     }
 
     /// Returns the contender to take with the most that it costs ([`promise`] finds it in an answer).

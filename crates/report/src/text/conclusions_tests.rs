@@ -134,6 +134,29 @@ fn the_advice_for_a_use_says_why_a_safer_contender_comes_first() {
 }
 
 #[test]
+fn the_answer_for_a_use_states_losses_of_the_contender_to_take() {
+    let (_, mut analysis) = answered();
+    let conclusion =
+        concluded(WorkloadCategory::Trees, &[(1, Some(0.04)), (0, Some(0.2))], &[], None);
+    analysis.uses[0].conclusion = Conclusion { group: None, ..conclusion };
+    let mut told = |lost| {
+        analysis.features[1].power_cuts =
+            Some(stats::PowerCutRecord { cuts: 60, lost, worst: String::new(), shipped: None });
+        said(use_case_conclusions(&analysis)).swap_remove(0)
+    };
+    let take = "Media: take middle. It costs at most 4 % more than the best here (95 %).";
+    let second = "Second: fast, at most 20 % more.";
+    assert_eq!(
+        told(0),
+        format!("{take} middle lost no synced file in 60 simulated power cuts. {second}")
+    );
+    assert_eq!(
+        told(3),
+        format!("{take} middle lost synced files in 3 of 60 simulated power cuts. {second}")
+    );
+}
+
+#[test]
 fn terminal_shows_verdict_before_tables_and_answers_after_them() {
     let results = fixture::plain();
     let analysis = analyse(&results);
@@ -271,7 +294,7 @@ fn every_surface_gives_the_same_answers() {
         }
     }
     for (one, sentence) in analysis.uses.iter().zip(use_case_conclusions(&analysis)) {
-        let advice = crate::advice_report(&advise(one), &analysis, &results, None);
+        let advice = crate::advice_report(&advise(one), &analysis, &results, None, None);
         let advice = plain(crate::render::markdown(&advice));
         // The first letter of the advice is a capital.
         let said = &sentence.answer[1..];

@@ -57,13 +57,12 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
         ),
         ExclusionReason::LostInPowerCuts { record, why } => {
             let measured = record.shipped.as_ref();
-            let measured = measured.map_or_else(String::new, |at| format!(", measured on {at}"));
+            let measured = measured.map_or_else(String::new, |source| format!("; {source}"));
             format!(
-                "lost synced files in {} of {} power cuts{} ({}): {}",
-                record.lost,
-                record.cuts,
-                sanitize_line(&measured),
+                "{} ({}{}): {}",
+                labels::power_cuts(record),
                 sanitize_paragraph(&record.worst),
+                sanitize_line(&measured),
                 sanitize_paragraph(why)
             )
         }

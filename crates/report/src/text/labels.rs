@@ -5,9 +5,21 @@ use model::{
     CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, Nanos, PosixClass,
     SyncAtEnd,
 };
-use stats::{Analysis, ContenderFeatures, FeatureSupport, Interval, RankingState, RobustEstimate};
+use stats::{
+    Analysis, ContenderFeatures, FeatureSupport, Interval, PowerCutRecord, RankingState,
+    RobustEstimate,
+};
 
 use crate::text::sanitize::sanitize_line;
+
+/// Returns what a contender lost in power cuts, as a predicate.
+pub(crate) fn power_cuts(record: &PowerCutRecord) -> String {
+    let cuts = pluralize(u64::from(record.cuts), "simulated power cut");
+    match record.lost {
+        0 => format!("lost no synced file in {cuts}"),
+        lost => format!("lost synced files in {lost} of {cuts}"),
+    }
+}
 
 /// Returns the title of a metric above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {

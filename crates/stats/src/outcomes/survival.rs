@@ -35,8 +35,7 @@ pub struct PowerCutRecord {
     pub lost: u32,
     /// An example of a loss; empty without losses.
     pub worst: String,
-    /// Kernel and date of a measurement that came with the program. `None` if this campaign
-    /// measured it.
+    /// Source of a measurement that came with the program. `None` if this campaign measured it.
     pub shipped: Option<String>,
 }
 
@@ -89,6 +88,7 @@ fn sum<'a>(
                 (&mut sum.unmountable, one.unmountable),
                 (&mut sum.unwritable, one.unwritable),
                 (&mut sum.inconsistent, one.inconsistent),
+                (&mut sum.lost_by_repair, one.lost_by_repair),
             ] {
                 *all = all.saturating_add(count);
             }
@@ -129,7 +129,7 @@ pub(crate) fn record(all: &[ContenderSurvival], contender: &Contender) -> Option
             cuts: known.cuts,
             lost: known.lost,
             worst: known.worst.clone(),
-            shipped: Some(format!("Linux {}, {}", known.kernel, known.measured)),
+            shipped: Some(known.source.clone()),
         })
     })
 }

@@ -104,6 +104,11 @@ impl Conclusion {
         self.bounds.first()
     }
 
+    /// Returns the index of the contender to take, also if it is the only one.
+    pub fn pick(&self) -> Option<usize> {
+        self.first().map(|first| first.contender).or(self.shortlist.first().copied())
+    }
+
     /// Moves the first contender that recovers from a crash to the front, if the present first one
     /// does not and the bounds differ by less than [`ABOUT_EQUAL`].
     pub(crate) fn prefer(mut self, recovers: impl Fn(usize) -> bool) -> Self {

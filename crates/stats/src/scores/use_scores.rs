@@ -242,14 +242,11 @@ impl UseCaseScores {
         }
     }
 
-    /// Returns true if the use needs synced files to survive power cuts, and this is unknown of a
-    /// contender that qualifies otherwise.
+    /// Returns true if the use needs synced files to survive power cuts, and this is unknown of the
+    /// contender to take.
     pub fn has_untested_power_cuts(&self) -> bool {
         let need = self.needs.iter().find(|need| need.need == NeedKind::PowerCuts);
-        need.is_some_and(|need| {
-            let mut candidates = self.candidates.iter().zip(&need.met);
-            candidates.any(|(one, met)| one.ruled_out.is_empty() && met.is_none())
-        })
+        need.zip(self.conclusion.pick()).is_some_and(|(need, pick)| need.met[pick].is_none())
     }
 }
 
