@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    CacheState, CampaignResults, Direction, ExcludedPhase, Metric, Phase, SyncAtEnd, Test, Unit,
+    CacheState, CampaignResults, Direction, ExcludedPhase, Metric, Phase, PhaseResult, SyncAtEnd,
+    Test, Unit,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +156,19 @@ struct Measured<'a> {
     rounds: Vec<PhaseRecord<'a>>,
 }
 
+/// Minimum number of operations of a phase that its time limit cut. Fewer show how it begins, and
+/// not its rate.
+const MIN_OPERATIONS: u64 = 10;
+
+impl Measured<'_> {
+    /// Whether a time limit cut the phase when it had barely begun. Baselines are not ranked.
+    fn has_barely_begun(&self) -> bool {
+        let mut phases = self.rounds.iter().filter_map(|round| round.phase);
+        let is_cut = |p: &PhaseResult| p.time_limited && p.operations < MIN_OPERATIONS;
+        !self.is_baseline && phases.any(is_cut)
+    }
+}
+
 fn row(
     test: &Test,
     phase: &Phase,
@@ -169,7 +183,12 @@ fn row(
         .collect();
     set_baselines_apart(&mut results, contenders);
     let caches = caches_of(&results);
-    let ranking = ranking(metric, &results);
+    let ranking = match ranking(metric, &results) {
+        RankingState::Ranked if contenders.iter().any(Measured::has_barely_begun) => {
+            RankingState::TimeLimited
+        }
+        ranking => ranking,
+    };
     ResultRow {
         suite: test.suite.clone(),
         test: test.name.clone(),
