@@ -32,7 +32,7 @@ pub fn advice_report(
     let scores = &advice.scores;
     let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
     let mut document = Document::titled(sanitize_line(&scores.title) + &on);
-    document.paragraph(summary::one_line(results));
+    document.paragraph(summary::one_line(results, analysis));
     document.paragraph(sentence(advice, analysis, results));
     let command = resolving_command(advice, analysis, &rerun_command(results));
     if is_open(advice) && !command.is_empty() {
@@ -53,7 +53,7 @@ pub fn advice_report(
 
 /// Returns one sentence for each use case.
 pub fn answers_report(analysis: &Analysis, results: &CampaignResults) -> Document {
-    let mut document = Document::titled(summary::one_line(results));
+    let mut document = Document::titled(summary::one_line(results, analysis));
     for (disk, part) in split_by_disk(analysis) {
         let on = disk.map_or("Answers".to_owned(), |disk| format!("On {}", sanitize_line(disk)));
         document.list(on, use_case_conclusions(part));
