@@ -148,7 +148,7 @@ metrics! {
     /// Bytes written to the device per byte written by the program.
     WriteAmplification = "write-amplification", Ratio, Lower;
     /// Increase of the used space on the filesystem, in bytes.
-    SpaceTaken = "space-taken", Bytes, Lower;
+    SpaceTaken = "space-taken", Bytes, Neutral;
     /// Bytes in the kernel's object caches for the filesystem at the end.
     MemoryKernel = "memory-kernel", Bytes, Neutral;
     /// Bytes of private memory of the filesystem's own processes at the end.

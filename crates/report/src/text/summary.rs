@@ -22,10 +22,11 @@ pub(crate) fn facts(results: &CampaignResults, analysis: &Analysis) -> Vec<(&'st
         ];
     }
     let memory = campaign.memory.map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    let fewer = fewer_runs(results, analysis);
     let mut facts = vec![
         ("Begun", moment(results.started)),
         ("Profile", campaign.profile.to_string()),
-        ("Rounds", rounds(results, analysis)),
+        ("Rounds", fewer.unwrap_or_else(|| campaign.rounds.to_string())),
         ("Backend", campaign.backend.to_string()),
         ("Clock", clock(results)),
         ("Seed", campaign.seed.to_string()),
@@ -46,13 +47,11 @@ fn repeats(rounds: u32) -> String {
     }
 }
 
-/// Returns the number of rounds. If some tests ran less often, returns how often each test ran.
-fn rounds(results: &CampaignResults, analysis: &Analysis) -> String {
-    let planned = results.campaign.rounds;
-    match fewest_runs(analysis).is_some_and(|fewest| fewest < planned as usize) {
-        true => format!("each test run {}", runs_text(analysis)),
-        false => pluralize(planned, "round"),
-    }
+/// Returns how often each test ran if some ran less often than there are rounds.
+fn fewer_runs(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
+    let fewest = fewest_runs(analysis)?;
+    let is_less = fewest < results.campaign.rounds as usize;
+    is_less.then(|| format!("each test run {}", runs_text(analysis)))
 }
 
 /// Returns an explanation of results in virtual time, or `None` for campaigns in real time.
@@ -101,7 +100,7 @@ pub(crate) fn one_line(results: &CampaignResults, analysis: &Analysis) -> String
         results.id,
         sanitize_line(&campaign.name),
         campaign.profile,
-        rounds(results, analysis),
+        fewer_runs(results, analysis).unwrap_or_else(|| pluralize(campaign.rounds, "round")),
         campaign.backend,
         clock(results),
         campaign.seed,

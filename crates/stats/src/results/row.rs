@@ -195,7 +195,7 @@ fn row(
         phase: phase.name.clone(),
         metric,
         unit: metric.unit(),
-        direction: metric.direction(),
+        direction: direction(metric),
         primary: metric == phase.op.primary_metric(),
         shown: phase.op.table_metrics().any(|shown| shown == metric),
         ends: phase.sync_at_end,
@@ -277,10 +277,19 @@ fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]
     }
 }
 
+/// Returns the better direction. By itself, space that a phase takes explains other results; between
+/// contenders that store the same files, less is better.
+const fn direction(metric: Metric) -> Direction {
+    match metric {
+        Metric::SpaceTaken => Direction::Lower,
+        metric => metric.direction(),
+    }
+}
+
 fn ranking(metric: Metric, results: &[MetricResult]) -> RankingState {
     let set_together = || results.iter().filter(|f| !f.set_apart);
     let outcomes = || set_together().flat_map(|f| &f.rounds).map(|r| r.outcome);
-    if metric.direction() == Direction::Neutral {
+    if direction(metric) == Direction::Neutral {
         RankingState::NoDirection
     } else if caches_of(set_together()).len() > 1 {
         RankingState::DifferentCaches
