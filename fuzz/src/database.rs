@@ -60,7 +60,7 @@ fn is_shown(results: &CampaignResults) {
             assert_eq!(again.as_ref(), Ok(results));
         }
     }
-    report::charts(results, &analysis);
+    report::charts(results, &analysis, &[]);
     if let Some(calibration) = &results.calibration {
         report::overhead_lines(calibration);
         report::raw_device_lines(calibration);

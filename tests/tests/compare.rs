@@ -92,7 +92,7 @@ fn refuses_invalid_comparisons_and_lists_differences_in_the_setting() {
     let said = ended.stdout.replace('\n', " ");
     assert!(said.contains("costs twice as much may have been missed"), "{said}");
     let words = [before, kernel, "--threshold", "5%", "--detect", "20%"];
-    let ended = compare(&sandbox, &words).assert_code(3);
+    let ended = compare(&sandbox, &words).assert_code(5);
     assert!(ended.stderr.contains("a result that costs 20 % more"), "{}", ended.stderr);
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     let ended = compare(&sandbox, &[before, "no-such-campaign"]).assert_code(2);
@@ -201,6 +201,9 @@ fn guard_alternates_contenders_and_exits_with_1_on_a_regression() {
     };
     let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]).assert_code(0);
     assert!(ended.stdout.starts_with("one → again\n"), "{}", ended.stdout);
+    // A single round decides nothing, which is neither good nor a refusal.
+    let ended = guard(&["one", "again=one", "--rounds", "1"]).assert_code(5);
+    assert!(ended.stderr.contains("no result is decided: too few rounds"), "{}", ended.stderr);
     let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).assert_code(0);
     assert!(listed.stdout.contains("again"), "{}", listed.stdout);
     let refused = guard(&["one", "again=one", "-c", "one"]).assert_code(2);

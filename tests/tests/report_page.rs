@@ -527,3 +527,25 @@ fn twenty_contenders_in_a_hundred_phases_fit_three_megabytes() {
         println!("{} bytes, there after {:?}", html.len(), page.load);
     });
 }
+
+/// The heat map orders filesystems by rank; the campaign has them in another order.
+#[test]
+fn shares_of_the_device_have_the_order_of_the_table_above_and_room_for_their_units() {
+    let mut results = fixture::calibrated();
+    results.campaign.contenders.reverse();
+    let calibration = results.calibration.as_mut().unwrap().raw_device.as_mut().unwrap();
+    let read = calibration.sequential_read.as_mut().unwrap();
+    (read.min, read.max) = (0.2 * read.median, 5.0 * read.median);
+    look(&html(&results), Viewport::DESK, |page| {
+        let order = |table: &str| {
+            format!(
+                "[...document.querySelectorAll('{table} thead [data-c]')].map(c => c.dataset.c).join()"
+            )
+        };
+        let (shares, heat) = (page.text(&order(".shares")), page.text(&order("#heat")));
+        assert!(!shares.is_empty());
+        assert_eq!(shares, heat);
+        let wide = "[...document.querySelectorAll('.shares :is(th, td)')].filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.textContent).join()";
+        assert_eq!(page.text(wide), "", "cells overlap their neighbours");
+    });
+}

@@ -25,7 +25,7 @@ fn exit_codes_are_documented() {
     let help = run(sandbox.fsarena().arg("--help")).assert_code(0).stdout;
     let page = run(sandbox.fsarena().args(["tool", "man"])).assert_code(0).stdout;
     let short = help.lines().find_map(|line| line.strip_prefix("Exit codes: ")).unwrap();
-    for code in ["0", "1", "2", "3", "4", "130"] {
+    for code in ["0", "1", "2", "3", "4", "5", "130"] {
         let is_short = short.split(", ").any(|part| part.split(' ').next() == Some(code));
         let is_explained = page.lines().any(|line| line.starts_with(&format!("\\&{code} ")));
         assert!(is_short && is_explained, "exit code {code}:\n{help}");

@@ -2,6 +2,7 @@
 // no page around it.
 
 const CAPTION = 26;
+const SOURCE = 16;
 const MARGIN = 8;
 
 function pictures() {
@@ -107,15 +108,15 @@ function sweptPictures(sweep, phase, shown) {
 function alone({ name: words, caption, chart }) {
   const name = unusedName(words.join("-"), this);
   try {
-    return { name, svg: standingAlone(chart(), caption) };
+    return { name, words, svg: standingAlone(chart(), caption) };
   } catch (error) {
-    return { name, error: `${error}` };
+    return { name, words, error: `${error}` };
   }
 }
 
 function standingAlone(chart, caption) {
   const [, , width, height] = chart.getAttribute("viewBox").split(" ").map(Number);
-  const [wide, high] = [width + 2 * MARGIN, height + CAPTION + MARGIN];
+  const [wide, high] = [width + 2 * MARGIN, height + CAPTION + MARGIN + SOURCE];
   const place = `translate(${MARGIN} ${CAPTION})`;
   const picture = drawn(
     "svg",
@@ -132,6 +133,8 @@ function standingAlone(chart, caption) {
     drawn("rect", { class: "paper", width: wide, height: high }),
     drawn("text", { class: "caption", x: MARGIN, y: 17 }, shortened(caption, Math.floor(wide * 0.165))),
     drawn("g", { class: chart.getAttribute("class"), transform: place }, ...chart.childNodes),
+    // Where and when the numbers were measured.
+    drawn("text", { class: "source", x: MARGIN, y: high - 7 }, shortened(data.source, Math.floor(wide * 0.19))),
   );
   return `${picture}\n`;
 }

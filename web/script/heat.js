@@ -105,6 +105,13 @@ function orderColumns(map) {
   map.order = order;
   map.head[0]?.parentNode.append(...order.map((c) => map.head[c]));
   for (const { tr, cells } of map.rows) if (cells.length > 0) tr.append(...order.map((c) => cells[c].td));
+  // Every other table of contenders follows.
+  for (const grid of pagedTables()) if (grid !== map.grid) for (const tr of grid.rows) orderCells(tr, order);
+}
+
+function orderCells(tr, order) {
+  const cells = new Map([...tr.cells].filter((cell) => cell.dataset.c).map((cell) => [Number(cell.dataset.c), cell]));
+  tr.append(...order.filter((c) => cells.has(c)).map((c) => cells.get(c)));
 }
 
 // A column's button orders the phases by how far that contender is from the best; again, back.

@@ -62,7 +62,7 @@ function pageColumns() {
   for (const grid of pagedTables()) {
     if (grid.id === "heat") continue;
     const pager = columnPager(grid);
-    onChange(["hidden"], pager.draw);
+    onChange(["hidden", "order"], pager.draw);
     pager.draw();
   }
 }

@@ -3,7 +3,7 @@
 
 const PROCESSOR = ["cpu-machine", "cpu", "cpu-driver"];
 
-// The machine's time where it was measured, else that of the agent with that of the driver.
+// The time of the agent with that of the driver, as in the tables; the machine's where only that was measured.
 function processorOf(phase, contender) {
   const number = (name) => {
     const row = rowOfMetric(phase, name);
@@ -11,12 +11,12 @@ function processorOf(phase, contender) {
     return result && !result.words ? result.median : null;
   };
   const [machine, agent, driver] = PROCESSOR.map(number);
-  if (rowOfMetric(phase, "cpu-machine")) return machine;
+  if (!rowOfMetric(phase, "cpu")) return machine;
   return agent === null ? null : agent + (driver ?? 0);
 }
 
 const processorTitle = (phase) =>
-  rowOfMetric(phase, "cpu-machine") ? "processors of the machine" : "processor, agent and driver";
+  rowOfMetric(phase, "cpu") ? "processor, agent and driver" : "processors of the machine";
 
 const hasProcessor = (phase) => PROCESSOR.some((name) => rowOfMetric(phase, name));
 

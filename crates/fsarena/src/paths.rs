@@ -85,15 +85,19 @@ pub fn reports(globals: &GlobalArgs) -> anyhow::Result<SafeDir> {
     Ok(SafeDir::make(&directory)?.subdirectory("reports")?)
 }
 
-/// Returns the file name of the page of a campaign. The name includes the stem of a database other
-/// than the default one, because both databases may be in the same directory.
+/// Returns the file name of the page of a campaign.
 pub fn page(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<String> {
-    let database = database(globals)?;
-    let stem = database.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(match &*stem {
+    Ok(page_of(&database(globals)?, id))
+}
+
+/// Returns the file name of the page of a campaign of a database. The name includes that of a
+/// database other than the default one, because several databases may be in the same directory.
+fn page_of(database: &Path, id: CampaignId) -> String {
+    let name = database.file_name().unwrap_or_default().to_string_lossy();
+    match name.strip_suffix(".db").unwrap_or(&name) {
         DEFAULT_PATHS => format!("campaign-{id}.html"),
         other => format!("{other}-campaign-{id}.html"),
-    })
+    }
 }
 
 /// Returns the absolute path of an option's value. Stored campaigns can contain only UTF-8 paths.
@@ -285,4 +289,17 @@ pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) 
 pub fn command_line(globals: &GlobalArgs, command: &str, arguments: &str) -> String {
     let db = globals.db.as_ref().map(|db| format!(" --db {}", shell_path(db))).unwrap_or_default();
     format!("fsarena {command} {arguments}{db}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_of_one_directory_have_different_pages() {
+        let page = |name: &str| page_of(Path::new(name), CampaignId(3));
+        let names = ["/a/fsarena.db", "/a/x.db", "/a/x.sqlite", "/a/fsarena.sqlite"].map(page);
+        let expected = ["", "x-", "x.sqlite-", "fsarena.sqlite-"];
+        assert_eq!(names, expected.map(|prefix| format!("{prefix}campaign-3.html")));
+    }
 }

@@ -145,6 +145,43 @@ fn of_fio(arguments: &[&str]) -> Result<Vec<ExpectedPhase>, String> {
     }
 }
 
+/// Space and writes of the jobs of fio, in bytes; `None` if the size of a job is not given as a
+/// number.
+///
+/// A job without writes lays out its files first. Threads of a job have separate files unless it
+/// names them.
+pub fn fio_space(arguments: &[&str]) -> Option<(u64, u64)> {
+    let jobs = of_jobs(arguments);
+    let (mut space, mut written) = (0.0, 0.0);
+    let mut shared: Vec<&str> = Vec::new();
+    for (_, options) in &jobs {
+        let files = options.number("nrfiles").max(1.0);
+        let size = match options.number("size") {
+            0.0 => options.number("filesize") * files,
+            size => size,
+        };
+        if size <= 0.0 || options.get("size").is_some_and(|size| size.contains('%')) {
+            return None;
+        }
+        let threads = options.number("numjobs").max(1.0);
+        let named = options.get("filename");
+        let (files, is_new) = match named {
+            Some(name) => (1.0, !shared.contains(&name)),
+            None => (threads, true),
+        };
+        shared.extend(named);
+        let laid_out = if is_new { size * files } else { 0.0 };
+        space += laid_out;
+        let done = options.number("io_size").max(size) * options.number("loops").max(1.0);
+        let sides = options.sides();
+        let is_write_only = sides.iter().all(|side| *side == "write");
+        let writes = sides.iter().any(|side| *side != "read");
+        written += if is_write_only { 0.0 } else { laid_out };
+        written += if writes { done * threads } else { 0.0 };
+    }
+    (!jobs.is_empty()).then_some((space as u64, written as u64))
+}
+
 /// Returns the phases of the workload, which is the only argument. A thread runs its operations in
 /// turn. All operations therefore have the same rate and differ only in latency.
 fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
@@ -172,6 +209,20 @@ mod tests {
         let words: Vec<&str> = arguments.split(' ').collect();
         let expected = expected(format, &words).unwrap();
         expected.into_iter().map(|one| one.phase).collect()
+    }
+
+    #[test]
+    fn sizes_of_jobs_give_their_space_and_writes() {
+        let of = |arguments: &str| fio_space(&arguments.split(' ').collect::<Vec<_>>());
+        let mib = 1 << 20;
+        assert_eq!(of("--name=a --rw=write --size=4m --numjobs=3"), Some((12 * mib, 12 * mib)));
+        assert_eq!(of("--name=a --rw=read --size=4m"), Some((4 * mib, 4 * mib)), "it is laid out");
+        let shared =
+            "--name=global --size=4m --filename=f --name=a --rw=write --name=b --rw=randrw";
+        assert_eq!(of(shared), Some((4 * mib, 8 * mib)));
+        assert_eq!(of("--name=a --rw=write --filesize=1m --nrfiles=8"), Some((8 * mib, 8 * mib)));
+        assert_eq!(of("--name=a --rw=write --size=50%"), None);
+        assert_eq!(of("--name=a --rw=write"), None);
     }
 
     #[test]

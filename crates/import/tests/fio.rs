@@ -102,6 +102,21 @@ fn latencies_of_fio_2_are_microseconds() {
     assert_eq!(value(&found.reported.figures[0], Metric::LatencyP99), Some(8e-6));
 }
 
+/// A percentile is the end of a bin of latencies, which may be beyond the longest one.
+#[test]
+fn no_percentile_exceeds_the_maximum() {
+    let side = "{\"io_bytes\":64,\"bw\":2,\"iops\":2,\"runtime\":9,\
+        \"clat_ns\":{\"max\":9000,\"mean\":3000,\"N\":9,\"percentile\":{\"50.000000\":3024,\"99.000000\":9024}}}";
+    let text = format!(
+        "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"a\",\"read\":{side}}}]}}"
+    );
+    let found = read(InputFormat::Fio, text.as_bytes(), &naming()).unwrap();
+    let figure = &found.reported.figures[0];
+    assert_eq!(value(figure, Metric::LatencyP50), Some(3.024e-6));
+    assert_eq!(value(figure, Metric::LatencyP99), Some(9e-6));
+    assert_eq!(value(figure, Metric::LatencyMax), Some(9e-6));
+}
+
 #[test]
 fn a_job_without_options_has_no_known_purpose() {
     assert_eq!(only("2.1.4-no-options").group, None);

@@ -74,7 +74,8 @@ pub use suite::sweep::{SweepAxis, SweepPoint};
 pub use suite::use_case::{CategoryWeight, RequiredFeature, RequiredReaders, UseCase};
 pub use suite::workload_category::WorkloadCategory;
 pub use suite::{
-    CacheState, IterationPolicy, PEERS, Phase, ProgramRequirements, Suite, SyncAtEnd, Test,
+    CacheState, IterationPolicy, PEERS, Phase, ProgramRequirements, RECORDING, Suite, SyncAtEnd,
+    Test,
 };
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{UserDir, UserDirError};

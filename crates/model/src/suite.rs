@@ -17,6 +17,9 @@ use crate::{Bytes, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
 /// The suite of other programs that run unchanged (`-s fio:my.fio`). No catalog contains it.
 pub const PEERS: &str = "peers";
 
+/// The suite of `fsarena trace replay`, whose source is the trace. No catalog contains it.
+pub const RECORDING: &str = "trace";
+
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

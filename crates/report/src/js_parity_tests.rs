@@ -207,7 +207,7 @@ fn shares_of_the_raw_device_are_the_same_everywhere() {
 fn every_chart_shows_the_values_of_the_tables() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
-    let charts = crate::charts(&results, &analysis);
+    let charts = crate::charts(&results, &analysis, &crate::charts::everything());
     let measured = analysis.rows.iter().filter(|row| row.metric != Metric::Supported);
     for row in measured {
         let name = format!("{}-{}-{}", row.test, row.phase, row.metric);

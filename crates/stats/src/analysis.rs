@@ -1,6 +1,6 @@
 //! The complete analysis of a campaign, assembled from its parts.
 
-use model::{CampaignResults, Clock, ExcludedPhase, Nanos, UseCase};
+use model::{CampaignResults, Clock, ExcludedPhase, HostSetting, Nanos, UseCase};
 use serde::{Deserialize, Serialize};
 
 use crate::inference::{Margin, PairwiseEstimates};
@@ -74,6 +74,10 @@ pub struct Analysis {
     /// A separate analysis for each disk, if contenders are on several.
     #[serde(skip)]
     pub by_disk: Vec<PerDiskAnalysis>,
+    /// Circumstances of the storage that make contenders less comparable: directories on one
+    /// filesystem, layers such as compression.
+    #[serde(skip)]
+    pub circumstances: Vec<HostSetting>,
     /// Selection that ranks, categories and use cases refer to, or `None` for the whole campaign.
     #[serde(skip)]
     selection: Option<Selection>,
@@ -157,6 +161,7 @@ pub fn analyse_with_margin(
         conclusions: conclusion::conclusions(&overall),
         resources: resources::resources(results),
         disks_are_images: resources::disks_are_images(&results.campaign),
+        circumstances: resources::circumstances(results),
         ageing: ageing::ageing(results, &rows, margin),
         contender_groups: contender_groups::groups(results, &overall),
         overall,

@@ -315,3 +315,36 @@ fn unselected_contenders_and_rows_do_not_affect_the_results() {
     analysis.score_use_cases([&fixture::use_of(&weights)], &SuitesByGroup::new());
     assert_eq!(analysis.uses[0].conclusion.shortlist, [1]);
 }
+
+/// The rate of a phase that its limit cut after three operations is that of its beginning: a stall
+/// would make it 185,000 times slower than the others.
+#[test]
+fn a_phase_that_its_limit_cut_at_its_beginning_is_not_ranked() {
+    let cut = |operations: u64| {
+        let mut results = fixture::plain();
+        each_phase(&mut results, |contender, round, phase| {
+            if (contender, round, phase.phase.as_str()) == ("slow", 1, "write") {
+                (phase.time_limited, phase.operations) = (true, operations);
+            }
+        });
+        row_of(&analyse(&results), "file", "write", Metric::Throughput).ranking
+    };
+    assert_eq!((cut(3), cut(1000)), (RankingState::TimeLimited, RankingState::Ranked));
+}
+
+#[test]
+fn space_that_files_take_is_ranked_after_one_round() {
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    each_phase(&mut results, |contender, _, phase| {
+        let taken = if contender == "slow" { 240 } else { 100 };
+        if let (Some(before), Some(after)) = (phase.space_before, phase.space_after.as_mut()) {
+            after.free = model::Bytes(before.free.0 - (taken << 20));
+        }
+    });
+    let analysis = analyse(&results);
+    let row = row_of(&analysis, "file", "write", Metric::SpaceTaken);
+    let places: Vec<_> = row.results.iter().map(|f| f.place.unwrap()).collect();
+    assert!(places[0].is_equal() && places[1].is_equal() && places[2].worst, "{places:?}");
+}

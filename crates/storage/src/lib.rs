@@ -27,6 +27,7 @@ pub use host::doctor::{
 pub use host::environment::{EnvironmentContext, collect, describe_storage};
 pub use host::host_memory::available_memory;
 pub use host::host_settings::storage_settings as conditions_of_storage;
+pub use host::layers::circumstances;
 pub use host::machine::{GuestContents, HostInfo, ProgramLookup};
 pub use image::loop_attachment::is_loop_attached;
 pub use image::loop_device::LoopDevice;

@@ -2,16 +2,16 @@
 //! their output.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::{fmt, fs};
 
-use model::CommandRecord;
 use model::op::{ARCHIVES, Exec};
 use model::wire::CellEvent;
+use model::{CommandRecord, Nanos};
 use workload::OpError;
 
 use crate::cell::program_output::ProgramOutput;
@@ -84,8 +84,17 @@ impl workload::CommandRunner for CellCommandRunner {
         let record = record(STEP, &words, status, sys::io::clock::since(start), &output);
         let reason = complaint(program, &record, &output);
         self.events.send(&CellEvent::Step(record));
+        if words.iter().any(|word| word.starts_with(LOG_OPTION)) {
+            for log in logs(directory) {
+                self.events.send(&CellEvent::Step(log));
+            }
+        }
         if let Some(reason) = reason {
-            return Err(failed(reason));
+            let lacks = self.printed.is_wanted() && is_lack(&begin_of(&output));
+            return Err(match lacks {
+                true => OpError::Unsupported { reason },
+                false => failed(reason),
+            });
         }
         match self.printed.is_wanted() {
             true => (self.printed.read(program, &output))
@@ -149,6 +158,37 @@ fn missing(program: &str, packages: &[String]) -> OpError {
     OpError::Unsupported { reason: format!("there is no program `{program}`{advice}") }
 }
 
+/// Beginning of the options with which fio writes logs (`--write_bw_log=NAME`).
+const LOG_OPTION: &str = "--write_";
+/// Step name used for the evidence of a log.
+const LOG_STEP: &str = "log";
+/// Maximum number of logs that are kept, and maximum size of the beginning of each, in bytes.
+const MAX_LOGS: usize = 32;
+const MAX_LOG_SIZE: u64 = 16 << 10;
+
+/// Returns the logs that fio left in a directory (`NAME_bw.1.log`), in the order of their names.
+fn logs(directory: &Path) -> Vec<CommandRecord> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".log")).collect();
+    names.sort();
+    let log = |name: String| {
+        let mut text = Vec::new();
+        let file = File::open(directory.join(&name)).ok()?;
+        file.take(MAX_LOG_SIZE).read_to_end(&mut text).ok()?;
+        Some(CommandRecord {
+            step: LOG_STEP.to_owned(),
+            command: vec![name],
+            exit: Some(0),
+            signal: None,
+            elapsed: Nanos(0),
+            output: String::from_utf8_lossy(&text).into_owned(),
+        })
+    };
+    names.into_iter().take(MAX_LOGS).filter_map(log).collect()
+}
+
 /// Size of the beginning of an output that is searched for the cause of a failure, in bytes.
 const MAX_BEGIN_SIZE: usize = 1 << 16;
 /// Final lines of tar that refer to an earlier line with the cause.
@@ -181,6 +221,21 @@ fn cause<'a>(program: &str, begin: &'a str, end: &'a str) -> Option<&'a str> {
     lines().find(names_one).or_else(|| lines().find(names_program)).or_else(|| others.next())
 }
 
+/// Returns the beginning of an output.
+fn begin_of(output: &File) -> String {
+    let mut begin = vec![0; MAX_BEGIN_SIZE];
+    let read = output.read_at(&mut begin, 0).unwrap_or(0);
+    String::from_utf8_lossy(&begin[..read]).into_owned()
+}
+
+/// Whether a benchmark program failed because the filesystem lacks the space or the direct I/O that
+/// its options ask for.
+fn is_lack(output: &str) -> bool {
+    let space = io::Error::from_raw_os_error(nix::errno::Errno::ENOSPC as i32).to_string();
+    let space = space.split(" (os error").next().unwrap_or_default();
+    [space, "not support direct", "not support O_DIRECT"].iter().any(|words| output.contains(words))
+}
+
 /// Returns the failure of a command with the line of its cause. Returns `None` for a successful
 /// command.
 fn complaint(program: &str, record: &CommandRecord, output: &File) -> Option<String> {
@@ -189,10 +244,8 @@ fn complaint(program: &str, record: &CommandRecord, output: &File) -> Option<Str
         (Some(code), _) => format!("ended with {code}"),
         (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
     };
-    let mut begin = vec![0; MAX_BEGIN_SIZE];
-    let read = output.read_at(&mut begin, 0).unwrap_or(0);
-    let begin = String::from_utf8_lossy(&begin[..read]);
-    let cause = cause(program, &begin, &record.output);
+    let cause = begin_of(output);
+    let cause = self::cause(program, &cause, &record.output);
     let cause = cause.map(|line| format!(": {line}")).unwrap_or_default();
     Some(format!("`{program}` {end}{cause}"))
 }
@@ -225,6 +278,28 @@ mod tests {
         assert_eq!(cause("fio", fio).as_deref(), Some("fio: engine x not loadable"));
         assert_eq!(cause("fio", "{\n}\n").as_deref(), Some("{"));
         assert_eq!(cause("sh", "\n"), None);
+    }
+
+    #[test]
+    fn too_little_space_and_no_direct_io_are_no_failures_of_the_filesystem() {
+        let full =
+            "fio: pid=1, err=28/file:io_u.c:1876, func=io_u error, error=No space left on device\n";
+        let direct = "fio: looks like your file system does not support direct=1/buffered=0\nfio: destination does not support O_DIRECT\n";
+        assert!(is_lack(full) && is_lack(direct));
+        assert!(!is_lack("fio: pid=1, err=5/file:io_u.c:1, error=Input/output error\n"));
+        let cause = cause("fio", full, "{\n}\n");
+        assert!(cause.is_some_and(|line| line.starts_with("fio: pid=1, err=28")), "{cause:?}");
+    }
+
+    #[test]
+    fn logs_of_a_job_are_evidence() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("job_bw.1.log"), "1, 2, 3\n").unwrap();
+        fs::write(place.path().join("job.0.0"), "data").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", place.path().join("x.log")).unwrap();
+        let logs = logs(place.path());
+        assert_eq!(logs.len(), 1);
+        assert_eq!((logs[0].command[0].as_str(), &*logs[0].output), ("job_bw.1.log", "1, 2, 3\n"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use model::{
 };
 use storage::{
     CellMountDir, DeviceRefusal, EnvironmentContext, ExclusiveDevice, Image, LoopDevice,
-    PinnedDirectory, conditions_of_storage, describe_storage,
+    PinnedDirectory, circumstances, conditions_of_storage, describe_storage,
 };
 
 use crate::archives;
@@ -87,6 +87,9 @@ impl CampaignStorage {
                 words: "a directory of a mounted filesystem".to_owned(),
                 conditions: of_directories(campaign),
             };
+            for caution in attachment.conditions.iter().filter(|c| c.is_caution()) {
+                dialogue.note(&format!("careful: {}: {}", caution.name, caution.value));
+            }
             return Ok(Self {
                 id,
                 kind: StorageKind::Directories(held.directories),
@@ -100,7 +103,11 @@ impl CampaignStorage {
         }
         let mut tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
         let caches = match tests.any(|test| !test.phases.is_empty()) {
-            true => CacheLock::take(&|line| dialogue.note(line), stop)?,
+            true => {
+                let own =
+                    format!("campaign {id} “{}”", campaign.name.replace(char::is_control, " "));
+                CacheLock::take(&own, &|line| dialogue.note(line), stop)?
+            }
             false => None,
         };
         let mut kind = match held.device {
@@ -495,7 +502,10 @@ fn of_directories(campaign: &Campaign) -> Vec<HostSetting> {
         let name = &contender.name;
         Some(found.map(move |c| HostSetting::new(&format!("{} of {name}", c.name), c.value)))
     });
-    conditions.flatten().collect()
+    let own = campaign.contenders.iter();
+    let own: Vec<(&str, &Path)> =
+        own.filter_map(|c| Some((c.name.as_str(), c.directory.as_deref()?))).collect();
+    circumstances(&own).into_iter().chain(conditions.flatten()).collect()
 }
 
 /// Links the archives of a campaign in its directory, if it has any.

@@ -58,6 +58,7 @@ fn seen(facts: HostCapabilities) -> MachineInfo {
             modules: facts.modules,
             loads_modules: facts.loads_modules,
             loop_control: facts.loop_control,
+            loop_driver: facts.loop_driver,
             fuse_device: facts.fuse_device,
             available_memory: facts.available_memory,
             programs: ProgramLookup::These(facts.programs),

@@ -316,6 +316,7 @@ fn facts(
         modules: machine.modules,
         loads_modules: machine.loads_modules,
         loop_control: machine.loop_control,
+        loop_driver: machine.loop_driver,
         fuse_device: machine.fuse_device,
         available_memory: machine.available_memory,
     }

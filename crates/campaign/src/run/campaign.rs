@@ -167,6 +167,17 @@ fn spent(writes: &WriteEstimates, cell: &Cell, result: &CellResult) -> Bytes {
     Bytes(writes.actual(cell, &result.phases).0.saturating_add(first.0))
 }
 
+/// Whether the write limit allows a cell to run a second time. Its first run is not counted yet.
+fn may_rerun(
+    written: Option<WriteBudget>,
+    writes: &WriteEstimates,
+    cell: &Cell,
+    first: &CellResult,
+) -> bool {
+    let both = spent(writes, cell, first).0.saturating_add(writes.expected(cell).0);
+    written.is_none_or(|written| written.refusal(Bytes(both)).is_none())
+}
+
 /// A running campaign.
 struct CampaignRun<'a, L, B> {
     ledger: &'a mut L,
@@ -382,7 +393,11 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
             return Ok(NextStep::GoOn);
         };
         let result = believed(result, &running.test);
-        if running.first.is_none() && !to_stop && self.again.should_rerun(&result) {
+        let is_first = running.first.is_none() && !to_stop;
+        if is_first
+            && self.again.should_rerun(&result)
+            && may_rerun(self.written, &self.writes, &running.cell, &result)
+        {
             self.again.record_rerun();
             self.observer.note(&reruns::rerun_message(&running.cell, &result));
             running.first = Some(result);

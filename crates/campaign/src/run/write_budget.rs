@@ -34,10 +34,15 @@ impl WriteBudget {
         self.most
     }
 
-    /// Returns the bytes available for repetitions: all that planned cells do not need.
+    /// Returns the bytes available for repetitions: all that planned cells do not need. To keep a
+    /// limit that the user gave, planned cells may need a quarter more than their data, and
+    /// repetitions twice theirs: filesystems also write metadata and journals.
     pub const fn remaining(self) -> Bytes {
-        let taken = self.so_far.0.saturating_add(self.reserved.0);
-        Bytes(self.most.0.saturating_sub(taken))
+        let Self { so_far, reserved, most, named, .. } = self;
+        let metadata = if named { reserved.0 / 4 } else { 0 };
+        let taken = so_far.0.saturating_add(reserved.0).saturating_add(metadata);
+        let rest = most.0.saturating_sub(taken);
+        Bytes(if named { rest / 2 } else { rest })
     }
 
     /// Reserves the bytes of additional cells.
@@ -101,6 +106,13 @@ mod tests {
         assert!(written.add(Bytes(60), Bytes(20)));
         assert_eq!(written.remaining(), Bytes(0));
         assert!(!written.add(Bytes(10), Bytes(0)));
+    }
+
+    #[test]
+    fn repetitions_leave_room_for_the_metadata_of_a_limit_that_the_user_named() {
+        let written = begun(true);
+        assert_eq!(written.remaining(), Bytes(20), "half of 100 - 10 - 40 - 10");
+        assert_eq!(begun(false).remaining(), Bytes(50));
     }
 
     #[test]

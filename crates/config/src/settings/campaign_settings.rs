@@ -103,7 +103,9 @@ settings! {
             backend: Option<BackendKind> = one_of("BACKEND", [
                 ("loop", BackendKind::Loop), ("dir", BackendKind::Dir), ("vm", BackendKind::Vm),
             ]);
-            /// Test in this mounted directory; repeatable.
+            /// Test in this mounted directory (DIR or NAME=DIR); repeatable.
+            ///
+            /// NAME is its name in tables [default: from the path].
             #[arg(long = "dir", value_hint = ValueHint::DirPath)]
             directories: Vec<DirectoryContender> = Kind::new("DIR", ValueParser::new(path().map(DirectoryContender::parse)), directories);
             /// Name the campaign.
@@ -256,7 +258,7 @@ pub struct DirectoryContender {
 
 impl DirectoryContender {
     /// Parses `DIR`, or `NAME=DIR` if that whole text is not an existing path.
-    fn parse(text: PathBuf) -> Self {
+    pub fn parse(text: PathBuf) -> Self {
         let named = text.to_str().and_then(|text| text.split_once('='));
         match named {
             Some((name, path)) if check_name(name).is_ok() && !text.exists() => {

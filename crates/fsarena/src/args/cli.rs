@@ -42,7 +42,7 @@ Examples:
   fsarena run --backend vm                    all filesystems, without root
   fsarena advise --use file-server            the best one for a file server
   fsarena compare 3 4 --threshold 5%          exit with 1 on a regression
-Exit codes: 0 success, 1 worse, 2 usage, 3 refused, 4 internal, 130 interrupted"
+Exit codes: 0 ok, 1 worse, 2 usage, 3 refused, 4 internal, 5 open, 130 stopped"
 )]
 pub struct Cli {
     /// Options of every command.
@@ -136,7 +136,7 @@ Examples:
   fsarena report                                  a table of the latest campaign
   fsarena report nightly -o report.html           the latest campaign `nightly` as a page
   fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
-  fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --charts charts                  charts as SVG and PNG
   fsarena report --study bonnie-linux-2011 -o bonnie.html
                                                   the figures of a published comparison as a page
   fsarena report --campaigns 3,4,7 -o changes.html
@@ -182,7 +182,7 @@ Examples:
   fsarena guard a b c d e defaults.toml -s durable         five sets of options, in their order
 
 Of a list, the first worse version is searched as git bisect does: see docs/guarding.md. Exit codes: 1 if the last is \
-worse by more than --threshold, or fails but the first does not; 3 if --detect cannot be kept.")]
+worse by more than --threshold, or fails but the first does not; 5 if no result is decided, or --detect cannot be kept.")]
     Guard(Box<GuardArgs>),
     /// Explain a difference between two contenders, in virtual time.
     #[command(after_help = "\
@@ -358,8 +358,9 @@ pub const EXIT_CODES: &str = "\
 0    success; a failed contender is a result
 1    a cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
 2    usage error, explained in one line
-3    refused, or a requirement is missing: root, space, a tool, a free device, enough rounds for --detect
+3    refused, or a requirement is missing: root, space, a tool, a free device
 4    internal error
+5    undecided: `guard` shows no result to be worse or not, or --detect cannot be kept; more rounds are needed
 130  interrupted and cleaned up; continue with `fsarena resume`
 ";
 

@@ -35,12 +35,15 @@ pub struct CompareArgs {
     /// Exit with 1 if a result surely costs more than this more, or newly fails.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub threshold: Option<f64>,
-    /// Exit with 3 if a result that costs this much more might have been missed.
+    /// Exit with 5 if a result that costs this much more might have been missed.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub detect: Option<f64>,
     /// Write Markdown.
     #[arg(long)]
     pub markdown: bool,
+    /// Whether a comparison without any decided result fails.
+    #[arg(skip)]
+    pub must_decide: bool,
 }
 
 /// Options of `guard`.
@@ -49,7 +52,8 @@ pub struct CompareArgs {
 #[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("file", |a| a.long("campaign").hide(true)))]
 pub struct GuardArgs {
     /// Name the known contender and the one that must not be worse, or more in chronological order
-    /// (with --over: one). A campaign file (….toml) may follow.
+    /// (with --over: one); or two mounted directories, as DIR or NAME=DIR. A campaign file (….toml)
+    /// may follow.
     #[arg(value_name = "CONTENDER", required = true, num_args = 1..)]
     pub versions: Vec<String>,
     /// Guard one contender over software versions in chronological order: releases of Debian's
@@ -60,7 +64,7 @@ pub struct GuardArgs {
     /// Exit with 1 if a result of the last surely costs more than this much more, or newly fails.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
     pub threshold: f64,
-    /// Exit with 3 if a result that costs this much more might have been missed.
+    /// Exit with 5 if a result that costs this much more might have been missed.
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Guard")]
     pub detect: Option<f64>,
     /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
+use model::ResultSelector;
 use report::ReportFormat;
 
 use crate::args::cli_values::{path, share};
@@ -36,9 +37,12 @@ pub struct ReportArgs {
     /// Count costs that differ by less than this as equal [default: 5 %].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub relevant: Option<f64>,
-    /// Write every chart into this directory, as SVG and PNG.
+    /// Write charts into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
+    /// Results to draw, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the metrics of the tables].
+    #[arg(long, value_name = "RESULT", requires = "charts")]
+    pub only: Vec<ResultSelector>,
     /// Write a page over several campaigns instead: changes from the first to the last, and the
     /// history of every result.
     #[arg(long, value_name = "CAMPAIGN,…", value_delimiter = ',', conflicts_with_all = ["campaign", "charts", "schema"])]

@@ -13,7 +13,7 @@ use stats::{
 
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::CompareArgs;
-use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::exit::{EnvironmentError, ExitReason, UndecidedError, UsageError};
 use crate::output::text::{line, print_document, print_json};
 use crate::settings::select_campaign::{Campaigns, campaign_label};
 use crate::settings::validate::reject_unmatched_only;
@@ -50,6 +50,9 @@ fn conclude(
         return Ok(ExitReason::SomeFailed.into());
     }
     require_power(args.detect, &found)?;
+    if args.must_decide {
+        require_decision(&found)?;
+    }
     Ok(ExitReason::Success.into())
 }
 
@@ -76,12 +79,22 @@ pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), 
 pub fn require_power(detect: Option<f64>, found: &CampaignComparison) -> anyhow::Result<()> {
     let seen = found.minimum_detectable_effect().unwrap_or(f64::INFINITY);
     match detect {
-        Some(wanted) if seen > wanted => Err(EnvironmentError(format!(
+        Some(wanted) if seen > wanted => Err(UndecidedError(format!(
             "too few rounds to detect a result that costs {} % more; add rounds, or compare fewer results (--only)",
             (1000.0 * wanted).round() / 10.0
         ))
         .into()),
         _ => Ok(()),
+    }
+}
+
+/// Returns an error if the rounds decide no result, neither that it is worse nor that it is not.
+pub fn require_decision(found: &CampaignComparison) -> Result<(), UndecidedError> {
+    match found.decides_nothing() {
+        true => Err(UndecidedError(
+            "no result is decided: too few rounds; add rounds (--rounds), or compare fewer results (--only)".to_owned(),
+        )),
+        false => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use campaign::run::CampaignEnd;
-use config::ContenderEntry;
+use config::{ContenderEntry, DirectoryContender};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::compare_args::{CompareArgs, GuardArgs};
@@ -37,7 +37,21 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     };
     let has_rule = run.settings.budget.is_some() || run.settings.until_width.is_some();
     let mut wanted = RunArgs { rounds_by_default: (!has_rule).then_some(ROUNDS), ..run.clone() };
-    wanted.settings.contenders = [old, new].map(|spec| ContenderEntry::Spec(spec.clone())).into();
+    let directories = [old, new].map(|spec| directory(spec));
+    wanted.settings.directories = directories.into_iter().flatten().collect();
+    match wanted.settings.directories.len() {
+        0 => {
+            let named = [old, new].map(|spec| ContenderEntry::Spec(spec.clone()));
+            wanted.settings.contenders = named.into();
+        }
+        1 => {
+            let why = format!(
+                "guard {old} {new}: one of them is a directory; give two directories or two contenders"
+            );
+            return Err(UsageError(why).into());
+        }
+        _ => {}
+    }
     match run::campaign(&wanted, 0, globals, &stop)? {
         RunOutcome::Planned(code) => Ok(code),
         RunOutcome::Campaign { ended: Ok(CampaignEnd::Complete), id, store } => {
@@ -54,6 +68,7 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
                 threshold: Some(args.threshold),
                 detect: args.detect,
                 markdown: args.markdown,
+                must_decide: true,
                 ..CompareArgs::default()
             };
             compare::run(&asked, globals)
@@ -69,6 +84,17 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             Ok(code)
         }
     }
+}
+
+/// Returns a mounted directory given in place of a contender: a path with a slash, or `NAME=` and
+/// such a path. Options of contenders follow a colon and may contain paths, too.
+fn directory(spec: &str) -> Option<DirectoryContender> {
+    let path = match spec.split_once('=') {
+        Some((name, path)) if !name.contains([':', '/', '@']) => path,
+        _ => spec,
+    };
+    let is_path = ["/", "./", "../"].iter().any(|start| path.starts_with(start));
+    is_path.then(|| DirectoryContender::parse(spec.into()))
 }
 
 /// Returns the contenders, and the options that apply to every campaign. A campaign file may follow
@@ -98,4 +124,19 @@ fn require_order(args: &GuardArgs) -> anyhow::Result<()> {
         return Err(UsageError(why).into());
     }
     Ok(compare::require_order(Some(args.threshold), args.detect)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_directories_and_options_with_paths_are_not() {
+        let path = |spec| directory(spec).map(|found| (found.name, found.path));
+        assert_eq!(path("/no/such"), Some((None, "/no/such".into())));
+        assert_eq!(path("old=./no/such"), Some((Some("old".to_owned()), "./no/such".into())));
+        for contender in ["ext4", "again=ext4", "overlay:lowerdir=/a", "ext4:noatime"] {
+            assert_eq!(path(contender), None, "{contender}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use campaign::store::{CampaignId, Store};
-use model::CampaignResults;
+use model::{CampaignResults, ResultSelector};
 use report::render::{markdown, terminal};
 use report::{Detail, DocumentOptions, ReportFormat, study_report};
 use stats::Analysis;
@@ -20,6 +20,7 @@ use crate::output::text::{layout, print, print_json, print_note, print_unwrapped
 use crate::paths;
 use crate::request_logs::maps;
 use crate::settings::analysis::{analysed, margin};
+use crate::settings::validate::reject_unmatched_only;
 use crate::settings::{select_campaign, studies};
 
 /// Name of the format that only some builds support.
@@ -53,7 +54,7 @@ pub fn run(args: &ReportArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         None => analysed(&results, &catalog, args.relevant),
     };
     if let Some(directory) = &args.charts {
-        return charts(&results, &analysis, directory, globals);
+        return charts(&results, &analysis, (directory.as_path(), args.only.as_slice()), globals);
     }
     if format == PARQUET {
         #[cfg(feature = "parquet")]
@@ -121,18 +122,19 @@ pub fn page(
     report::page(results, analysis, &maps, index)
 }
 
-/// Writes every chart into a directory, as SVG and as PNG. A chart that cannot be drawn does not
+/// Writes the charts of selected results into a directory, as SVG and as PNG. A chart that cannot be drawn does not
 /// prevent the others.
 fn charts(
     results: &CampaignResults,
     analysis: &Analysis,
-    directory: &Path,
+    (directory, only): (&Path, &[ResultSelector]),
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
+    reject_unmatched_only(only, &results.campaign.suites)?;
     SafeDir::shared_or_new(directory)?;
     let (mut names, mut errors) = (Vec::new(), Vec::new());
     let rasterizer = report::Rasterizer::new();
-    for chart in report::charts(results, analysis) {
+    for chart in report::charts(results, analysis, only) {
         let chart = match chart {
             Ok(chart) => chart,
             Err(error) => {

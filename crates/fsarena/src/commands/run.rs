@@ -306,7 +306,9 @@ pub fn finish(
         }
         Err(error) => Err(error),
         Ok(CampaignEnd::Interrupted) => {
-            let device = store.definition(id)?.device;
+            // A session begins after all waits. Without one, no test has changed the device.
+            let has_begun = !store.load(id)?.environments.is_empty();
+            let device = store.definition(id)?.device.filter(|_| has_begun);
             let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
             });

@@ -1,5 +1,6 @@
 //! Exit codes, and one-line error reports that include a hint.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -31,9 +32,23 @@ pub enum ExitReason {
     Environment = 3,
     /// Internal error.
     Internal = 4,
+    /// Completed, but the rounds are too few to decide what `guard` or `compare` was asked.
+    Undecided = 5,
     /// Interrupted by the user.
     Interrupted = 130,
 }
+
+/// A question that the results do not decide: more rounds are needed.
+#[derive(Debug)]
+pub struct UndecidedError(pub String);
+
+impl fmt::Display for UndecidedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UndecidedError {}
 
 impl From<ExitReason> for ExitCode {
     fn from(code: ExitReason) -> Self {
@@ -142,6 +157,9 @@ fn code(error: &anyhow::Error) -> ExitReason {
         StoreError::Busy { .. } if interruption::is_requested() => Some(ExitReason::Interrupted),
         error => of_store(error),
     };
+    if error.chain().any(|error| error.is::<UndecidedError>()) {
+        return ExitReason::Undecided;
+    }
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
         if matches!(error.downcast_ref(), Some(SlurmError::Interrupted)) {
             return Some(ExitReason::Interrupted);
@@ -213,6 +231,7 @@ mod tests {
             ExitReason::Environment
         );
         assert_eq!(code(&anyhow::anyhow!("surprise")), ExitReason::Internal);
+        assert_eq!(code(&UndecidedError("too few rounds".into()).into()), ExitReason::Undecided);
         let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
         assert_eq!(code(&interrupted), ExitReason::Interrupted);
     }

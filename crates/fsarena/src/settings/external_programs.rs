@@ -11,7 +11,7 @@ use model::{
 };
 use storage::HostInfo;
 
-use crate::output::exit::{EnvironmentError, UsageError};
+use crate::output::exit::{EnvironmentError, UsageError, error_chain};
 use crate::traces;
 
 /// Assumed space for a program with an unknown amount of output, in bytes.
@@ -233,6 +233,11 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
     let own = own_words(peer, options, base)?;
     let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
     let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
+    let (space, written) = match peer.format {
+        InputFormat::Fio => import::fio_space(&borrowed),
+        _ => None,
+    }
+    .map_or((ROOM, ROOM), |(space, written)| (Bytes(space), Bytes(written)));
     let (mut command, mut input) = (vec![peer.start.to_owned()], String::new());
     match peer.format {
         InputFormat::Filebench => input = own.concat(),
@@ -245,7 +250,7 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
     }
     let exec = Op::Exec(Exec {
         command: command.join(" "),
-        writes: Some(ROOM),
+        writes: Some(written),
         frees: None,
         packages: peer.packages(),
         input,
@@ -258,7 +263,7 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
         title: format!("{} {options}", peer.program),
         rationale: "The workload and the results of another program, on newly created filesystems."
             .to_owned(),
-        space: ROOM,
+        space,
         sweep: None,
         phases: std::iter::once(phase("run", exec, CacheState::Warm, SyncAtEnd::Syncfs))
             .chain(phases)
@@ -279,7 +284,17 @@ fn own_words(peer: &ExternalProgram, options: &str, base: &Path) -> anyhow::Resu
     let file = || traces::bytes(&base.join(options));
     let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
     match peer.format {
-        InputFormat::Fio => Ok(import::fio_arguments(&file()?).map_err(in_file)?),
+        InputFormat::Fio => {
+            let path = base.join(options);
+            let beside = path.parent().unwrap_or(base);
+            let context = import::JobFileContext {
+                include: &|name| {
+                    traces::bytes(&beside.join(name)).map_err(|error| error_chain(&error))
+                },
+                variable: &|name| std::env::var(name).ok(),
+            };
+            Ok(import::fio_arguments(&file()?, &context).map_err(in_file)?)
+        }
         InputFormat::Filebench => Ok(vec![import::filebench_workload(&file()?).map_err(in_file)?]),
         _ => {
             let wrong = |why: String| UsageError(format!("-s {}:{options}: {why}", peer.program));

@@ -8,66 +8,123 @@ use crate::ImportError;
 use crate::parse::text::lines;
 
 /// Accepted options of a job: the way it reads, writes and measures. Options that name another
-/// directory or file or start a program are refused (`directory`, `exec_prerun`, `write_bw_log`,
-/// `output` …), as are options of later versions.
+/// directory or file or start a program are refused (`directory`, `exec_prerun`, `output` …), as are
+/// options of later versions. Logs (`write_bw_log`) are evidence of the cell.
 #[rustfmt::skip]
-const OPTIONS: [&str; 136] = [
+const OPTIONS: [&str; 149] = [
     "allrandrepeat", "atomic", "ba", "blockalign", "blocksize", "blocksize_range",
     "blocksize_unaligned", "bs", "bs_is_seq_rand", "bs_unaligned", "bsrange", "bssplit",
-    "buffer_compress_chunk", "buffer_compress_percentage", "buffered", "clat_percentiles",
-    "clocksource", "cpumask", "cpus_allowed", "cpus_allowed_policy", "create_fsync",
-    "create_on_open", "create_serialize", "dedupe_percentage", "description", "direct",
-    "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat", "do_verify",
+    "buffer_compress_chunk", "buffer_compress_percentage", "buffered", "bwavgtime",
+    "clat_percentiles", "clocksource", "cpumask", "cpus_allowed", "cpus_allowed_policy",
+    "create_fsync", "create_on_open", "create_serialize", "dedupe_percentage", "description",
+    "direct", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat", "do_verify",
     "end_fsync", "exitall", "fadvise_hint", "fallocate", "fdatasync", "file_service_type",
     "filename", "filename_format", "filesize", "fill_device", "fill_fs", "fixedbufs", "fsync",
     "fsync_on_close", "group_reporting", "gtod_reduce", "hipri", "invalidate", "io_limit",
     "io_size", "io_submit_mode", "iodepth", "iodepth_batch", "iodepth_batch_complete",
     "iodepth_batch_complete_max", "iodepth_batch_complete_min", "iodepth_batch_submit",
-    "iodepth_low", "ioengine", "iomem_align", "lat_percentiles", "latency_percentile",
-    "latency_target", "latency_window", "loops", "max_latency", "new_group", "nice",
-    "norandommap", "nrfiles", "number_ios", "numjobs", "offset", "offset_align",
-    "offset_increment", "openfiles", "overwrite", "percentage_random", "percentile_list",
-    "pre_read", "prio", "prioclass", "ramp_time", "random_distribution", "random_generator",
-    "randrepeat", "randseed", "rate", "rate_cycle", "rate_iops", "rate_iops_min", "rate_min",
-    "rate_process", "readwrite", "refill_buffers", "registerfiles", "runtime", "rw",
-    "rw_sequencer", "rwmixread", "rwmixwrite", "scramble_buffers", "serialize_overlap",
-    "significant_figures", "size", "slat_percentiles", "softrandommap", "startdelay",
-    "stonewall", "sync", "sync_file_range", "thinktime", "thinktime_blocks", "thinktime_spin",
-    "thread", "time_based", "timeout", "unified_rw_reporting", "unlink", "verify",
-    "verify_async", "verify_backlog", "verify_fatal", "verify_interval", "verify_offset",
-    "verify_pattern", "verifysort", "wait_for", "wait_for_previous", "write_barrier",
-    "zero_buffers", "zonemode", "zonerange", "zonesize", "zoneskip",
+    "iodepth_low", "ioengine", "iomem_align", "iopsavgtime", "lat_percentiles",
+    "latency_percentile", "latency_target", "latency_window", "log_avg_msec",
+    "log_hist_coarseness", "log_hist_msec", "log_max_value", "log_offset", "log_unix_epoch",
+    "loops", "max_latency", "new_group", "nice", "norandommap", "nrfiles", "number_ios", "numjobs",
+    "offset", "offset_align", "offset_increment", "openfiles", "overwrite", "per_job_logs",
+    "percentage_random", "percentile_list", "pre_read", "prio", "prioclass", "ramp_time",
+    "random_distribution", "random_generator", "randrepeat", "randseed", "rate", "rate_cycle",
+    "rate_iops", "rate_iops_min", "rate_min", "rate_process", "readwrite", "refill_buffers",
+    "registerfiles", "runtime", "rw", "rw_sequencer", "rwmixread", "rwmixwrite",
+    "scramble_buffers", "serialize_overlap", "significant_figures", "size", "slat_percentiles",
+    "softrandommap", "startdelay", "stonewall", "sync", "sync_file_range", "thinktime",
+    "thinktime_blocks", "thinktime_spin", "thread", "time_based", "timeout",
+    "unified_rw_reporting", "unlink", "verify", "verify_async", "verify_backlog", "verify_fatal",
+    "verify_interval", "verify_offset", "verify_pattern", "verifysort", "wait_for",
+    "wait_for_previous", "write_barrier", "write_bw_log", "write_hist_log", "write_iops_log",
+    "write_lat_log", "zero_buffers", "zonemode", "zonerange", "zonesize", "zoneskip",
 ];
 
 /// Accepted I/O engines. Others need libraries or more hosts.
 const ENGINES: [&str; 9] =
     ["io_uring", "libaio", "mmap", "posixaio", "psync", "pvsync", "pvsync2", "sync", "vsync"];
 
-/// Options whose values may contain a slash. In other options, a slash could lead to another
-/// directory.
-const VALUES_WITH_SLASH: [&str; 2] = ["bssplit", "description"];
+/// Options whose values are names, so that a slash would lead to another directory. In other
+/// options, a slash divides numbers (`zoned:50/5`, `(1g/4)`).
+fn names_a_file(key: &str) -> bool {
+    key.starts_with("filename")
+        || key.ends_with("_log")
+        || ["name", "verify_pattern", "wait_for"].contains(&key)
+}
+
+/// Maximum depth of files that include each other.
+const MAX_DEPTH: u32 = 8;
+
+/// Words that fio replaces by properties of the machine, only in job files.
+const MACHINE: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
+
+/// Files and variables that a job file refers to.
+pub struct JobFileContext<'a> {
+    /// Returns the content of a file that is named after `include`, or the reason if it cannot be
+    /// read.
+    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Returns the value of an environment variable.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
 
 /// Returns the arguments that are equivalent to a job file.
 ///
 /// # Errors
 /// Returns an error if the input is not a job file, or if it names a place outside the measured
 /// filesystem.
-pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
-    let mut arguments = Vec::new();
-    for (number, line) in lines(job_file)? {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            if name.contains('/') || name.contains("..") {
-                return Err(ImportError::at_line(
-                    number,
-                    "files are named by the section: no `/` and no `..` in it",
-                ));
+pub fn fio_arguments(
+    job_file: &[u8],
+    context: &JobFileContext<'_>,
+) -> Result<Vec<String>, ImportError> {
+    let mut jobs = JobFile { context, sections: Vec::new(), name_of_all: None };
+    jobs.add(job_file, 0)?;
+    let arguments = jobs.sections.into_iter().flat_map(|section| {
+        std::iter::once(format!("--name={}", section.name)).chain(section.options)
+    });
+    Ok(arguments.collect())
+}
+
+/// Name of the section whose options apply to all later ones.
+const GLOBAL: &str = "global";
+
+struct Section {
+    name: String,
+    options: Vec<String>,
+    is_global: bool,
+}
+
+struct JobFile<'a> {
+    context: &'a JobFileContext<'a>,
+    sections: Vec<Section>,
+    /// Value of `name` in the global section.
+    name_of_all: Option<String>,
+}
+
+impl JobFile<'_> {
+    fn add(&mut self, file: &[u8], depth: u32) -> Result<(), ImportError> {
+        for (number, line) in lines(file)? {
+            let line = without_comment(line);
+            if !line.is_empty() {
+                self.add_line(line, depth).map_err(|what| ImportError::at_line(number, what))?;
             }
-            arguments.push(format!("--name={name}"));
-            continue;
+        }
+        Ok(())
+    }
+
+    fn add_line(&mut self, line: &str, depth: u32) -> Result<(), String> {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            let is_global = name.eq_ignore_ascii_case(GLOBAL);
+            let name = match &self.name_of_all {
+                Some(all) if !is_global => all.as_str(),
+                _ => name,
+            };
+            let name = checked_name(name)?;
+            self.sections.push(Section { name, options: Vec::new(), is_global });
+            return Ok(());
+        }
+        if let Some(name) = line.strip_prefix("include ") {
+            return self.include(name.trim(), depth);
         }
         let (key, value) = match line.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),
@@ -75,24 +132,69 @@ pub fn fio_arguments(job_file: &[u8]) -> Result<Vec<String>, ImportError> {
         };
         let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if key.is_empty() || !key.chars().all(is_key) {
-            return Err(ImportError::at_line(
-                number,
-                "not a line of a job file; expected `key=value` or [section]",
-            ));
+            return Err("not a line of a job file; expected `key=value` or [section]".to_owned());
         }
-        if arguments.is_empty() {
-            return Err(ImportError::at_line(
-                number,
-                "option before the first section, such as [global]",
-            ));
+        let value = value.map(|value| self.with_variables(value)).transpose()?;
+        let Some(section) = self.sections.last_mut() else {
+            return Err("option before the first section, such as [global]".to_owned());
+        };
+        // On a command line, a name begins a job.
+        if key == "name" {
+            let name = checked_name(value.as_deref().unwrap_or_default())?;
+            match section.is_global {
+                true => self.name_of_all = Some(name),
+                false => section.name = name,
+            }
+            return Ok(());
         }
-        stays(key, value.unwrap_or_default()).map_err(|what| ImportError::at_line(number, what))?;
-        arguments.push(match value {
+        stays(key, value.as_deref().unwrap_or_default())?;
+        section.options.push(match value {
             Some(value) => format!("--{key}={value}"),
             None => format!("--{key}"),
         });
+        Ok(())
     }
-    Ok(arguments)
+
+    fn include(&mut self, name: &str, depth: u32) -> Result<(), String> {
+        if depth >= MAX_DEPTH {
+            return Err(format!(
+                "cannot include {name}: more than {MAX_DEPTH} files include each other"
+            ));
+        }
+        let file = (self.context.include)(name)?;
+        self.add(&file, depth + 1).map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// Replaces environment variables: `${SIZE}`.
+    fn with_variables(&self, value: &str) -> Result<String, String> {
+        let (mut replaced, mut rest) = (String::new(), value);
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, behind) = after
+                .split_once('}')
+                .ok_or_else(|| format!("`{value}` has a variable without `}}`"))?;
+            let found = (self.context.variable)(name).ok_or_else(|| {
+                format!("the environment variable {name} is not set: set it, or give the value")
+            })?;
+            replaced += before;
+            replaced += &found;
+            rest = behind;
+        }
+        Ok(replaced + rest)
+    }
+}
+
+/// Returns a line without its comment, as fio cuts it: from the first `;`, then from the first `#`.
+fn without_comment(line: &str) -> &str {
+    let line = line.split_once(';').map_or(line, |(before, _)| before);
+    line.split_once('#').map_or(line, |(before, _)| before).trim()
+}
+
+/// Returns the name of a job, which fio also gives to its files.
+fn checked_name(name: &str) -> Result<String, String> {
+    match name.contains('/') || name.contains("..") {
+        true => Err("files are named by the section: no `/` and no `..` in it".to_owned()),
+        false => Ok(name.to_owned()),
+    }
 }
 
 /// Checks that a job with this option stays in the measured filesystem.
@@ -106,12 +208,13 @@ fn stays(key: &str, value: &str) -> Result<(), String> {
         let known = ENGINES.join(", ");
         return Err(format!("ioengine={value} is not run: one of {known}"));
     }
-    // `:` separates file names. `${…}` is refused because it is an environment variable; fio
-    // variables such as $jobnum are safe in file names.
-    let names_files = key.starts_with("filename");
-    let leads_out =
-        value.contains("..") || value.contains("${") || names_files && value.contains(':');
-    if leads_out || value.contains('/') && !VALUES_WITH_SLASH.contains(&key) {
+    if let Some(word) = MACHINE.iter().find(|word| value.contains(**word)) {
+        return Err(format!("`{word}` differs between machines: give the number"));
+    }
+    // `:` separates file names. Variables of fio such as $jobnum are safe in file names.
+    let leads_out = names_a_file(key) && (value.contains("..") || value.contains('/'))
+        || key.starts_with("filename") && value.contains(':');
+    if leads_out {
         return Err(format!(
             "`{key}` names a place: leave it out, for jobs run in the filesystem that is measured"
         ));
@@ -122,6 +225,47 @@ fn stays(key: &str, value: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Converts a job file that includes no file, with one variable.
+    fn fio_arguments(file: &[u8]) -> Result<Vec<String>, ImportError> {
+        let context = JobFileContext {
+            include: &|name| match name {
+                "common.fio" => Ok(b"[global]\nbs=8k\n".to_vec()),
+                "again.fio" => Ok(b"include again.fio\n".to_vec()),
+                _ => Err(format!("cannot read {name}")),
+            },
+            variable: &|name| (name == "SIZE").then(|| "4m".to_owned()),
+        };
+        super::fio_arguments(file, &context)
+    }
+
+    #[test]
+    fn names_comments_included_files_variables_and_arithmetic_are_converted() {
+        let file = "include common.fio ; shared\n[a] # first\nname=b\nsize=${SIZE} # of each\nio_size=(1g/4)\nrandom_distribution=zoned:60/10:40/90\nwrite_bw_log=job\n";
+        let expected = [
+            "--name=global",
+            "--bs=8k",
+            "--name=b",
+            "--size=4m",
+            "--io_size=(1g/4)",
+            "--random_distribution=zoned:60/10:40/90",
+            "--write_bw_log=job",
+        ];
+        assert_eq!(fio_arguments(file.as_bytes()).unwrap(), expected);
+        let named = fio_arguments(b"[global]\nname=all\n[a]\nrw=read\n").unwrap();
+        assert_eq!(named, ["--name=global", "--name=all", "--rw=read"]);
+        for (file, words) in [
+            ("[a]\nsize=${OTHER}\n", "OTHER is not set"),
+            ("include again.fio\n", "include each other"),
+            ("include /none\n", "cannot read /none"),
+            ("[a]\nsize=$mb_memory\n", "give the number"),
+            ("[a]\nname=../x\n", "no `/`"),
+            ("[a]\nfilename=${SIZE}/x\n", "names a place"),
+        ] {
+            let error = fio_arguments(file.as_bytes()).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
 
     #[test]
     fn sections_and_keys_become_options() {

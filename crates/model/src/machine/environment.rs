@@ -60,6 +60,17 @@ pub struct DistributedPlan {
 }
 
 impl Environment {
+    /// Returns the value of a condition, `None` if it is not recorded.
+    pub fn condition(&self, name: &str) -> Option<&str> {
+        let found = self.conditions.iter().find(|condition| condition.name == name);
+        found.map(|condition| condition.value.as_str())
+    }
+
+    /// Returns the filesystem, options and device of the directory of a contender.
+    pub fn directory(&self, contender: &str) -> Option<&str> {
+        self.condition(&format!("{} {contender}", HostSetting::DIRECTORY))
+    }
+
     /// Returns the size of the largest processor cache for data. Data that fits into it may be
     /// served without reading memory.
     pub fn cpu_cache(&self) -> Option<Bytes> {
@@ -80,6 +91,25 @@ pub struct HostSetting {
 }
 
 impl HostSetting {
+    /// Beginning of the name of a setting: filesystem, options and device of the directory of a
+    /// contender.
+    pub const DIRECTORY: &str = "directory";
+    /// Name of a setting: the name of the machine.
+    pub const HOST: &str = "host";
+    /// Name of a setting: directories of contenders that are on one filesystem.
+    pub const ONE_FILESYSTEM: &str = "one filesystem";
+    /// Name of a setting: directories of contenders whose filesystems share a disk.
+    pub const ONE_DEVICE: &str = "one device";
+    /// Beginning of the name of a setting: layers below the directory of a contender that change
+    /// what a test measures, such as compression.
+    pub const LAYERS: &str = "layers below";
+
+    /// Returns true if the setting is a reason for caution when contenders are compared.
+    pub fn is_caution(&self) -> bool {
+        let is_shared = [Self::ONE_FILESYSTEM, Self::ONE_DEVICE].contains(&self.name.as_str());
+        is_shared || self.name.starts_with(Self::LAYERS)
+    }
+
     /// A condition.
     pub fn new(what: &str, value: impl Into<String>) -> Self {
         Self { name: what.to_owned(), value: value.into() }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{FromKeys, block, name};
 use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, TreeSpec, WorkEstimate};
-use crate::{Bytes, WorkloadCategory};
+use crate::{Bytes, Metric, WorkloadCategory};
 
 /// Copy the whole tree of the campaign's source into the filesystem. Without a source, write a tree
 /// with generated content.
@@ -46,6 +46,10 @@ impl OpInfo for CopyTreeIn {
 
     fn group(&self) -> Option<WorkloadCategory> {
         Some(WorkloadCategory::Trees)
+    }
+
+    fn secondary_metrics(&self) -> Option<Metric> {
+        Some(Metric::SpaceTaken)
     }
 
     fn check(&self) -> Result<(), String> {

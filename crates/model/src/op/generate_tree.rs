@@ -6,7 +6,7 @@ use super::keys::{FromKeys, count, keyed, name, size};
 use super::{
     FsState, KeyError, KeySource, ObjectKind, Op, OpExecutor, OpInfo, OpName, WorkEstimate,
 };
-use crate::{Bytes, WorkloadCategory};
+use crate::{Bytes, Metric, WorkloadCategory};
 
 keyed! {
     /// Properties of a tree.
@@ -84,6 +84,10 @@ impl OpInfo for GenerateTree {
 
     fn group(&self) -> Option<WorkloadCategory> {
         Some(WorkloadCategory::Trees)
+    }
+
+    fn secondary_metrics(&self) -> Option<Metric> {
+        Some(Metric::SpaceTaken)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -190,6 +190,9 @@ pub struct HostCapabilities {
     pub loads_modules: bool,
     /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
+    /// Whether the kernel has loop devices, even if the node above is missing.
+    #[serde(default)]
+    pub loop_driver: bool,
     /// Whether `/dev/fuse` exists.
     pub fuse_device: bool,
     /// Memory available to programs, if known.

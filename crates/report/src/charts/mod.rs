@@ -9,7 +9,7 @@
 pub(crate) mod flame_graph;
 pub(crate) mod png;
 
-use model::CampaignResults;
+use model::{CampaignResults, Metric, ResultSelector};
 use rquickjs::context::intrinsic::{Eval, Json, MapSet, RegExp, RegExpCompiler};
 use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
 use serde::Deserialize;
@@ -42,6 +42,8 @@ pub struct ChartError {
 #[derive(Deserialize)]
 struct DrawnChart {
     name: String,
+    /// The test or sweep, the phase and the metric, if the chart belongs to one.
+    words: Vec<String>,
     #[serde(default)]
     svg: String,
     error: Option<String>,
@@ -52,20 +54,41 @@ const STYLE: &str = r#"
 svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif; font-size: 12px; }
 .paper { fill: #ffffff; }
 .caption { font-size: 13px; fill: #1c2026; }
+.source { font-size: 11px; fill: #5b6470; }
 "#;
 
-/// Draws every chart of a report, in the order of the suites. `analysis` must be the analysis of
+/// Draws the charts of a report, in the order of the suites: those of the selected results, or
+/// without a selection all but those of secondary metrics. `analysis` must be the analysis of
 /// `results`. A chart that cannot be drawn is an error and does not affect the others.
 pub fn charts(
     results: &CampaignResults,
     analysis: &Analysis,
+    only: &[ResultSelector],
 ) -> Vec<Result<ChartFile, ChartError>> {
     let (campaign, _) = data::block(results, analysis, &DiskMaps::default());
-    draw(&campaign)
+    draw(&campaign, &|words| is_selected(words, analysis, only))
 }
 
-/// Draws every chart of the data of a page.
-fn draw(campaign: &str) -> Vec<Result<ChartFile, ChartError>> {
+/// Whether a chart belongs to a selected result.
+fn is_selected(words: &[String], analysis: &Analysis, only: &[ResultSelector]) -> bool {
+    let metric: Option<Metric> = words.get(2).and_then(|word| word.parse().ok());
+    let [test, phase, ..] = words else { return only.is_empty() };
+    let rows = || analysis.rows.iter().filter(|row| row.test == *test && row.phase == *phase);
+    let is_shown = metric.is_none_or(|m| !rows().any(|row| row.metric == m && !row.shown));
+    match only {
+        [] => is_shown,
+        only => only.iter().any(|one| {
+            let of_metric = one.metric().map_or(is_shown, |wanted| metric == Some(wanted));
+            one.matches_phase(test, None, phase) && of_metric
+        }),
+    }
+}
+
+/// Draws the wanted charts of the data of a page. Charts are identified by their words.
+fn draw(
+    campaign: &str,
+    is_wanted: &dyn Fn(&[String]) -> bool,
+) -> Vec<Result<ChartFile, ChartError>> {
     let drawn = run(|context| {
         context.globals().set("campaign", campaign)?;
         context.eval::<String, _>(PICTURES)
@@ -77,11 +100,12 @@ fn draw(campaign: &str) -> Vec<Result<ChartFile, ChartError>> {
         Err(reason) => return vec![Err(ChartError { chart: "the charts".to_owned(), reason })],
     };
     let style = format!("<style>{STYLE}{}</style>", chart_style());
-    let chart = |DrawnChart { name, svg, error }| match error {
+    let drawn = drawn.into_iter().filter(|chart| is_wanted(&chart.words));
+    let chart = |DrawnChart { name, svg, error, .. }| match error {
         Some(reason) => Err(ChartError { chart: format!("the chart {name}"), reason }),
         None => Ok(ChartFile { name, svg: svg.replacen("<style></style>", &style, 1) }),
     };
-    drawn.into_iter().map(chart).collect()
+    drawn.map(chart).collect()
 }
 
 /// Runs a script in a new engine without a clock and returns its result.
@@ -92,17 +116,47 @@ fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> Result<Stri
     context.with(|context| script(&context).catch(&context).map_err(|e| e.to_string()))
 }
 
+/// Selects every result of every metric.
+#[cfg(test)]
+pub(crate) fn everything() -> Vec<ResultSelector> {
+    let names = Metric::ALL.iter().map(|metric| format!("*/*:{metric}"));
+    names.chain(["*/*".to_owned()]).map(|name| name.parse().unwrap()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
     use crate::text::scale::three_digits;
-    use model::Metric;
     use stats::{analyse, fixture};
 
     fn of(results: &CampaignResults) -> Vec<ChartFile> {
-        drawn(charts(results, &analyse(results)))
+        drawn(charts(results, &analyse(results), &everything()))
+    }
+
+    #[test]
+    fn charts_are_those_of_primary_metrics_or_of_selected_results_and_name_their_source() {
+        let mut results = fixture::plain();
+        results.started = model::Nanos::from_secs(1_795_312_800);
+        results.environments.last_mut().unwrap().cpu = "A Chip".to_owned();
+        let analysis = analyse(&results);
+        let of = |only: &[&str]| {
+            let only: Vec<ResultSelector> = only.iter().map(|one| one.parse().unwrap()).collect();
+            drawn(charts(&results, &analysis, &only))
+        };
+        let names = |charts: Vec<ChartFile>| -> Vec<String> {
+            charts.into_iter().map(|chart| chart.name).collect()
+        };
+        let usual = names(of(&[]));
+        assert!(usual.iter().any(|name| name == "overview"), "{usual:?}");
+        assert!(usual.iter().any(|name| name == "file-write-throughput"), "{usual:?}");
+        assert!(!usual.iter().any(|name| name.ends_with("-elapsed")), "{usual:?}");
+        assert_eq!(names(of(&["file/write:elapsed"])), ["file-write-elapsed"]);
+        for chart in of(&[]) {
+            assert!(chart.svg.contains("22 Nov 2026"), "{}", chart.svg);
+            assert!(chart.svg.contains("A Chip"), "{}", chart.svg);
+        }
     }
 
     fn drawn(charts: Vec<Result<ChartFile, ChartError>>) -> Vec<ChartFile> {
@@ -114,10 +168,10 @@ mod tests {
     fn an_error_names_its_chart_and_leaves_the_others() {
         let results = fixture::plain();
         let (data, _) = data::block(&results, &analyse(&results), &DiskMaps::default());
-        let all = draw(&data);
+        let all = draw(&data, &|_| true);
         let mut data: serde_json::Value = serde_json::from_str(&data).unwrap();
         data["phases"][0]["rows"][0]["f"] = serde_json::Value::Null;
-        let damaged = draw(&data.to_string());
+        let damaged = draw(&data.to_string(), &|_| true);
         let failed: Vec<&str> =
             damaged.iter().filter_map(|c| Some(c.as_ref().err()?.chart.as_str())).collect();
         assert!(failed.contains(&"the chart file-write-throughput"), "{failed:?}");
@@ -129,7 +183,7 @@ mod tests {
         assert!(!others(&all).is_empty() && others(&damaged) == others(&all));
         // A phase whose charts cannot even be listed: its metric is unknown.
         data["phases"][0]["rows"][0]["m"] = 999.into();
-        let damaged = draw(&data.to_string());
+        let damaged = draw(&data.to_string(), &|_| true);
         assert!(damaged.iter().any(|c| {
             c.as_ref().is_err_and(|error| {
                 error.to_string().starts_with("cannot draw the chart file-write: ")
@@ -140,16 +194,16 @@ mod tests {
 
     #[test]
     fn unreadable_data_is_an_error_of_all_charts() {
-        let [Err(error)] = &draw("{")[..] else { panic!("one error") };
+        let [Err(error)] = &draw("{", &|_| true)[..] else { panic!("one error") };
         assert!(error.to_string().starts_with("cannot draw the charts: "), "{error}");
     }
 
     #[test]
     fn every_metric_of_every_phase_and_every_slice_has_a_picture() {
         let results = fixture::plain();
-        // The heat map, one chart per row, and percentiles and processor of two phases.
+        // One chart per row, and percentiles and processor of two phases.
         let rows = analyse(&results).rows.len();
-        assert_eq!(of(&results).len(), 1 + rows + 2 + 2);
+        assert_eq!(of(&results).len(), rows + 2 + 2);
         let results = fixture::swept();
         let analysis = analyse(&results);
         let slices: usize = analysis
@@ -181,7 +235,7 @@ mod tests {
             for row in &mut analysis.rows {
                 (row.metric, row.unit) = (metric, metric.unit());
             }
-            for chart in drawn(charts(&results, &analysis)) {
+            for chart in drawn(charts(&results, &analysis, &everything())) {
                 assert!(unit(&chart.svg).is_some(), "{metric}: {}", chart.name);
                 assert!(!chart.svg.contains(",  ("), "{metric}: {}", chart.name);
             }
@@ -255,7 +309,7 @@ mod tests {
     fn results_over_disks_are_drawn_over_the_number_of_disks() {
         let results = fixture::over_disks();
         let analysis = analyse(&results);
-        let files = drawn(charts(&results, &analysis));
+        let files = drawn(charts(&results, &analysis, &everything()));
         let [file] = &files[..] else {
             panic!("one slice of one phase: {}", files.len());
         };

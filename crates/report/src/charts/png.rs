@@ -60,7 +60,10 @@ mod tests {
     use stats::{analyse, fixture};
 
     fn of(results: &model::CampaignResults) -> Vec<ChartFile> {
-        charts(results, &analyse(results)).into_iter().map(Result::unwrap).collect()
+        charts(results, &analyse(results), &crate::charts::everything())
+            .into_iter()
+            .map(Result::unwrap)
+            .collect()
     }
 
     /// Counts the pixels of exactly this colour. Blended pixels at edges do not count.

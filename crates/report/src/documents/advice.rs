@@ -34,7 +34,7 @@ pub fn advice_report(
     let scores = &advice.scores;
     let on = disk.map_or_else(String::new, |disk| format!(", on {}", sanitize_line(disk)));
     let mut document = Document::titled(sanitize_line(&scores.title) + &on);
-    document.paragraph(summary::one_line(results));
+    document.paragraph(summary::one_line(results, analysis));
     document.paragraph(sentence(advice, analysis, results));
     document.blocks.extend(opinion.map(|text| Block::Paragraph(format!("Second opinion: {text}"))));
     let command = resolving_command(advice, analysis, &rerun_command(results));
@@ -60,7 +60,7 @@ pub fn answers_report(
     results: &CampaignResults,
     opinion: &dyn Fn(&Advice) -> Option<String>,
 ) -> Document {
-    let mut document = Document::titled(summary::one_line(results));
+    let mut document = Document::titled(summary::one_line(results, analysis));
     for (disk, part) in split_by_disk(analysis) {
         let on = disk.map_or("Answers".to_owned(), |disk| format!("On {}", sanitize_line(disk)));
         document.list(on, use_case_conclusions(part));

@@ -54,7 +54,7 @@ impl Detail {
 
 /// Returns the report of a campaign.
 pub fn campaign_report(results: &CampaignResults, analysis: &Analysis, detail: Detail) -> Document {
-    let document = Document::titled(summary::one_line(results));
+    let document = Document::titled(summary::one_line(results, analysis));
     Report { results, analysis, detail, document }.complete()
 }
 
@@ -71,7 +71,7 @@ pub fn study_report(
     let (claims, name) = (claims.trim_end_matches('.'), sanitize_line(&study.name));
     document.paragraph(format!("{claims} (fsarena study claims {name})."));
     document.paragraph(claims::excluded_figures(study).unwrap_or_default());
-    document.paragraph(summary::one_line(results));
+    document.paragraph(summary::one_line(results, analysis));
     Report { results, analysis, detail, document }.complete()
 }
 
@@ -274,6 +274,12 @@ impl Report<'_> {
         let full = full.filter(|(name, short)| name != short);
         let full = full.map(|(name, short)| format!("{short} is {name}"));
         self.document.list("Names in full", full);
+        let machine = self.results.environments.last();
+        let directories = analysis.contenders.iter().filter_map(|name| {
+            let found = machine?.directory(name)?;
+            Some(Item::new(sanitize_line(name), sanitize_line(found)))
+        });
+        self.document.list("Directories", directories);
         let lines = analysis.features.iter().map(|contender| {
             let name = sanitize_line(&contender.contender);
             match labels::abilities(contender, tried) {
@@ -340,7 +346,7 @@ impl Report<'_> {
 
     /// Adds the machine, the overhead of fsarena, and the performance of the raw device.
     fn environment(&mut self) {
-        let facts = summary::facts(self.results).into_iter();
+        let facts = summary::facts(self.results, self.analysis).into_iter();
         let facts = facts.map(|(name, value)| Item::new(name, value));
         let sessions = self.results.environments.iter().flat_map(summary::environment);
         let sessions = sessions.map(|(name, value)| Item::new(name, value));

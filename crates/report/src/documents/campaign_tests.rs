@@ -184,3 +184,15 @@ mod in_markdown {
         }
     }
 }
+
+#[test]
+fn directories_have_their_filesystem_options_and_device() {
+    let mut results = fixture::plain();
+    let found = "/srv/fast on ext4 on /dev/sda1 (931.5 GiB), options rw,noatime";
+    results.environments.last_mut().unwrap().conditions =
+        vec![model::HostSetting::new("directory fast", found)];
+    let analysis = analyse(&results);
+    let report = campaign_report(&results, &analysis, Detail::Brief);
+    let text = crate::render::terminal(&report, &crate::DocumentOptions::FILE);
+    assert!(text.contains(&format!("fast: {found}")), "{text}");
+}

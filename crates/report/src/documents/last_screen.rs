@@ -261,7 +261,7 @@ const fn rank(caveat: &Caveat) -> Option<u8> {
         Caveat::NothingRan | Caveat::Unfinished { .. } => 0,
         Caveat::NotDurable(_) => 1,
         Caveat::Withheld(_) | Caveat::TooFast(_) => 2,
-        Caveat::Unlike(_) | Caveat::Images | Caveat::LessWork(_) => 3,
+        Caveat::Unlike(_) | Caveat::Images | Caveat::LessWork(_) | Caveat::Storage(..) => 3,
         caveat if caveat.is_busy() => 0,
         Caveat::Disturbed { .. } => 4,
         Caveat::Drift { .. } => 5,

@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{CampaignResults, SweepAxis, SweepPoint};
+use model::{CampaignResults, HostSetting, SweepAxis, SweepPoint};
 use stats::{
     Analysis, CellFailure, MetricResult, PhaseFailure, ResultRow, RoundOutcome, RoundValue,
 };
 
+use crate::text::command::options_text;
+use crate::text::labels::moment;
 use crate::text::sanitize::{escape_formula, escape_invisible};
 
 const HEADER: [&str; 16] = [
@@ -33,16 +35,54 @@ const HEADER: [&str; 16] = [
     "overhead_share",
 ];
 
+/// Columns of the setting, equal in all lines of a contender.
+const SETTING: [&str; 5] = ["filesystem", "options", "kernel", "host", "date"];
+
 /// Fields with text from outside. The others are numbers and fixed words.
-const FROM_OUTSIDE: [&str; 7] =
-    ["campaign_name", "contender", "suite", "test", "phase", "reason", "sweep"];
+const FROM_OUTSIDE: [&str; 11] = [
+    "campaign_name",
+    "contender",
+    "suite",
+    "test",
+    "phase",
+    "reason",
+    "sweep",
+    "filesystem",
+    "options",
+    "kernel",
+    "host",
+];
 
 /// Returns the names of all fields: the fixed columns, the number of passes, the sweep and its
-/// axes.
+/// axes, the setting.
 pub(crate) fn header() -> Vec<String> {
     let axes = SweepAxis::ALL.map(SweepAxis::name);
-    let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
+    let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes).chain(SETTING);
     names.map(str::to_owned).collect()
+}
+
+/// Returns the setting of each contender, by name.
+fn settings(results: &CampaignResults) -> BTreeMap<&str, [String; 5]> {
+    let machine = results.environments.last();
+    let kernel = match &results.campaign.guest {
+        Some(guest) => guest.kernel.clone(),
+        None => machine.map_or_else(String::new, |machine| machine.kernel.clone()),
+    };
+    let host = machine.and_then(|machine| machine.condition(HostSetting::HOST));
+    let host = results.campaign.host.as_deref().or(host).unwrap_or_default();
+    let date = match results.started.0 {
+        0 => String::new(),
+        _ => moment(results.started),
+    };
+    let contenders = results.campaign.contenders.iter();
+    let settings = contenders.map(|contender| {
+        let found = machine.and_then(|machine| machine.directory(&contender.name));
+        let options = found.map_or_else(|| options_text(contender), str::to_owned);
+        let filesystem = contender.filesystem.name.as_str();
+        let shown = [filesystem, &options, &kernel, host, &date];
+        (contender.name.as_str(), shown.map(escape_invisible))
+    });
+    settings.collect()
 }
 
 /// The sweep point of each test that belongs to a sweep, by suite and name.
@@ -101,11 +141,14 @@ pub(crate) fn each_record(
 ) {
     let points = points(results);
     let failures = failures(analysis);
+    let settings = settings(results);
+    let setting = |contender: &str| settings.get(contender).cloned().unwrap_or_default();
     for row in &analysis.rows {
         for result in &row.results {
             for round in &result.rounds {
                 let mut all = fields(results, &failures, row, result, round);
                 all.extend(place(&points, &row.suite, &row.test));
+                all.extend(setting(&result.contender));
                 take(&all);
             }
         }
@@ -113,6 +156,7 @@ pub(crate) fn each_record(
     for failure in analysis.failures.iter().filter(|f| is_outside_phases(f)) {
         let mut all = outside_phases(results, failure);
         all.extend(place(&points, &failure.suite, &failure.test));
+        all.extend(setting(&failure.contender));
         take(&all);
     }
 }
@@ -325,7 +369,27 @@ mod tests {
         assert_eq!(at("threads-8t", "threads"), "8");
         let plain = fixture::plain();
         let records = parse(&render(&plain, &analyse(&plain)));
-        assert!(records[1..].iter().all(|r| r[column("sweep")..].iter().all(String::is_empty)));
+        let axes = column("sweep")..column("filesystem");
+        assert!(records[1..].iter().all(|r| r[axes.clone()].iter().all(String::is_empty)));
+    }
+
+    #[test]
+    fn every_line_has_its_filesystem_options_kernel_host_and_date() {
+        let mut results = fixture::plain();
+        results.started = model::Nanos::from_secs(1_760_000_000);
+        results.campaign.contenders[0].mount_options = vec!["noatime".into()];
+        results.campaign.contenders[0].mkfs_options = vec!["-O".into(), "bigalloc".into()];
+        let machine = results.environments.last_mut().unwrap();
+        machine.kernel = "Linux 6.18".into();
+        machine.conditions = vec![HostSetting::new(HostSetting::HOST, "box")];
+        let records = parse(&render(&results, &analyse(&results)));
+        let contender = &results.campaign.contenders[0];
+        let lines = || records[1..].iter().filter(|r| r[2] == contender.name);
+        let setting = |line: &Vec<String>| line[line.len() - SETTING.len()..].to_vec();
+        let filesystem = contender.filesystem.name.as_str();
+        let options = "mkfs -O bigalloc; mount noatime";
+        let wanted = [filesystem, options, "Linux 6.18", "box", "2025-10-09 08:53 UTC"];
+        assert!(lines().count() > 0 && lines().all(|line| setting(line) == wanted));
     }
 
     #[test]

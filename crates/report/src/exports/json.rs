@@ -55,8 +55,8 @@ pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let report = JsonReport { schema: SCHEMA, results, analysis };
-    let mut text =
-        serde_json::to_string_pretty(&report).expect("results hold only what JSON can say");
+    // Indentation would be more than half of the text.
+    let mut text = serde_json::to_string(&report).expect("results hold only what JSON can say");
     text.push('\n');
     text
 }
@@ -84,6 +84,14 @@ mod tests {
             serde_json::from_str(&render(results, &analysis)).unwrap()
         };
         campaigns.iter().map(report).collect()
+    }
+
+    #[test]
+    fn a_report_has_no_indentation_and_no_empty_shares() {
+        let results = fixture::plain();
+        let text = render(&results, &analyse(&results));
+        assert_eq!(text.lines().count(), 1);
+        assert!(!text.contains("\"overhead_share\":null"), "{text}");
     }
 
     fn in_guests() -> CampaignResults {

@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CampaignResults, Direction, DriverKind, Metric, OperatingSystem, PosixClass, RecoveryMechanism,
+    CampaignResults, Direction, DriverKind, HostSetting, Metric, OperatingSystem, PosixClass,
+    RecoveryMechanism,
 };
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -23,10 +24,25 @@ use crate::text::labels;
 use crate::text::labels::moment;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
+use crate::text::summary;
 use crate::text::title::headline;
 
 /// Maximum length of a name in the margin of a chart, in columns of text.
 const LABEL_COLUMNS: usize = 16;
+
+/// Returns where and when the results were measured: campaign, headline, host and processor.
+fn source(results: &CampaignResults) -> String {
+    let machine = results.environments.last();
+    let host = machine.and_then(|machine| machine.condition(HostSetting::HOST)).map(sanitize_line);
+    let parts = [
+        (results.id > 0).then(|| format!("campaign {}", results.id)),
+        Some(headline(results)),
+        host,
+        machine.map(summary::processor),
+    ];
+    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
 
 /// The data for the script.
 #[derive(Serialize)]
@@ -35,6 +51,8 @@ pub(super) struct PageData<'a> {
     title: String,
     /// Start date of the campaign.
     date: String,
+    /// Where and when the results were measured, for pictures.
+    source: String,
     /// Number of the campaign in its store.
     number: i64,
     /// Command that repeats the campaign.
@@ -281,6 +299,7 @@ pub(crate) fn block(
     let data = PageData {
         title: headline(results),
         date: moment(results.started),
+        source: source(results),
         number: results.id,
         command: &command,
         settled: [

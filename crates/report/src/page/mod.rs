@@ -268,7 +268,7 @@ fn rendered(
         name,
         program: program(results),
         number: results.id,
-        facts: summary::facts(results),
+        facts: summary::facts(results, analysis),
         outcomes: outcomes(analysis),
         unfinished: Caveat::unfinished(analysis).map(|caveat| caveat.to_string()),
         virtual_time: summary::virtual_time(results),

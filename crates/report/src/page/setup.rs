@@ -7,7 +7,7 @@ use super::evidence::failed_cells;
 use crate::document::{Block, Document};
 use crate::render::html;
 use crate::tables::resources;
-use crate::text::command::quote_words;
+use crate::text::command::{options_text, quote_words};
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 use crate::text::{labels, summary};
 
@@ -42,30 +42,29 @@ pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<
         |one: &Contender| failed_cells(analysis).filter(|cell| cell.contender == one.name).count();
     let elsewhere = results.campaign.measured_by.is_some();
     let all = results.campaign.contenders.iter();
-    all.map(|one| contender(one, elsewhere, count(one))).collect()
+    let machine = results.environments.last();
+    let found = |one: &Contender| machine.and_then(|machine| machine.directory(&one.name));
+    all.map(|one| contender(one, found(one), elsewhere, count(one))).collect()
 }
 
 /// Quirks of how fsarena makes and mounts a filesystem do not apply to results of other programs.
-fn contender(contender: &Contender, elsewhere: bool, not_ok: usize) -> ContenderView {
+/// `directory` is the filesystem, options and device of a mounted directory.
+fn contender(
+    contender: &Contender,
+    directory: Option<&str>,
+    elsewhere: bool,
+    not_ok: usize,
+) -> ContenderView {
+    let options = directory.map_or_else(|| options_text(contender), str::to_owned);
     let quirks = match elsewhere {
         true => &[][..],
         false => &contender.filesystem.quirks[..],
     };
-    let mut options = Vec::new();
-    if !contender.mkfs_options.is_empty() {
-        options.push(format!("mkfs {}", quote_words(&contender.mkfs_options)));
-    }
-    if !contender.mount_options.is_empty() {
-        options.push(format!("mount {}", contender.mount_options.join(",")));
-    }
-    if let Some(directory) = &contender.directory {
-        options.push(format!("in {}", directory.display()));
-    }
     ContenderView {
         name: sanitize_line(&contender.name),
         title: sanitize_line(&contender.filesystem.title),
         driver: labels::driver(contender.filesystem.driver),
-        options: sanitize_line(&options.join("; ")),
+        options: sanitize_line(&options),
         without_options: match elsewhere {
             true => "not stated",
             false => "as catalogued",

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{CampaignResults, Metric, Test};
+use model::{CacheState, CampaignResults, Metric, Test};
 use stats::{Analysis, MetricResult, Rank, ResultRow, RobustEstimate, RoundOutcome};
 
 use crate::UnitScale;
@@ -57,8 +57,11 @@ pub(crate) const LACKING: char = '*';
 /// Marks a result that is not durable, although durability was requested.
 pub(super) const NOT_DURABLE: char = '‡';
 
+/// Marks a phase before which the kernel was only asked to drop the data of the files.
+const ADVISED: char = '°';
+
 /// Every sign with its meaning.
-pub(crate) const LEGEND: [(char, &str); 13] = [
+pub(crate) const LEGEND: [(char, &str); 14] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
     (BEST, "best: all others are worse by more than the margin"),
@@ -72,6 +75,10 @@ pub(crate) const LEGEND: [(char, &str); 13] = [
     (LOWER_BOUND, "cut short by a time limit; it is at least this"),
     (LACKING, "lacks results that others have; not ranked"),
     (NOT_DURABLE, "not durable, so not ranked: its syncs never reach the disk"),
+    (
+        ADVISED,
+        "cache dropped on request (advised), not cold: names and attributes may be in memory",
+    ),
 ];
 
 /// Returns the meaning of a sign. Results given as a single number do not show how they vary.
@@ -123,9 +130,14 @@ fn phase_line(row: &ResultRow) -> PhaseLine<'_> {
         Metric::LatencyP99
         | Metric::SyncP99
         | Metric::Cpu
+        | Metric::SpaceTaken
         | Metric::MinorFaults
         | Metric::MajorFaults => format!("{phase} {}", row.metric),
         _ => phase,
+    };
+    let label = match row.caches.contains(&CacheState::FadviseDontNeed) {
+        true => format!("{label}{ADVISED}"),
+        false => label,
     };
     line(row, label, &row_scale(row))
 }
@@ -243,6 +255,7 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
     let occurs = |sign: char| {
         lines().any(|line| {
             line.unit.contains(sign)
+                || line.label.ends_with(sign)
                 || line.entries.iter().any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
         })
     };
@@ -356,6 +369,20 @@ mod tests {
             value(Metric::Supported, 1.0, &UnitScale::for_values(model::Unit::Count, [1.0])),
             "yes"
         );
+    }
+
+    #[test]
+    fn a_cache_that_was_only_asked_to_drop_files_has_a_sign() {
+        let mut results = fixture::plain();
+        for stored in &mut results.cells {
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                phase.cache = CacheState::FadviseDontNeed;
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        assert!(blocks[0].lines.iter().all(|line| line.label.ends_with(ADVISED)));
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == ADVISED));
     }
 
     #[test]

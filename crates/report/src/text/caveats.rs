@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use model::{Clock, HostNoise, Nanos, Status};
+use model::{Clock, HostNoise, HostSetting, Nanos, Status};
 use stats::{
     Analysis, CellFailure, Completeness, Drift, MetricResult, NoiseFloor, RankingState, ResultRow,
     ReusedImages, RoundOutcome, RoundValue, StopDecision, StopReason,
@@ -44,6 +44,9 @@ pub(crate) enum Caveat {
     Unlike(Asymmetry),
     /// Several simulated disks are images on one physical disk.
     Images,
+    /// A circumstance of the storage of directories, with its value: one filesystem for several,
+    /// layers such as compression.
+    Storage(String, String),
     /// The order depends on the weights: the leader at equal weights, and the leader above a share
     /// of the weight of a group.
     Weights { disk: Option<String>, leader: String, others: Vec<(String, &'static str, f64)> },
@@ -131,6 +134,9 @@ pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(unsteady(analysis));
     caveats.extend(asymmetries(analysis).map(Caveat::Unlike));
     caveats.extend(analysis.disks_are_images.then_some(Caveat::Images));
+    let storage = analysis.circumstances.iter();
+    caveats
+        .extend(storage.map(|c| Caveat::Storage(sanitize_line(&c.name), sanitize_line(&c.value))));
     caveats.extend(split_by_disk(analysis).into_iter().filter_map(|(on, part)| weights(on, part)));
     caveats.extend(analysis.noise.iter().map(noise));
     caveats.extend(analysis.drifts.iter().filter(|drift| drift.is_named()).map(drift));
@@ -276,6 +282,12 @@ fn has_begun(row: &ResultRow) -> bool {
     row.results.iter().any(|result| runs(result) > 0)
 }
 
+/// Returns the least number of runs of a test that has begun, `None` if none has.
+pub(crate) fn fewest_runs(analysis: &Analysis) -> Option<usize> {
+    let begun = analysis.rows.iter().filter(|row| has_begun(row));
+    begun.flat_map(|row| row.results.iter().map(runs)).filter(|runs| *runs > 0).min()
+}
+
 /// Returns how often tests ran: `once`, `3 times`, `1 to 35 times`.
 pub(crate) fn runs_text(analysis: &Analysis) -> String {
     let begun = analysis.rows.iter().filter(|row| has_begun(row));
@@ -355,6 +367,20 @@ impl fmt::Display for Caveat {
                 "All disks are images on one disk of this machine: a curve over their number shows what spreading costs, and more \
                  of them get no faster than that disk is.",
             ),
+            Self::Storage(name, value) => match name.as_str() {
+                HostSetting::ONE_FILESYSTEM => write!(
+                    f,
+                    "On one filesystem: {value}. Differences between these directories are noise, or effects of their place on the disk."
+                ),
+                HostSetting::ONE_DEVICE => write!(
+                    f,
+                    "On one device: {value}. Their filesystems are at different places of it, and a disk is faster in some places than in others."
+                ),
+                layers => {
+                    let of = layers.strip_prefix(HostSetting::LAYERS).unwrap_or_default();
+                    write!(f, "Below{of}: {value}. Results include the cost and the caches of these layers.")
+                }
+            },
             Self::Weights { disk, leader, others } => {
                 let on = disk.as_ref().map_or("It".to_owned(), |disk| format!("On {disk}, it"));
                 let others = others.iter().map(|(name, group, share)| {

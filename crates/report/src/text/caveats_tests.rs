@@ -222,3 +222,20 @@ fn phases_excluded_in_virtual_time_have_a_reason() {
     let counted = analyse(&results);
     assert!(!said(&counted).iter().any(|said| said.starts_with("Not counted")));
 }
+
+#[test]
+fn directories_that_share_storage_and_layers_below_them_are_reported() {
+    let mut results = fixture::plain();
+    let conditions = &mut results.environments.last_mut().unwrap().conditions;
+    *conditions = vec![
+        HostSetting::new("directory fast", "/srv on ext4"),
+        HostSetting::new(HostSetting::ONE_FILESYSTEM, "fast, slow (ext4 on /dev/sda1)"),
+        HostSetting::new(HostSetting::ONE_DEVICE, "fast, middle (sda)"),
+        HostSetting::new("layers below fast", "encryption (dm-crypt, home)\u{1b}[2J"),
+    ];
+    let said = said(&analyse(&results)).join("\n");
+    assert!(said.contains("On one filesystem: fast, slow (ext4 on /dev/sda1). "), "{said}");
+    assert!(said.contains("On one device: fast, middle (sda). "), "{said}");
+    assert!(said.contains("Below fast: encryption (dm-crypt, home)"), "{said}");
+    assert!(!said.contains("/srv") && !said.contains('\u{1b}'), "{said}");
+}

@@ -1,6 +1,8 @@
 //! The shell command that repeats a campaign.
 
-use model::{BackendKind, Bytes, Campaign, CampaignResults, Contender, CopySource, GuestDisk};
+use model::{
+    BackendKind, Bytes, Campaign, CampaignResults, Contender, CopySource, GuestDisk, RECORDING,
+};
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
 
@@ -15,7 +17,14 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     if campaign.measured_by.is_some() {
         return String::new();
     }
-    let mut words = vec!["fsarena".to_owned(), "run".to_owned()];
+    let trace = campaign.suites.iter().find(|suite| suite.name == RECORDING);
+    let mut words = vec!["fsarena".to_owned()];
+    match trace {
+        Some(suite) => {
+            words.extend(["trace".to_owned(), "replay".to_owned(), suite.source.clone()]);
+        }
+        None => words.push("run".to_owned()),
+    }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     option("--rounds", campaign.rounds.to_string());
     option("--profile", campaign.profile.to_string());
@@ -25,7 +34,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
     for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_ref()) {
         option("--dir", directory.display().to_string());
     }
-    for suite in &campaign.suites {
+    for suite in campaign.suites.iter().filter(|suite| suite.name != RECORDING) {
         // Points of a sweep have no names that can be typed. For other suites, some tests may have
         // been excluded.
         match suite.tests.iter().any(|test| test.sweep.is_some()) {
@@ -108,6 +117,21 @@ fn spec(contender: &Contender) -> String {
     }
 }
 
+/// Returns the options of a contender: of mkfs and mount, and the directory of a mounted one.
+pub(crate) fn options_text(contender: &Contender) -> String {
+    let mut options = Vec::new();
+    if !contender.mkfs_options.is_empty() {
+        options.push(format!("mkfs {}", quote_words(&contender.mkfs_options)));
+    }
+    if !contender.mount_options.is_empty() {
+        options.push(format!("mount {}", contender.mount_options.join(",")));
+    }
+    if let Some(directory) = &contender.directory {
+        options.push(format!("in {}", directory.display()));
+    }
+    options.join("; ")
+}
+
 /// Formats a size exactly, without the space before its unit.
 fn typed(size: Bytes) -> String {
     format!("{size:#}").replace(' ', "")
@@ -169,6 +193,19 @@ mod tests {
         suite.tests[0].title = "bonnie++ -s 64M -n 4".to_owned();
         let command = rerun_command(&results);
         assert!(command.contains(" -s 'bonnie++:-s 64M -n 4'"), "{command}");
+    }
+
+    #[test]
+    fn a_replay_is_repeated_with_its_trace() {
+        let mut results = fixture::plain();
+        let suite = &mut results.campaign.suites[0];
+        (suite.name, suite.source) = (RECORDING.to_owned(), "/home/a b.trace".to_owned());
+        let command = rerun_command(&results);
+        assert!(
+            command.starts_with("fsarena trace replay '/home/a b.trace' --rounds 3"),
+            "{command}"
+        );
+        assert!(!command.contains(" -s "), "{command}");
     }
 
     #[test]

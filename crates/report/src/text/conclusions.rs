@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Clock, Nanos, PEERS};
+use model::{Clock, Nanos, PEERS, RECORDING};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
     MIN_TESTED_WEIGHT, Rank, Recommendation, UseCaseScores, advise,
@@ -351,16 +351,19 @@ fn run_again(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
         });
     }
     let all = suite_options(missing, ran);
-    let beside = match ran.suites.contains(PEERS) {
-        true => " in addition to your programs",
-        false => "",
+    let beside = match (ran.suites.contains(PEERS), ran.suites.contains(RECORDING)) {
+        (true, _) => " in addition to your programs",
+        (_, true) => " in addition to your trace",
+        _ => "",
     };
     format!(": run the same with `{all}`{beside}")
 }
 
 /// Returns the options that run the suites of a campaign and the missing ones.
 fn suite_options(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
-    let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
+    // No catalog contains these, so `-s` does not know them.
+    let is_named = |suite: &&&str| ![PEERS, RECORDING].contains(*suite);
+    let all = ran.suites.union(missing).filter(is_named);
     let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
     all.join(" ")
 }

@@ -321,3 +321,14 @@ fn imported_results_have_no_advice_to_run_again() {
     let elsewhere = said_of(&results);
     assert!(!elsewhere.contains("fsarena run") && !elsewhere.contains("--rounds"), "{elsewhere}");
 }
+
+#[test]
+fn advice_names_only_suites_that_exist() {
+    let ran = CampaignScope {
+        suites: [PEERS, RECORDING, "bonnie"].into(),
+        budget: None,
+        elsewhere: false,
+    };
+    let text = suite_options(&["tree"].into(), &ran);
+    assert_eq!(text, "-s bonnie -s tree");
+}

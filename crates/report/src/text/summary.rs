@@ -4,13 +4,14 @@
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
 use stats::{Analysis, RoundOutcome};
 
+use crate::text::caveats::{fewest_runs, runs_text};
 use crate::text::labels::moment;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
 use crate::text::title::contenders;
 
 /// Returns the facts about a campaign, as pairs of name and value.
-pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(results: &CampaignResults, analysis: &Analysis) -> Vec<(&'static str, String)> {
     let campaign = &results.campaign;
     if let Some(by) = &campaign.measured_by {
         return vec![
@@ -21,10 +22,11 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
         ];
     }
     let memory = campaign.memory.map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    let fewer = fewer_runs(results, analysis);
     let mut facts = vec![
         ("Begun", moment(results.started)),
         ("Profile", campaign.profile.to_string()),
-        ("Rounds", campaign.rounds.to_string()),
+        ("Rounds", fewer.unwrap_or_else(|| campaign.rounds.to_string())),
         ("Backend", campaign.backend.to_string()),
         ("Clock", clock(results)),
         ("Seed", campaign.seed.to_string()),
@@ -43,6 +45,13 @@ fn repeats(rounds: u32) -> String {
         1 => "one number each; the spread is not stated".to_owned(),
         rounds => pluralize(rounds, "round"),
     }
+}
+
+/// Returns how often each test ran if some ran less often than there are rounds.
+fn fewer_runs(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
+    let fewest = fewest_runs(analysis)?;
+    let is_less = fewest < results.campaign.rounds as usize;
+    is_less.then(|| format!("each test run {}", runs_text(analysis)))
 }
 
 /// Returns an explanation of results in virtual time, or `None` for campaigns in real time.
@@ -75,7 +84,7 @@ pub(crate) fn clock(results: &CampaignResults) -> String {
 }
 
 /// Returns the facts about a campaign in one line.
-pub(crate) fn one_line(results: &CampaignResults) -> String {
+pub(crate) fn one_line(results: &CampaignResults, analysis: &Analysis) -> String {
     let campaign = &results.campaign;
     if let Some(by) = &campaign.measured_by {
         return format!(
@@ -91,7 +100,7 @@ pub(crate) fn one_line(results: &CampaignResults) -> String {
         results.id,
         sanitize_line(&campaign.name),
         campaign.profile,
-        pluralize(campaign.rounds, "round"),
+        fewer_runs(results, analysis).unwrap_or_else(|| pluralize(campaign.rounds, "round")),
         campaign.backend,
         clock(results),
         campaign.seed,
@@ -184,9 +193,21 @@ fn memory(environment: &Environment) -> String {
 #[cfg(test)]
 mod tests {
     use model::{DiskCache, GuestConfig, GuestDisk, HostSetting};
-    use stats::fixture;
+    use stats::{analyse, fixture};
 
     use super::*;
+
+    #[test]
+    fn the_first_line_tells_rounds_from_tests_that_ran_once() {
+        let mut results = fixture::plain();
+        let line = |results: &CampaignResults| one_line(results, &analyse(results));
+        let all = format!(", {} rounds, backend", results.campaign.rounds);
+        assert!(line(&results).contains(&all), "{}", line(&results));
+        for stored in results.cells.iter_mut().filter(|stored| stored.cell.round > 1) {
+            stored.result = None;
+        }
+        assert!(line(&results).contains(", each test run once, backend"), "{}", line(&results));
+    }
 
     fn in_guests(clock: Clock) -> CampaignResults {
         let mut results = fixture::plain();
@@ -235,9 +256,10 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_guests_machine_are_among_the_facts() {
-        let facts = facts(&in_guests(Clock::Real));
-        let (_, machine) = facts.iter().find(|(name, _)| *name == "Machine").unwrap();
+        let facts = |results: &CampaignResults| super::facts(results, &analyse(results));
+        let guests = facts(&in_guests(Clock::Real));
+        let (_, machine) = guests.iter().find(|(name, _)| *name == "Machine").unwrap();
         assert!(machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"), "{machine}");
-        assert!(super::facts(&fixture::plain()).iter().all(|(name, _)| *name != "Machine"));
+        assert!(facts(&fixture::plain()).iter().all(|(name, _)| *name != "Machine"));
     }
 }

@@ -192,6 +192,15 @@ impl CampaignComparison {
         self.changes.iter().filter(|change| change.is_regression())
     }
 
+    /// Whether every compared result is undecided: the rounds show neither a difference nor its
+    /// absence.
+    pub fn decides_nothing(&self) -> bool {
+        let is_open = |change: &ResultChange| {
+            matches!(change.compared.verdict, ComparisonVerdict::NotEnoughRounds { .. })
+        };
+        !self.changes.is_empty() && self.changes.iter().all(is_open)
+    }
+
     /// Returns the smallest regression that would be detected in every result: the sensitivity of a
     /// guard.
     pub fn minimum_detectable_effect(&self) -> Option<f64> {

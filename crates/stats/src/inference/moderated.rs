@@ -141,6 +141,8 @@ fn estimate(
     if count == 0 {
         return None;
     }
+    // The noise of times is not that of sizes.
+    let expected = expected.filter(|_| !is_size);
     let is_repeated = is_size || (count > 1 && replaced == 0);
     if is_nothing || (is_repeated && series.is_constant) {
         return Some(ModeratedEstimate {

@@ -275,6 +275,22 @@ fn a_size_is_known_after_one_round() {
     assert!((most(&costs) - 1.02_f64.ln()).abs() < 1e-9);
 }
 
+/// Free space that differs by a block between rounds does not have the noise of times.
+#[test]
+fn no_size_may_be_the_best_for_want_of_rounds() {
+    let once: &[&[f64]] = &[&[1.0], &[1.02], &[2.4]];
+    let thrice: &[&[f64]] = &[&[1.0, 1.0001, 1.0], &[1.02, 1.02, 1.02], &[2.4, 2.4, 2.4001]];
+    let time: &[&[f64]] = &[&[1.0, 1.3, 0.8], &[1.1, 0.9, 1.4], &[1.2, 0.7, 1.0]];
+    let mut costs = costs(&[once, thrice, time, time], false);
+    costs.rows[0].is_size = true;
+    costs.rows[1].is_size = true;
+    for standing in &rows_of(&costs)[..2] {
+        let verdicts = &standing.verdicts;
+        assert!(matches!(verdicts[2], Some(ComparisonVerdict::WorseByAtLeast(s)) if s > 1.3));
+        assert!(matches!(verdicts[1], Some(ComparisonVerdict::EqualWithin(_))), "{verdicts:?}");
+    }
+}
+
 /// Two contenders with √2 times the noise of one have a known bound by the t distribution: the
 /// difference is 10 %, with a standard error of 2 % at four rounds.
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{
     BackendKind, Bytes, Campaign, CampaignResults, CellRecord, CellResult, Contender, GuestDisk,
-    KernelMemoryUse,
+    HostSetting, KernelMemoryUse,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,13 @@ fn over(
     let values = rounds.values().filter_map(largest);
     let values: Vec<f64> = values.map(|bytes| bytes.0 as f64).collect();
     RobustEstimate::from_values(&values)
+}
+
+/// Returns the circumstances of the storage of the last session that are reasons for caution.
+pub(crate) fn circumstances(results: &CampaignResults) -> Vec<HostSetting> {
+    let last = results.environments.last();
+    let conditions = last.into_iter().flat_map(|environment| &environment.conditions);
+    conditions.filter(|condition| condition.is_caution()).cloned().collect()
 }
 
 #[cfg(test)]

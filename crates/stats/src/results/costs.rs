@@ -42,7 +42,7 @@ impl RankedCosts {
             numbers.insert(number, costs.len());
             costs.push(LogCosts {
                 test,
-                is_size: row.metric == Metric::Capacity,
+                is_size: matches!(row.metric, Metric::Capacity | Metric::SpaceTaken),
                 logs: row.results.iter().map(|r| logs(row, r)).collect(),
             });
         }

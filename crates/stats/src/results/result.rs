@@ -26,17 +26,17 @@ pub struct RoundValue {
     /// The cache state in which the phase started, if it completed.
     pub cache: Option<CacheState>,
     /// Whether the phase's time limit ended it before all operations were done.
-    #[serde(rename = "cut_short")]
+    #[serde(rename = "cut_short", default, skip_serializing_if = "std::ops::Not::not")]
     pub time_limited: bool,
     /// Number of passes in the value: several if one ended too soon to be timed.
     #[serde(default)]
     pub passes: u32,
     /// The value as a share of the raw device's speed, in percent. Only for phases that measure the
     /// device.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_device_share: Option<f64>,
     /// Overhead of fsarena as a share of the phase's time, in percent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_share: Option<f64>,
 }
 
@@ -52,10 +52,10 @@ pub struct MetricResult {
     pub estimate: Option<RobustEstimate>,
     /// The share of the raw device's speed, in percent: the median over rounds. Present if every
     /// round with a value has one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_device_share: Option<f64>,
     /// Overhead of fsarena as a share of the time, in percent: the median over rounds.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_share: Option<f64>,
     /// Whether it belongs to a baseline, such as a filesystem in memory. It is shown, but not
     /// ranked.

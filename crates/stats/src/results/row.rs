@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    CacheState, CampaignResults, Direction, ExcludedPhase, Metric, Phase, SyncAtEnd, Test, Unit,
+    CacheState, CampaignResults, Direction, ExcludedPhase, Metric, Phase, PhaseResult, SyncAtEnd,
+    Test, Unit,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +156,19 @@ struct Measured<'a> {
     rounds: Vec<PhaseRecord<'a>>,
 }
 
+/// Minimum number of operations of a phase that its time limit cut. Fewer show how it begins, and
+/// not its rate.
+const MIN_OPERATIONS: u64 = 10;
+
+impl Measured<'_> {
+    /// Whether a time limit cut the phase when it had barely begun. Baselines are not ranked.
+    fn has_barely_begun(&self) -> bool {
+        let mut phases = self.rounds.iter().filter_map(|round| round.phase);
+        let is_cut = |p: &PhaseResult| p.time_limited && p.operations < MIN_OPERATIONS;
+        !self.is_baseline && phases.any(is_cut)
+    }
+}
+
 fn row(
     test: &Test,
     phase: &Phase,
@@ -169,14 +183,19 @@ fn row(
         .collect();
     set_baselines_apart(&mut results, contenders);
     let caches = caches_of(&results);
-    let ranking = ranking(metric, &results);
+    let ranking = match ranking(metric, &results) {
+        RankingState::Ranked if contenders.iter().any(Measured::has_barely_begun) => {
+            RankingState::TimeLimited
+        }
+        ranking => ranking,
+    };
     ResultRow {
         suite: test.suite.clone(),
         test: test.name.clone(),
         phase: phase.name.clone(),
         metric,
         unit: metric.unit(),
-        direction: metric.direction(),
+        direction: direction(metric),
         primary: metric == phase.op.primary_metric(),
         shown: phase.op.table_metrics().any(|shown| shown == metric),
         ends: phase.sync_at_end,
@@ -258,10 +277,19 @@ fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]
     }
 }
 
+/// Returns the better direction. By itself, space that a phase takes explains other results; between
+/// contenders that store the same files, less is better.
+const fn direction(metric: Metric) -> Direction {
+    match metric {
+        Metric::SpaceTaken => Direction::Lower,
+        metric => metric.direction(),
+    }
+}
+
 fn ranking(metric: Metric, results: &[MetricResult]) -> RankingState {
     let set_together = || results.iter().filter(|f| !f.set_apart);
     let outcomes = || set_together().flat_map(|f| &f.rounds).map(|r| r.outcome);
-    if metric.direction() == Direction::Neutral {
+    if direction(metric) == Direction::Neutral {
         RankingState::NoDirection
     } else if caches_of(set_together()).len() > 1 {
         RankingState::DifferentCaches

@@ -67,8 +67,9 @@ pub struct StepTime {
     /// Part of the estimate above the baseline in the same round, in seconds.
     #[serde(rename = "above")]
     pub over_baseline: Option<RobustEstimate>,
-    /// Processor time of the step as a share of its time, over all processors: 1 is one processor
-    /// that is always busy. The median over the attempts.
+    /// Processor time of the step, with that of the filesystem's own processes, as a share of its
+    /// time, over all processors: 1 is one processor that is always busy. The median over the
+    /// attempts.
     pub processor: Option<f64>,
 }
 
@@ -204,7 +205,9 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         let ran = || cell.phases.iter().filter(is_of);
         // A stored file may contain any number, so a sum of integers could overflow.
         let wall: f64 = ran().map(|p| p.elapsed.0 as f64).sum();
-        let used = ran().map(|p| p.cpu.user.0 as f64 + p.cpu.system.0 as f64);
+        let used = ran().map(|PhaseResult { cpu, .. }| {
+            [cpu.user, cpu.system, cpu.driver].map(|time| time.0 as f64).iter().sum::<f64>()
+        });
         (wall > 0.0).then(|| used.sum::<f64>() / wall)
     };
     let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();

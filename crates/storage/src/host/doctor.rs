@@ -154,6 +154,16 @@ fn loop_driver(
     if machine.loop_control || !filesystem.commands.need_device() {
         return Ok(None);
     }
+    if machine.loop_driver {
+        // The kernel has them: a container was started without the nodes.
+        return Ok(Some(MissingRequirement {
+            description:
+                "the device node /dev/loop-control, which a container has if it is privileged,"
+                    .to_owned(),
+            command: as_root(machine, "mknod -m 660 /dev/loop-control c 10 237".to_owned()),
+            packages: Vec::new(),
+        }));
+    }
     match module_need("loop", machine) {
         Some(need) => Ok(Some(need)),
         None => Err(format!("this kernel ({}) has no loop devices", machine.kernel)),
@@ -250,6 +260,7 @@ mod tests {
             modules: ["jfs".to_owned()].into(),
             loads_modules: false,
             loop_control: true,
+            loop_driver: true,
             fuse_device: true,
             available_memory: None,
             programs: ProgramLookup::These(
@@ -369,6 +380,7 @@ mod tests {
         let machine = HostInfo {
             root: false,
             loop_control: false,
+            loop_driver: false,
             guest: Some(GuestContents {
                 kernel: "6.1.0-guest".into(),
                 lacks: [("other".to_owned(), lacks.to_owned())].into(),
@@ -414,10 +426,15 @@ mod tests {
             fuse_device: false,
             available_memory: None,
             loop_control: false,
+            loop_driver: false,
             ..machine()
         };
         let mut it = filesystem("fuse", DriverKind::Fuse, "there");
         assert!(why(check_availability(&it, BackendKind::Loop, &bare)).contains("no loop devices"));
+        let container =
+            HostInfo { fuse_device: true, loop_driver: true, loop_control: false, ..machine() };
+        let found = commands(check_availability(&it, BackendKind::Loop, &container));
+        assert_eq!(found, ["mknod -m 660 /dev/loop-control c 10 237"]);
         it.commands.mkfs.clear();
         let found = commands(check_availability(&it, BackendKind::Loop, &bare));
         assert_eq!(found, ["mknod -m 666 /dev/fuse c 10 229"]);

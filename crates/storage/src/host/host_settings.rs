@@ -43,6 +43,7 @@ pub fn storage_settings(path: &Path) -> Vec<HostSetting> {
 pub fn machine_settings(root: &Path) -> Vec<HostSetting> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let found = [
+        (HostSetting::HOST, read("proc/sys/kernel/hostname").map(|name| name.trim().to_owned())),
         ("dirty memory", dirty(&read)),
         (
             "transparent huge pages",
@@ -136,6 +137,7 @@ mod tests {
     #[test]
     fn describes_a_machine_in_terms_of_the_kernel() {
         let root = machine(&[
+            ("proc/sys/kernel/hostname", "box\n"),
             ("proc/sys/vm/dirty_ratio", "0\n"),
             ("proc/sys/vm/dirty_bytes", "1048576\n"),
             ("proc/sys/vm/dirty_expire_centisecs", "3000\n"),
@@ -151,6 +153,7 @@ mod tests {
         assert_eq!(
             found,
             [
+                ("host", "box"),
                 ("dirty memory", "dirty_bytes 1048576, dirty_expire_centisecs 3000"),
                 ("transparent huge pages", "madvise"),
                 ("frequency governor", "powersave"),

@@ -26,6 +26,8 @@ pub struct HostInfo {
     pub loads_modules: bool,
     /// Whether `/dev/loop-control` exists.
     pub loop_control: bool,
+    /// Whether the kernel has loop devices, even if the node above is missing, as in a container.
+    pub loop_driver: bool,
     /// Whether `/dev/fuse` exists.
     pub fuse_device: bool,
     /// Memory available to programs, if known.
@@ -78,6 +80,7 @@ impl HostInfo {
             modules: modules(&read(&format!("/lib/modules/{kernel}/modules.dep"))),
             loads_modules: loads_modules(),
             loop_control: Path::new("/dev/loop-control").exists(),
+            loop_driver: has_loop_driver(&read("/proc/misc")),
             fuse_device: Path::new("/dev/fuse").exists(),
             available_memory: available_memory(),
             programs: ProgramLookup::OfPath,
@@ -106,6 +109,12 @@ fn modules(dependencies: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Returns true if the table of miscellaneous devices (`237 loop-control`) contains the control
+/// device of loop devices.
+fn has_loop_driver(table: &str) -> bool {
+    table.lines().any(|line| line.split_whitespace().nth(1) == Some("loop-control"))
+}
+
 /// Returns true if the kernel loads modules automatically. It runs the program named in this file;
 /// an empty name or `modules_disabled` disables it.
 fn loads_modules() -> bool {
@@ -127,6 +136,7 @@ mod tests {
         );
         assert_eq!(found, ["jfs", "nls_cp437", "xfs"].map(String::from).into());
         assert!(modules("").is_empty());
+        assert!(has_loop_driver("130 watchdog\n237 loop-control\n") && !has_loop_driver("130 x\n"));
     }
 
     #[test]

@@ -4,5 +4,6 @@ pub(crate) mod doctor;
 pub mod environment;
 pub mod host_memory;
 pub(crate) mod host_settings;
+pub(crate) mod layers;
 pub(crate) mod machine;
 pub mod sysfs;

@@ -27,7 +27,26 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Returns the error of the kernel.
 pub fn identity(directory: &File) -> io::Result<MountId> {
-    let mask = libc::STATX_INO | libc::STATX_MNT_ID | STATX_MNT_ID_UNIQUE;
+    let found = stat(directory, libc::STATX_INO | libc::STATX_MNT_ID | STATX_MNT_ID_UNIQUE)?;
+    Ok(MountId {
+        device: (found.stx_dev_major.into(), found.stx_dev_minor.into()),
+        mount: found.stx_mnt_id,
+        inode: found.stx_ino,
+    })
+}
+
+/// Whether the filesystem compresses and encrypts new files of an open directory, as set for this
+/// directory (`chattr +c`, fscrypt).
+///
+/// # Errors
+/// Returns the error of the kernel.
+pub fn transformations(directory: &File) -> io::Result<[bool; 2]> {
+    let set = stat(directory, 0)?.stx_attributes;
+    let is_set = |attribute: i32| set & u64::from(attribute.unsigned_abs()) != 0;
+    Ok([is_set(libc::STATX_ATTR_COMPRESSED), is_set(libc::STATX_ATTR_ENCRYPTED)])
+}
+
+fn stat(directory: &File, mask: u32) -> io::Result<libc::statx> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path is an empty string that ends with a zero; the kernel writes one `struct statx` to a
     // place for one; the descriptor is open for as long as `directory` is borrowed.
@@ -44,12 +63,7 @@ pub fn identity(directory: &File) -> io::Result<MountId> {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: every bit pattern is a value of this struct of numbers, and it was zero before.
-    let found = unsafe { found.assume_init() };
-    Ok(MountId {
-        device: (found.stx_dev_major.into(), found.stx_dev_minor.into()),
-        mount: found.stx_mnt_id,
-        inode: found.stx_ino,
-    })
+    Ok(unsafe { found.assume_init() })
 }
 
 #[cfg(test)]

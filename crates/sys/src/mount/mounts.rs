@@ -22,6 +22,8 @@ pub struct Mount {
     pub kind: String,
     /// Source of the mount: a device node, or any word.
     pub source: PathBuf,
+    /// Options of the mount and of its filesystem without duplicates, joined by commas.
+    pub options: String,
 }
 
 /// Returns every mount, in mount order: later ones cover earlier ones.
@@ -80,18 +82,33 @@ pub fn table(bytes: &[u8]) -> io::Result<Vec<Mount>> {
         .collect()
 }
 
-/// Parses `36 35 98:0 /root /on options [fields …] - kind source options`.
+/// Parses `36 35 98:0 /root /on options [fields …] - kind source options`. Tables of tests may lack
+/// the last options.
 fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
     let on = fields.nth(1)?;
+    let of_mount = fields.next()?;
     let mut behind = fields.skip_while(|field| *field != b"-").skip(1);
     Some(Mount {
         device: (major.parse().ok()?, minor.parse().ok()?),
         on: unescape(on),
         kind: String::from_utf8_lossy(behind.next()?).into_owned(),
         source: unescape(behind.next()?),
+        options: options(of_mount, behind.next().unwrap_or_default()),
     })
+}
+
+/// Joins the options of a mount and of its filesystem. Both contain `rw` or `ro`.
+fn options(of_mount: &[u8], of_filesystem: &[u8]) -> String {
+    let both = [of_mount, of_filesystem].map(|part| unescape(part).to_string_lossy().into_owned());
+    let mut all: Vec<&str> = Vec::new();
+    for option in both.iter().flat_map(|part| part.split(',')).filter(|o| !o.is_empty()) {
+        if !all.contains(&option) {
+            all.push(option);
+        }
+    }
+    all.join(",")
 }
 
 /// Decodes a path in which space, tab, line end and backslash are written as `\040` and so on.
@@ -128,6 +145,7 @@ mod tests {
         assert_eq!(mount.on, Path::new("/mnt 2"));
         assert_eq!(mount.kind, "ext3");
         assert_eq!(mount.source, Path::new(r"/dev/my\disk"));
+        assert_eq!(mount.options, "rw,noatime,errors=continue");
     }
 
     #[test]

@@ -217,7 +217,7 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
         }],
     };
     Ok(Suite {
-        name: "trace".into(),
+        name: model::RECORDING.into(),
         title: "A trace".into(),
         source: line(&args.trace.display().to_string()),
         requires: ProgramRequirements::default(),
