@@ -24,7 +24,7 @@ def evidence(report):
     for contender in report["analysis"]["features"]:
         cuts = contender.get(KEY)
         # Options follow a colon in the name.
-        if cuts is None or "shipped" in cuts or ":" in contender["contender"]:
+        if cuts is None or cuts.get("shipped") or ":" in contender["contender"]:
             continue
         parts = [f"cuts = {cuts['cuts']}", f"lost = {cuts['lost']}"]
         if cuts["worst"]:

@@ -28,7 +28,7 @@ pub fn second_opinion(
     let ratio = |one: &QualifiedContender| one.place.as_ref().map_or(1.0, |place| place.ratio);
     let excess = |one: &QualifiedContender| ratio(one) / ratio(first) - 1.0;
     let name = |one: &QualifiedContender| sanitize_line(&one.contender);
-    let told = match first.contender == *pick {
+    let order = match first.contender == *pick {
         true => {
             let (also, next) = (name(first), name(second));
             format!("{also} is first, too, and {next} costs {}", format_excess(excess(second)))
@@ -45,7 +45,7 @@ pub fn second_opinion(
         Some(GuestDisk::Model { model }) => format!("the simulated disk {}", model.name),
         _ => "a simulated machine".to_owned(),
     };
-    Some(format!("On {} (virtual time, campaign {}) {told}.", sanitize_line(&disk), campaign.id))
+    Some(format!("On {} (virtual time, campaign {}) {order}.", sanitize_line(&disk), campaign.id))
 }
 
 /// Returns the group of tests that makes the largest part of the difference.

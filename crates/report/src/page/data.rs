@@ -95,7 +95,7 @@ struct ContenderData {
     /// Mechanism that keeps it consistent when the power fails, such as `has a journal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<&'static str>,
-    /// Its losses in power cuts, if known.
+    /// Losses in power cuts, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuts: Option<String>,
 }
