@@ -25,20 +25,23 @@ use crate::text::labels::moment;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
 use crate::text::summary;
-use crate::text::title::headline;
+use crate::text::title::{self, headline};
 
 /// Maximum length of a name in the margin of a chart, in columns of text.
 const LABEL_COLUMNS: usize = 16;
 
-/// Returns where and when the results were measured: campaign, headline, host and processor.
+/// Returns where and when the results were measured. The part that a narrow chart cuts is last.
 fn source(results: &CampaignResults) -> String {
     let machine = results.environments.last();
     let host = machine.and_then(|machine| machine.condition(HostSetting::HOST)).map(sanitize_line);
     let parts = [
         (results.id > 0).then(|| format!("campaign {}", results.id)),
-        Some(headline(results)),
+        (results.started.0 > 0).then(|| labels::day(results.started)),
         host,
         machine.map(summary::processor),
+        title::kernel(results),
+        Some(title::place(results)),
+        Some(results.campaign.profile.to_string()),
     ];
     let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" · ")

@@ -56,7 +56,7 @@ pub(crate) fn contenders(results: &CampaignResults) -> String {
 }
 
 /// Returns the tested kernel with the first two numbers of its version: `Linux 6.18`.
-fn kernel(results: &CampaignResults) -> Option<String> {
+pub(crate) fn kernel(results: &CampaignResults) -> Option<String> {
     let release = match &results.campaign.guest {
         Some(guest) => format!("Linux {}", guest.kernel),
         None => results.environments.last()?.kernel.clone(),
@@ -67,7 +67,7 @@ fn kernel(results: &CampaignResults) -> Option<String> {
     Some(sanitize_line(&format!("{system} {}", short.join("."))))
 }
 
-fn place(results: &CampaignResults) -> String {
+pub(crate) fn place(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     let size = campaign.size;
     if let Some(by) = &campaign.measured_by {
