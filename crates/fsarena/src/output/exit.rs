@@ -157,7 +157,7 @@ fn code(error: &anyhow::Error) -> ExitReason {
         StoreError::Busy { .. } if interruption::is_requested() => Some(ExitReason::Interrupted),
         error => of_store(error),
     };
-    if error.chain().any(|error| error.is::<UndecidedError>()) {
+    if error.chain().any(<dyn std::error::Error>::is::<UndecidedError>) {
         return ExitReason::Undecided;
     }
     let of_batch = |error: &(dyn std::error::Error + 'static)| {

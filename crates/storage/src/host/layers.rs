@@ -252,8 +252,11 @@ mod tests {
         }
     }
 
+    /// Number, path, attributes and devices below.
+    type DeviceEntry<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+
     /// Creates a tree like sysfs: devices by number, each with attributes and the devices below it.
-    fn sysfs(devices: &[(&str, &str, &[(&str, &str)], &[&str])]) -> tempfile::TempDir {
+    fn sysfs(devices: &[DeviceEntry<'_>]) -> tempfile::TempDir {
         let sys = tempfile::tempdir().unwrap();
         fs::create_dir_all(sys.path().join(DEVICES)).unwrap();
         for (number, path, attributes, below) in devices {
