@@ -125,7 +125,7 @@ impl CampaignDir {
     pub fn acquire(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
         let place = Self::directory(campaign, id);
         let taken = format!(
-            "campaign {id} is being run by another process (or that of another database with the same seed): it has {}",
+            "campaign {id} is being run by another process (or that of another database with the same seed): it has {}; wait for its end, or name another --work-dir or --seed",
             place.display()
         );
         Self::acquire_named(&campaign.work_dir, &unique_name(campaign, id), &taken)
