@@ -71,6 +71,10 @@ fn power_cuts_keep_synced_files_and_find_missing_flushes() {
     for text in ["Power cuts without a loss", "95 %", "document has "] {
         assert!(report.contains(text), "{text}: {report}");
     }
+    let page = run(sandbox.fsarena().args(["report", "--format", "html"])).assert_code(0).stdout;
+    let [head, section] = ["Synced files after a power cut:", "id=\"power-cuts\""]
+        .map(|text| page.find(text).unwrap_or_else(|| panic!("the page lacks {text}")));
+    assert!(head < section, "the conclusion is on the first screen");
 }
 
 #[test]

@@ -71,6 +71,8 @@ struct ReportPage {
     virtual_time: Option<String>,
     /// Answer for each use case or disk.
     answers: Vec<ConclusionText>,
+    /// Losses of files in the power cuts of this campaign.
+    losses: Vec<ConclusionText>,
     /// Confidence of the answers.
     sure: String,
     how_sure: String,
@@ -272,7 +274,8 @@ fn rendered(
         outcomes: outcomes(analysis),
         unfinished: Caveat::unfinished(analysis).map(|caveat| caveat.to_string()),
         virtual_time: summary::virtual_time(results),
-        answers: answers(results, analysis),
+        answers: answers(analysis),
+        losses: survival::conclusions(results),
         sure: confidence_line(analysis),
         how_sure: confidence_text(analysis),
         remarks: caveats(analysis),
@@ -344,11 +347,7 @@ fn study_view(study: &Study) -> StudyView {
 
 /// Returns the opening answers: the suitable contenders for each use case, or the leader on each
 /// disk if there are several disks.
-fn answers(results: &CampaignResults, analysis: &Analysis) -> Vec<ConclusionText> {
-    let cuts = survival::conclusions(results);
-    if !cuts.is_empty() && analysis.conclusions.is_empty() {
-        return cuts;
-    }
+fn answers(analysis: &Analysis) -> Vec<ConclusionText> {
     if analysis.by_disk.is_empty() {
         return use_case_conclusions(analysis);
     }
