@@ -93,7 +93,10 @@ fn a_guard_of_real_work_compares_its_two_sides() {
         "2",
     ]);
     guard.args(["--threshold", "90%", "--work-dir"]).arg(sandbox.path("work"));
-    let said = run(&mut guard).assert_code(0).stdout;
+    let ended = run(&mut guard);
+    // Two rounds may decide nothing: exit code 5.
+    assert!(matches!(ended.code, Some(0 | 5)), "{}", ended.stderr);
+    let said = ended.stdout;
     assert!(said.contains("one") && said.contains("two") && !said.contains("tmpfs"), "{said}");
     let aged = ["guard", "ext4", "xfs", "-s", "work", "--age", "agrawal"];
     let said = run(sandbox.fsarena().args(aged)).assert_code(2).stderr;

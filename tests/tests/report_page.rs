@@ -237,7 +237,7 @@ fn filters_hold_for_the_whole_page() {
              find.dispatchEvent(new Event('input')); })()",
         );
         let found = phases(page);
-        assert_eq!(found.len(), 6, "{found:?}");
+        assert_eq!(found.len(), 7, "{found:?}");
         page.run(
             "(() => { const kind = document.querySelectorAll('#heat-controls select')[2]; kind.value = 'failed'; \
              kind.dispatchEvent(new Event('change')); })()",
