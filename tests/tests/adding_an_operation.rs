@@ -40,7 +40,7 @@ fn the_operation_is_read_performed_undone_and_repeated() {
 }
 
 #[derive(clap::Parser)]
-struct Line {
+struct ProgramLine {
     #[command(flatten)]
     settings: config::Settings,
 }
@@ -52,7 +52,7 @@ fn the_option_is_a_flag_and_a_key_with_help_and_precedence() {
 
     let catalog = Catalog::builtin().unwrap();
     let seconds = |seconds| Some(model::Nanos::from_secs(seconds));
-    let typed = |words: &[&str]| Line::try_parse_from(words).map(|line| line.settings);
+    let typed = |words: &[&str]| ProgramLine::try_parse_from(words).map(|line| line.settings);
     let filed = |value: &str| {
         parse(&format!("contenders = [\"ext4\"]\npause = {value}"), "c.toml", &catalog)
     };
@@ -62,7 +62,7 @@ fn the_option_is_a_flag_and_a_key_with_help_and_precedence() {
     assert_eq!(typed(&["run"]).unwrap().over(file.clone()).pause, seconds(2));
     assert!(typed(&["run", "--pause", "soon"]).is_err() && filed("\"soon\"").is_err());
     assert!(file.given().iter().any(|option| option.flag() == "--pause"));
-    let help = Line::command().render_help().to_string();
+    let help = ProgramLine::command().render_help().to_string();
     let line = help.lines().find(|line| line.contains("--pause <TIME>")).unwrap();
     assert!(line.contains("Wait between rounds"), "{line}");
 }

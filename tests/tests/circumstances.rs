@@ -54,12 +54,12 @@ fn a_work_directory_can_be_in_memory_below_dev() {
 }
 
 /// Keeps every processor busy until dropped.
-struct Busy {
+struct BusyLoop {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Busy {
+impl BusyLoop {
     fn begin() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let processors = thread::available_parallelism().unwrap().get();
@@ -76,7 +76,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyLoop {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
@@ -88,7 +88,7 @@ impl Drop for Busy {
 #[test]
 fn a_cell_that_was_disturbed_runs_once_more_and_both_results_are_kept() {
     let sandbox = Sandbox::new();
-    let busy = Busy::begin();
+    let busy = BusyLoop::begin();
     let mut command = sandbox.campaign(&["ext4"], "trial");
     run(command.args(["--rounds", "10"])).assert_code(0);
     drop(busy);

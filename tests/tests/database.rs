@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use end_to_end::{CommandOutput, Sandbox, program, run};
 
 /// A filesystem that is unmounted at the end of the test.
-struct Mounted(PathBuf);
+struct MountedDatabase(PathBuf);
 
-impl Mounted {
+impl MountedDatabase {
     fn tmpfs(sandbox: &Sandbox, name: &str, size: &str) -> Self {
         let path = sandbox.path(name);
         fs::create_dir(&path).unwrap();
@@ -28,7 +28,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedDatabase {
     fn drop(&mut self) {
         // The sandbox reports mounts that remain.
         let _ = Command::new("umount").arg(&self.0).status();
@@ -149,7 +149,7 @@ fn a_campaign_continues_after_its_disk_failed() {
 #[test]
 fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
     let sandbox = Sandbox::new();
-    let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
+    let disk = MountedDatabase::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
     run(&mut campaign(&sandbox, &database)).assert_code(0);
     let look = |words: &[&str]| run(&mut with(&sandbox, &database, words)).assert_code(0).stdout;
@@ -170,7 +170,7 @@ fn a_full_disk_loses_no_results_and_all_reading_commands_work() {
 #[test]
 fn a_read_only_disk_is_looked_at_and_not_written_to() {
     let sandbox = Sandbox::new();
-    let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
+    let disk = MountedDatabase::tmpfs(&sandbox, "disk", "8m");
     let database = disk.0.join("fsarena.db");
     run(&mut campaign(&sandbox, &database)).assert_code(0);
     disk.make_read_only();

@@ -84,7 +84,7 @@ const PLANNED: [&str; 3] = ["--backend vm", "-s build", "--age"];
 
 /// A question of `docs/questions.md`.
 #[derive(Debug)]
-struct Question {
+struct DocumentedQuestion {
     title: String,
     /// Lines that begin with `$`, without it.
     commands: Vec<String>,
@@ -94,7 +94,7 @@ struct Question {
     trust: String,
 }
 
-impl Question {
+impl DocumentedQuestion {
     /// Returns true if the command takes too long for a test.
     fn is_planned(&self) -> bool {
         PLANNED.iter().any(|part| self.commands[0].contains(part))
@@ -121,7 +121,7 @@ impl Question {
 }
 
 /// Returns the questions of a document.
-fn questions(text: &str) -> Vec<Question> {
+fn questions(text: &str) -> Vec<DocumentedQuestion> {
     let sections = text.split("\n## ").skip(1);
     let question = |section: &str| {
         let (title, rest) = section.split_once('\n').unwrap_or((section, ""));
@@ -131,7 +131,7 @@ fn questions(text: &str) -> Vec<Question> {
             .lines()
             .filter(|line| !line.trim().is_empty() && !line.starts_with('…'))
             .partition(|line| line.starts_with("$ "));
-        Question {
+        DocumentedQuestion {
             title: title.to_owned(),
             commands: commands.iter().map(|line| line[2..].to_owned()).collect(),
             answer: answer.into_iter().map(str::to_owned).collect(),
@@ -142,7 +142,7 @@ fn questions(text: &str) -> Vec<Question> {
 }
 
 /// Runs the command of a question in a new sandbox. Returns its output with the report.
-fn answer(question: &Question) -> (CommandOutput, String) {
+fn answer(question: &DocumentedQuestion) -> (CommandOutput, String) {
     let sandbox = Sandbox::new();
     let real = sandbox.fsarena();
     let arguments = real.get_args().map(|word| word.to_string_lossy().into_owned());
@@ -179,7 +179,7 @@ fn answer(question: &Question) -> (CommandOutput, String) {
 }
 
 /// Returns the questions of `docs/questions.md`.
-fn documented_questions() -> Vec<Question> {
+fn documented_questions() -> Vec<DocumentedQuestion> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/questions.md");
     questions(&fs::read_to_string(file).unwrap())
 }

@@ -187,7 +187,7 @@ fn busy_files_are_named_and_removed_by_the_next_build() {
     let partial = names(&place.cache()).into_iter().find(|name| name.starts_with("partial-"));
     let partial = place.cache().join(partial.expect("a build is running"));
     let busy = partial.join("packages");
-    let disk = Disk::mount(&busy, 16);
+    let disk = FullDisk::mount(&busy, 16);
     send(Signal::SIGTERM, &child);
     let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(130);
     let told = format!(
@@ -377,7 +377,7 @@ fn a_full_disk_is_reported_with_a_hint_and_leaves_no_files() {
     let cache = place.sandbox.path("cache");
     fs::create_dir(&cache).unwrap();
     for pages in (4..).map(|step| 4 << step) {
-        let disk = Disk::mount(&cache, pages);
+        let disk = FullDisk::mount(&cache, pages);
         let ended = place.build();
         if ended.code == Some(0) {
             assert!(pages * 4 > 3 << 10, "a kernel of 3 MiB does not fit");
@@ -397,9 +397,9 @@ fn a_full_disk_is_reported_with_a_hint_and_leaves_no_files() {
 }
 
 /// A small filesystem in memory.
-struct Disk<'a>(&'a Path);
+struct FullDisk<'a>(&'a Path);
 
-impl<'a> Disk<'a> {
+impl<'a> FullDisk<'a> {
     fn mount(on: &'a Path, pages: u32) -> Self {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={}k", pages * 4)]);
@@ -408,7 +408,7 @@ impl<'a> Disk<'a> {
     }
 }
 
-impl Drop for Disk<'_> {
+impl Drop for FullDisk<'_> {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.0).status();
         assert!(unmounted.is_ok_and(|status| status.success()));

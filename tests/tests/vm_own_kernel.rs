@@ -9,7 +9,7 @@ use end_to_end::{Sandbox, cells_of, guest, guest_cache, program, run};
 use serde_json::Value;
 
 /// A kernel, its modules and its unpacked header packages.
-struct Kernel {
+struct OwnKernel {
     /// Directory of the kernel and its modules.
     tree: PathBuf,
     image: PathBuf,
@@ -17,7 +17,7 @@ struct Kernel {
     headers: PathBuf,
 }
 
-impl Kernel {
+impl OwnKernel {
     fn new(sandbox: &Sandbox) -> Self {
         let guest = guest();
         let release = guest.release();
@@ -84,7 +84,7 @@ fn build(sandbox: &Sandbox, words: &[&Path]) -> Command {
 #[test]
 fn a_user_defined_kernel_with_headers_has_simulated_disks() {
     let sandbox = Sandbox::new();
-    let kernel = Kernel::new(&sandbox);
+    let kernel = OwnKernel::new(&sandbox);
     let without = kernel.words();
     let told = run(&mut build(&sandbox, &without)).assert_code(0).stdout;
     let missing = format!("{} has no link `build`; give", kernel.modules.display());

@@ -28,7 +28,7 @@ const WAIT_FOR_GO: &str = "i=0; while ! [ -e ../go ]; do i=$((i+1)); \
 
 /// A host that sends results from files, and disconnects or refuses to continue after a given
 /// number of results.
-struct Simulated {
+struct SimulatedHosts {
     name: &'static str,
     machine: &'static str,
     texts: PathBuf,
@@ -42,7 +42,7 @@ struct Simulated {
     refusals: Arc<AtomicU32>,
 }
 
-impl Simulated {
+impl SimulatedHosts {
     fn new(name: &'static str, batch: &Batch, texts: &Path, left: u32, then: i32) -> Self {
         let own = texts.join(name);
         fs::create_dir_all(&own).unwrap();
@@ -68,7 +68,7 @@ impl Simulated {
     }
 }
 
-impl WorkerHost for Simulated {
+impl WorkerHost for SimulatedHosts {
     fn name(&self) -> &str {
         self.name
     }
@@ -109,13 +109,13 @@ impl WorkerHost for Simulated {
 }
 
 /// Notes of a campaign. Creates the file `go` when they contain all awaited texts.
-struct Notes {
+struct HostNotes {
     noted: RefCell<Vec<String>>,
     awaited: &'static [&'static str],
     go: PathBuf,
 }
 
-impl Notes {
+impl HostNotes {
     fn go_if_complete(&self) {
         let noted = self.noted.borrow();
         let is_noted = |text: &&str| noted.iter().any(|note| note.contains(*text));
@@ -125,7 +125,7 @@ impl Notes {
     }
 }
 
-impl Observer for Notes {
+impl Observer for HostNotes {
     fn note(&self, text: &str) {
         self.noted.borrow_mut().push(text.to_owned());
         self.go_if_complete();
@@ -137,11 +137,11 @@ impl Observer for Notes {
 fn on_hosts(
     batch: &Batch,
     store: &mut in_memory::MemorySink,
-    hosts: Vec<Simulated>,
+    hosts: Vec<SimulatedHosts>,
     awaited: &'static [&'static str],
 ) -> (Vec<String>, Result<CampaignEnd, String>) {
     let notes =
-        Notes { noted: RefCell::default(), awaited, go: hosts[0].texts.with_file_name("go") };
+        HostNotes { noted: RefCell::default(), awaited, go: hosts[0].texts.with_file_name("go") };
     notes.go_if_complete();
     // A host is contacted for the second time after the first refusal was reported.
     let refusals: Vec<_> = hosts.iter().map(|host| Arc::clone(&host.refusals)).collect();
@@ -170,11 +170,11 @@ fn other_hosts_run_the_entries_of_a_lost_host() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 10, 200);
     let texts = directory.path().join("texts");
-    let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
+    let host = |name, left, then| SimulatedHosts::new(name, &batch, &texts, left, then);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let hosts = vec![
         host("n1", 3, 255),
-        Simulated { comes_back: true, ..host("n2", 2, 255) },
+        SimulatedHosts { comes_back: true, ..host("n2", 2, 255) },
         host("n3", 1, 3),
         host("n4", ENDLESS, 0),
     ];
@@ -198,7 +198,7 @@ fn reports_when_no_host_is_left_and_can_continue_later() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 5, 0);
     let texts = directory.path().join("texts");
-    let host = |name, left, then| Simulated::new(name, &batch, &texts, left, then);
+    let host = |name, left, then| SimulatedHosts::new(name, &batch, &texts, left, then);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1", 2, 255), host("n2", 2, 3)], &[]);
     let told =
@@ -214,11 +214,11 @@ fn a_machine_with_two_names_cannot_check_its_results() {
     let directory = in_memory_directory();
     let batch = plan_in(directory.path(), 2, 1);
     let texts = directory.path().join("texts");
-    let host = |name| Simulated::new(name, &batch, &texts, ENDLESS, 0);
+    let host = |name| SimulatedHosts::new(name, &batch, &texts, ENDLESS, 0);
     let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
     let (_, ended) = on_hosts(&batch, &mut store, vec![host("n1")], &[]);
     assert!(ended.unwrap_err().starts_with("the plan has checks, which need a second host"));
-    let same = Simulated { machine: "n1", ..host("n2") };
+    let same = SimulatedHosts { machine: "n1", ..host("n2") };
     let (notes, ended) = on_hosts(&batch, &mut store, vec![host("n1"), same], &[]);
     let notes = notes.join("\n");
     assert!(notes.contains("is the same machine as"), "{notes}");
@@ -247,8 +247,11 @@ fn a_host_that_sends_without_end_is_dropped_with_one_line() {
         let texts = directory.path().join("texts");
         let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
         let hosts = vec![
-            Simulated { attack: Some(attack), ..Simulated::new("n1", &batch, &texts, 0, 0) },
-            Simulated::new("n2", &batch, &texts, ENDLESS, 0),
+            SimulatedHosts {
+                attack: Some(attack),
+                ..SimulatedHosts::new("n1", &batch, &texts, 0, 0)
+            },
+            SimulatedHosts::new("n2", &batch, &texts, ENDLESS, 0),
         ];
         let (notes, ended) = on_hosts(&batch, &mut store, hosts, awaited);
         assert_eq!(ended, Ok(CampaignEnd::Complete), "{notes:?}");
@@ -279,9 +282,9 @@ fn nothing_is_written_through_a_link_in_the_directory_for_logs() {
     {
         fs::set_permissions(&log, fs::Permissions::from_mode(mode)).unwrap();
         let mut store = in_memory::MemorySink::new(&batch.plan().campaign);
-        let host = Simulated {
+        let host = SimulatedHosts {
             attack: Some("echo x >&2"),
-            ..Simulated::new("n1", &batch, &texts, ENDLESS, 0)
+            ..SimulatedHosts::new("n1", &batch, &texts, ENDLESS, 0)
         };
         host.refusals.store(2, Ordering::SeqCst);
         let (_, ended) = on_hosts(&batch, &mut store, vec![host], &[]);

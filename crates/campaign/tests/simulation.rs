@@ -49,7 +49,7 @@ struct Chance {
     steps_left: Option<u64>,
 }
 
-type Shared = Rc<RefCell<Chance>>;
+type SharedChance = Rc<RefCell<Chance>>;
 
 impl Chance {
     fn one_in(&mut self, bound: u64) -> bool {
@@ -72,7 +72,7 @@ impl Chance {
 /// A ledger whose orchestrator may be killed before or after each write.
 struct Mortal<'a, L> {
     inner: &'a mut L,
-    chance: Shared,
+    chance: SharedChance,
 }
 
 impl<L: ResultSink> Mortal<'_, L>
@@ -127,7 +127,7 @@ struct Told {
 
 /// A machine with random failures.
 struct Machine<'a> {
-    chance: Shared,
+    chance: SharedChance,
     told: &'a mut Told,
     stop: StopFlag,
     width: usize,
@@ -292,7 +292,7 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
 /// Simulates one session. Returns true if the campaign is complete.
 fn session<L: ResultSink>(
     ledger: &mut L,
-    chance: &Shared,
+    chance: &SharedChance,
     width: usize,
     statuses: &mut Told,
 ) -> bool

@@ -213,14 +213,14 @@ device = "/dev/sdz"
 }
 
 #[derive(Parser)]
-struct Line {
+struct CampaignLine {
     #[command(flatten)]
     settings: Settings,
 }
 
 /// Returns the settings of a command line.
 fn typed(options: &[&str]) -> Settings {
-    Line::try_parse_from(["run"].iter().chain(options)).unwrap().settings
+    CampaignLine::try_parse_from(["run"].iter().chain(options)).unwrap().settings
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn options_override_the_keys_of_the_file() {
         assert_eq!(merged(&[rule]).budget, None, "{rule} replaces the budget of the file");
     }
     for wrong in ["mine", "mine=", "=ext4", "A b=ext4"] {
-        assert!(Line::try_parse_from(["run", "--group", wrong]).is_err(), "{wrong}");
+        assert!(CampaignLine::try_parse_from(["run", "--group", wrong]).is_err(), "{wrong}");
     }
 }
 

@@ -63,7 +63,7 @@ pub struct Recording {
 }
 
 /// Processes of a recording, for the thread that handles signals.
-struct Running {
+struct RecordedProgram {
     /// Process of the command, after its first call.
     command: Option<Pid>,
     /// True until the command has ended.
@@ -169,7 +169,7 @@ struct Traced {
     /// Output of strace.
     output: File,
     waiter: thread::JoinHandle<io::Result<ExitStatus>>,
-    running: Arc<Mutex<Running>>,
+    running: Arc<Mutex<RecordedProgram>>,
     signals: signal_hook::iterator::Handle,
     listener: thread::JoinHandle<()>,
 }
@@ -195,7 +195,8 @@ impl Traced {
         if let Some(stdin) = &mut guard.stdin {
             writeln!(stdin, "{}", strace.id())?;
         }
-        let running = Running { command: None, lives: true, asked: false, killed: false, guard };
+        let running =
+            RecordedProgram { command: None, lives: true, asked: false, killed: false, guard };
         let running = Arc::new(Mutex::new(running));
         // strace opens the pipe once more. It ends when both are closed.
         let waiter = thread::spawn(move || {
@@ -210,7 +211,7 @@ impl Traced {
         Ok(Self { output: output.into(), waiter, running, signals: handle, listener })
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RecordedProgram> {
         lock(&self.running)
     }
 
@@ -231,7 +232,7 @@ impl Traced {
 /// foreground. A signal of another process is forwarded, and processes that the command leaves
 /// behind are then killed, like a command that ignores it. After the end of the command, or before
 /// its start, a signal kills its processes.
-fn pass(running: &Arc<Mutex<Running>>, origin: &Origin) {
+fn pass(running: &Arc<Mutex<RecordedProgram>>, origin: &Origin) {
     let signal = origin.signal;
     let is_key = origin.process.is_none() && [SIGINT, SIGQUIT].contains(&signal);
     let mut locked = lock(running);
@@ -252,11 +253,11 @@ fn pass(running: &Arc<Mutex<Running>>, origin: &Origin) {
     }
 }
 
-fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
+fn lock(running: &Mutex<RecordedProgram>) -> MutexGuard<'_, RecordedProgram> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Running {
+impl RecordedProgram {
     fn command_ended(&mut self) {
         self.lives = false;
         if self.asked {

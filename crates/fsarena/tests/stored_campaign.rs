@@ -11,13 +11,13 @@ use model::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Stored {
+struct StoredDatabase {
     _directory: TempDir,
     database: PathBuf,
 }
 
 /// Creates a campaign of two contenders and one test: the first cell failed, the second never ran.
-fn stored() -> Stored {
+fn stored() -> StoredDatabase {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("results.db");
     let campaign = campaign();
@@ -27,7 +27,7 @@ fn stored() -> Stored {
     let id = store.begin_campaign(&campaign, &plan, started).unwrap();
     store.begin_session(id, &environment(), started).unwrap();
     store.record(id, &plan[0], &failed(&plan[0])).unwrap();
-    Stored { _directory: directory, database }
+    StoredDatabase { _directory: directory, database }
 }
 
 fn environment() -> Environment {

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::Disk;
+use common::ImageDisk;
 use mkfs::{Affs, AffsVariant, FormatError, FormattedVolume};
 use model::Bytes;
 use proptest::prelude::*;
@@ -18,12 +18,12 @@ fn volume(data: AffsVariant, international: bool) -> Affs {
     Affs { data, international, label: "Größe".into(), created: CREATED }
 }
 
-fn make(blocks: u64) -> (Disk, FormattedVolume) {
+fn make(blocks: u64) -> (ImageDisk, FormattedVolume) {
     make_bytes(blocks * 512)
 }
 
-fn make_bytes(size: u64) -> (Disk, FormattedVolume) {
-    let mut disk = Disk::new(size);
+fn make_bytes(size: u64) -> (ImageDisk, FormattedVolume) {
+    let mut disk = ImageDisk::new(size);
     let made = volume(AffsVariant::Ffs, false).write(Bytes(size), &mut disk);
     (disk, made.unwrap())
 }
@@ -46,7 +46,7 @@ struct Found {
 }
 
 /// Reads a volume and verifies all checksums and all fields that Linux verifies.
-fn read(disk: &Disk, blocks: u32) -> Found {
+fn read(disk: &ImageDisk, blocks: u32) -> Found {
     let root = (2 + blocks - 1) / 2;
     let block = disk.read(root, 1);
     assert_eq!(sum(&block), 0, "checksum of the root block");
@@ -61,7 +61,7 @@ fn read(disk: &Disk, blocks: u32) -> Found {
 
 /// Returns the bitmap blocks, 25 from the root block and the others from the chain of extensions,
 /// and the extension blocks.
-fn bitmaps(disk: &Disk, root: &[u8], count: u32) -> (Vec<u32>, Vec<u32>) {
+fn bitmaps(disk: &ImageDisk, root: &[u8], count: u32) -> (Vec<u32>, Vec<u32>) {
     let mut bitmaps: Vec<u32> = (79..104).map(|i| word(root, i)).collect();
     let mut extensions = Vec::new();
     let mut next = word(root, 104);
@@ -79,7 +79,7 @@ fn bitmaps(disk: &Disk, root: &[u8], count: u32) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// Returns the runs of free blocks, as first block and length.
-fn free_runs(disk: &Disk, bitmaps: &[u32]) -> BTreeSet<(u32, u32)> {
+fn free_runs(disk: &ImageDisk, bitmaps: &[u32]) -> BTreeSet<(u32, u32)> {
     let mut runs = BTreeSet::new();
     let mut run: Option<(u32, u32)> = None;
     for (index, bitmap) in bitmaps.iter().enumerate() {
@@ -100,7 +100,7 @@ fn free_runs(disk: &Disk, bitmaps: &[u32]) -> BTreeSet<(u32, u32)> {
 }
 
 /// Checks that the free blocks are exactly the unused blocks.
-fn check(disk: &Disk, made: FormattedVolume, blocks: u32) {
+fn check(disk: &ImageDisk, made: FormattedVolume, blocks: u32) {
     let found = read(disk, blocks);
     assert_eq!(made.blocks, u64::from(blocks));
     let mut used = BTreeSet::from([found.root]);
@@ -164,7 +164,7 @@ fn boot_block_contains_the_form() {
         (AffsVariant::Ffs, true, 3),
     ];
     for (data, international, form) in forms {
-        let mut disk = Disk::new(880 << 10);
+        let mut disk = ImageDisk::new(880 << 10);
         volume(data, international).write(Bytes(880 << 10), &mut disk).unwrap();
         let boot = disk.read(0, 2);
         assert_eq!(boot[..4], [b'D', b'O', b'S', form]);
@@ -202,7 +202,7 @@ fn sizes_and_labels_that_cannot_be_are_refused() {
     let write = |label: &str, size| {
         let mut volume = volume(AffsVariant::Ofs, false);
         volume.label = label.into();
-        volume.write(Bytes(size), &mut Disk::new(size))
+        volume.write(Bytes(size), &mut ImageDisk::new(size))
     };
     let fits = Bytes::mib(1).0;
     assert!(write(&"x".repeat(30), fits).is_ok());

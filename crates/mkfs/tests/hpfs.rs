@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Disk;
+use common::ImageDisk;
 use mkfs::{FormatError, FormattedVolume, Hpfs};
 use model::Bytes;
 use proptest::prelude::*;
@@ -13,8 +13,8 @@ use proptest::prelude::*;
 const CREATED: u64 = 1_773_500_966;
 const BAND: u32 = 0x4000;
 
-fn make(size: u64) -> (Disk, FormattedVolume) {
-    let mut disk = Disk::new(size);
+fn make(size: u64) -> (ImageDisk, FormattedVolume) {
+    let mut disk = ImageDisk::new(size);
     let volume = Hpfs { label: "fsarena".into(), serial: 0x1234_5678, created: CREATED };
     let made = volume.write(Bytes(size), &mut disk).unwrap();
     (disk, made)
@@ -38,16 +38,16 @@ fn sum(bytes: &[u8]) -> u32 {
 }
 
 /// A volume as a driver sees it.
-struct Volume<'a> {
-    disk: &'a Disk,
+struct HpfsVolume<'a> {
+    disk: &'a ImageDisk,
     superblock: Vec<u8>,
     spare: Vec<u8>,
     /// A bit for each sector, set if the sector is free.
     free: Vec<u8>,
 }
 
-impl<'a> Volume<'a> {
-    fn open(disk: &'a Disk) -> Self {
+impl<'a> HpfsVolume<'a> {
+    fn open(disk: &'a ImageDisk) -> Self {
         let superblock = disk.read(16, 1);
         let spare = disk.read(17, 1);
         assert_eq!(le32(&superblock, 0), 0xf995_e849);
@@ -119,7 +119,7 @@ impl<'a> Volume<'a> {
 
 /// Checks that the bitmaps mark exactly the sectors of records as used, and that records do not
 /// overlap.
-fn check_allocation(volume: &Volume<'_>, made: FormattedVolume) {
+fn check_allocation(volume: &HpfsVolume<'_>, made: FormattedVolume) {
     let mut used = 0;
     let mut end = 0;
     for (first, length) in volume.records() {
@@ -136,7 +136,7 @@ fn check_allocation(volume: &Volume<'_>, made: FormattedVolume) {
     assert_eq!(made.blocks, u64::from(volume.sectors()));
 }
 
-fn check_directory_band(volume: &Volume<'_>) {
+fn check_directory_band(volume: &HpfsVolume<'_>) {
     let sup = &volume.superblock;
     let (length, first, last) = (le32(sup, 48), le32(sup, 52), le32(sup, 56));
     assert!(last >= first && last - first + 1 == length && length <= 0x4000);
@@ -148,7 +148,7 @@ fn check_directory_band(volume: &Volume<'_>) {
 }
 
 /// Performs the checks of `hpfs_load_code_page`.
-fn check_code_page(volume: &Volume<'_>) {
+fn check_code_page(volume: &HpfsVolume<'_>) {
     let spare = &volume.spare;
     assert_eq!(le32(spare, 36), 1);
     let directory = volume.disk.read(le32(spare, 32), 1);
@@ -166,7 +166,7 @@ fn check_code_page(volume: &Volume<'_>) {
 }
 
 /// Performs the checks of `hpfs_map_fnode`, and those of the entries in `hpfs_map_dnode`.
-fn check_root(volume: &Volume<'_>) {
+fn check_root(volume: &HpfsVolume<'_>) {
     let root = le32(&volume.superblock, 12);
     let fnode = volume.disk.read(root, 1);
     assert_eq!(le32(&fnode, 0), 0xf7e4_0aae);
@@ -206,8 +206,8 @@ fn names(node: &[u8]) -> Vec<(u8, Vec<u8>)> {
     names
 }
 
-fn check(disk: &Disk, made: FormattedVolume) {
-    let volume = Volume::open(disk);
+fn check(disk: &ImageDisk, made: FormattedVolume) {
+    let volume = HpfsVolume::open(disk);
     check_allocation(&volume, made);
     check_directory_band(&volume);
     check_code_page(&volume);
@@ -248,7 +248,7 @@ fn volumes_beyond_4_gib_ask_for_a_driver_of_version_3() {
 #[test]
 fn directory_band_is_in_the_middle() {
     let (disk, _) = make(1 << 30);
-    let volume = Volume::open(&disk);
+    let volume = HpfsVolume::open(&disk);
     let (first, length) = (le32(&volume.superblock, 52), le32(&volume.superblock, 48));
     assert_eq!(length, 0x4000, "a hundredth, or 8 MiB");
     let middle = volume.sectors() / 2;
@@ -292,7 +292,7 @@ fn the_same_volume_is_the_same_bytes() {
 fn sizes_and_labels_that_cannot_be_are_refused() {
     let write = |label: &str, size| {
         let volume = Hpfs { label: label.into(), serial: 0, created: 0 };
-        volume.write(Bytes(size), &mut Disk::new(size))
+        volume.write(Bytes(size), &mut ImageDisk::new(size))
     };
     let fits = Bytes::mib(1).0;
     assert!(write("elevenchars", fits).is_ok());

@@ -86,14 +86,14 @@ fn false_marks(analysis: &Analysis) -> f64 {
     f64::from(u8::from(places.any(|place| place.best || place.worst || !place.shortlisted)))
 }
 
-type Campaign = (CampaignResults, Analysis);
+type CampaignWithAnalysis = (CampaignResults, Analysis);
 
-fn by_rounds(before: &Campaign, after: &Campaign) -> bool {
+fn by_rounds(before: &CampaignWithAnalysis, after: &CampaignWithAnalysis) -> bool {
     let found = compare_campaigns(side(before), side(after), &CompareFilter::default());
     has_changed(&found.expect("they are comparable"))
 }
 
-fn by_sessions(six: &[Campaign]) -> bool {
+fn by_sessions(six: &[CampaignWithAnalysis]) -> bool {
     let sides: Vec<AnalysedCampaign<'_>> = six.iter().map(side).collect();
     let (before, after) = sides.split_at(SESSIONS);
     has_changed(
@@ -101,7 +101,7 @@ fn by_sessions(six: &[Campaign]) -> bool {
     )
 }
 
-fn side(campaign: &Campaign) -> AnalysedCampaign<'_> {
+fn side(campaign: &CampaignWithAnalysis) -> AnalysedCampaign<'_> {
     AnalysedCampaign::new(&campaign.0, &campaign.1)
 }
 

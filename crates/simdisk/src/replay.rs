@@ -32,7 +32,7 @@ pub fn replay(
     };
     let mut served = Vec::with_capacity(journal.len());
     served.resize(journal.len(), None);
-    let mut bench = Bench { disk, served, held: 0 };
+    let mut bench = ReplayBench { disk, served, held: 0 };
     let mut now = Nanos(0);
     for (number, (request, _)) in journal.iter().enumerate() {
         let arrives = match after[number] {
@@ -57,13 +57,13 @@ pub fn replay(
     Ok(bench.served.into_iter().flatten().collect())
 }
 
-struct Bench<'a> {
+struct ReplayBench<'a> {
     disk: &'a mut SimulatedDisk,
     served: Vec<Option<CompletedRequest>>,
     held: usize,
 }
 
-impl Bench<'_> {
+impl ReplayBench<'_> {
     fn step(&mut self) {
         if let Some(served) = self.disk.step() {
             self.held -= 1;

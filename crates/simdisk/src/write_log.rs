@@ -25,7 +25,7 @@ const FORCED: u8 = 1;
 
 /// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
+enum LogEntry {
     Write { number: u64, write: LoggedWrite },
     Flush { number: u64 },
     Completed { number: u64 },
@@ -61,7 +61,7 @@ pub enum WriteLogError {
 pub struct WriteLog {
     disk: Durability,
     /// All writes, flushes, completions and marks, in order.
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
 }
 
 /// Writes in doubt that the disk keeps at a cut.
@@ -124,11 +124,11 @@ impl WriteLog {
                     bytes = rest;
                     let (new, old) = (new.to_vec(), old.to_vec());
                     let forced = flags & FORCED != 0;
-                    Entry::Write { number, write: LoggedWrite { sector, forced, new, old } }
+                    LogEntry::Write { number, write: LoggedWrite { sector, forced, new, old } }
                 }
-                FLUSH => Entry::Flush { number },
-                COMPLETED => Entry::Completed { number },
-                MARK => Entry::Mark { step: number },
+                FLUSH => LogEntry::Flush { number },
+                COMPLETED => LogEntry::Completed { number },
+                MARK => LogEntry::Mark { step: number },
                 DROPPED => return Err(WriteLogError::Full),
                 _ => return Err(WriteLogError::Corrupt),
             };
@@ -150,7 +150,7 @@ impl WriteLog {
     /// Returns all writes, in order.
     pub fn writes(&self) -> impl Iterator<Item = &LoggedWrite> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Write { write, .. } => Some(write),
+            LogEntry::Write { write, .. } => Some(write),
             _ => None,
         })
     }
@@ -187,7 +187,7 @@ impl WriteLog {
         let writes = disk.kept(&self.entries, self.disk, &cut.kept);
         let mut sectors = BTreeMap::new();
         for (index, length) in writes.into_iter().flatten() {
-            if let Entry::Write { write, .. } = &self.entries[index] {
+            if let LogEntry::Write { write, .. } = &self.entries[index] {
                 let pieces = write.new[..length].chunks(SECTOR as usize);
                 sectors.extend((write.sector..).zip(pieces));
             }
@@ -215,22 +215,22 @@ struct DiskState {
 }
 
 impl DiskState {
-    fn at(entries: &[Entry], disk: Durability) -> Self {
+    fn at(entries: &[LogEntry], disk: Durability) -> Self {
         let mut completed = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
-            if let Entry::Completed { number } = entry {
+            if let LogEntry::Completed { number } = entry {
                 completed.insert(*number, at);
             }
         }
         let mut flushed = entries.iter().enumerate().filter_map(|(at, entry)| match entry {
-            Entry::Flush { number } if completed.contains_key(number) => Some(at),
+            LogEntry::Flush { number } if completed.contains_key(number) => Some(at),
             _ => None,
         });
         let last_flush = flushed.next_back().unwrap_or(0);
         let mut state = Self { durable: Vec::new(), in_doubt: Vec::new(), step: None };
         for (at, entry) in entries.iter().enumerate() {
             match entry {
-                Entry::Write { number, write } => {
+                LogEntry::Write { number, write } => {
                     let end = completed.get(number).copied();
                     let is_durable = end.is_some_and(|end| {
                         !disk.volatile_cache || write.forced || end < last_flush
@@ -240,8 +240,8 @@ impl DiskState {
                         false => state.in_doubt.push(at),
                     }
                 }
-                Entry::Mark { step } => state.step = Some(*step),
-                Entry::Flush { .. } | Entry::Completed { .. } => {}
+                LogEntry::Mark { step } => state.step = Some(*step),
+                LogEntry::Flush { .. } | LogEntry::Completed { .. } => {}
             }
         }
         state
@@ -251,12 +251,12 @@ impl DiskState {
     /// choice.
     fn kept(
         &self,
-        entries: &[Entry],
+        entries: &[LogEntry],
         disk: Durability,
         kept: &Kept,
     ) -> Option<Vec<(usize, usize)>> {
         let length = |at: usize| match &entries[at] {
-            Entry::Write { write, .. } => write.new.len(),
+            LogEntry::Write { write, .. } => write.new.len(),
             _ => 0,
         };
         let mut chosen: Vec<(usize, usize)> = match kept {
@@ -294,31 +294,31 @@ mod tests {
 
     const DISK: Durability = Durability { volatile_cache: true, block: 4096 };
 
-    fn write(number: u64, sector: u64, sectors: usize, value: u8, forced: bool) -> Entry {
+    fn write(number: u64, sector: u64, sectors: usize, value: u8, forced: bool) -> LogEntry {
         let bytes = |value| vec![value; sectors * SECTOR as usize];
         let write = LoggedWrite { sector, forced, new: bytes(value), old: bytes(0) };
-        Entry::Write { number, write }
+        LogEntry::Write { number, write }
     }
 
-    const fn log(entries: Vec<Entry>) -> WriteLog {
+    const fn log(entries: Vec<LogEntry>) -> WriteLog {
         WriteLog { disk: DISK, entries }
     }
 
     /// Encodes entries as the driver does.
-    fn encode(entries: &[Entry]) -> Vec<u8> {
+    fn encode(entries: &[LogEntry]) -> Vec<u8> {
         let mut bytes = vec![0; 16];
         bytes.extend((DISK.block as u32).to_le_bytes());
         bytes.extend([STARTED, 1, 0, 0]);
         for entry in entries {
             let (sector, number, sectors, kind, flags, data) = match entry {
-                Entry::Write { number, write } => {
+                LogEntry::Write { number, write } => {
                     let sectors = write.new.len() as u64 / SECTOR;
                     let data = [&write.new[..], &write.old].concat();
                     (write.sector, *number, sectors, WRITE, u8::from(write.forced), data)
                 }
-                Entry::Flush { number } => (0, *number, 0, FLUSH, 0, Vec::new()),
-                Entry::Completed { number } => (0, *number, 0, COMPLETED, 0, Vec::new()),
-                Entry::Mark { step } => (0, *step, 0, MARK, 0, Vec::new()),
+                LogEntry::Flush { number } => (0, *number, 0, FLUSH, 0, Vec::new()),
+                LogEntry::Completed { number } => (0, *number, 0, COMPLETED, 0, Vec::new()),
+                LogEntry::Mark { step } => (0, *step, 0, MARK, 0, Vec::new()),
             };
             bytes.extend(sector.to_le_bytes());
             bytes.extend(number.to_le_bytes());
@@ -333,13 +333,13 @@ mod tests {
     fn a_flush_makes_durable_only_what_was_complete_before_it() {
         let log = log(vec![
             write(1, 0, 8, 1, false),
-            Entry::Completed { number: 1 },
+            LogEntry::Completed { number: 1 },
             write(2, 8, 8, 2, false),
-            Entry::Flush { number: 3 },
-            Entry::Completed { number: 2 },
-            Entry::Completed { number: 3 },
+            LogEntry::Flush { number: 3 },
+            LogEntry::Completed { number: 2 },
+            LogEntry::Completed { number: 3 },
             write(4, 16, 8, 4, true),
-            Entry::Completed { number: 4 },
+            LogEntry::Completed { number: 4 },
         ]);
         let at = |position: usize| {
             let state = DiskState::at(&log.entries[..position], DISK);
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_full_or_damaged_log_is_refused() {
-        let mut bytes = encode(&[Entry::Mark { step: 1 }]);
+        let mut bytes = encode(&[LogEntry::Mark { step: 1 }]);
         bytes[44] = DROPPED;
         assert_eq!(WriteLog::parse(&bytes), Err(WriteLogError::Full));
         assert_eq!(WriteLog::parse(&bytes[..44]), Err(WriteLogError::Corrupt));
@@ -363,38 +363,38 @@ mod tests {
         assert_eq!(WriteLog::parse(&cut[..cut.len() - 1]), Err(WriteLogError::Corrupt));
     }
 
-    fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    fn entries() -> impl Strategy<Value = Vec<LogEntry>> {
         let step = prop_oneof![
             4 => (0..40_u64, 1..24_usize, any::<bool>()).prop_map(|(sector, sectors, forced)| {
                 write(0, sector, sectors, 0, forced)
             }),
-            2 => Just(Entry::Flush { number: 0 }),
-            3 => any::<u64>().prop_map(|number| Entry::Completed { number }),
-            1 => (0..9_u64).prop_map(|step| Entry::Mark { step }),
+            2 => Just(LogEntry::Flush { number: 0 }),
+            3 => any::<u64>().prop_map(|number| LogEntry::Completed { number }),
+            1 => (0..9_u64).prop_map(|step| LogEntry::Mark { step }),
         ];
         proptest::collection::vec(step, 0..40).prop_map(|mut entries| {
             // Numbers requests, and lets each complete once.
             let (mut next, mut open) = (0, Vec::new());
             entries.retain_mut(|entry| match entry {
-                Entry::Write { number, write } => {
+                LogEntry::Write { number, write } => {
                     next += 1;
                     *number = next;
                     write.new.fill(next as u8);
                     open.push(next);
                     true
                 }
-                Entry::Flush { number } => {
+                LogEntry::Flush { number } => {
                     next += 1;
                     *number = next;
                     open.push(next);
                     true
                 }
-                Entry::Completed { number } if !open.is_empty() => {
+                LogEntry::Completed { number } if !open.is_empty() => {
                     *number = open.remove(*number as usize % open.len());
                     true
                 }
-                Entry::Completed { .. } => false,
-                Entry::Mark { .. } => true,
+                LogEntry::Completed { .. } => false,
+                LogEntry::Mark { .. } => true,
             });
             entries
         })
@@ -415,7 +415,7 @@ mod tests {
                 let disk = DiskState::at(&log.entries[..cut.position], DISK);
                 let state = log.state(&cut);
                 let covers = |at: usize, sector: u64| match &log.entries[at] {
-                    Entry::Write { write, .. } => {
+                    LogEntry::Write { write, .. } => {
                         let end = write.sector + write.new.len() as u64 / SECTOR;
                         (write.sector..end).contains(&sector)
                     }
@@ -427,7 +427,7 @@ mod tests {
                         covers(*at, sector) && last.is_none_or(|last| *at > last)
                     });
                     let allowed: Vec<u8> = may.chain(last).map(|at| match &log.entries[at] {
-                        Entry::Write { write, .. } => write.new[0],
+                        LogEntry::Write { write, .. } => write.new[0],
                         _ => 0,
                     }).collect();
                     match state.get(&sector) {

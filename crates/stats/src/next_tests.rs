@@ -25,7 +25,7 @@ pub struct OpenTest {
 }
 
 /// An answer with the rows that it depends on.
-struct Question<'a> {
+struct OpenQuestion<'a> {
     conclusion: &'a Conclusion,
     places: Vec<Option<Rank>>,
     /// Weights of rows of the analysis.
@@ -33,7 +33,7 @@ struct Question<'a> {
     margin: Margin,
 }
 
-impl Question<'_> {
+impl OpenQuestion<'_> {
     fn is_answered(&self) -> bool {
         self.conclusion.bounds.len() > 1
     }
@@ -107,18 +107,18 @@ impl Analysis {
 
     /// Returns the answers that have a bound, or could have one: of the uses, or else of the groups
     /// of tests.
-    fn questions(&self) -> Vec<Question<'_>> {
+    fn questions(&self) -> Vec<OpenQuestion<'_>> {
         let uses = self.uses.iter().map(|one| {
             let weights = one.groups.iter().filter(|group| !group.results.is_empty());
             let weights = weights.flat_map(|group| row_weights(&group.results, group.weight));
-            Question {
+            OpenQuestion {
                 conclusion: &one.conclusion,
                 places: one.places.clone(),
                 weights: weights.collect(),
                 margin: one.margin,
             }
         });
-        let uses: Vec<Question<'_>> = uses.filter(Question::is_answered).collect();
+        let uses: Vec<OpenQuestion<'_>> = uses.filter(OpenQuestion::is_answered).collect();
         if !uses.is_empty() {
             return uses;
         }
@@ -129,14 +129,14 @@ impl Analysis {
                 Some(_) => groups.clone().next().map(|group| &group.scores),
                 None => Some(&self.overall.total),
             };
-            Question {
+            OpenQuestion {
                 conclusion,
                 places: scores.into_iter().flatten().map(|score| score.place).collect(),
                 weights: groups.flat_map(|group| row_weights(&group.shares, 1.0)).collect(),
                 margin: self.margin,
             }
         });
-        of_groups.filter(Question::is_answered).collect()
+        of_groups.filter(OpenQuestion::is_answered).collect()
     }
 }
 

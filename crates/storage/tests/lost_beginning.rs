@@ -84,19 +84,19 @@ fn few_files_on_a_large_disk_without_its_partition_table_are_seen() {
 }
 
 /// A loop device on the part of a disk after an offset.
-struct Part(String);
+struct DiskPart(String);
 
-fn part(disk: &Disk, start: u64) -> Part {
+fn part(disk: &Disk, start: u64) -> DiskPart {
     let output = Command::new("losetup")
         .args(["--find", "--show", "--offset", &start.to_string()])
         .arg(disk.path())
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    Part(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    DiskPart(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
-impl Drop for Part {
+impl Drop for DiskPart {
     fn drop(&mut self) {
         let detached = Command::new("losetup").args(["--detach", &self.0]).status();
         assert!(detached.unwrap().success());

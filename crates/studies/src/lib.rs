@@ -25,4 +25,4 @@ pub use replication::{
     Leader, ReplicatedClaim, ReplicatedContender, ReplicatedFigure, ReplicatedValue, Replication,
     SetupDifference,
 };
-pub use study::{AxisPosition, Caveat, Claim, MappedPhase, PhaseMapping, Study};
+pub use study::{AxisPosition, Claim, FigureDoubt, MappedPhase, PhaseMapping, Study};

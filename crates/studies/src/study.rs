@@ -31,7 +31,7 @@ pub struct Study {
     /// The machine, versions and command lines.
     pub hardware: Vec<(String, String)>,
     /// Caveats about unreliable figures.
-    pub doubts: Vec<Caveat>,
+    pub doubts: Vec<FigureDoubt>,
     /// The conclusions of the study.
     pub claims: Vec<Claim>,
     /// The corresponding tests of fsarena.
@@ -41,7 +41,7 @@ pub struct Study {
 
 /// A reason not to rely on some figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Caveat {
+pub struct FigureDoubt {
     /// Of whom.
     pub contenders: Vec<String>,
     /// Paths of the figures.
@@ -270,13 +270,13 @@ impl StudyReader<'_> {
         Ok(())
     }
 
-    fn doubts(&self) -> Result<Vec<Caveat>, CatalogError> {
+    fn doubts(&self) -> Result<Vec<FigureDoubt>, CatalogError> {
         let mut doubts = Vec::new();
         for doubt in &self.of.doubts {
             for said in &doubt.figures {
                 let (contenders, figures) = parse_cells(&said.text, &self.vocabulary)
                     .map_err(|message| self.wrong(said, message))?;
-                doubts.push(Caveat { contenders, figures, reason: doubt.reason.clone() });
+                doubts.push(FigureDoubt { contenders, figures, reason: doubt.reason.clone() });
             }
         }
         Ok(doubts)

@@ -90,11 +90,11 @@ fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
 }
 
 /// A filesystem that competes as a mounted directory, with the events of the campaign.
-struct Mounted {
+struct MountedWork {
     sandbox: Sandbox,
 }
 
-impl Mounted {
+impl MountedWork {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let place = sandbox.path("srv");
@@ -111,7 +111,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedWork {
     fn drop(&mut self) {
         self.unmount(&["--quiet", "--lazy"]);
     }
@@ -119,7 +119,7 @@ impl Drop for Mounted {
 
 #[test]
 fn a_filesystem_is_unmounted_during_a_directory_campaign() {
-    let mounted = Mounted::new();
+    let mounted = MountedWork::new();
     let sandbox = &mounted.sandbox;
     let mut command = sandbox.fsarena();
     command.args([

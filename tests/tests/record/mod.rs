@@ -20,11 +20,11 @@ const CALLS: &str = include_str!("calls.c");
 const CALLS_RECORDED: &str = include_str!("calls.txt");
 
 /// A directory to record, and another one outside it.
-struct Place {
+struct RecordingPlace {
     directory: TempDir,
 }
 
-impl Place {
+impl RecordingPlace {
     fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("fsarena-record-").tempdir();
         let place = Self { directory: directory.unwrap() };
@@ -98,7 +98,7 @@ fn find<'a>(trace: &'a Trace, call: &str, on: &str) -> (usize, &'a TraceRecord) 
 
 #[test]
 fn each_kind_of_call_is_recorded_once_with_its_path_place_length_and_result() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let program = place.compiled(CALLS);
     CommandOutput::from(place.recorder(&[program]).output().unwrap()).assert_code(0);
     let trace = place.trace();
@@ -122,7 +122,7 @@ fn path_of(trace: &Trace, path: PathId) -> String {
 
 #[test]
 fn only_files_whose_real_path_is_below_the_directory_are_recorded() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     fs::create_dir(place.beside("other")).unwrap();
     symlink("../top", place.beside("other/in")).unwrap();
     symlink(place.beside("other"), place.top().join("out")).unwrap();
@@ -142,7 +142,7 @@ fn only_files_whose_real_path_is_below_the_directory_are_recorded() {
 
 #[test]
 fn files_that_the_command_inherits_open_are_recorded() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let output = fs::File::create(place.top().join("said")).unwrap();
     let mut recorder = place.recorder(&["sh", "-c", "echo 1; echo 22"]);
     assert!(recorder.stdout(output).status().unwrap().success());
@@ -161,7 +161,7 @@ fn files_that_the_command_inherits_open_are_recorded() {
 
 #[test]
 fn a_pipe_a_start_and_a_wait_order_processes() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let (trace, ended) = place.shell("(echo x >a; echo go) | (read go; cat a >b); cat b >c");
     ended.assert_code(0);
     let operations = &trace.operations;
@@ -191,7 +191,7 @@ fn a_pipe_a_start_and_a_wait_order_processes() {
 
 #[test]
 fn a_command_that_fails_is_recorded_and_its_exit_code_passed_on() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let (trace, ended) = place.shell("cat missing; mkdir -p d; mkdir d; exit 7");
     ended.assert_code(7);
     let (_, open) = find(&trace, "open", "missing");
@@ -210,7 +210,7 @@ fn a_command_that_fails_is_recorded_and_its_exit_code_passed_on() {
 
 #[test]
 fn a_ctrl_c_is_the_commands_and_the_trace_is_written() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let script = "trap 'echo x >caught; exit 5' INT; echo ready; while :; do sleep 0.02; done";
     let mut recorder = place.recorder(&["sh", "-c", script]);
     let mut recorder = recorder.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
@@ -223,7 +223,7 @@ fn a_ctrl_c_is_the_commands_and_the_trace_is_written() {
 
 #[test]
 fn background_processes_of_a_command_are_recorded_to_their_end() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let script = "(while [ ! -e go ]; do sleep 0.02; done; echo x >late) & exit 3";
     let mut recorder = place.recorder(&["sh", "-c", script]);
     let mut recorder = recorder.stderr(Stdio::piped()).spawn().unwrap();
@@ -238,7 +238,7 @@ fn background_processes_of_a_command_are_recorded_to_their_end() {
 
 #[test]
 fn sigterm_ends_a_recording_with_processes_that_the_command_leaves_behind() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let mut recorder = place.recorder(&["sh", "-c", "sleep 600 & echo ready; wait"]);
     let mut recorder = recorder.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut said = BufReader::new(recorder.stdout.take().unwrap());
@@ -251,7 +251,7 @@ fn sigterm_ends_a_recording_with_processes_that_the_command_leaves_behind() {
 
 #[test]
 fn a_killed_recorder_leaves_no_processes() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let mut recorder = place.recorder(&["sh", "-c", "echo $$; sleep 600 & wait"]);
     let mut recorder = recorder.stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(recorder.stdout.take().unwrap());
@@ -344,7 +344,7 @@ fn counted(strace: &str, top: &str) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn strace_counts_the_same_calls_below_the_directory() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let (trace, ended) = place.shell(WORK);
     ended.assert_code(0);
     let mut recorded: BTreeMap<&str, u64> = BTreeMap::new();
@@ -371,7 +371,7 @@ fn strace_counts_the_same_calls_below_the_directory() {
 
 #[test]
 fn a_recorded_tree_is_listed_before_and_after() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     fs::write(place.top().join("kept"), "12345").unwrap();
     fs::hard_link(place.top().join("kept"), place.top().join("too")).unwrap();
     let (trace, _) =
@@ -400,7 +400,7 @@ fn a_recorded_tree_is_listed_before_and_after() {
 
 #[test]
 fn a_machine_without_strace_is_reported_with_the_fix() {
-    let place = Place::new();
+    let place = RecordingPlace::new();
     let mut recorder = place.recorder(&["make"]);
     let ended = recorder.env("PATH", place.top()).output().unwrap();
     let ended = CommandOutput::from(ended).assert_code(3);

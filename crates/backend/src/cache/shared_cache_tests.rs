@@ -59,12 +59,12 @@ impl Cacheable for MadeUp {
 }
 
 /// A host that runs two cells in parallel.
-struct Host {
+struct CacheHost {
     workers: CellThreads,
     news: Receiver<CellUpdate>,
 }
 
-impl Host {
+impl CacheHost {
     fn new(cache: CellCache, runs: Runs, is_broken: bool, checks: Option<u64>) -> Self {
         let (say, news) = mpsc::channel();
         let work = move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&CellEvent)| {
@@ -77,7 +77,7 @@ impl Host {
     }
 }
 
-impl CellBackend for Host {
+impl CellBackend for CacheHost {
     type Error = std::convert::Infallible;
 
     fn parallel_cells(&self) -> usize {
@@ -130,7 +130,7 @@ fn campaign(cells: &Path, runs: &Runs, is_broken: bool) -> CampaignResults {
     let shelf = Arc::new(DirectoryStore::open_shared(cells).unwrap());
     let cache = CellCache::shared(shelf, sys::secret_key::SecretKey::new([7; 32])).unwrap();
     let checks = is_broken.then_some(campaign.seed);
-    let mut host = Host::new(cache, Arc::clone(runs), is_broken, checks);
+    let mut host = CacheHost::new(cache, Arc::clone(runs), is_broken, checks);
     let (mut results, limits) = (in_memory::MemorySink::new(&campaign), RunLimits::default());
     let ended = campaign::run::run(&mut results, &mut host, &limits, &(), &StopFlag::default());
     assert_eq!(ended.unwrap(), CampaignEnd::Complete);

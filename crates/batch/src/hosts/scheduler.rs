@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// A campaign, with the host that ran each entry.
-    struct Campaign {
+    struct ScheduledCampaign {
         board: Scheduler,
         cells: u32,
         running: Vec<(u64, usize, Vec<u32>)>,
@@ -215,7 +215,7 @@ mod tests {
         given_up: BTreeSet<u32>,
     }
 
-    impl Campaign {
+    impl ScheduledCampaign {
         fn new(cells: u32, checks: u32) -> Self {
             Self {
                 board: Scheduler::new(3, cells, (0..cells + checks).collect(), None),
@@ -293,7 +293,7 @@ mod tests {
         ) {
             let checks = cells * share / 2;
             let checks = checks.min(cells);
-            let mut campaign = Campaign::new(cells, checks);
+            let mut campaign = ScheduledCampaign::new(cells, checks);
             for event in events {
                 match event {
                     Event::Comes(host, slots) => campaign.board.set_host_state(host, HostState::Ready(slots)),
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_refusing_host_gets_no_more_entries() {
-        let mut campaign = Campaign::new(40, 0);
+        let mut campaign = ScheduledCampaign::new(40, 0);
         campaign.board.set_host_state(0, HostState::Ready(1));
         campaign.board.set_host_state(1, HostState::Ready(1));
         campaign.start();

@@ -247,13 +247,13 @@ pub fn planned(row: &Row<'_>) -> Result<Cell, RowError> {
 /// [`Store::journal`] returns it.
 pub fn result(row: &Row<'_>) -> Result<(CellId, CellResult), RowError> {
     #[derive(Deserialize)]
-    struct RequestLog<'a> {
+    struct UnparsedLog<'a> {
         #[serde(borrow, default)]
         journal: Option<&'a RawValue>,
     }
     let damaged = |error: serde_json::Error| RowError::Damaged(error.to_string());
     let text: String = row.get("result")?;
-    let log: RequestLog<'_> = serde_json::from_str(&text).map_err(damaged)?;
+    let log: UnparsedLog<'_> = serde_json::from_str(&text).map_err(damaged)?;
     let rest = match log.journal {
         Some(log) => {
             let at = log.get().as_ptr().addr() - text.as_ptr().addr();

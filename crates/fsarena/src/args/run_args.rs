@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct RunLine {
         #[command(flatten)]
         _run: RunArgs,
     }
@@ -142,7 +142,7 @@ mod tests {
         for (key, values) in BOTH {
             for value in values {
                 let option = format!("--{}={value}", key.replace('_', "-"));
-                let typed = Line::try_parse_from(["run", option.as_str()]).is_ok();
+                let typed = RunLine::try_parse_from(["run", option.as_str()]).is_ok();
                 let number = value.parse::<u128>().is_ok() && !key.starts_with("until");
                 let quoted = format!("\"{value}\"");
                 let value = if number { *value } else { &quoted };

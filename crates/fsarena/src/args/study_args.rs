@@ -121,14 +121,14 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct StudyLine {
         #[command(flatten)]
         _replicate: ReplicateArgs,
     }
 
     #[test]
     fn help_has_the_defaults_of_the_study() {
-        let help = Line::command().render_long_help().to_string();
+        let help = StudyLine::command().render_long_help().to_string();
         for of_run in ["[default: quick]", "[default: all that run here]", "[default: by profile]"]
         {
             assert!(!help.contains(of_run), "{of_run}: {help}");

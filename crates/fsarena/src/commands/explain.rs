@@ -42,7 +42,7 @@ const SAMPLING_SHIFT_LIMIT: f64 = 0.3;
 
 /// Contenders and phase to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Question {
+struct ContestQuestion {
     campaign: Option<String>,
     test: String,
     phase: String,
@@ -101,7 +101,7 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
 
 /// Returns one line for each contender whose syncs never reach the disk, so that it does less work
 /// than the phase requires.
-fn caveats(analysis: &Analysis, contest: &Question) -> Vec<String> {
+fn caveats(analysis: &Analysis, contest: &ContestQuestion) -> Vec<String> {
     let rows = analysis.rows.iter();
     let of_phase = rows.filter(|row| row.test == contest.test && row.phase == contest.phase);
     let results: Vec<_> = of_phase.flat_map(|row| &row.results).collect();
@@ -159,7 +159,7 @@ impl Explained {
 /// Analyses the difference, and draws the pictures.
 fn explained(
     id: CampaignId,
-    question: &Question,
+    question: &ContestQuestion,
     sides: &[ExplainSide<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
     args: &ExplainArgs,
@@ -184,7 +184,7 @@ fn explained(
 }
 
 /// Parses `[CAMPAIGN] TEST/PHASE A B`.
-fn question(words: &[String]) -> Result<Question, UsageError> {
+fn question(words: &[String]) -> Result<ContestQuestion, UsageError> {
     let (campaign, [result, one, other]) = match words {
         [campaign, result, one, other] => (Some(campaign.clone()), [result, one, other]),
         [result, one, other] => (None, [result, one, other]),
@@ -201,7 +201,7 @@ fn question(words: &[String]) -> Result<Question, UsageError> {
     let (test, phase) = result.split_once('/').ok_or_else(|| {
         UsageError(format!("`{}` is no result: TEST/PHASE as in `fsarena report`", line(result)))
     })?;
-    Ok(Question {
+    Ok(ContestQuestion {
         campaign,
         test: test.to_owned(),
         phase: phase.to_owned(),
@@ -223,7 +223,10 @@ fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), UsageError
 
 /// Expands a question into one question per pair of contenders. In a campaign with several disks,
 /// bare filesystem names expand to each disk that has both contenders.
-fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Question>, UsageError> {
+fn contests(
+    results: &CampaignResults,
+    question: &ContestQuestion,
+) -> Result<Vec<ContestQuestion>, UsageError> {
     let named = results.campaign.contenders.iter().map(|c| c.name.as_str());
     let named: Vec<&str> = named.collect();
     let is_known = |word: &String| named.contains(&word.as_str());
@@ -258,8 +261,8 @@ fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Questi
 fn on_each_disk(
     on_disks: &[(Option<String>, String)],
     names: &[&str],
-    question: &Question,
-) -> Vec<Question> {
+    question: &ContestQuestion,
+) -> Vec<ContestQuestion> {
     let all = || on_disks.iter().zip(names);
     let mut disks: Vec<&str> = Vec::new();
     for disk in all().filter_map(|((disk, _), _)| disk.as_deref()) {
@@ -274,7 +277,7 @@ fn on_each_disk(
     };
     let [one, other] = &question.contenders;
     let pairs = disks.into_iter().filter_map(|disk| {
-        Some(Question { contenders: [on(disk, one)?, on(disk, other)?], ..question.clone() })
+        Some(ContestQuestion { contenders: [on(disk, one)?, on(disk, other)?], ..question.clone() })
     });
     pairs.collect()
 }
@@ -296,7 +299,7 @@ fn unknown_name(
 fn sides_of<'a>(
     store: &Store,
     results: &'a CampaignResults,
-    question: &Question,
+    question: &ContestQuestion,
 ) -> anyhow::Result<[ExplainSide<'a>; 2]> {
     let [one, other] = &question.contenders;
     Ok([side(store, results, question, one)?, side(store, results, question, other)?])
@@ -305,7 +308,7 @@ fn sides_of<'a>(
 fn side<'a>(
     store: &Store,
     results: &'a CampaignResults,
-    question: &Question,
+    question: &ContestQuestion,
     contender: &str,
 ) -> anyhow::Result<ExplainSide<'a>> {
     let cells = || results.cells.iter();
@@ -490,7 +493,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(words: &str) -> Result<Question, String> {
+    fn asked(words: &str) -> Result<ContestQuestion, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         question(&words).map_err(|error| error.0)
     }

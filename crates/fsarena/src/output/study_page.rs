@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use studies::{Caveat, FigureSpec, FigureStatus, FigureValue, Study, StudyContender};
+use studies::{FigureDoubt, FigureSpec, FigureStatus, FigureValue, Study, StudyContender};
 
 use report::{Block, Document, Item, Style, Table, TableCell};
 
@@ -88,7 +88,7 @@ fn table(study: &Study, test: &str) -> Table {
                 return TableCell::default();
             };
             // A doubt about all contenders is not marked.
-            let some = |doubt: &&Caveat| doubt.contenders.len() < all.contenders.len();
+            let some = |doubt: &&FigureDoubt| doubt.contenders.len() < all.contenders.len();
             let mut doubts = study.doubts.iter().filter(some);
             let is_doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
             let signs = if is_doubtful { "*" } else { "" }.to_owned();
@@ -100,7 +100,7 @@ fn table(study: &Study, test: &str) -> Table {
     Table::by_contender(names, rows)
 }
 
-fn is_of(doubt: &Caveat, contender: &StudyContender, figure: &FigureSpec) -> bool {
+fn is_of(doubt: &FigureDoubt, contender: &StudyContender, figure: &FigureSpec) -> bool {
     doubt.contenders.contains(&contender.name) && doubt.figures.contains(&figure.path())
 }
 
@@ -125,7 +125,7 @@ fn doubts(study: &Study) -> impl Iterator<Item = Item> {
 }
 
 /// Returns a short list of the contenders and figures of a doubt.
-fn whose(doubt: &Caveat, study: &Study) -> String {
+fn whose(doubt: &FigureDoubt, study: &Study) -> String {
     let contenders = match &doubt.contenders[..] {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} contenders", many.len()),

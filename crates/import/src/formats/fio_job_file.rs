@@ -88,7 +88,7 @@ pub fn fio_arguments(
 /// Name of the section whose options apply to all later ones.
 const GLOBAL: &str = "global";
 
-struct Section {
+struct JobSection {
     name: String,
     options: Vec<String>,
     is_global: bool,
@@ -96,7 +96,7 @@ struct Section {
 
 struct JobFile<'a> {
     context: &'a JobFileContext<'a>,
-    sections: Vec<Section>,
+    sections: Vec<JobSection>,
     /// Value of `name` in the global section.
     name_of_all: Option<String>,
 }
@@ -120,7 +120,7 @@ impl JobFile<'_> {
                 _ => name,
             };
             let name = checked_name(name)?;
-            self.sections.push(Section { name, options: Vec::new(), is_global });
+            self.sections.push(JobSection { name, options: Vec::new(), is_global });
             return Ok(());
         }
         if let Some(name) = line.strip_prefix("include ") {

@@ -29,7 +29,7 @@ const WITH_VALUE: &str = "aAbdDfGhiIjJlMnNoOQsStTUX";
 const NEUTRAL: &str = "abcCdDEfFGhHiIjkKnNoOrsStTvwzZA";
 
 /// A row of the table.
-struct Row {
+struct IorRow {
     line: usize,
     operation: String,
     values: Vec<(Metric, f64)>,
@@ -52,7 +52,7 @@ struct IorReader<'a> {
     options: Vec<String>,
     repetitions: usize,
     columns: Option<Vec<String>>,
-    rows: Vec<Row>,
+    rows: Vec<IorRow>,
     /// Operation with wrong data whose row follows, and the warning.
     wrong: Option<(&'static str, String)>,
     /// First error of the run.
@@ -277,7 +277,7 @@ impl IorReader<'_> {
         });
         let wrong = self.wrong.take_if(|(wrong, _)| *wrong == operation);
         let failure = failure.or(wrong.map(|(_, warning)| warning));
-        self.rows.push(Row { line, operation: operation.to_owned(), values, failure });
+        self.rows.push(IorRow { line, operation: operation.to_owned(), values, failure });
         Ok(())
     }
 
@@ -295,7 +295,7 @@ impl IorReader<'_> {
             let reason = self.wrong.take_if(|(wrong, _)| wrong == operation);
             let reason = reason.map(|(_, warning)| warning).or_else(|| self.error.clone());
             let reason = reason.unwrap_or_else(|| "it was requested and has no result".to_owned());
-            rows.extend((seen..repetitions).map(|_| Row {
+            rows.extend((seen..repetitions).map(|_| IorRow {
                 line,
                 operation: (*operation).to_owned(),
                 values: Vec::new(),
@@ -309,7 +309,7 @@ impl IorReader<'_> {
         let machine = self.machine.clone();
         let machine = machine.split_whitespace().nth(1);
         let stated = StatedNames { place, host: machine, ..StatedNames::default() };
-        for Row { line, operation, values, failure } in rows {
+        for IorRow { line, operation, values, failure } in rows {
             let contender = self.gathering.contender(&stated)?;
             let test = self.gathering.unique_test_name("ior", &parameters.join(", "));
             let taken = match failure {

@@ -9,13 +9,13 @@ const BLOCK: usize = 512;
 const GARBAGE: u8 = 0xa5;
 
 /// A disk of `size` bytes.
-pub struct Disk {
+pub struct ImageDisk {
     size: u64,
     position: u64,
     blocks: BTreeMap<u64, [u8; BLOCK]>,
 }
 
-impl Disk {
+impl ImageDisk {
     /// Creates a disk without written blocks.
     pub const fn new(size: u64) -> Self {
         Self { size, position: 0, blocks: BTreeMap::new() }
@@ -34,7 +34,7 @@ impl Disk {
     }
 }
 
-impl Write for Disk {
+impl Write for ImageDisk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let whole =
             bytes.len().is_multiple_of(BLOCK) || self.position + bytes.len() as u64 == self.size;
@@ -55,7 +55,7 @@ impl Write for Disk {
     }
 }
 
-impl Seek for Disk {
+impl Seek for ImageDisk {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let SeekFrom::Start(position) = to else {
             return Err(io::ErrorKind::Unsupported.into());

@@ -217,30 +217,23 @@ fn untried(advice: &Advice) -> impl Iterator<Item = Item> {
 mod tests {
     use super::*;
     use crate::render::{DocumentOptions, terminal};
-    use model::{CategoryWeight, Feature, RequiredFeature, UseCase, WorkloadCategory};
+    use model::{Feature, RequiredFeature, UseCase, WorkloadCategory};
     use stats::{analyse, fixture};
 
     fn file_server() -> UseCase {
-        let weight = |group, weight| CategoryWeight { group, weight, rationale: "so".to_owned() };
         UseCase {
             name: "file-server".to_owned(),
             title: "File server".to_owned(),
-            source: "made for a test".to_owned(),
-            rationale: "Nothing".to_owned(),
-            order: None,
-            readers: None,
-            relevant: None,
-            crash_recovery: None,
             needs: vec![RequiredFeature {
                 feature: Feature::HardLinks,
                 rationale: "backups link what has not changed".to_owned(),
             }],
-            weights: vec![
-                weight(WorkloadCategory::Trees, 40.0),
-                weight(WorkloadCategory::StreamWrite, 25.0),
-                weight(WorkloadCategory::Names, 15.0),
-                weight(WorkloadCategory::Durable, 20.0),
-            ],
+            ..fixture::use_of(&[
+                (WorkloadCategory::Trees, 40.0),
+                (WorkloadCategory::StreamWrite, 25.0),
+                (WorkloadCategory::Names, 15.0),
+                (WorkloadCategory::Durable, 20.0),
+            ])
         }
     }
 

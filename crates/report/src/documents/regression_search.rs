@@ -23,7 +23,7 @@ const REDUNDANT_SETTINGS: [&str; 2] = ["machine of a guest", "put on"];
 
 /// Returns the result of the search as a document, with the answer first.
 pub fn first_worse_report(found: &RegressionSearch) -> Document {
-    let report = Report { found };
+    let report = SearchReport { found };
     let mut document = Document::titled(report.answer());
     document.blocks.extend(report.notes().into_iter().map(Block::Paragraph));
     document.section("Worse, too", [Block::Table(report.others())]);
@@ -32,11 +32,11 @@ pub fn first_worse_report(found: &RegressionSearch) -> Document {
     document
 }
 
-struct Report<'a> {
+struct SearchReport<'a> {
     found: &'a RegressionSearch,
 }
 
-impl Report<'_> {
+impl SearchReport<'_> {
     fn name(&self, at: usize) -> String {
         let version = self.found.versions.get(at);
         version.map_or_else(String::new, |version| sanitize_line(&version.name))

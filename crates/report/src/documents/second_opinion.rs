@@ -65,30 +65,12 @@ fn reason(picked: &QualifiedContender, first: &QualifiedContender, excess: f64) 
 #[cfg(test)]
 mod tests {
     use model::WorkloadCategory::{Durable, Trees};
-    use model::{CategoryWeight, UseCase};
     use stats::{advise, analyse, fixture};
 
     use super::*;
 
     fn advice(results: &CampaignResults) -> Advice {
-        let weights = [(Trees, 60.0), (Durable, 40.0)];
-        let weights = weights.map(|(group, weight)| CategoryWeight {
-            group,
-            weight,
-            rationale: "so".to_owned(),
-        });
-        let one = UseCase {
-            name: "one".to_owned(),
-            title: "One".to_owned(),
-            source: "made for a test".to_owned(),
-            rationale: "Nothing".to_owned(),
-            order: None,
-            readers: None,
-            relevant: None,
-            crash_recovery: None,
-            needs: Vec::new(),
-            weights: weights.into(),
-        };
+        let one = fixture::use_of(&[(Trees, 60.0), (Durable, 40.0)]);
         let mut analysis = analyse(results);
         analysis.score_use_cases([&one], &[].into());
         advise(&analysis.uses[0])

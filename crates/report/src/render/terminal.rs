@@ -100,7 +100,7 @@ const fn code(style: Style) -> &'static str {
 struct Page(DocumentOptions);
 
 /// A row as text: across the table, or as cells with their SGR codes.
-enum Line {
+enum TerminalLine {
     Across(String),
     Cells(Vec<(String, &'static str)>),
 }
@@ -186,7 +186,7 @@ impl Page {
         let rows = lines.iter().enumerate().map(|(number, line)| {
             let row = self.row(table, line, before, &widths, margin);
             match line {
-                Line::Cells(cells) if number > 0 && !cells[*last].0.is_empty() => {
+                TerminalLine::Cells(cells) if number > 0 && !cells[*last].0.is_empty() => {
                     let below = format!("{margin}{BELOW}");
                     let text = self.wrapped(&cells[*last].0, below.len());
                     row + &text.iter().map(|line| format!("{below}{line}\n")).collect::<String>()
@@ -199,7 +199,7 @@ impl Page {
 
     /// Returns a table in blocks of columns that fit next to the labels, with at least one column
     /// each.
-    fn split(self, table: &Table, lines: &[Line]) -> String {
+    fn split(self, table: &Table, lines: &[TerminalLine]) -> String {
         let widths: Vec<usize> =
             (0..table.columns.len()).map(|column| natural(lines, column)).collect();
         let (labels, rest) = widths.split_at(table.labels);
@@ -222,7 +222,7 @@ impl Page {
     }
 
     /// Returns the heading and the rows as text. Signs are aligned below each other.
-    fn lines(self, table: &Table) -> Vec<Line> {
+    fn lines(self, table: &Table) -> Vec<TerminalLine> {
         let heading = |(at, column): (usize, &Column)| match table.labels {
             0 => sanitize_paragraph(&column.name).to_uppercase(),
             labels if at < labels => String::new(),
@@ -245,29 +245,29 @@ impl Page {
         let row = |row: &Row| match row {
             Row::Group(name, title) => {
                 let text = sanitize_paragraph(&format!("{name}: {title}"));
-                Line::Across(self.paint(DIM, &text))
+                TerminalLine::Across(self.paint(DIM, &text))
             }
             Row::Rule(text) => {
                 let text = format!("— {} —", sanitize_paragraph(text));
-                Line::Across(format!("{MARGIN}{}", self.paint(DIM, &text)))
+                TerminalLine::Across(format!("{MARGIN}{}", self.paint(DIM, &text)))
             }
-            Row::Cells(cells) => Line::Cells(cells.iter().zip(&signs).map(cell).collect()),
+            Row::Cells(cells) => TerminalLine::Cells(cells.iter().zip(&signs).map(cell).collect()),
         };
-        std::iter::once(Line::Cells(heading)).chain(table.rows.iter().map(row)).collect()
+        std::iter::once(TerminalLine::Cells(heading)).chain(table.rows.iter().map(row)).collect()
     }
 
     /// Returns a row with some columns, in as many lines as its longest cell.
     fn row(
         self,
         table: &Table,
-        line: &Line,
+        line: &TerminalLine,
         columns: &[usize],
         widths: &[usize],
         margin: &str,
     ) -> String {
         let cells = match line {
-            Line::Across(text) => return format!("{text}\n"),
-            Line::Cells(cells) => cells,
+            TerminalLine::Across(text) => return format!("{text}\n"),
+            TerminalLine::Cells(cells) => cells,
         };
         let parts: Vec<Vec<String>> = columns
             .iter()
@@ -298,10 +298,10 @@ impl Page {
     }
 
     /// Returns a row as lines: its first cell, then one line per further cell with its heading.
-    fn stacked(self, table: &Table, line: &Line, margin: &str) -> String {
+    fn stacked(self, table: &Table, line: &TerminalLine, margin: &str) -> String {
         let cells = match line {
-            Line::Across(text) => return format!("{text}\n"),
-            Line::Cells(cells) => cells,
+            TerminalLine::Across(text) => return format!("{text}\n"),
+            TerminalLine::Cells(cells) => cells,
         };
         let mut text = format!("{margin}{}\n", cells[0].0);
         let named = cells.iter().zip(&table.columns).skip(1);
@@ -316,21 +316,21 @@ impl Page {
 }
 
 /// Returns the unwrapped width of a column.
-fn natural(lines: &[Line], column: usize) -> usize {
+fn natural(lines: &[TerminalLine], column: usize) -> usize {
     let cells = lines.iter().map(|line| match line {
-        Line::Across(_) => 0,
-        Line::Cells(cells) => width(&cells[column].0),
+        TerminalLine::Across(_) => 0,
+        TerminalLine::Cells(cells) => width(&cells[column].0),
     });
     cells.max().unwrap_or(0)
 }
 
 /// Returns widths of columns that fit in a line: the widest ones are reduced first, and none
 /// becomes narrower than its longest word. Returns `None` if that is not enough.
-fn narrowed(lines: &[Line], columns: &[usize], room: usize) -> Option<Vec<usize>> {
+fn narrowed(lines: &[TerminalLine], columns: &[usize], room: usize) -> Option<Vec<usize>> {
     let longest_word = |column: &usize| {
         let cells = lines.iter().filter_map(|line| match line {
-            Line::Across(_) => None,
-            Line::Cells(cells) => Some(&cells[*column].0),
+            TerminalLine::Across(_) => None,
+            TerminalLine::Cells(cells) => Some(&cells[*column].0),
         });
         cells.flat_map(|cell| cell.split(' ')).map(width).max().unwrap_or(0)
     };

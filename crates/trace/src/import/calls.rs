@@ -90,7 +90,7 @@ struct Name {
 }
 
 /// Target of a call that takes a name or a descriptor.
-enum Target {
+enum CallTarget {
     Name(Name),
     Open(Opened),
 }
@@ -295,17 +295,17 @@ impl ArgPositions<'_, '_> {
 
     /// Returns the target of a name and a directory descriptor. If the name is missing or empty, the
     /// target is the descriptor itself.
-    fn target(&mut self, from: Option<usize>, at: usize, follow: bool) -> Option<Target> {
+    fn target(&mut self, from: Option<usize>, at: usize, follow: bool) -> Option<CallTarget> {
         let text = self.made.call.argument(at);
         if from.is_none() || !matches!(text, b"NULL" | b"\"\"") {
-            return self.name(from, at, follow).map(Target::Name);
+            return self.name(from, at, follow).map(CallTarget::Name);
         }
         if self.made.call.argument(0).starts_with(b"AT_FDCWD") {
             let directory = self.directory_of(from)?;
             let path = self.importer.inside(&directory)?;
-            return Some(Target::Name(Name { path, real: path }));
+            return Some(CallTarget::Name(Name { path, real: path }));
         }
-        self.handle(0).map(Target::Open)
+        self.handle(0).map(CallTarget::Open)
     }
 
     /// Returns the handle of a descriptor argument if the file was opened in the log.

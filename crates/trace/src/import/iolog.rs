@@ -13,7 +13,7 @@ use crate::paths::{PathId, PathInterner};
 use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord};
 
 /// A file in the log.
-struct File {
+struct IologFile {
     path: PathId,
     node: Inode,
     handle: Option<HandleId>,
@@ -22,7 +22,7 @@ struct File {
 struct IologReader {
     paths: PathInterner,
     world: FsModel,
-    files: HashMap<Vec<u8>, File>,
+    files: HashMap<Vec<u8>, IologFile>,
     operations: Vec<TraceRecord>,
     handles: u32,
     now: u64,
@@ -130,11 +130,11 @@ impl IologReader {
         if path == PathId::TOP {
             return Err("a file without a name: is it --below itself?");
         }
-        self.files.entry(name.to_vec()).or_insert(File { path, node, handle: None });
+        self.files.entry(name.to_vec()).or_insert(IologFile { path, node, handle: None });
         Ok(())
     }
 
-    fn file(&mut self, name: &[u8]) -> Result<&mut File, &'static str> {
+    fn file(&mut self, name: &[u8]) -> Result<&mut IologFile, &'static str> {
         self.files.get_mut(name).ok_or("a file that was not added before")
     }
 

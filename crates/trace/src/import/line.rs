@@ -2,7 +2,7 @@
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct RecordingLine<'a> {
     /// Kernel number of the thread; 0 if the line has none.
     pub task: u32,
     /// Nanoseconds since 1970, since midnight or since the line before, as printed.
@@ -13,7 +13,7 @@ pub struct Line<'a> {
     pub rest: &'a [u8],
 }
 
-impl<'a> Line<'a> {
+impl<'a> RecordingLine<'a> {
     /// Parses the beginning of a line, before the call: `[pid 7] 12.34 ` or `7 12.34 `. The time may
     /// be one of the day, `10:20:30.5`.
     pub fn read(line: &'a [u8]) -> Result<Self, &'static str> {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn parses_all_parts_of_a_line() {
         let text = br#"77  12.000345 openat(AT_FDCWD</a, (b>, "x\",\x41\101 y", O_RDONLY|O_CREAT, 0644) = 3</a, (b/x> <0.000012>"#;
-        let line = Line::read(text).unwrap();
+        let line = RecordingLine::read(text).unwrap();
         assert_eq!((line.task, line.at), (77, 12_000_345_000));
         let said = ParsedCall::read(line.rest).unwrap();
         assert_eq!(
@@ -266,8 +266,10 @@ mod tests {
 
     #[test]
     fn errors_and_other_forms_are_read() {
-        let line = Line::read(b"[pid 9] 1.5 stat(\"a\", 0x7ffe) = -1 ENOENT (No such file) <0.1>")
-            .unwrap();
+        let line = RecordingLine::read(
+            b"[pid 9] 1.5 stat(\"a\", 0x7ffe) = -1 ENOENT (No such file) <0.1>",
+        )
+        .unwrap();
         assert_eq!((line.task, line.at), (9, 1_500_000_000));
         let said = ParsedCall::read(line.rest).unwrap();
         assert_eq!(
@@ -277,7 +279,7 @@ mod tests {
         let said = ParsedCall::read(b"mmap(NULL, 1) = 0x7f00 <0.1>").unwrap();
         assert_eq!(said.returned, Some(0x7f00));
         assert_eq!(ParsedCall::read(b"sync() = 0").unwrap().arguments.len(), 0);
-        assert!(Line::read(b"sync() = 0").is_err());
+        assert!(RecordingLine::read(b"sync() = 0").is_err());
         assert_eq!(ParsedCall::read(b"exit_group(0"), None);
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use model::Nanos;
 
 use super::fs_model::{FsModel, Inode};
-use super::line::{Line, ParsedCall, descriptor, has, number};
+use super::line::{ParsedCall, RecordingLine, descriptor, has, number};
 use super::recording::{RecordingStart, Surroundings};
 use super::tidy::tidy;
 use super::{TraceImportError, calls, lines};
@@ -94,7 +94,7 @@ pub struct StraceImporter {
     tasks: HashMap<u32, Task>,
     /// Lines of threads whose parent is not known yet, each with its time.
     early: BTreeMap<u32, Vec<(u64, Vec<u8>)>>,
-    pub(super) clock: Clock,
+    pub(super) clock: RecordingClock,
     /// Beginning of a call whose line a message of strace interrupted.
     interrupted: Option<Vec<u8>>,
     pub(super) operations: Vec<TraceRecord>,
@@ -127,7 +127,7 @@ pub struct CallContext<'a> {
 
 /// Meaning of the printed times.
 #[derive(Debug, Default)]
-pub struct Clock {
+pub struct RecordingClock {
     /// Whether each time is one since the line before (`-r`).
     pub is_relative: bool,
     /// Sum of the times, or of the days that have ended.
@@ -135,18 +135,18 @@ pub struct Clock {
     latest: u64,
 }
 
-impl Clock {
+impl RecordingClock {
     /// Returns true if the times since the line before are printed: they begin with 0, or decrease
     /// although they are none since 1970.
     fn is_relative(text: &[u8]) -> bool {
         const YEAR_2001: u64 = 1_000_000_000_000_000_000;
-        let read = lines(text).filter_map(|(_, line)| Line::read(line).ok());
+        let read = lines(text).filter_map(|(_, line)| RecordingLine::read(line).ok());
         let times: Vec<u64> = read.take_while(|line| !line.is_of_day).map(|line| line.at).collect();
         let is_sum = times.first() == Some(&0) || !times.is_sorted();
         is_sum && times.iter().all(|time| *time < YEAR_2001)
     }
 
-    fn absolute(&mut self, line: &Line<'_>) -> u64 {
+    fn absolute(&mut self, line: &RecordingLine<'_>) -> u64 {
         const DAY: u64 = 86_400_000_000_000;
         if self.is_relative {
             self.passed = self.passed.saturating_add(line.at);
@@ -190,13 +190,13 @@ fn is_cut(text: &[u8]) -> bool {
         let is_other = [&b"+++"[..], b"---", b"<...", b"exit"].iter().any(|b| rest.starts_with(b));
         !is_other && !rest.ends_with(b"<unfinished ...>") && ParsedCall::read(rest).is_none()
     };
-    Line::read(last).map_or(!is_message(last), |line| is_part(line.rest))
+    RecordingLine::read(last).map_or(!is_message(last), |line| is_part(line.rest))
 }
 
 /// Imports the output of strace.
 pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
     let mut importer = StraceImporter::new(below);
-    importer.clock.is_relative = Clock::is_relative(text);
+    importer.clock.is_relative = RecordingClock::is_relative(text);
     let mut whole = text;
     if is_cut(text) {
         importer.unseen.insert(CUT);
@@ -239,7 +239,7 @@ impl StraceImporter {
             start,
             tasks: HashMap::new(),
             early: BTreeMap::new(),
-            clock: Clock::default(),
+            clock: RecordingClock::default(),
             interrupted: None,
             operations: Vec::new(),
             began: None,
@@ -277,23 +277,23 @@ impl StraceImporter {
             return Ok(());
         }
         if let Some(at) = text.windows(MESSAGE.len()).position(|window| window == MESSAGE)
-            && Line::read(text).is_ok_and(|line| ParsedCall::read(line.rest).is_none())
+            && RecordingLine::read(text).is_ok_and(|line| ParsedCall::read(line.rest).is_none())
         {
             self.interrupted = Some(text[..at].to_vec());
             return Ok(());
         }
-        if let Some(begun) = self.interrupted.take_if(|_| Line::read(text).is_err()) {
+        if let Some(begun) = self.interrupted.take_if(|_| RecordingLine::read(text).is_err()) {
             joined = [&begun, text].concat();
             text = &joined;
         }
-        let mut line = Line::read(text)?;
+        let mut line = RecordingLine::read(text)?;
         line.at = self.clock.absolute(&line);
         self.take(&line);
         Ok(())
     }
 
     /// Takes a line with its absolute time.
-    fn take(&mut self, line: &Line<'_>) {
+    fn take(&mut self, line: &RecordingLine<'_>) {
         if self.tasks.get(&line.task).is_none_or(|task| task.ended) {
             let parents = self.parents();
             if parents.len() > 1 || self.early.contains_key(&line.task) {
@@ -326,7 +326,7 @@ impl StraceImporter {
         self.started.as_ref()?.as_ref().err().map(String::as_str)
     }
 
-    fn follow(&mut self, line: &Line<'_>) {
+    fn follow(&mut self, line: &RecordingLine<'_>) {
         let what = line.rest;
         if what.starts_with(b"+++") {
             self.end(line.task, line.at, what);
@@ -462,7 +462,7 @@ impl StraceImporter {
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
         for (at, rest) in self.early.remove(&child).unwrap_or_default() {
-            self.take(&Line { task: child, at, is_of_day: false, rest: &rest });
+            self.take(&RecordingLine { task: child, at, is_of_day: false, rest: &rest });
         }
     }
 
@@ -661,7 +661,7 @@ impl StraceImporter {
         while let Some((task, lines)) = self.early.pop_first() {
             self.tasks.values_mut().for_each(|task| task.unfinished = None);
             for (at, rest) in lines {
-                self.take(&Line { task, at, is_of_day: false, rest: &rest });
+                self.take(&RecordingLine { task, at, is_of_day: false, rest: &rest });
             }
         }
         let said = ["What the kernel read ahead and when it wrote back is not in the trace."];

@@ -18,12 +18,12 @@ use crate::measure::thread_stats::ThreadStats;
 use crate::ops::{IoMode, perform, undo};
 use crate::workspace::CellWorkspace;
 
-struct Scratch {
+struct JobScratch {
     directory: tempfile::TempDir,
     ws: CellWorkspace,
 }
 
-impl Scratch {
+impl JobScratch {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ws = CellWorkspace::new(directory.path(), 3);
@@ -143,7 +143,7 @@ proptest! {
         block in prop_oneof![Just(100u64), Just(4096), Just(4097), Just(131_072)],
         sequence in proptest::collection::vec((jobs(FileSharing::Shared), jobs(FileSharing::Own)), 1..6),
     ) {
-        let mut place = Scratch::new();
+        let mut place = JobScratch::new();
         let sharing = if own { FileSharing::Own } else { FileSharing::Shared };
         let engine = ENGINES[first % ENGINES.len()];
         let made = Io {
@@ -183,7 +183,7 @@ fn every_engine_makes_the_same_file() {
     let mut files = Vec::new();
     for engine in ENGINES {
         for threads in [1, 3] {
-            let mut place = Scratch::new();
+            let mut place = JobScratch::new();
             let change = |access, block| Io {
                 operations: Some(40),
                 threads,
@@ -204,7 +204,7 @@ fn every_engine_makes_the_same_file() {
 
 #[test]
 fn damage_to_a_file_is_found_and_named() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     place.write(100_000);
     let file = place.file();
     let mut blocks = vec![0; 3 * 4096];
@@ -248,7 +248,7 @@ fn damage_to_a_file_is_found_and_named() {
 #[test]
 fn a_lost_random_write_is_found_by_every_engine() {
     for engine in ENGINES {
-        let mut place = Scratch::new();
+        let mut place = JobScratch::new();
         place.write(1 << 20);
         let before = fs::read(place.directory.path().join("f")).unwrap();
         let random =
@@ -266,7 +266,7 @@ fn a_lost_random_write_is_found_by_every_engine() {
 #[test]
 fn a_file_cut_off_is_short_for_every_engine() {
     for engine in ENGINES {
-        let mut place = Scratch::new();
+        let mut place = JobScratch::new();
         place.write(100_000);
         place.file().set_len(50_000).unwrap();
         let job = Io { engine, ..Io::new("f", AccessPattern::Read, Bytes(8192)) };
@@ -277,7 +277,7 @@ fn a_file_cut_off_is_short_for_every_engine() {
 
 #[test]
 fn holes_read_as_zeros_until_they_are_written() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     let sparse = Op::Sparse(Sparse { file: "f".into(), size: Bytes::mib(8) });
     place.attempt(&sparse, SyncAtEnd::Call.into(), None).unwrap();
     place.verify("f").unwrap();
@@ -297,7 +297,7 @@ fn holes_read_as_zeros_until_they_are_written() {
 fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
     for engine in ENGINES {
         for threads in [1, 2] {
-            let mut place = Scratch::new();
+            let mut place = JobScratch::new();
             let none_left = Some(Nanos(0));
             let job = Io { threads, engine, ..write("f", 100_000, 5000) };
             let tally = place.attempt(&Op::Io(job), SyncAtEnd::Call.into(), none_left).unwrap();
@@ -313,7 +313,7 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
 #[test]
 fn an_append_can_be_undone() {
     for engine in ENGINES {
-        let mut place = Scratch::new();
+        let mut place = JobScratch::new();
         place.write(10_000);
         let append = Op::Io(Io {
             size: Some(Bytes(7_000)),
@@ -331,7 +331,7 @@ fn an_append_can_be_undone() {
 
 #[test]
 fn files_of_threads_are_removed_and_made_again_together() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     let own = |job| Io { threads: 3, sharing: FileSharing::Own, ..job };
     place.io(own(write("f", 9_000, 4096))).unwrap();
     let remove = Op::RemoveFile(RemoveFile { file: "f".into() });
@@ -348,7 +348,7 @@ fn files_of_threads_are_removed_and_made_again_together() {
 #[test]
 fn streams_of_every_unit_are_the_same_bytes() {
     let units = [StreamUnit::Char, StreamUnit::Line, StreamUnit::Record(Bytes(1000))];
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     for (i, unit) in units.into_iter().enumerate() {
         let file = format!("f{i}");
         let (size, name) = (Bytes(100_001), file.clone());
@@ -365,7 +365,7 @@ fn streams_of_every_unit_are_the_same_bytes() {
 
 #[test]
 fn null_engine_performs_no_io_and_counts_operations() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     let job = |access| Io {
         size: Some(Bytes::mib(1)),
         engine: IoEngine::Null,
@@ -381,7 +381,7 @@ fn null_engine_performs_no_io_and_counts_operations() {
 
 #[test]
 fn invalid_combinations_are_unsupported_with_a_reason() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     place.write(100_000);
     let direct = IoMode { ends: SyncAtEnd::Call, direct: true };
     let mapped = Io { engine: IoEngine::Mmap, ..Io::new("f", AccessPattern::Read, Bytes(4096)) };
@@ -403,7 +403,7 @@ fn invalid_combinations_are_unsupported_with_a_reason() {
 
 #[test]
 fn direct_requests_are_as_good_as_others_or_refused() {
-    let mut place = Scratch::on_disk();
+    let mut place = JobScratch::on_disk();
     let direct = IoMode { ends: SyncAtEnd::Call, direct: true };
     for engine in ENGINES.into_iter().filter(|e| *e != IoEngine::Mmap) {
         let name = engine.name();
@@ -434,7 +434,7 @@ fn direct_requests_are_as_good_as_others_or_refused() {
 
 #[test]
 fn open_loop_reports_its_offered_rate() {
-    let mut place = Scratch::new();
+    let mut place = JobScratch::new();
     place.write(1 << 20);
     for engine in ENGINES {
         let depth = if engine == IoEngine::IoUring { 8 } else { 1 };

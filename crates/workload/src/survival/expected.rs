@@ -58,7 +58,7 @@ enum Node {
 /// Names and contents after a step. A block is the number of the step that wrote it, or 0 if it is a
 /// hole.
 #[derive(Clone, Debug, Default)]
-struct Tree {
+struct FileTree {
     names: BTreeMap<String, Node>,
     contents: BTreeMap<usize, Vec<u32>>,
 }
@@ -67,7 +67,7 @@ struct Tree {
 #[derive(Clone, Debug)]
 pub struct ExpectedStates {
     /// The state after each number of steps; the first is durable.
-    states: Vec<Tree>,
+    states: Vec<FileTree>,
     steps: Vec<FileStep>,
 }
 
@@ -75,7 +75,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(parent, _)| parent)
 }
 
-impl Tree {
+impl FileTree {
     /// Applies a step that succeeded.
     fn apply(&mut self, step: &FileStep, number: u32) {
         let next = self.contents.keys().last().map_or(0, |last| last + 1);
@@ -133,7 +133,7 @@ impl ExpectedStates {
     /// Follows a sequence whose steps all succeed. The steps of `prepare` have the numbers from 1,
     /// and those of `steps` the numbers after them.
     pub fn new(prepare: &[FileStep], steps: &[FileStep]) -> Self {
-        let mut tree = Tree::default();
+        let mut tree = FileTree::default();
         for (number, step) in (1..).zip(prepare) {
             tree.apply(step, number);
         }
@@ -172,7 +172,11 @@ impl ExpectedStates {
     }
 
     /// Returns the first state since which the step makes everything durable that `covers` accepts.
-    fn durable_since(&self, done: StepNumber, covers: impl Fn(&FileStep, &Tree) -> bool) -> usize {
+    fn durable_since(
+        &self,
+        done: StepNumber,
+        covers: impl Fn(&FileStep, &FileTree) -> bool,
+    ) -> usize {
         let synced = (0..done).rev().find(|&k| covers(&self.steps[k], &self.states[k]));
         synced.map_or(0, |k| k + 1)
     }

@@ -6,7 +6,7 @@ use super::super::fs_model::{Inode, InodeType};
 use super::super::line::{descriptor, has, number, string};
 use super::super::resolve::own_descriptor;
 use super::super::tasks::Held;
-use super::{ArgPositions, DEVICE, FLAGS, MADE, MOVED, Name, Opened, Target, octal};
+use super::{ArgPositions, CallTarget, DEVICE, FLAGS, MADE, MOVED, Name, Opened, octal};
 use crate::paths::PathId;
 use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult};
 
@@ -80,8 +80,8 @@ impl ArgPositions<'_, '_> {
 
     pub(super) fn stat(&mut self, from: Option<usize>, at: usize, follow: bool, shown: usize) {
         match self.target(from, at, follow) {
-            Some(Target::Open(open)) => self.stat_open(&open, shown),
-            Some(Target::Name(Name { path, real })) if self.can_be(real) => {
+            Some(CallTarget::Open(open)) => self.stat_open(&open, shown),
+            Some(CallTarget::Name(Name { path, real })) if self.can_be(real) => {
                 if !self.failed()
                     && let Some(node) = self.importer.world.inode_at(real)
                     && !(follow && matches!(self.importer.world.kind(node), InodeType::Symlink(_)))
@@ -363,8 +363,8 @@ impl ArgPositions<'_, '_> {
     pub(super) fn chmod(&mut self, from: Option<usize>, at: usize, follow: bool) {
         let mode = octal(self.made.call.argument(at + 1));
         match self.target(from, at, follow) {
-            Some(Target::Open(open)) => self.chmod_open(&open, mode),
-            Some(Target::Name(Name { path, real })) => {
+            Some(CallTarget::Open(open)) => self.chmod_open(&open, mode),
+            Some(CallTarget::Name(Name { path, real })) => {
                 if !self.failed() {
                     let Some(node) = self.found(real, InodeType::File) else { return };
                     self.importer.world.change_mode(node, mode);
@@ -416,8 +416,8 @@ impl ArgPositions<'_, '_> {
         by_handle: impl FnOnce(HandleId) -> Syscall,
     ) {
         let call = match self.target(from, at, follow) {
-            Some(Target::Open(open)) => by_handle(open.borrow().handle),
-            Some(Target::Name(Name { path, real })) if self.can_be(real) => by_name(path),
+            Some(CallTarget::Open(open)) => by_handle(open.borrow().handle),
+            Some(CallTarget::Name(Name { path, real })) if self.can_be(real) => by_name(path),
             _ => return,
         };
         self.plain(call);

@@ -16,14 +16,14 @@ use crate::ops::{perform, undo};
 use crate::{CellWorkspace, OpError, PhaseMeter, ThreadStats};
 
 /// A directory, its contents, and the operations on one set.
-struct Scratch {
+struct SetScratch {
     directory: TempDir,
     ws: CellWorkspace,
 }
 
 const THREADS: u32 = 3;
 
-impl Scratch {
+impl SetScratch {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ws = CellWorkspace::new(directory.path(), 11);
@@ -137,7 +137,7 @@ fn parents(entries: &BTreeSet<PathBuf>) -> BTreeSet<&Path> {
 #[test]
 fn every_layout_is_made_looked_at_and_removed() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let entries = place.entries("set");
         assert_eq!(entries.len(), 50, "{create:?}");
         let threads = match create.sharing {
@@ -161,7 +161,7 @@ fn every_layout_is_made_looked_at_and_removed() {
 #[test]
 fn directories_are_made_looked_at_renamed_and_removed() {
     let create = Create { kind: EntryKind::Directory, depth: 3, ..files(20) };
-    let mut place = Scratch::with(&create);
+    let mut place = SetScratch::with(&create);
     let inside = place.top("set").join("d00000/n02");
     let listed = || fs::read_dir(&inside).unwrap().map(|e| e.unwrap());
     assert_eq!(listed().filter(|e| e.path().is_dir()).count(), 20);
@@ -183,7 +183,7 @@ fn directories_are_made_looked_at_renamed_and_removed() {
 
 #[test]
 fn content_is_recognisable_and_longer_than_one_request() {
-    let mut place = Scratch::with(&Create { size: Bytes(150_000), fsync: true, ..files(2) });
+    let mut place = SetScratch::with(&Create { size: Bytes(150_000), fsync: true, ..files(2) });
     let pattern = place.ws.pattern(150_000);
     let set = place.ws.set("set").unwrap();
     let mut path = PathBuffer::new(&set.top);
@@ -200,7 +200,7 @@ fn content_is_recognisable_and_longer_than_one_request() {
 
 #[test]
 fn a_file_that_lost_its_end_is_corrupt() {
-    let mut place = Scratch::with(&Create { size: Bytes(100), ..files(5) });
+    let mut place = SetScratch::with(&Create { size: Bytes(100), ..files(5) });
     let one = place.entries("set").pop_first().unwrap();
     let file = fs::File::options().write(true).open(one).unwrap();
     file.set_len(99).unwrap();
@@ -212,7 +212,7 @@ fn a_file_that_lost_its_end_is_corrupt() {
 #[test]
 fn a_name_too_many_or_too_few_is_found() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let one = place.entries("set").pop_last().unwrap();
         fs::write(one.with_file_name("guest"), "").unwrap();
         let guest = place.run(&on("set", MetadataAction::Readdir)).unwrap_err();
@@ -230,7 +230,7 @@ fn a_name_too_many_or_too_few_is_found() {
 #[test]
 fn a_renaming_within_gives_new_names_in_the_same_directories() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let before = place.entries("set");
         let rename = MetadataAction::Rename { across: false };
         assert_eq!(place.act(rename.clone()).operations, 50);
@@ -246,7 +246,7 @@ fn a_renaming_within_gives_new_names_in_the_same_directories() {
 #[test]
 fn a_renaming_across_keeps_names_and_changes_directories() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let before = place.entries("set");
         let rename = MetadataAction::Rename { across: true };
         assert_eq!(place.act(rename.clone()).operations, 50);
@@ -265,7 +265,7 @@ fn a_renaming_across_keeps_names_and_changes_directories() {
 #[test]
 fn hard_links_are_a_set_of_second_names() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let link = MetadataAction::Link { to: "links".into() };
         assert_eq!(place.act(link.clone()).operations, 50);
         assert!(place.attributes("set").iter().all(|m| m.nlink() == 2));
@@ -289,7 +289,7 @@ fn hard_links_are_a_set_of_second_names() {
 #[test]
 fn symbolic_links_lead_to_each_entry() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let to = "links".to_owned();
         place.act(MetadataAction::Symlink { to });
         let links = place.entries("links");
@@ -310,8 +310,8 @@ fn symbolic_links_lead_to_each_entry() {
 
 #[test]
 fn permissions_change_each_time() {
-    let mut place = Scratch::with(&files(20));
-    let mode = |place: &Scratch| -> BTreeSet<u32> {
+    let mut place = SetScratch::with(&files(20));
+    let mode = |place: &SetScratch| -> BTreeSet<u32> {
         let attributes = place.attributes("set");
         attributes.iter().map(|m| m.permissions().mode() & 0o777).collect()
     };
@@ -324,9 +324,9 @@ fn permissions_change_each_time() {
 
 #[test]
 fn attributes_change_each_time_or_are_unsupported() {
-    let mut place = Scratch::with(&files(20));
+    let mut place = SetScratch::with(&files(20));
     let set = || MetadataAction::SetXattr { size: Bytes(40) };
-    let value = |place: &Scratch| -> BTreeSet<Vec<u8>> {
+    let value = |place: &SetScratch| -> BTreeSet<Vec<u8>> {
         let entries = place.entries("set");
         let get = |e: &PathBuf| xattr::get(e, "user.fsarena").unwrap().unwrap();
         entries.iter().map(get).collect()
@@ -349,8 +349,8 @@ fn attributes_change_each_time_or_are_unsupported() {
 
 #[test]
 fn truncated_content_is_restored() {
-    let mut place = Scratch::with(&Create { size: Bytes(100_000), ..files(10) });
-    let content = |place: &Scratch| -> Vec<Vec<u8>> {
+    let mut place = SetScratch::with(&Create { size: Bytes(100_000), ..files(10) });
+    let content = |place: &SetScratch| -> Vec<Vec<u8>> {
         let entries = place.entries("set");
         entries.iter().map(|e| fs::read(e).unwrap()).collect()
     };
@@ -370,7 +370,7 @@ fn truncated_content_is_restored() {
 fn operations_can_be_repeated_after_undo() {
     for kind in [EntryKind::File, EntryKind::Directory] {
         let create = Create { kind, directories: 2, ..files(30) };
-        let mut place = Scratch::new();
+        let mut place = SetScratch::new();
         let make = Op::Create(create);
         for _ in 0..2 {
             place.run(&make).unwrap();
@@ -397,7 +397,7 @@ const SHORT: Option<Nanos> = Some(Nanos(0));
 #[test]
 fn a_set_cut_short_is_usable_by_later_phases() {
     for create in layouts() {
-        let mut place = Scratch::new();
+        let mut place = SetScratch::new();
         let make = Op::Create(create.clone());
         let made = place.run_within(&make, SHORT).unwrap();
         assert!(made.time_limited);
@@ -413,7 +413,7 @@ fn a_set_cut_short_is_usable_by_later_phases() {
 #[test]
 fn changes_that_were_cut_short_are_known_entry_by_entry() {
     for create in layouts() {
-        let mut place = Scratch::with(&create);
+        let mut place = SetScratch::with(&create);
         let before = place.entries("set");
         for action in [
             MetadataAction::Rename { across: false },
@@ -446,7 +446,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
 #[test]
 fn a_set_that_cannot_be_linked_is_unsupported_in_later_phases() {
     // No filesystem makes hard links to directories.
-    let mut place = Scratch::with(&Create { kind: EntryKind::Directory, ..files(5) });
+    let mut place = SetScratch::with(&Create { kind: EntryKind::Directory, ..files(5) });
     let link = MetadataAction::Link { to: "links".into() };
     let refused = place.run(&on("set", link)).unwrap_err();
     assert!(matches!(refused, OpError::Unsupported { .. }), "{refused}");
@@ -459,6 +459,6 @@ fn a_set_that_cannot_be_linked_is_unsupported_in_later_phases() {
 
 #[test]
 fn a_set_never_created_is_missing() {
-    let error = Scratch::new().run(&on("set", MetadataAction::Open)).unwrap_err();
+    let error = SetScratch::new().run(&on("set", MetadataAction::Open)).unwrap_err();
     assert_eq!(error.to_string(), "the set `set` was not made by an earlier phase");
 }
