@@ -282,6 +282,34 @@ fn every_file_begins_with_its_purpose() {
     }
 }
 
+/// `Error` is the usual name of an error of a module, and `Builder` of a builder.
+#[test]
+fn no_type_name_has_two_meanings() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in all_sources().into_iter().chain(sources(&root().join("tests"))) {
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let words = line.trim_start().split([' ', '(', '<', '{', ';', ':']);
+            let mut words = words.filter(|word| !word.is_empty());
+            let mut word = words.next();
+            if word == Some("pub") {
+                let next = words.next();
+                let is_limited = ["crate)", "super)"].contains(&next.unwrap_or_default());
+                word = if is_limited { words.next() } else { next };
+            }
+            if let (Some("struct" | "enum" | "trait"), Some(name)) = (word, words.next())
+                // Types that a macro names.
+                && !name.starts_with('$')
+            {
+                places.entry(name.to_owned()).or_default().push(path.display().to_string());
+            }
+        }
+    }
+    assert!(places.len() > 500, "{} types were found", places.len());
+    places
+        .retain(|name, places| places.len() > 1 && !["Error", "Builder"].contains(&name.as_str()));
+    assert!(places.is_empty(), "{places:#?}");
+}
+
 #[test]
 fn no_unfinished_or_disabled_code_remains() {
     let marks = [
