@@ -32,6 +32,13 @@ prepare = ["write document 2"]
 steps = ["write new 4", "rename new document", "write other 1", "fsync other"]
 expect = "order"
 cuts = 40
+
+[[test.phase]]
+name = "generated"
+op = "power-cut-set"
+operations = 1
+sequences = 5
+cuts = 4
 "#;
 
 fn add_suite(sandbox: &Sandbox) {
@@ -48,21 +55,23 @@ fn power_cuts_keep_synced_files_and_find_missing_flushes() {
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "1");
     let told = run(command.args(["--suite", "cuts"])).assert_code(0);
     let results = sandbox.results();
-    let survival = |contender: &str| -> [Survival; 2] {
+    let survival = |contender: &str| -> [Survival; 3] {
         let cell = cells_of(&results, contender).remove(0);
         assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
-        [0, 1].map(|phase| cell.phases[phase].survival.clone().unwrap())
+        [0, 1, 2].map(|phase| cell.phases[phase].survival.clone().unwrap())
     };
-    let [synced, replaced] = survival("ext4");
+    let [synced, replaced, generated] = survival("ext4");
+    assert_eq!((generated.sequences, generated.unsupported), (5, 0), "{generated:?}");
+    assert!(generated.cuts > 10, "{generated:?}");
     assert!(synced.cuts > 20 && synced.positions > 20, "{synced:?}");
-    for all in [&synced, &replaced] {
+    for all in [&synced, &replaced, &generated] {
         assert_eq!((all.held, all.unmountable, all.inconsistent), (all.cuts, 0, 0), "{all:?}");
     }
-    let [unsafe_sync, _] = survival("ext4:nobarrier");
+    let [unsafe_sync, ..] = survival("ext4:nobarrier");
     assert!(unsafe_sync.held < unsafe_sync.cuts, "a disk that is never flushed loses nothing");
     let lost = &unsafe_sync.broken[0];
     assert!(!lost.lost.is_empty() && !lost.after.is_empty(), "{lost:?}");
-    let [synced, replaced] = survival("ext4:noauto_da_alloc");
+    let [synced, replaced, _] = survival("ext4:noauto_da_alloc");
     assert_eq!(synced.held, synced.cuts, "{synced:?}");
     assert!(replaced.held < replaced.cuts, "a rename was not committed before its data");
     // The last screen answers the question of the suite.

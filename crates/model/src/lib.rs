@@ -43,9 +43,9 @@ pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
     EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing, FileStep, FindInTree,
     Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op,
-    PowerCut, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay,
-    ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount,
-    VerifyTree, WorkEstimate, WriteStream,
+    PowerCut, PowerCutSet, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree,
+    Replay, ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec,
+    Unmount, VerifyTree, WorkEstimate, WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,

@@ -124,8 +124,8 @@ pub struct GuestConfig {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-const fn is_zero(shift: &u32) -> bool {
-    *shift == 0
+pub(crate) const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl GuestConfig {

@@ -145,7 +145,7 @@ impl Test {
 
     /// Returns true if a phase of the test cuts the power of a simulated disk.
     pub fn cuts_power(&self) -> bool {
-        self.phases.iter().any(|phase| matches!(phase.op, Op::PowerCut(_)))
+        self.phases.iter().any(|phase| matches!(phase.op, Op::PowerCut(_) | Op::PowerCutSet(_)))
     }
 
     /// Returns the number of disks, if the test is a point of a sweep over disks.

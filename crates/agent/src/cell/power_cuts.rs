@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{BrokenCut, Failure, FileStep, PowerCut, Survival};
+use model::{BrokenCut, Failure, FileStep, PowerCut, PowerCutSet, Survival};
 use simdisk::SECTOR;
 use simdisk::write_log::{Cut, Kept, WriteLog};
 use workload::survival::{self, ExpectedStates, FoundFiles};
@@ -35,6 +35,37 @@ impl From<CommandFailed> for CutError {
     fn from(failed: CommandFailed) -> Self {
         Self::Failed(failed.failure)
     }
+}
+
+/// Cuts the power in each sequence of a set. A sequence with an operation that the filesystem
+/// does not support is counted, and the others run.
+pub fn run_set(
+    volume: &mut MountedVolume<'_>,
+    op: &PowerCutSet,
+    phase: &str,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Survival, CutError> {
+    let all = survival::sequences(op.operations, op.sequences, op.cuts, seed);
+    let mut sum = Survival::default();
+    let mut reason = String::new();
+    for (number, sequence) in all.iter().enumerate() {
+        let cuts = PowerCuts::new(volume, sequence, &format!("{phase}-{number}"))?;
+        sum.sequences += 1;
+        match cuts.run(seed, progress) {
+            Ok(mut survival) => {
+                let broken = survival.broken.iter_mut();
+                broken.for_each(|broken| broken.steps.clone_from(&sequence.steps));
+                sum.add(&survival);
+            }
+            Err(CutError::Unsupported(why)) => {
+                sum.unsupported += 1;
+                reason = why;
+            }
+            Err(failed) => return Err(failed),
+        }
+    }
+    if sum.cuts == 0 { Err(CutError::Unsupported(reason)) } else { Ok(sum) }
 }
 
 /// Power cuts of one phase.
@@ -234,7 +265,8 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
                 step => self.op.steps[step - 1].to_string(),
             };
             let position = cut.position as u32;
-            survival.broken.push(BrokenCut { position, kept: kept(&cut.kept), after, lost });
+            let steps = Vec::new();
+            survival.broken.push(BrokenCut { steps, position, kept: kept(&cut.kept), after, lost });
         }
     }
 

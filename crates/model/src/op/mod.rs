@@ -88,7 +88,7 @@ operations! {
     capacity: Capacity,
     #[serde(rename = "probe")]
     probe: ProbeFeature,
-    power_cut: PowerCut,
+    power_cut: PowerCut PowerCutSet,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

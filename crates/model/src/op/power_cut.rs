@@ -14,6 +14,8 @@ use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 const MAX_STEPS: usize = 64;
 /// Maximum blocks of a file of a sequence.
 const MAX_BLOCKS: u32 = 1024;
+/// Maximum number of operations of a generated sequence.
+const MAX_OPERATIONS: u32 = 3;
 /// Maximum number of cuts of a phase.
 const MAX_CUTS: u32 = 1 << 20;
 
@@ -37,6 +39,12 @@ pub enum FileStep {
     Rename(String, String),
     /// Gives a file an additional name.
     Link(String, String),
+    /// Creates a symbolic link: its target, and its name.
+    Symlink(String, String),
+    /// Overwrites all blocks of a file in place, through a memory mapping.
+    MapWrite(String),
+    /// Allocates this number of blocks at the end of a file, which read as zeros.
+    Allocate(String, u32),
     /// Removes the name of a file.
     Unlink(String),
     /// Removes an empty directory.
@@ -61,13 +69,17 @@ impl FileStep {
             Self::Mkdir(path)
             | Self::Write(path, _)
             | Self::Overwrite(path)
+            | Self::MapWrite(path)
             | Self::Append(path, _)
             | Self::Truncate(path, _)
+            | Self::Allocate(path, _)
             | Self::Unlink(path)
             | Self::Rmdir(path)
             | Self::Fsync(path)
             | Self::Fdatasync(path) => (Some(path), None),
-            Self::Rename(from, to) | Self::Link(from, to) => (Some(from), Some(to)),
+            Self::Rename(from, to) | Self::Link(from, to) | Self::Symlink(from, to) => {
+                (Some(from), Some(to))
+            }
             Self::Sync => (None, None),
         };
         first.into_iter().chain(second).map(String::as_str)
@@ -84,6 +96,9 @@ impl fmt::Display for FileStep {
             Self::Truncate(path, blocks) => write!(f, "truncate {path} {blocks}"),
             Self::Rename(from, to) => write!(f, "rename {from} {to}"),
             Self::Link(from, to) => write!(f, "link {from} {to}"),
+            Self::Symlink(target, name) => write!(f, "symlink {target} {name}"),
+            Self::MapWrite(path) => write!(f, "map-write {path}"),
+            Self::Allocate(path, blocks) => write!(f, "allocate {path} {blocks}"),
             Self::Unlink(path) => write!(f, "unlink {path}"),
             Self::Rmdir(path) => write!(f, "rmdir {path}"),
             Self::Fsync(path) => write!(f, "fsync {path}"),
@@ -126,6 +141,9 @@ impl FromStr for FileStep {
             ["truncate", path, count] => Self::Truncate(path.into(), blocks(count)?),
             ["rename", from, to] => Self::Rename(from.into(), to.into()),
             ["link", from, to] => Self::Link(from.into(), to.into()),
+            ["symlink", target, name] => Self::Symlink(target.into(), name.into()),
+            ["map-write", path] => Self::MapWrite(path.into()),
+            ["allocate", path, count] => Self::Allocate(path.into(), blocks(count)?),
             ["unlink", path] => Self::Unlink(path.into()),
             ["rmdir", path] => Self::Rmdir(path.into()),
             ["fsync", path] => Self::Fsync(path.into()),
@@ -133,9 +151,9 @@ impl FromStr for FileStep {
             ["sync"] => Self::Sync,
             _ => {
                 return Err(format!(
-                    "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `append F \
-                     BLOCKS`, `truncate F BLOCKS`, `rename A B`, `link A B`, `unlink F`, `rmdir D`, `fsync \
-                     F`, `fdatasync F`, `sync`"
+                    "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `map-write F`, \
+                     `append F BLOCKS`, `truncate F BLOCKS`, `allocate F BLOCKS`, `rename A B`, `link A B`, \
+                     `symlink TARGET NAME`, `unlink F`, `rmdir D`, `fsync F`, `fdatasync F`, `sync`"
                 ));
             }
         };
@@ -181,6 +199,19 @@ keyed! {
     }
 }
 
+keyed! {
+    /// Cuts the power, as [`PowerCut`], in each of a set of short sequences of operations and
+    /// syncs, or in a random sample of them. What fsync(2) promises is expected.
+    pub struct PowerCutSet {
+        /// Number of operations of a sequence.
+        operations: u32 = |keys, key| count(keys, key, MAX_OPERATIONS),
+        /// Maximum number of sequences.
+        sequences: u32 = |keys, key| count(keys, key, MAX_CUTS),
+        /// Maximum number of cuts of a sequence.
+        cuts: u32 = cuts,
+    }
+}
+
 fn prepare(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
     if keys.has(key) { steps(keys, key) } else { Ok(Vec::new()) }
 }
@@ -198,44 +229,57 @@ fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyEr
 }
 
 fn cuts(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
-    let number = keys.count(key, 1..u64::from(MAX_CUTS) + 1)?;
-    Ok(u32::try_from(number).unwrap_or(MAX_CUTS))
+    count(keys, key, MAX_CUTS)
 }
 
-impl OpInfo for PowerCut {
-    fn op_names() -> &'static [OpName] {
-        const { &[op_name::<Self>("power-cut")] }
-    }
-
-    fn apply(&self, _: &mut FsState) -> WorkEstimate {
-        WorkEstimate::new(0, 0, u64::from(self.cuts))
-    }
-
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        Err(stage.unsupported("it is no operation on files"))
-    }
-
-    /// Survival is not speed, so no use weighs it.
-    fn group(&self) -> Option<WorkloadCategory> {
-        None
-    }
-
-    fn primary_metric(&self) -> Metric {
-        Metric::Survived
-    }
-
-    fn each(&self) -> OpUnit {
-        OpUnit::Nothing
-    }
-
-    fn allowed_caches(&self) -> &'static [CacheState] {
-        &[]
-    }
-
-    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
-        &[]
-    }
+fn count(keys: &dyn KeySource, key: &'static str, most: u32) -> Result<u32, KeyError> {
+    let number = keys.count(key, 1..u64::from(most) + 1)?;
+    Ok(u32::try_from(number).unwrap_or(most))
 }
+
+/// Both operations differ only in their sequences.
+macro_rules! power_cuts {
+    ($operation:ident, $name:literal, |$op:ident| $cuts:expr) => {
+        impl OpInfo for $operation {
+            fn op_names() -> &'static [OpName] {
+                const { &[op_name::<Self>($name)] }
+            }
+
+            fn apply(&self, _: &mut FsState) -> WorkEstimate {
+                let $op = self;
+                WorkEstimate::new(0, 0, $cuts)
+            }
+
+            fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+                Err(stage.unsupported("it is no operation on files"))
+            }
+
+            /// Survival is not speed, so no use weighs it.
+            fn group(&self) -> Option<WorkloadCategory> {
+                None
+            }
+
+            fn primary_metric(&self) -> Metric {
+                Metric::Survived
+            }
+
+            fn each(&self) -> OpUnit {
+                OpUnit::Nothing
+            }
+
+            fn allowed_caches(&self) -> &'static [CacheState] {
+                &[]
+            }
+
+            fn allowed_ends(&self) -> &'static [SyncAtEnd] {
+                &[]
+            }
+        }
+    };
+}
+
+power_cuts!(PowerCut, "power-cut", |op| u64::from(op.cuts));
+power_cuts!(PowerCutSet, "power-cut-set", |op| u64::from(op.sequences) * u64::from(op.cuts));
 
 #[cfg(test)]
 mod tests {
@@ -245,7 +289,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_step_reads_back_from_its_text(
-            kind in 0..12_usize, a in "[a-z]{1,8}(/[a-z]{1,8})?", b in "[a-z]{1,8}", n in 0..=MAX_BLOCKS,
+            kind in 0..15_usize, a in "[a-z]{1,8}(/[a-z]{1,8})?", b in "[a-z]{1,8}", n in 0..=MAX_BLOCKS,
         ) {
             let step = match kind {
                 0 => FileStep::Mkdir(a),
@@ -259,6 +303,9 @@ mod tests {
                 8 => FileStep::Rmdir(a),
                 9 => FileStep::Fsync(a),
                 10 => FileStep::Fdatasync(a),
+                11 => FileStep::Symlink(a, b),
+                12 => FileStep::MapWrite(a),
+                13 => FileStep::Allocate(a, n),
                 _ => FileStep::Sync,
             };
             prop_assert_eq!(step.to_string().parse::<FileStep>(), Ok(step));

@@ -2,10 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::FileStep;
+use crate::machine::is_zero;
+
 /// Result of a phase that cuts the power.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Survival {
+    /// Sequences of operations that were tried, if the phase has a set of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sequences: u32,
+    /// Sequences with an operation that the filesystem does not support.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsupported: u32,
     /// Entries of the write log: the number of positions at which the power can fail.
     pub positions: u32,
     /// Number of cuts that were tried.
@@ -30,6 +39,9 @@ pub struct Survival {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BrokenCut {
+    /// The steps of its sequence, if the phase has a set of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<FileStep>,
     /// Number of entries of the write log before the cut.
     pub position: u32,
     /// Which writes in doubt the disk had kept.
@@ -43,6 +55,25 @@ pub struct BrokenCut {
 impl Survival {
     /// Maximum number of broken cuts that are described.
     pub const DESCRIBED: usize = 5;
+
+    /// Adds the cuts of another result. Imported results may contain any counts.
+    pub fn add(&mut self, other: &Self) {
+        for (all, count) in [
+            (&mut self.sequences, other.sequences),
+            (&mut self.unsupported, other.unsupported),
+            (&mut self.positions, other.positions),
+            (&mut self.cuts, other.cuts),
+            (&mut self.held, other.held),
+            (&mut self.unmountable, other.unmountable),
+            (&mut self.unwritable, other.unwritable),
+            (&mut self.inconsistent, other.inconsistent),
+            (&mut self.lost_by_repair, other.lost_by_repair),
+        ] {
+            *all = all.saturating_add(count);
+        }
+        self.broken.extend(other.broken.iter().cloned());
+        self.broken.truncate(Self::DESCRIBED);
+    }
 
     /// Returns the number of cuts with a loss.
     pub const fn lost(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! Power cuts without a loss, for each contender and sequence of file operations.
 
-use model::{CampaignResults, Expectation};
+use model::{CampaignResults, Expectation, FileStep};
 use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 
 use crate::document::{Block, Item, Table};
@@ -46,7 +46,8 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
     let mut parts = Vec::new();
     if let Some(broken) = survival.broken.first() {
         parts.push(format!(
-            "after `{}`, {} ({}, position {})",
+            "{}after `{}`, {} ({}, position {})",
+            sequence(&broken.steps),
             broken.after,
             sanitize_paragraph(&broken.lost),
             broken.kept,
@@ -63,10 +64,23 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
             parts.push(format!("{what} in {count} of {}", survival.cuts));
         }
     }
+    if survival.unsupported > 0 {
+        parts.push(format!(
+            "{} of {} sequences have an operation that it does not support",
+            survival.unsupported, survival.sequences
+        ));
+    }
     if let (0, Some(reason)) = (survival.cuts, &one.reason) {
         parts.push(format!("not tested: {}", sanitize_paragraph(reason)));
     }
     (!parts.is_empty()).then(|| Item::new(name, parts.join("; ")))
+}
+
+/// Returns the steps of a sequence before a description of its loss. Empty if the phase has one
+/// sequence, which its suite shows.
+fn sequence(steps: &[FileStep]) -> String {
+    let steps: Vec<String> = steps.iter().map(|step| format!("`{step}`")).collect();
+    if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) }
 }
 
 /// Upper limit of the share of losses, in percent, if none of these cuts had a loss: 95 %

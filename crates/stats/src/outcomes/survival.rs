@@ -46,6 +46,7 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
         tests().flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).filter_map(
             |(test, phase)| match &phase.op {
                 Op::PowerCut(op) => Some((test.name.as_str(), phase, op.expect)),
+                Op::PowerCutSet(_) => Some((test.name.as_str(), phase, Expectation::Promise)),
                 _ => None,
             },
         )
@@ -80,25 +81,12 @@ fn sum<'a>(
             continue;
         };
         if let (Status::Ok, Some(one)) = (result.status, &result.survival) {
-            // Imported reports may contain any counts.
-            for (all, count) in [
-                (&mut sum.positions, one.positions),
-                (&mut sum.cuts, one.cuts),
-                (&mut sum.held, one.held),
-                (&mut sum.unmountable, one.unmountable),
-                (&mut sum.unwritable, one.unwritable),
-                (&mut sum.inconsistent, one.inconsistent),
-                (&mut sum.lost_by_repair, one.lost_by_repair),
-            ] {
-                *all = all.saturating_add(count);
-            }
-            sum.broken.extend(one.broken.iter().cloned());
+            sum.add(one);
         } else {
             let failure = result.failure.as_ref().or(cell.failure.as_ref());
             reason = reason.or_else(|| failure.map(|failure| failure.reason.clone()));
         }
     }
-    sum.broken.truncate(Survival::DESCRIBED);
     SequenceSurvival { phase: phase.to_owned(), expect, survival: sum, reason }
 }
 

@@ -35,6 +35,8 @@ pub enum FoundBlock {
 pub enum FoundFile {
     /// A directory.
     Directory,
+    /// A symbolic link with its target.
+    Symlink(String),
     /// A file.
     File {
         /// Size in bytes, or more than any step wrote.
@@ -49,9 +51,11 @@ pub enum FoundFile {
 /// Found files by name. Names that do not exist are absent.
 pub type FoundFiles = BTreeMap<String, FoundFile>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Node {
-    Directory,
+    /// A directory with its number.
+    Directory(usize),
+    Symlink(String),
     File(usize),
 }
 
@@ -61,6 +65,8 @@ enum Node {
 struct FileTree {
     names: BTreeMap<String, Node>,
     contents: BTreeMap<usize, Vec<u32>>,
+    /// Directories that were ever made, without the root.
+    directories: usize,
 }
 
 /// All states of a sequence.
@@ -71,8 +77,12 @@ pub struct ExpectedStates {
     steps: Vec<FileStep>,
 }
 
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or(".", |(parent, _)| parent)
+/// Number of the root directory.
+const ROOT: usize = 0;
+
+/// Returns the directory of a path and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or((".", path))
 }
 
 impl FileTree {
@@ -81,17 +91,22 @@ impl FileTree {
         let next = self.contents.keys().last().map_or(0, |last| last + 1);
         match step {
             FileStep::Mkdir(path) => {
-                self.names.insert(path.clone(), Node::Directory);
+                self.directories += 1;
+                self.names.insert(path.clone(), Node::Directory(self.directories));
             }
             FileStep::Write(path, blocks) => {
                 self.names.insert(path.clone(), Node::File(next));
                 self.contents.insert(next, vec![number; *blocks as usize]);
             }
-            FileStep::Overwrite(path) => {
+            FileStep::Overwrite(path) | FileStep::MapWrite(path) => {
                 self.content_of(path).into_iter().for_each(|content| content.fill(number));
             }
             FileStep::Append(path, blocks) => {
                 let new = vec![number; *blocks as usize];
+                self.content_of(path).into_iter().for_each(|content| content.extend(&new));
+            }
+            FileStep::Allocate(path, blocks) => {
+                let new = vec![0; *blocks as usize];
                 self.content_of(path).into_iter().for_each(|content| content.extend(&new));
             }
             FileStep::Truncate(path, blocks) => {
@@ -110,15 +125,35 @@ impl FileTree {
                 self.names = kept.into_iter().chain(moved).collect();
             }
             FileStep::Link(from, to) => {
-                if let Some(node) = self.names.get(from).copied() {
+                if let Some(node) = self.names.get(from).cloned() {
                     self.names.insert(to.clone(), node);
                 }
+            }
+            FileStep::Symlink(target, name) => {
+                self.names.insert(name.clone(), Node::Symlink(target.clone()));
             }
             FileStep::Unlink(path) | FileStep::Rmdir(path) => {
                 self.names.remove(path);
             }
             FileStep::Fsync(_) | FileStep::Fdatasync(_) | FileStep::Sync => {}
         }
+    }
+
+    /// Returns the number of a directory.
+    fn directory_at(&self, path: &str) -> Option<usize> {
+        match self.names.get(path) {
+            Some(Node::Directory(number)) => Some(*number),
+            _ => (path == ".").then_some(ROOT),
+        }
+    }
+
+    /// Returns the node of a name in a directory, if the directory exists.
+    fn node_in(&self, directory: usize, name: &str) -> Option<Option<Node>> {
+        if directory == ROOT {
+            return Some(self.names.get(name).cloned());
+        }
+        let (path, _) = self.names.iter().find(|(_, node)| **node == Node::Directory(directory))?;
+        Some(self.names.get(&format!("{path}/{name}")).cloned())
     }
 
     fn content_of(&mut self, path: &str) -> Option<&mut Vec<u32>> {
@@ -186,19 +221,22 @@ impl ExpectedStates {
     }
 
     fn lost_name(&self, name: &str, done: StepNumber, found: &FoundFiles) -> Option<String> {
-        let directory = parent(name);
-        if directory != "." && !matches!(found.get(directory), Some(FoundFile::Directory)) {
+        let (path, leaf) = split(name);
+        if path != "." && !matches!(found.get(path), Some(FoundFile::Directory)) {
             // The missing directory is judged by its own name.
             return None;
         }
-        let since = self.durable_since(done, |step, _| match step {
-            FileStep::Fsync(path) => path == directory,
+        let numbers: BTreeSet<usize> =
+            self.states.iter().filter_map(|tree| tree.directory_at(path)).collect();
+        let directory = *numbers.first().filter(|_| numbers.len() == 1)?;
+        let since = self.durable_since(done, |step, tree| match step {
+            FileStep::Fsync(path) => tree.directory_at(path) == Some(directory),
             FileStep::Sync => true,
             _ => false,
         });
         let states = &self.states[since..=self.last(done)];
         let allowed: BTreeSet<Option<Node>> =
-            states.iter().map(|tree| tree.names.get(name).copied()).collect();
+            states.iter().filter_map(|tree| tree.node_in(directory, leaf)).collect();
         let files = allowed.iter().filter_map(|node| match node {
             Some(Node::File(inode)) => Some(*inode),
             _ => None,
@@ -208,12 +246,20 @@ impl ExpectedStates {
             None | Some(FoundFile::Unreadable(_)) if allowed.contains(&None) => None,
             None => Some(format!("{name} is missing")),
             Some(FoundFile::Unreadable(error)) => Some(format!("{name} cannot be read: {error}")),
-            Some(FoundFile::Directory) if allowed.contains(&Some(Node::Directory)) => None,
+            Some(FoundFile::Directory)
+                if allowed.iter().flatten().any(|node| matches!(node, Node::Directory(_))) =>
+            {
+                None
+            }
             Some(FoundFile::Directory) => Some(format!("{name} is a directory")),
+            Some(FoundFile::Symlink(target)) => {
+                let node = Some(Node::Symlink(target.clone()));
+                (!allowed.contains(&node)).then(|| format!("{name} is a symbolic link to {target}"))
+            }
             Some(FoundFile::File { size, blocks }) => {
                 let mut wrong = files.map(|inode| self.wrong_content(inode, done, *size, blocks));
                 match wrong.next() {
-                    None if allowed.contains(&Some(Node::Directory)) => {
+                    None if allowed.iter().any(Option::is_some) => {
                         Some(format!("{name} is a file"))
                     }
                     None => Some(format!("{name} is back")),
@@ -287,7 +333,7 @@ impl ExpectedStates {
                     |difference| format!("{name} has {difference}"),
                 )
             }
-            Some(FoundFile::Directory) => {
+            Some(FoundFile::Directory | FoundFile::Symlink(_)) => {
                 format!("{name} exists, but an earlier change is missing")
             }
         })
@@ -320,7 +366,12 @@ impl ExpectedStates {
         let nodes = [from, to].map(|k| self.states[k].names.get(name));
         match found.get(name) {
             None => nodes.contains(&None),
-            Some(FoundFile::Directory) => nodes.contains(&Some(&Node::Directory)),
+            Some(FoundFile::Directory) => {
+                nodes.into_iter().flatten().any(|node| matches!(node, Node::Directory(_)))
+            }
+            Some(FoundFile::Symlink(target)) => {
+                nodes.contains(&Some(&Node::Symlink(target.clone())))
+            }
             Some(FoundFile::Unreadable(_)) => false,
             Some(FoundFile::File { size, blocks }) => nodes.into_iter().flatten().any(|node| {
                 let Node::File(inode) = node else { return false };
@@ -448,6 +499,29 @@ mod tests {
     }
 
     #[test]
+    fn files_of_a_renamed_directory_stay_promised() {
+        let prepare = steps(&["mkdir d", "write d/a 1"]);
+        let states = ExpectedStates::new(&prepare, &steps(&["rename d e", "fsync ."]));
+        let empty = found(&[("e", FoundFile::Directory)]);
+        assert_eq!(states.lost(Promise, 2, &empty).unwrap(), "e/a is missing");
+        let whole = found(&[("e", FoundFile::Directory), ("e/a", file(2, 1))]);
+        assert_eq!(states.lost(Promise, 2, &whole), None);
+        assert_eq!(states.lost(Promise, 2, &found(&[])).unwrap(), "e is missing");
+        let both = found(&[("d", FoundFile::Directory), ("d/a", file(2, 1))]);
+        assert_eq!(states.lost(Promise, 1, &both), None, "the rename was not synced");
+    }
+
+    #[test]
+    fn a_symbolic_link_is_promised_with_its_target() {
+        let states = ExpectedStates::new(&[], &steps(&["symlink target s", "fsync ."]));
+        let link = |target: &str| found(&[("s", FoundFile::Symlink(target.into()))]);
+        assert_eq!(states.lost(Promise, 2, &link("target")), None);
+        assert_eq!(states.lost(Promise, 2, &link("")).unwrap(), "s is a symbolic link to ");
+        assert_eq!(states.lost(Promise, 2, &found(&[])).unwrap(), "s is missing");
+        assert_eq!(states.lost(Promise, 1, &found(&[])), None);
+    }
+
+    #[test]
     fn every_state_at_a_step_is_expected_after_it() {
         let prepare = steps(&["mkdir d", "write a 2", "write d/b 1"]);
         let sequence = steps(&[
@@ -459,6 +533,9 @@ mod tests {
             "unlink c",
             "sync",
             "overwrite a",
+            "allocate a 2",
+            "map-write a",
+            "symlink a s",
             "unlink e/b",
             "rmdir e",
         ]);
@@ -466,13 +543,14 @@ mod tests {
         for (done, tree) in states.states.iter().enumerate() {
             let now = tree.names.iter().map(|(name, node)| {
                 let file = match node {
-                    Node::Directory => FoundFile::Directory,
+                    Node::Directory(_) => FoundFile::Directory,
                     Node::File(inode) => {
                         let content = &tree.contents[inode];
                         let blocks = content.iter().enumerate();
                         let blocks = blocks.map(|(i, step)| expected_block(*step, i)).collect();
                         FoundFile::File { size: (content.len() * BLOCK) as u64, blocks }
                     }
+                    Node::Symlink(target) => FoundFile::Symlink(target.clone()),
                 };
                 (name.clone(), file)
             });

@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use model::FileStep;
+use nix::fcntl::{FallocateFlags, fallocate};
+use sys::fs::mapping::Mapping;
 
 use super::expected::{FoundBlock, FoundFile, FoundFiles};
 use super::{BLOCK, block_content};
@@ -30,6 +32,8 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
             named("write", path, write_new(&at(path), *blocks, number))
         }
         FileStep::Overwrite(path) => named("pwrite", path, overwrite(&at(path), number)),
+        FileStep::MapWrite(path) => named("mmap", path, map_write(&at(path), number)),
+        FileStep::Allocate(path, blocks) => named("fallocate", path, allocate(&at(path), *blocks)),
         FileStep::Append(path, blocks) => named("write", path, append(&at(path), *blocks, number)),
         FileStep::Truncate(path, blocks) => {
             let size = u64::from(*blocks) * BLOCK as u64;
@@ -38,6 +42,9 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
         }
         FileStep::Rename(from, to) => named("rename", from, fs::rename(at(from), at(to))),
         FileStep::Link(from, to) => named("link", to, fs::hard_link(at(from), at(to))),
+        FileStep::Symlink(target, name) => {
+            named("symlink", name, std::os::unix::fs::symlink(target, at(name)))
+        }
         FileStep::Unlink(path) => named("unlink", path, fs::remove_file(at(path))),
         FileStep::Rmdir(path) => named("rmdir", path, fs::remove_dir(at(path))),
         FileStep::Fsync(path) => {
@@ -68,6 +75,20 @@ fn overwrite(path: &Path, number: u32) -> io::Result<()> {
     file.write_all_at(&contents(number, 0..blocks), 0)
 }
 
+fn map_write(path: &Path, number: u32) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let size = file.metadata()?.len();
+    let blocks = (size / BLOCK as u64) as u32;
+    Mapping::new(&file, size, true)?.write(0, &contents(number, 0..blocks))
+}
+
+fn allocate(path: &Path, blocks: u32) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let (size, more) = (file.metadata()?.len(), u64::from(blocks) * BLOCK as u64);
+    fallocate(&file, FallocateFlags::empty(), size as i64, more as i64)?;
+    Ok(())
+}
+
 fn append(path: &Path, blocks: u32, number: u32) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
     let first = (file.metadata()?.len() / BLOCK as u64) as u32;
@@ -83,7 +104,12 @@ pub fn find_files<'a>(root: &Path, names: impl Iterator<Item = &'a str>, limit: 
 
 fn find(path: &Path, limit: u32) -> Option<FoundFile> {
     let read = || -> io::Result<FoundFile> {
-        if fs::symlink_metadata(path)?.is_dir() {
+        let kind = fs::symlink_metadata(path)?.file_type();
+        if kind.is_symlink() {
+            let target = fs::read_link(path)?;
+            return Ok(FoundFile::Symlink(target.display().to_string()));
+        }
+        if kind.is_dir() {
             fs::read_dir(path)?.try_for_each(|entry| entry.map(drop))?;
             return Ok(FoundFile::Directory);
         }

@@ -3,15 +3,15 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, PowerCut, ProbeFeature,
-    ProbeResult,
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
+    ProbeResult, Survival,
 };
 use sys::io::{caches, clock};
-use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
+use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
 
 use super::{CellSession, PhaseError};
 use crate::cell::iterations::Iterations;
-use crate::cell::power_cuts::{CutError, PowerCuts};
+use crate::cell::power_cuts::{self, CutError, PowerCuts};
 use crate::cell::volume::MountedVolume;
 
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
@@ -41,7 +41,14 @@ impl CellSession<'_> {
             return self.measure_step(step, result);
         }
         if let Op::PowerCut(op) = &phase.op {
-            return self.cut_power(op, &phase.name, result);
+            return self.cut_power(result, |volume, seed, progress| {
+                PowerCuts::new(volume, op, &phase.name)?.run(seed, progress)
+            });
+        }
+        if let Op::PowerCutSet(op) = &phase.op {
+            return self.cut_power(result, |volume, seed, progress| {
+                power_cuts::run_set(volume, op, &phase.name, seed, progress)
+            });
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -189,9 +196,8 @@ impl CellSession<'_> {
 
     fn cut_power(
         &mut self,
-        op: &PowerCut,
-        phase: &str,
         result: &mut PhaseResult,
+        run: impl FnOnce(&mut MountedVolume<'_>, u64, &Progress) -> Result<Survival, CutError>,
     ) -> Result<(), PhaseError> {
         let progress = self.heartbeat.progress();
         let seed = self.job.seed;
@@ -199,8 +205,7 @@ impl CellSession<'_> {
             let reason = "power cuts need a simulated disk: --backend vm";
             return Err(PhaseError::Unsupported(reason.into()));
         };
-        let outcome = PowerCuts::new(volume, op, phase).and_then(|cuts| cuts.run(seed, &progress));
-        let survival = outcome.map_err(|error| match error {
+        let survival = run(volume, seed, &progress).map_err(|error| match error {
             CutError::Unsupported(reason) => PhaseError::Unsupported(reason),
             CutError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
         })?;
