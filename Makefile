@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style clean
+.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style links clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -136,8 +136,12 @@ test: style
 	  wait $$!; unit=$$?; cat $(UNIT_LOG); exit $$((unit + end_to_end > 0))
 
 # Runs everything that needs no guest, browser or device.
-check: style
+check: style links
 	$(UNIT_TESTS)
+
+# Finds links to items that do not exist, in the documentation of the code.
+links:
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
 
 style:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)

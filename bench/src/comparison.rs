@@ -206,8 +206,8 @@ impl Goal {
         }
     }
 
-    /// Judges the ratio of the medians. The interval only decides between [`Verdict::Missed`] and
-    /// [`Verdict::MissedWithinNoise`].
+    /// Judges the ratio of the medians. The interval only decides between [`TargetVerdict::Missed`] and
+    /// [`TargetVerdict::MissedWithinNoise`].
     pub fn judge(self, comparison: Option<&PairedComparison>) -> TargetVerdict {
         let Some(c) = comparison else {
             return TargetVerdict::NoResult;

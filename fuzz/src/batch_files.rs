@@ -1,6 +1,6 @@
 //! The files that hosts exchange for a campaign: the plan, and the result that a host sends.
 //!
-//! An input is [edits](crate::edits) of one or both. The code at the beginning of a result is
+//! An input is [edits](crate::json_edits) of one or both. The code at the beginning of a result is
 //! corrected.
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Results as stored and reported, with everything computed from them: analysis, comparison and all
 //! report formats.
 //!
-//! An input is a report in JSON or a list of [edits](crate::edits) of a valid report. Edits reach
+//! An input is a report in JSON or a list of [edits](crate::json_edits) of a valid report. Edits reach
 //! deeper code.
 
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
 //! Runs one cell: creates the filesystem, mounts it, runs the phases and cleans up.
 //!
 //! The agent is the same program as the orchestrator. It runs as a child process in separate
-//! namespaces, so that its exit removes all its mounts and processes. It reads one [`model::wire::Job`]
-//! and writes [`model::wire::Event`]s; it stores and judges no results.
+//! namespaces, so that its exit removes all its mounts and processes. It reads one [`model::wire::CellJob`]
+//! and writes [`model::wire::CellEvent`]s; it stores and judges no results.
 
 mod cell;
 mod guest;

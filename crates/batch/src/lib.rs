@@ -2,7 +2,7 @@
 //! processes can run the cells, and each result is a file that is imported into the store.
 //!
 //! [`Batch`] is such a directory and maps entries to cells. A worker runs entries on its host
-//! through [`campaign::run`] into a [`Share`], which stores each result as a file. [`Results`] reads
+//! through [`campaign::run`] into a [`WorkerShare`], which stores each result as a file. [`ResultDirectory`] reads
 //! these files and rejects damaged or foreign ones. [`CollectBackend`] is the backend through which
 //! [`campaign::run`] imports the results into the store. [`slurm`] is a backend that starts the workers
 //! with Slurm, and [`hosts`] one that starts them on individual hosts. Files are neither locked nor

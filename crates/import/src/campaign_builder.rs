@@ -504,7 +504,7 @@ impl ParsedInput {
     /// Converts the content to a campaign with results.
     ///
     /// # Errors
-    /// Returns an error if [`Reported::into_results`] fails.
+    /// Returns an error if [`ParsedInput::into_results`] fails.
     pub fn into_results(self) -> Result<CampaignResults, ImportError> {
         let results = self.reported.into_results(&self.suite);
         let mut results = results.map_err(ImportError::in_file)?;

@@ -4,7 +4,7 @@
 //! file, reads no clock and makes no decision that the analysis has not made. All input (names,
 //! reasons, kernel logs) is treated as hostile and is escaped for its format.
 //!
-//! Results are rounded in one place ([`Scale`]), so that all human-readable formats show the same
+//! Results are rounded in one place (`text::scale`), so that all human-readable formats show the same
 //! values.
 
 mod charts;

@@ -147,7 +147,7 @@ pub struct CompletedRequest {
     pub request: DiskRequest,
     /// Completion time.
     pub completed: Nanos,
-    /// Time components, indexed by [`Part::ALL`]. Their sum is the total time.
+    /// Time components, indexed by [`TimeComponent::ALL`]. Their sum is the total time.
     pub parts: [Nanos; TimeComponent::ALL.len()],
 }
 

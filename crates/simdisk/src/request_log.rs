@@ -16,7 +16,7 @@ const MAX_JOURNAL_SIZE: u64 = 16 << 20;
 
 const FORCED: u8 = 1;
 const METADATA: u8 = 2;
-/// Flag set by [`mark`], in addition to the driver's flags (`enum flags` of `driver/driver.c`).
+/// Flag set by [`mark_journal`], in addition to the driver's flags (`enum flags` of `driver/driver.c`).
 const JOURNAL: u8 = 16;
 
 /// Kind of the bytes that a read or a write transfers.

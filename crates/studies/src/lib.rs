@@ -1,9 +1,9 @@
 //! Published comparisons: their figures, their claims, and the verdict on each.
 //!
 //! The catalog contains the texts; this crate interprets them. Figures are a table with the names
-//! used by the study ([`Figures`]), claims are statements about them ([`language`]), and
-//! [`Claim::judge`] judges them by any [`Evidence`]: the printed figures ([`Published`]) or later
-//! measurements ([`Measured`]). This crate is pure.
+//! used by the study ([`FigureTable`]), claims are statements about them ([`language`]), and
+//! [`evaluate`] judges them by any [`Evidence`]: the printed figures ([`PublishedEvidence`]) or later
+//! measurements ([`CampaignEvidence`]). This crate is pure.
 
 mod claims;
 mod figures;

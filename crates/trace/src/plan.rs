@@ -2,7 +2,7 @@
 //! it waits for.
 //!
 //! The operations of a thread keep their order. Across threads, an operation waits for another one
-//! if the program requires it ([`Order`]), or if both touch the same resource and one of them
+//! if the program requires it ([`SyncEvent`]), or if both touch the same resource and one of them
 //! changes it. A resource is a name or a directory above it, a handle, the names in a listed
 //! directory, the same bytes of a file, or its size. This is the resource-oriented order of ROOT
 //! (Weiss, Harter, Arpaci-Dusseau: "ROOT: Replaying multithreaded traces with resource-oriented

@@ -251,7 +251,7 @@ pub enum Syscall {
     /// `fadvise`, with the advice numbers of Linux.
     Advise { handle: HandleId, offset: u64, length: u64, advice: u8 },
     /// `flock` and record locks that were granted. The order between processes is in
-    /// [`Call::Order`].
+    /// [`Syscall::Order`].
     Lock { handle: HandleId },
     /// Not a call of a filesystem, but an event that orders threads.
     Order(SyncEvent),

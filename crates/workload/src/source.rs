@@ -73,7 +73,7 @@ impl ScannedSource {
     /// Surveys the source again and returns its current contents.
     ///
     /// # Errors
-    /// Returns the errors of [`Source::open`].
+    /// Returns the errors of [`Self::open`].
     pub fn rescan(&self, tally: &mut ThreadStats) -> Result<SourceInventory, OpError> {
         Ok(Self::open(&self.path, None, tally)?.contents)
     }

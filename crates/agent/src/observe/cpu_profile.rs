@@ -48,7 +48,7 @@ struct CpuSamples {
     lost: u64,
 }
 
-/// Sampled location: the name of the thread and the functions of [`Sample::stack`].
+/// Sampled location: the name of the thread and the functions of [`CpuSample::stack`].
 type Stack = (Option<String>, Vec<u64>);
 
 impl CpuSampler {

@@ -93,7 +93,7 @@ impl QmpMonitor {
         }
     }
 
-    /// Queries the number of executed instructions at intervals. [`QmpMonitor::hear`] reads the
+    /// Queries the number of executed instructions at intervals. [`Self::receive`] reads the
     /// answer. The guest is not affected, because the query uses no device.
     fn ask(&mut self) -> io::Result<()> {
         if self.asked.is_none_or(|asked| clock::since(asked) < INSTRUCTION_POLL_INTERVAL) {
@@ -156,7 +156,7 @@ impl GuestProgress {
         self.monitor.count.map(|_| self.before - self.moved)
     }
 
-    /// Reads pending messages and then calls [`Progress::pass`], if no other reader exists. Only
+    /// Reads pending messages and then calls [`Self::pass`], if no other reader exists. Only
     /// the instruction count is used.
     pub(crate) fn poll_and_advance(&mut self, passed: Nanos) -> Nanos {
         while let Ok(Some(_)) = self.monitor.receive(Duration::ZERO) {}

@@ -147,7 +147,7 @@ impl LocalBackend {
         }
     }
 
-    /// Takes the channel of cell events, for a receiver other than [`campaign::run::Backend::next`].
+    /// Takes the channel of cell events, for a receiver other than `CellBackend::next_update`.
     ///
     /// # Panics
     /// Panics if the channel was already taken.

@@ -1,7 +1,7 @@
 //! Runs the cells with Slurm, as job arrays of workers.
 //!
 //! `arrays` decides which task runs which entries and how many are submitted at a time; it is pure.
-//! `queue` parses the output of Slurm and `cluster` runs its commands. [`Slurm`] combines them into
+//! `queue` parses the output of Slurm and `cluster` runs its commands. [`SlurmBackend`] combines them into
 //! a backend.
 //!
 //! Slurm restarts a task when its node fails (`--requeue`). A task that has left the queue without

@@ -38,7 +38,7 @@ pub trait CellBackend {
     /// Returns an error if the measurement fails.
     fn calibrate(&mut self) -> Result<Option<Calibration>, Self::Error>;
 
-    /// Starts a cell. [`Backend::next`] reports its outcome.
+    /// Starts a cell. [`Self::next_update`] reports its outcome.
     fn start(&mut self, cell: &Cell, test: &Test);
 
     /// Waits for the next update of the started cells. Each cell has exactly one final update, even

@@ -1,8 +1,8 @@
 //! Runs the cells of a campaign, sequentially or in parallel, and stores their results.
 //!
 //! [`run`] decides which cell starts, whether its result is valid and when there are enough rounds.
-//! It is independent of machines: cells run on a [`Backend`] (the kernel of this machine, guests,
-//! other hosts, or only memory), results are stored in a [`Ledger`], and an [`Observer`] receives
+//! It is independent of machines: cells run on a [`CellBackend`] (the kernel of this machine, guests,
+//! other hosts, or only memory), results are stored in a [`ResultSink`], and an [`Observer`] receives
 //! progress. All decisions are made in one thread, so that they depend only on the updates it
 //! receives.
 //!

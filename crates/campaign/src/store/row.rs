@@ -2,7 +2,7 @@
 //! are read.
 //!
 //! The digest is the SHA-256 (FIPS 180-4) of the table's name, followed by each column in the order
-//! of [`Table::columns`]. A value is encoded as a type byte (0 NULL, 1 integer, 2 text), followed
+//! of `Table::columns`. A value is encoded as a type byte (0 NULL, 1 integer, 2 text), followed
 //! by eight bytes for an integer, or by the length in bytes and the bytes for a text. Numbers are
 //! little-endian, and the table's name is encoded as a text.
 

@@ -60,10 +60,10 @@ impl Guest {
     }
 
     /// Writes the initramfs that all guests share. Such guests find their other files on a
-    /// [card](crate::Card).
+    /// [file in shared memory](crate::SharedMemoryFile).
     ///
     /// # Errors
-    /// Returns the errors of [`Guest::first_filesystem`].
+    /// Returns the errors of [`Guest::write_initramfs`].
     pub fn write_common_initramfs(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
         let modules = self.modules.load_order(&MACHINE_MODULES)?;
         let parts =
@@ -71,10 +71,11 @@ impl Guest {
         self.boots_with(agent, &parts, to)
     }
 
-    /// Writes the archive on a card: all files that are not in [`Guest::common_filesystem`].
+    /// Writes the archive in shared memory: all files that are not in the common initramfs
+    /// ([`Guest::write_common_initramfs`]).
     ///
     /// # Errors
-    /// Returns the errors of [`Guest::first_filesystem`].
+    /// Returns the errors of [`Guest::write_initramfs`].
     pub fn write_cell_archive(
         &self,
         contents: &InitramfsContents<'_>,

@@ -71,7 +71,7 @@ pub enum StartFrom<'a> {
     Boot {
         /// Guest whose kernel boots.
         guest: &'a Guest,
-        /// The initramfs that all guests share ([`Guest::common_filesystem`]).
+        /// The initramfs that all guests share ([`Guest::write_common_initramfs`]).
         first_filesystem: &'a Path,
     },
     /// A snapshot of a machine that differs only in the contents of its card.
@@ -160,7 +160,7 @@ impl QemuMachine {
     }
 
     /// Returns the command for a machine with a card. The card contains the files that are not in
-    /// the initramfs. The machine boots or starts from a [snapshot](Machine::to_be_saved); its
+    /// the initramfs. The machine boots or starts from a [snapshot](Self::command_for_snapshot); its
     /// agent cannot tell the difference. Standard input and output are QEMU's control channel
     /// (QMP).
     pub fn command_with_shared_memory(

@@ -9,7 +9,7 @@ pub struct Recipe {
     pub modules: Vec<String>,
     /// Requested programs; those that no package contains are omitted.
     pub programs: Vec<String>,
-    /// Files of packages that programs of suites read ([`Programs::files`]).
+    /// Files of packages that programs of suites read.
     pub files: Vec<String>,
     /// Sets of packages, each downloaded with all its dependencies. Packages that apt does not know
     /// are omitted.

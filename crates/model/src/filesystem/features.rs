@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 
 /// Class of the features that a filesystem offers to programs, as probed (S3.4). The system for
-/// which it was made and the systems that read it are facts instead ([`crate::Facts`]).
+/// which it was made and the systems that read it are facts instead ([`crate::FilesystemFacts`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

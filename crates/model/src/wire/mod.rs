@@ -1,8 +1,8 @@
 //! Messages between the orchestrator and the agent of a cell. [`machine`] has the messages to the
 //! agent of a whole machine.
 //!
-//! The orchestrator writes one [`Job`] as a line of JSON to the agent's standard input and keeps
-//! that end open: when it closes, the agent ends. The agent writes [`Event`]s, a line of JSON each,
+//! The orchestrator writes one [`CellJob`] as a line of JSON to the agent's standard input and keeps
+//! that end open: when it closes, the agent ends. The agent writes [`CellEvent`]s, a line of JSON each,
 //! to its standard output. There is no other communication, whether the agent is a child process or
 //! PID 1 of a guest with a serial port. No I/O happens here.
 
@@ -148,7 +148,7 @@ pub struct Volume {
 pub struct SourceMount {
     /// Location of the source.
     pub place: SourceLocation,
-    /// Prefix of the name of each tree and file, if fsarena has filled the source ([`planted`]).
+    /// Prefix of the name of each tree and file, if fsarena has filled the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// Expected contents of a user's source.

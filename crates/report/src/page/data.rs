@@ -165,7 +165,7 @@ pub(super) struct RowData<'a> {
     /// Decimal places, if they are equal for all numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     digits: Option<usize>,
-    /// Caption texts, as indices into [`Data::notes`].
+    /// Caption texts, as indices into [`PageData::notes`].
     n: Vec<usize>,
     /// Order of the contenders in the table, if the row is ordered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -187,7 +187,7 @@ struct ResultData<'a> {
     scale: UnitScale,
 }
 
-/// Index of each phase in [`Data::phases`], by the indices of its test and of the phase within it.
+/// Index of each phase in [`PageData::phases`], by the indices of its test and of the phase within it.
 pub(crate) type PhaseNumbers = BTreeMap<(usize, usize), usize>;
 
 /// Suite, test, phase and metric of a row.

@@ -74,7 +74,7 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
 }
 
 /// Returns the option for closer answers: three times the budget or the rounds of the campaign, as
-/// in the forecasts of bounds ([`stats::FORECAST_ROUNDS`]), or the rounds that show the noise.
+/// in the forecasts of bounds (`FORECAST_ROUNDS` of `stats`), or the rounds that show the noise.
 pub(crate) fn more_work(analysis: &Analysis) -> String {
     match (analysis.budget, most_rounds(analysis)) {
         (Some(budget), _) => {

@@ -19,7 +19,7 @@ pub(crate) fn sanitize_paragraph(text: &str) -> String {
     escape_invisible(&flat.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Cleans several lines of text as [`clean`] does, and keeps the line breaks.
+/// Cleans several lines of text as [`sanitize_line`] does, and keeps the line breaks.
 pub(crate) fn clean_lines(text: &str) -> String {
     let text = text.trim_end().replace("\r\n", "\n").replace('\t', "    ");
     text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n")

@@ -1,7 +1,7 @@
 //! Compares two contenders over hosts: each host ran both, and is a block.
 //!
 //! Contenders are compared within a host, round by round, which cancels the speed of the host. The
-//! mean of a host is one value, and the variation between hosts decides ([`BlockDesign::Hosts`]). A
+//! mean of a host is one value, and the variation between hosts decides ([`BlockDesign::ByHost`]). A
 //! host that ran only one contender is not used, because the host could be the cause of a
 //! difference.
 

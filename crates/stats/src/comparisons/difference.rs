@@ -3,7 +3,7 @@
 //! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of
 //! two campaigns are unrelated, except those of equal seeds in virtual time; rounds of two
 //! contenders of one campaign are paired. All compared results are one family
-//! ([`crate::inference::pairs`]): at most one in twenty of the results called better or worse is
+//! ([`crate::inference::compare_pairs`]): at most one in twenty of the results called better or worse is
 //! not.
 //!
 //! Results are compared only if the work, the cache state, the end of the phase, the clock and the

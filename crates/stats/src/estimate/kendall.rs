@@ -3,7 +3,7 @@
 //! The statistic is the number of rising pairs minus the number of falling pairs. Under the null
 //! hypothesis every order of the values is equally likely. The values are arrangements of a
 //! multiset, and mᵢ is the count of each value. The number of falling pairs is distributed as the
-//! coefficients of the Gaussian multinomial [n]! / ([m₁]! [m₂]! …) (P. A. MacMahon, 1916).
+//! coefficients of the Gaussian multinomial `[n]! / ([m₁]! [m₂]! …)` (P. A. MacMahon, 1916).
 //!
 //! The p value is exact up to [`EXACT_VALUES`] values. For more values, orders are drawn from a
 //! fixed seed, and one is added to both counts.

@@ -4,7 +4,7 @@
 //! A campaign has few rounds and many rows. So the noise of a pair of contenders in a row is
 //! estimated from its rounds *and* from all other rows and pairs ([`moderated`]), every claim is
 //! made against one margin of relevance ([`margin`]), contenders are compared with the best instead
-//! of all with all ([`best`]), and the number of claims is corrected for ([`multiplicity`]). The
+//! of all with all ([`multiple_comparisons_best`]), and the number of claims is corrected for ([`multiplicity`]). The
 //! share of false marks over all rows of a report is at most [`FDR_LIMIT`], and so is the
 //! probability of any false claim over all its uses. `make error-rates` measures both.
 //!

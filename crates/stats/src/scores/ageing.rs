@@ -1,7 +1,7 @@
 //! The cost of age: compares each aged contender with the same contender fresh, round by round, and
 //! finds changes in the order of contenders.
 //!
-//! All compared results are one family ([`crate::inference::pairs`]), and so are all sums of them.
+//! All compared results are one family ([`crate::inference::compare_pairs`]), and so are all sums of them.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Conclusions: the contenders that may be the best, and the least by which every other contender
-//! is worse. A conclusion answers a question about a group of tests ([`Group`]), all groups
+//! is worse. A conclusion answers a question about a group of tests ([`WorkloadCategory`]), all groups
 //! together, or a use.
 //!
-//! Conclusions follow from the places of contenders ([`Place`]) without further statistical tests.
+//! Conclusions follow from the places of contenders without further statistical tests.
 
 use model::WorkloadCategory;
 use serde::{Deserialize, Serialize};

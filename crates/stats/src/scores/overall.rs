@@ -77,7 +77,7 @@ pub struct Crossover {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
-    /// The categories with tests in the campaign, in the order of [`Group::ALL`].
+    /// The categories with tests in the campaign, in the order of [`WorkloadCategory::ALL`].
     pub groups: Vec<CategoryScores>,
     /// Scores over all categories with equal weights, in the campaign's order.
     pub total: Vec<CategoryScore>,

@@ -1,7 +1,7 @@
 //! Checks whether a device holds data: a nonzero byte at a location that some format needs, or in a
 //! random sample.
 //!
-//! The start and the end are read completely, followed by every location of [`places`] and by
+//! The start and the end are read completely, followed by every location of [`far_places`] and by
 //! random blocks, until enough were zero that few blocks can contain data. Small devices, and
 //! sparse files whose holes are known, are read completely. Data in few blocks elsewhere may be
 //! missed: [`ScanCoverage`] gives the bound.

@@ -1,7 +1,7 @@
 //! Evidence for claims: numbers with their bounds, and comparisons of two numbers.
 //!
-//! A claim can be judged by the printed figures of a study ([`crate::Published`]) and by later
-//! measurements ([`crate::Measured`]).
+//! A claim can be judged by the printed figures of a study ([`crate::PublishedEvidence`]) and by later
+//! measurements ([`crate::CampaignEvidence`]).
 
 use std::fmt;
 

@@ -92,7 +92,7 @@ pub enum DiskChange {
 /// Returns the change of a disk since fsarena recorded this state, or `None` if it is unchanged.
 ///
 /// # Errors
-/// Returns the errors of [`state`].
+/// Returns the errors of [`write_state`].
 pub fn changes_since(device: &File, left: &DiskWriteState) -> io::Result<Option<DiskChange>> {
     let now = write_state(device)?;
     if let Some(difference) = left.identity.explain_change(&now.identity) {

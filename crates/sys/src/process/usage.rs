@@ -35,7 +35,7 @@ static ENDED: Mutex<UsageSample> = Mutex::new(UsageSample {
 /// reader is the first process of its namespace, of the drivers that run in it or have ended.
 ///
 /// For the start of a measurement: reads this process last, so the cost of the reading itself, more
-/// than a millisecond with many processes in `/proc`, is not counted. Use [`at_end`] for the end.
+/// than a millisecond with many processes in `/proc`, is not counted. Use [`sample_end`] for the end.
 pub fn sample_start() -> UsageSample {
     let mut reading = of_others();
     add_own(&mut reading);

@@ -9,7 +9,7 @@ use crate::trace::{SyncEvent, Syscall};
 /// and its parts in file order. Each part names the method of [`ColumnCoder`] that codes it.
 macro_rules! calls {
     ($($number:literal $name:ident { $($part:ident: $coded:ident),* })*) => {
-        /// Returns the number of a call. The numbers of [`Order`] follow those of all other calls.
+        /// Returns the number of a call. The numbers of [`Syscall::Order`] follow those of all other calls.
         pub fn number(call: &Syscall) -> u8 {
             match call {
                 $(Syscall::$name { .. } => $number,)*

@@ -5,7 +5,7 @@ use super::DecodeError;
 /// A column of the file. Its number is its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceColumn {
-    /// [`crate::About`] as JSON.
+    /// [`crate::TraceHeader`] as JSON.
     About,
     /// Parent of each path.
     Parents,

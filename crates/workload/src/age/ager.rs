@@ -13,7 +13,7 @@ use crate::error::OpError;
 use crate::measure::thread_stats::Progress;
 
 /// Permitted deviation from the wanted fill, as a share of the capacity: half of
-/// [`Age::TOLERANCE`].
+/// [`model::AgeingSpec::TOLERANCE`].
 const FILL_TOLERANCE: PerMille = PerMille(5);
 /// Maximum number of attempts to reach the fill.
 const MAX_APPROACHES: u32 = 100;

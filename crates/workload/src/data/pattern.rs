@@ -69,7 +69,7 @@ impl Clone for Pattern {
 
 impl Pattern {
     /// Creates a pattern that can be filled for requests of up to `longest_request` bytes. Checking
-    /// and [`Pattern::render`] have no such limit.
+    /// and [`Self::fill_into`] have no such limit.
     pub fn new(seed: u64, longest_request: usize) -> Self {
         let reach = longest_request.max(BLOCK);
         let mut rng = SeededRng::substream(seed, "pattern");

@@ -1,7 +1,7 @@
 //! I/O engines, one module each, with a common trait, so that callers do not depend on the engine.
 //!
 //! `io_uring`, which has several requests in flight, has a separate loop; the others are driven one
-//! request at a time by [`turns`]. Requests, data and counting are the same for all.
+//! request at a time by [`sync_loop`]. Requests, data and counting are the same for all.
 
 pub mod direct;
 pub mod mmap;

@@ -123,7 +123,7 @@ impl ThreadStats {
         self.start();
     }
 
-    /// Ends a timed part. Work until the next [`ThreadStats::begin`] is not counted, so that a phase can
+    /// Ends a timed part. Work until the next [`Self::start_timed`] is not counted, so that a phase can
     /// be repeated with untimed work in between. Results are sums over the parts.
     pub fn pause_timed(&mut self) {
         if let Some(meter) = &mut self.meter {
@@ -132,7 +132,7 @@ impl ThreadStats {
         self.publish();
     }
 
-    /// Returns the elapsed time of the finished timed parts ([`ThreadStats::pause`]).
+    /// Returns the elapsed time of the finished timed parts ([`Self::pause_timed`]).
     pub fn elapsed(&self) -> Nanos {
         self.meter.as_ref().map_or(Nanos(0), PhaseMeter::elapsed)
     }

@@ -1,4 +1,4 @@
-//! Capabilities of operations ([`Stage`]), implemented with a workspace and a tally.
+//! Capabilities of operations ([`OpExecutor`]), implemented with a workspace and the counts of a thread.
 
 use model::op::{
     Create, Exec, FallocateMode, FileContent, Io, Metadata, OpExecutor, StreamUnit, TreeSpec,

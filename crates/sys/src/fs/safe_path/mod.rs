@@ -123,7 +123,7 @@ impl SafeDir {
     /// Opens a directory, and creates missing directories with mode 0700.
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::open`], and an error if a directory cannot be created.
+    /// Returns the errors of [`Self::open`], and an error if a directory cannot be created.
     pub fn make(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Create, false)
     }
@@ -131,7 +131,7 @@ impl SafeDir {
     /// Opens the last existing directory of a path. Creates nothing.
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::open`].
+    /// Returns the errors of [`Self::open`].
     pub fn open_nearest_existing(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Stop, false)
     }
@@ -145,11 +145,11 @@ impl SafeDir {
         walk(path, MissingPolicy::Error, true)
     }
 
-    /// Opens a directory like [`Directory::shared`], and creates missing directories with the
+    /// Opens a directory like [`Self::open_shared`], and creates missing directories with the
     /// permissions of umask(2).
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::shared`], and an error if one cannot be created.
+    /// Returns the errors of [`Self::open_shared`], and an error if one cannot be created.
     pub fn shared_or_new(path: &Path) -> Result<Self, UntrustedPath> {
         walk(path, MissingPolicy::Create, true)
     }
@@ -301,10 +301,10 @@ impl SafeDir {
         Ok(self.open_own(name, OFlag::O_RDWR)?.map(|(file, _)| file))
     }
 
-    /// Checks that only this user can change a file, like [`Directory::file`], without opening it.
+    /// Checks that only this user can change a file, like [`Self::file`], without opening it.
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::file`], and an error if it does not exist.
+    /// Returns the errors of [`Self::file`], and an error if it does not exist.
     pub fn require_file(&self, name: impl AsRef<OsStr>) -> Result<(), UntrustedPath> {
         let name = name.as_ref();
         let found = fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW);
@@ -312,10 +312,10 @@ impl SafeDir {
         self.require_own(name, &found)
     }
 
-    /// Opens a file like [`Directory::file`], and creates it if it does not exist.
+    /// Opens a file like [`Self::file`], and creates it if it does not exist.
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::file`] and [`Directory::create`].
+    /// Returns the errors of [`Self::file`] and [`Self::create`].
     pub fn file_or_new(&self, name: impl AsRef<OsStr>) -> Result<File, UntrustedPath> {
         let name = name.as_ref();
         loop {
