@@ -111,7 +111,7 @@ fn require_place(seen: &Path, path: &Path, device: (u64, u64), inode: u64) -> Re
     }
 }
 
-/// Creates a tally used only for progress.
+/// Creates statistics used only for progress.
 fn counting(progress: Arc<Progress>) -> ThreadStats {
     ThreadStats::new(None, progress, PhaseMeter::start(None, None))
 }

@@ -34,7 +34,7 @@ pub struct ScannedSource {
 }
 
 impl ScannedSource {
-    /// Scans a directory and counts each entry as an operation of the tally. Reads only names and
+    /// Scans a directory and counts each entry as an operation. Reads only names and
     /// attributes.
     ///
     /// # Errors
@@ -42,10 +42,10 @@ impl ScannedSource {
     pub fn open(
         path: &Path,
         prefix: Option<String>,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<Self, OpError> {
         let root = File::open(path).map_err(|error| failed("open", path, &error))?;
-        let mut survey = Survey::new(&root, path, tally)?;
+        let mut survey = Survey::new(&root, path, stats)?;
         survey.walk()?;
         let (shape, left_out) = (survey.shape, survey.left_out);
         let digest = survey.hash.finish();
@@ -74,8 +74,8 @@ impl ScannedSource {
     ///
     /// # Errors
     /// Returns the errors of [`Self::open`].
-    pub fn rescan(&self, tally: &mut ThreadStats) -> Result<SourceInventory, OpError> {
-        Ok(Self::open(&self.path, None, tally)?.contents)
+    pub fn rescan(&self, stats: &mut ThreadStats) -> Result<SourceInventory, OpError> {
+        Ok(Self::open(&self.path, None, stats)?.contents)
     }
 
     /// Asks the kernel to drop the cached pages of the source.
@@ -168,21 +168,21 @@ struct Survey<'a> {
     root: &'a File,
     path: &'a Path,
     device: u64,
-    tally: &'a mut ThreadStats,
+    stats: &'a mut ThreadStats,
     shape: TreeLayout,
     left_out: u64,
     hash: XxHash64,
 }
 
 impl<'a> Survey<'a> {
-    fn new(root: &'a File, path: &'a Path, tally: &'a mut ThreadStats) -> Result<Self, OpError> {
+    fn new(root: &'a File, path: &'a Path, stats: &'a mut ThreadStats) -> Result<Self, OpError> {
         let top = fstat(root).map_err(|errno| failed("fstat", path, &errno.into()))?;
-        tally.start_timed(0);
+        stats.start_timed(0);
         Ok(Self {
             root,
             path,
             device: top.st_dev,
-            tally,
+            stats,
             shape: TreeLayout { directories: Vec::new(), files: Vec::new() },
             left_out: 0,
             hash: XxHash64::with_seed(0),
@@ -226,7 +226,7 @@ impl<'a> Survey<'a> {
             let found = found.map_err(trouble("fstatat"))?;
             let path = path.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
             below.extend(self.entry(path, &found));
-            self.tally.finish_op();
+            self.stats.finish_op();
         }
         Ok(below)
     }
@@ -273,12 +273,12 @@ mod tests {
     use super::*;
     use crate::measure::meter::PhaseMeter;
 
-    fn tally() -> ThreadStats {
+    fn stats() -> ThreadStats {
         ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
     }
 
     fn open(path: &Path) -> ScannedSource {
-        ScannedSource::open(path, None, &mut tally()).unwrap()
+        ScannedSource::open(path, None, &mut stats()).unwrap()
     }
 
     /// Creates a source with links to files outside, and these files.
@@ -332,7 +332,7 @@ mod tests {
     fn a_change_of_any_file_is_another_digest_and_the_same_source_has_the_same() {
         let (_place, path) = with_links();
         let source = open(&path);
-        let again = || source.rescan(&mut tally()).unwrap();
+        let again = || source.rescan(&mut stats()).unwrap();
         assert_eq!(again(), *source.contents());
         fs::write(path.join("a/b/small"), [1; 11]).unwrap();
         assert_ne!(again().digest, source.contents().digest);
@@ -347,7 +347,7 @@ mod tests {
         fs::create_dir_all(place.path().join("t.other")).unwrap();
         fs::write(place.path().join("t.original/d/f"), [0; 7]).unwrap();
         fs::write(place.path().join("t.other/f"), [0; 99]).unwrap();
-        let source = ScannedSource::open(place.path(), Some("t.".into()), &mut tally()).unwrap();
+        let source = ScannedSource::open(place.path(), Some("t.".into()), &mut stats()).unwrap();
         let tree = source.tree("original");
         assert_eq!(tree.top, Path::new("t.original"));
         assert_eq!(tree.shape.directories, [PathBuf::from("d")]);

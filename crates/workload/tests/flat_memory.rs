@@ -24,9 +24,9 @@ fn held_at_most() -> u64 {
 }
 
 fn operations(ws: &mut CellWorkspace, op: &Op, at_most: Option<Nanos>) -> u64 {
-    let mut tally = ThreadStats::new(at_most, Default::default(), PhaseMeter::start(None, None));
-    perform(op, SyncAtEnd::Call, ws, &mut tally).unwrap();
-    tally.operations
+    let mut stats = ThreadStats::new(at_most, Default::default(), PhaseMeter::start(None, None));
+    perform(op, SyncAtEnd::Call, ws, &mut stats).unwrap();
+    stats.operations
 }
 
 #[test]

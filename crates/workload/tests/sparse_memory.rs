@@ -22,9 +22,9 @@ fn held_at_most() -> u64 {
 }
 
 fn operations(ws: &mut CellWorkspace, op: &Op) -> ThreadStats {
-    let mut tally = ThreadStats::new(None, Default::default(), PhaseMeter::start(None, None));
-    perform(op, SyncAtEnd::Call, ws, &mut tally).unwrap();
-    tally
+    let mut stats = ThreadStats::new(None, Default::default(), PhaseMeter::start(None, None));
+    perform(op, SyncAtEnd::Call, ws, &mut stats).unwrap();
+    stats
 }
 
 #[test]

@@ -20,8 +20,8 @@ impl OpInfo for Capacity {
     }
 
     /// Syncs, so that the meter, which calls `statfs`, sees all written data.
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.sync()
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.sync()
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -23,13 +23,13 @@ impl OpInfo for CopyFile {
         const { &[op_name::<Self>("copy-file")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        let size = things.copy(ObjectKind::File, &self.from, &self.to).bytes;
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        let size = files.copy(ObjectKind::File, &self.from, &self.to).bytes;
         WorkEstimate::new(size, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.copy_file(&self.from, &self.to, self.block)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.copy_file(&self.from, &self.to, self.block)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -22,14 +22,14 @@ impl OpInfo for CopyFileIn {
         const { &[op_name::<Self>("copy-file-in")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let size = self.size.0;
-        things.add(ObjectKind::File, &self.file, 1, size);
+        files.add(ObjectKind::File, &self.file, 1, size);
         WorkEstimate::new(0, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.copy_file_in(&self.file, self.size, self.block)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.copy_file_in(&self.file, self.size, self.block)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -25,22 +25,22 @@ impl OpInfo for CopyFileRange {
         const { &[op_name::<Self>("copy-file-range")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        let size = things.copy(ObjectKind::File, &self.from, &self.to).bytes;
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        let size = files.copy(ObjectKind::File, &self.from, &self.to).bytes;
         WorkEstimate::new(size, size, size.div_ceil(self.block.0.max(1)))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        let size = stage.size_to_copy(&self.from, &self.to)?.0;
-        stage.start_timing(size.div_ceil(self.block.0.max(1)));
-        let from = stage.open_file(&self.from)?;
-        let to = stage.create_file(&self.to)?;
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        let size = executor.size_to_copy(&self.from, &self.to)?.0;
+        executor.start_timing(size.div_ceil(self.block.0.max(1)));
+        let from = executor.open_file(&self.from)?;
+        let to = executor.create_file(&self.to)?;
         let mut offset = 0;
         while offset < size {
             let length = self.block.0.min(size - offset);
-            offset += stage.copy_range(&from, &to, offset, length)?;
+            offset += executor.copy_range(&from, &to, offset, length)?;
         }
-        stage.finish(to, FileContent::CopyOf(&self.from))
+        executor.finish(to, FileContent::CopyOf(&self.from))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -21,13 +21,13 @@ impl OpInfo for CopyTree {
         const { &[op_name::<Self>("copy-tree")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        let tree = things.copy(ObjectKind::Tree, &self.from, &self.to);
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        let tree = files.copy(ObjectKind::Tree, &self.from, &self.to);
         WorkEstimate::new(tree.bytes, tree.bytes, tree.entries)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.copy_tree(&self.from, &self.to, self.block)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.copy_tree(&self.from, &self.to, self.block)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -36,12 +36,12 @@ impl OpInfo for CopyTreeIn {
         }]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        self.spec.apply_to(&self.tree, things)
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        self.spec.apply_to(&self.tree, files)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.copy_tree_in(&self.tree, &self.spec, self.block)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.copy_tree_in(&self.tree, &self.spec, self.block)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -146,15 +146,15 @@ impl OpInfo for Create {
         ]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let bytes = self.entries.saturating_mul(self.size.0);
-        things.add(ObjectKind::Set, &self.set, self.entries, bytes);
+        files.add(ObjectKind::Set, &self.set, self.entries, bytes);
         let syncs = u64::from(self.fsync) + u64::from(self.fsync_directory);
         WorkEstimate::new(0, bytes, self.entries).with_syncs(self.entries.saturating_mul(syncs))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.create(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.create(self)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

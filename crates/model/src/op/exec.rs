@@ -81,14 +81,14 @@ impl OpInfo for Exec {
         }]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let written = self.writes.unwrap_or_default().0;
-        things.change_unknown(written, self.frees.unwrap_or_default().0);
+        files.change_unknown(written, self.frees.unwrap_or_default().0);
         WorkEstimate::new(0, written, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.run(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.run(self)
     }
 
     /// The workload of a command is unknown.

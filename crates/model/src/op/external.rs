@@ -28,8 +28,8 @@ impl OpInfo for External {
         WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        Err(stage.unsupported("another program did it, and fsarena does not know how"))
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        Err(executor.unsupported("another program did it, and fsarena does not know how"))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -95,39 +95,39 @@ impl OpInfo for Fallocate {
         }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         if self.mode.makes_file() {
             let size = self.size.unwrap_or_default().0;
-            things.add(ObjectKind::File, &self.file, 1, size);
+            files.add(ObjectKind::File, &self.file, 1, size);
             return WorkEstimate::new(0, 0, size.div_ceil(self.step(size)));
         }
-        let there = things.find(ObjectKind::File, &self.file).bytes;
+        let there = files.find(ObjectKind::File, &self.file).bytes;
         let size = self.size.map_or(there, |size| size.0);
         if size > there {
-            things.reject(format!("`size` ({}) is above that of `{}`", Bytes(size), self.file));
+            files.reject(format!("`size` ({}) is above that of `{}`", Bytes(size), self.file));
         }
         let left = match self.mode {
             FallocateMode::CollapseRange if size >= there => {
-                things.reject("part of the file must be left; use a smaller `size`".into());
+                files.reject("part of the file must be left; use a smaller `size`".into());
                 there
             }
             FallocateMode::CollapseRange => there - size,
             _ => there,
         };
-        things.change_allocation(&self.file, left);
+        files.change_allocation(&self.file, left);
         WorkEstimate::new(0, 0, size.div_ceil(self.step(size)))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
         let size = match self.size {
             Some(size) => size.0,
-            None => stage.size_of(&self.file)?.0,
+            None => executor.size_of(&self.file)?.0,
         };
         let step = self.step(size);
-        stage.start_timing(size.div_ceil(step));
+        executor.start_timing(size.div_ceil(step));
         let file = match self.mode.makes_file() {
-            true => stage.create_file(&self.file)?,
-            false => stage.open_file(&self.file)?,
+            true => executor.create_file(&self.file)?,
+            false => executor.open_file(&self.file)?,
         };
         let mut done = 0;
         while done < size {
@@ -137,7 +137,7 @@ impl OpInfo for Fallocate {
                 FallocateMode::CollapseRange => 0,
                 _ => done,
             };
-            stage.fallocate(&file, self.mode, offset, length)?;
+            executor.fallocate(&file, self.mode, offset, length)?;
             done += length;
         }
         let holds = match self.mode {
@@ -146,7 +146,7 @@ impl OpInfo for Fallocate {
             FallocateMode::PunchHole | FallocateMode::ZeroRange => FileContent::Zeroed(0..size),
             FallocateMode::CollapseRange => FileContent::CollapsedRange(0..size),
         };
-        stage.finish(file, holds)
+        executor.finish(file, holds)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -52,9 +52,9 @@ impl TreeSpec {
     }
 
     /// Records the creation of the tree and returns its work.
-    pub(super) fn apply_to(&self, tree: &str, things: &mut FsState) -> WorkEstimate {
+    pub(super) fn apply_to(&self, tree: &str, files: &mut FsState) -> WorkEstimate {
         let entries = self.files.saturating_add(self.directories);
-        things.add(ObjectKind::Tree, tree, entries, self.bytes.0);
+        files.add(ObjectKind::Tree, tree, entries, self.bytes.0);
         WorkEstimate::new(0, self.bytes.0, entries)
     }
 }
@@ -74,12 +74,12 @@ impl OpInfo for GenerateTree {
         }]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        self.spec.apply_to(&self.tree, things)
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        self.spec.apply_to(&self.tree, files)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.generate_tree(&self.tree, &self.spec)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.generate_tree(&self.tree, &self.spec)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -287,8 +287,8 @@ impl OpInfo for Io {
         }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        let size = self.follow_file(things);
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        let size = self.follow_file(files);
         let block = self.block.0.max(1);
         let operations = self.operations.unwrap_or(size.div_ceil(block));
         let bytes = match self.operations {
@@ -296,7 +296,7 @@ impl OpInfo for Io {
             None => size,
         };
         if self.engine == IoEngine::Null {
-            things.mark_unchanged();
+            files.mark_unchanged();
             return WorkEstimate::new(0, 0, operations);
         }
         let share = |share: f64| (bytes as f64 * share) as u64;
@@ -316,8 +316,8 @@ impl OpInfo for Io {
         work.with_syncs(writes.checked_div(self.fsync).unwrap_or(0))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.job(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.job(self)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {
@@ -414,7 +414,7 @@ impl OpInfo for Io {
 
 impl Io {
     /// Updates the state of the file and returns the number of bytes processed.
-    fn follow_file(&self, things: &mut FsState) -> u64 {
+    fn follow_file(&self, files: &mut FsState) -> u64 {
         let files = match self.sharing {
             FileSharing::Shared => 1,
             FileSharing::Own => u64::from(self.threads),
@@ -422,14 +422,14 @@ impl Io {
         let asked = self.size.map(|size| size.0.saturating_mul(files));
         if self.access == AccessPattern::Write {
             let size = asked.unwrap_or_default();
-            things.add(ObjectKind::File, &self.file, files, size);
+            files.add(ObjectKind::File, &self.file, files, size);
             return size;
         }
-        let size = asked.unwrap_or(things.find(ObjectKind::File, &self.file).bytes);
+        let size = asked.unwrap_or(files.find(ObjectKind::File, &self.file).bytes);
         match self.access {
-            AccessPattern::Append => things.grow(&self.file, size),
+            AccessPattern::Append => files.grow(&self.file, size),
             access if access.writes() => {
-                things.change(FsChange::Overwritten(ObjectKind::File, self.file.clone()));
+                files.change(FsChange::Overwritten(ObjectKind::File, self.file.clone()));
             }
             _ => {}
         }
@@ -437,11 +437,11 @@ impl Io {
     }
 
     /// Returns true if the stride exceeds the file.
-    pub fn exceeds_file(&self, things: &FsState) -> bool {
+    pub fn exceeds_file(&self, files: &FsState) -> bool {
         let AccessPattern::ReadStride { stride } = self.access else {
             return false;
         };
-        let size = self.size.or_else(|| things.size_of(&self.file));
+        let size = self.size.or_else(|| files.size_of(&self.file));
         size.is_some_and(|size| stride > size)
     }
 }

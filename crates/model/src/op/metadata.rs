@@ -170,11 +170,11 @@ impl OpInfo for Metadata {
         ]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let set = || self.set.clone();
         let there = match &self.action {
-            MetadataAction::Remove { .. } => things.remove(ObjectKind::Set, &self.set),
-            _ => things.find(ObjectKind::Set, &self.set),
+            MetadataAction::Remove { .. } => files.remove(ObjectKind::Set, &self.set),
+            _ => files.find(ObjectKind::Set, &self.set),
         };
         let mut work = WorkEstimate::new(0, 0, there.entries);
         match &self.action {
@@ -186,23 +186,23 @@ impl OpInfo for Metadata {
                 work = work.with_syncs(there.entries * u64::from(*fsync));
             }
             MetadataAction::Link { to } | MetadataAction::Symlink { to } => {
-                things.add(ObjectKind::Set, to, there.entries, 0);
+                files.add(ObjectKind::Set, to, there.entries, 0);
             }
             MetadataAction::Chmod | MetadataAction::SetXattr { .. } => {
-                things.change(FsChange::Overwritten(ObjectKind::Set, set()));
+                files.change(FsChange::Overwritten(ObjectKind::Set, set()));
             }
             &MetadataAction::Rename { across } => {
-                things.change(FsChange::Renamed { set: set(), across });
+                files.change(FsChange::Renamed { set: set(), across });
             }
             &MetadataAction::Truncate { size } => {
-                things.change(FsChange::Resized { set: set(), size });
+                files.change(FsChange::Resized { set: set(), size });
             }
         }
         work
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.visit(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.visit(self)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -111,9 +111,9 @@ impl Mix {
         once_each(self.roles.iter().filter_map(|role| role.file.as_deref()))
     }
 
-    fn follow_set(&self, set: &str, things: &mut FsState) {
+    fn follow_set(&self, set: &str, files: &mut FsState) {
         let changes = self.changes_set(set);
-        let found = things.find_dynamic(set);
+        let found = files.find_dynamic(set);
         let threads: u64 = self.roles_of_set(set).map(|role| u64::from(role.threads)).sum();
         let each = match changes {
             true => found.entries / threads.max(1),
@@ -122,7 +122,7 @@ impl Mix {
         for role in self.roles_of_set(set) {
             let needed = role.files_needed();
             if each < needed {
-                things.reject(format!(
+                files.reject(format!(
                     "role `{}` needs {needed} files of `{set}` for each thread; there are {each}",
                     role.name
                 ));
@@ -131,8 +131,8 @@ impl Mix {
     }
 
     /// Records the state of a set after the roles have changed it.
-    fn change_set(&self, set: &str, things: &mut FsState) {
-        let mut left = things.mixed(set);
+    fn change_set(&self, set: &str, files: &mut FsState) {
+        let mut left = files.mixed(set);
         let mean = left.bytes.checked_div(left.entries).unwrap_or(0);
         for role in self.roles_of_set(set) {
             let files = role.cycles.saturating_mul(role.net().unsigned_abs());
@@ -144,15 +144,15 @@ impl Mix {
             left.bytes = left.bytes.saturating_add(role.appended());
         }
         if self.changes_set(set) {
-            things.set_mixed(set, left);
+            files.set_mixed(set, left);
         }
     }
 }
 
 impl Role {
     /// Returns the work of all its cycles.
-    fn work(&self, things: &FsState) -> WorkEstimate {
-        let set = self.set.as_deref().map(|set| things.mixed(set));
+    fn work(&self, files: &FsState) -> WorkEstimate {
+        let set = self.set.as_deref().map(|set| files.mixed(set));
         let mean = set.map_or(0, |set| set.bytes.checked_div(set.entries).unwrap_or(0));
         let each = self.steps.iter().map(|step| step.work(mean));
         let cycle = each.fold(WorkEstimate::new(0, 0, 1), |sum, work| sum + work);
@@ -381,29 +381,29 @@ impl OpInfo for Mix {
         }]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         for set in self.sets() {
-            self.follow_set(set, things);
+            self.follow_set(set, files);
         }
         for file in self.files() {
-            things.find(ObjectKind::File, file);
+            files.find(ObjectKind::File, file);
         }
         // The resulting files and contents depend on the progress of each role, so the change
         // cannot be undone.
         if self.roles.iter().any(Role::writes) {
             let logged = self.roles.iter().map(Role::logged);
-            things.change_unknown(logged.fold(0, u64::saturating_add), 0);
+            files.change_unknown(logged.fold(0, u64::saturating_add), 0);
         }
-        let works = self.roles.iter().map(|role| role.work(things));
+        let works = self.roles.iter().map(|role| role.work(files));
         let work = works.fold(WorkEstimate::default(), |sum, work| sum + work);
         for set in self.sets() {
-            self.change_set(set, things);
+            self.change_set(set, files);
         }
         work
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.mix(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.mix(self)
     }
 
     /// A mix belongs to several workload categories.
@@ -468,8 +468,8 @@ impl OpInfo for RoleResult {
         WorkEstimate::default()
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        Err(stage.unsupported("a role is performed with its mix"))
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        Err(executor.unsupported("a role is performed with its mix"))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

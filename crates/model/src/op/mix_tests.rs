@@ -27,8 +27,8 @@ fn mix(roles: &[Role]) -> Mix {
 
 /// Returns the state with a set of forty files of 4 KiB and a file of 1 MiB.
 fn made() -> FsState {
-    let mut things = FsState::default();
-    things.apply(&Op::Create(Create {
+    let mut files = FsState::default();
+    files.apply(&Op::Create(Create {
         set: "spool".into(),
         kind: EntryKind::File,
         entries: 40,
@@ -42,11 +42,11 @@ fn made() -> FsState {
         threads: 1,
         sharing: FileSharing::Shared,
     }));
-    things.apply(&Op::Io(Io {
+    files.apply(&Op::Io(Io {
         size: Some(Bytes::mib(1)),
         ..Io::new("table", crate::AccessPattern::Write, Bytes::kib(64))
     }));
-    things
+    files
 }
 
 const VARMAIL: [&str; 5] = ["delete", "create", "write", "fsync", "close"];
@@ -92,57 +92,57 @@ fn endless_roles_may_not_change_the_number_of_files() {
 
 #[test]
 fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
-    let mut things = made();
-    let before = things.bytes();
+    let mut files = made();
+    let before = files.bytes();
     let changing =
         Op::from(mix(&[role("deliver", &["create", "write", "close"]), role("look", &["stat"])]));
-    let work = things.apply(&changing);
-    assert_eq!(things.violation(), None);
+    let work = files.apply(&changing);
+    assert_eq!(files.violation(), None);
     assert_eq!((work.written.0, work.operations), (10 * 4096, 20));
-    assert_eq!(things.bytes().0, before.0 + 10 * 4096, "ten more of the mean size");
+    assert_eq!(files.bytes().0, before.0 + 10 * 4096, "ten more of the mean size");
     assert!(!changing.is_undoable() && changing.modifies_files());
-    things.apply(&changing);
-    assert_eq!(things.violation(), None, "another mix knows the files");
-    things.apply(&Op::Metadata(crate::Metadata {
+    files.apply(&changing);
+    assert_eq!(files.violation(), None, "another mix knows the files");
+    files.apply(&Op::Metadata(crate::Metadata {
         set: "spool".into(),
         action: crate::MetadataAction::Stat { read: false },
         order: TraversalOrder::Random,
         threads: 1,
     }));
-    assert!(things.violation().unwrap().contains("a mix has changed"));
+    assert!(files.violation().unwrap().contains("a mix has changed"));
 }
 
 #[test]
 fn read_only_mix_does_not_change_its_set() {
-    let mut things = made();
+    let mut files = made();
     let reading = Op::from(mix(&[
         role("look", &["open", "read", "close"]),
         role("table", &["random-read 4 KiB"]),
     ]));
-    let work = things.apply(&reading);
+    let work = files.apply(&reading);
     assert_eq!(work, WorkEstimate::new(20 * 4096, 0, 20));
     assert!(reading.is_read_only() && !reading.is_undoable());
     let backup = Op::from(mix(&[role("backup", &["stream 1 MiB"])]));
     assert!(!backup.is_read_only(), "the page cache gives up what it reads");
-    let mut things = made();
-    things.apply(&reading);
-    things.apply(&reading);
-    assert_eq!(things.violation(), None);
+    let mut files = made();
+    files.apply(&reading);
+    files.apply(&reading);
+    assert_eq!(files.violation(), None);
 }
 
 #[test]
 fn roles_do_not_run_out_of_files() {
-    let mut things = made();
+    let mut files = made();
     // Forty files over four threads; each cycle of two threads removes one.
     let mut remover = role("expunge", &["delete"]);
     let other = role("look", &["open", "close"]);
     remover.cycles = 20;
-    things.apply(&mix(&[remover.clone(), other.clone()]).into());
-    assert_eq!(things.violation(), None);
-    let mut things = made();
+    files.apply(&mix(&[remover.clone(), other.clone()]).into());
+    assert_eq!(files.violation(), None);
+    let mut files = made();
     remover.cycles = 21;
-    things.apply(&mix(&[remover, other]).into());
-    let said = things.violation().unwrap();
+    files.apply(&mix(&[remover, other]).into());
+    let said = files.violation().unwrap();
     assert!(said.contains("role `expunge` needs 11 files of `spool`"), "{said}");
 }
 

@@ -64,9 +64,9 @@ macro_rules! operations {
             /// Performs the operation.
             ///
             /// # Errors
-            /// Returns the first error of the stage.
-            pub fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-                match self { $(Self::$operation(operation) => operation.perform(stage),)* }
+            /// Returns the first error of the executor.
+            pub fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+                match self { $(Self::$operation(operation) => operation.perform(executor),)* }
             }
 
             /// Returns every value of the key `op` of a phase, with its keys.
@@ -122,16 +122,16 @@ pub trait OpInfo {
     where
         Self: Sized;
 
-    /// Records in `things` the objects that the operation needs, creates, modifies and removes, and
+    /// Records in `files` the objects that the operation needs, creates, modifies and removes, and
     /// returns its work. This is used to check the order of phases, and to undo changes before a
     /// repetition.
-    fn apply(&self, things: &mut FsState) -> WorkEstimate;
+    fn apply(&self, files: &mut FsState) -> WorkEstimate;
 
     /// Performs the operation.
     ///
     /// # Errors
-    /// Returns the first error of the stage.
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error>
+    /// Returns the first error of the executor.
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error>
     where
         Self: Sized;
 
@@ -218,9 +218,9 @@ impl Op {
 
     /// Returns the changes to objects of other operations, so that they can be undone.
     pub fn changes(&self) -> Vec<FsChange> {
-        let mut things = FsState::default();
-        things.apply(self);
-        things.changes().to_vec()
+        let mut files = FsState::default();
+        files.apply(self);
+        files.changes().to_vec()
     }
 
     /// Returns true if the operation changes files or names.
@@ -243,9 +243,9 @@ impl Op {
         {
             return false;
         }
-        let mut things = FsState::default();
-        things.apply(self);
-        things.depends_on_state() && things.changes().is_empty()
+        let mut files = FsState::default();
+        files.apply(self);
+        files.depends_on_state() && files.changes().is_empty()
     }
 
     /// Returns true if it copies from the campaign's source, if any.
@@ -323,20 +323,20 @@ mod tests {
             packages: Vec::new(),
             input: String::new(),
         };
-        let mut things = FsState::default();
-        assert_eq!(things.apply(&exec.clone().into()).written.0, 7);
-        assert_eq!(things.bytes().0, 7);
+        let mut files = FsState::default();
+        assert_eq!(files.apply(&exec.clone().into()).written.0, 7);
+        assert_eq!(files.bytes().0, 7);
         assert!(!Op::from(exec).is_undoable());
         let clone = Op::from(Reflink { from: "f".into(), to: "g".into() });
         assert_eq!(clone.changes(), [FsChange::Made(ObjectKind::File, "g".into())]);
-        things.apply(&clone);
-        assert!(things.violation().unwrap().contains("no earlier phase made a file `f`"));
+        files.apply(&clone);
+        assert!(files.violation().unwrap().contains("no earlier phase made a file `f`"));
     }
 
     #[test]
     fn collapse_cannot_exceed_the_file() {
-        let mut things = FsState::default();
-        things.apply(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
+        let mut files = FsState::default();
+        files.apply(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
         let collapse = |size| {
             Op::from(Fallocate {
                 mode: FallocateMode::CollapseRange,
@@ -344,11 +344,11 @@ mod tests {
                 ..Fallocate::preallocate("f", crate::Bytes(size))
             })
         };
-        assert_eq!(things.apply(&collapse(4096)).operations, 4);
-        assert_eq!((things.bytes().0, things.violation()), (4096, None));
-        things.apply(&collapse(4096));
-        assert!(things.violation().unwrap().contains("must be left"));
-        things.apply(&collapse(4097));
-        assert!(things.violation().unwrap().contains("is above that of `f`"));
+        assert_eq!(files.apply(&collapse(4096)).operations, 4);
+        assert_eq!((files.bytes().0, files.violation()), (4096, None));
+        files.apply(&collapse(4096));
+        assert!(files.violation().unwrap().contains("must be left"));
+        files.apply(&collapse(4097));
+        assert!(files.violation().unwrap().contains("is above that of `f`"));
     }
 }

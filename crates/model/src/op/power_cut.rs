@@ -250,8 +250,8 @@ macro_rules! power_cuts {
                 WorkEstimate::new(0, 0, $cuts)
             }
 
-            fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-                Err(stage.unsupported("it is no operation on files"))
+            fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+                Err(executor.unsupported("it is no operation on files"))
             }
 
             /// Survival is not speed, so no use weighs it.

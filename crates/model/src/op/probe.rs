@@ -25,8 +25,8 @@ impl OpInfo for ProbeFeature {
         WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        Err(stage.unsupported("it is no operation on files"))
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        Err(executor.unsupported("it is no operation on files"))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

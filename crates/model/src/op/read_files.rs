@@ -23,8 +23,8 @@ impl OpInfo for ReadFiles {
         WorkEstimate::default()
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.read_files(&self.directory)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.read_files(&self.directory)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

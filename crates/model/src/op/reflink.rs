@@ -22,18 +22,18 @@ impl OpInfo for Reflink {
         const { &[op_name::<Self>("reflink")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        things.copy(ObjectKind::File, &self.from, &self.to);
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        files.copy(ObjectKind::File, &self.from, &self.to);
         WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.size_to_copy(&self.from, &self.to)?;
-        stage.start_timing(1);
-        let from = stage.open_file(&self.from)?;
-        let to = stage.create_file(&self.to)?;
-        stage.clone_file(&from, &to)?;
-        stage.finish(to, FileContent::CopyOf(&self.from))
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.size_to_copy(&self.from, &self.to)?;
+        executor.start_timing(1);
+        let from = executor.open_file(&self.from)?;
+        let to = executor.create_file(&self.to)?;
+        executor.clone_file(&from, &to)?;
+        executor.finish(to, FileContent::CopyOf(&self.from))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

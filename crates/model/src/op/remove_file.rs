@@ -17,13 +17,13 @@ impl OpInfo for RemoveFile {
         const { &[op_name::<Self>("remove-file")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        things.remove(ObjectKind::File, &self.file);
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        files.remove(ObjectKind::File, &self.file);
         WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.remove_file(&self.file)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.remove_file(&self.file)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

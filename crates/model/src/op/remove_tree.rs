@@ -17,12 +17,12 @@ impl OpInfo for RemoveTree {
         const { &[op_name::<Self>("remove-tree")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        WorkEstimate::new(0, 0, things.remove(ObjectKind::Tree, &self.tree).entries)
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        WorkEstimate::new(0, 0, files.remove(ObjectKind::Tree, &self.tree).entries)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.remove_tree(&self.tree)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.remove_tree(&self.tree)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -108,9 +108,9 @@ impl OpInfo for Replay {
         }]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let facts = self.facts.clone().unwrap_or_default();
-        things.add(ObjectKind::Replayed, &self.into, 1, facts.space.0);
+        files.add(ObjectKind::Replayed, &self.into, 1, facts.space.0);
         WorkEstimate {
             read: facts.read,
             written: facts.written,
@@ -119,8 +119,8 @@ impl OpInfo for Replay {
         }
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.replay(self)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.replay(self)
     }
 
     /// The suite specifies the workload category of a trace.

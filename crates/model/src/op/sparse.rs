@@ -19,16 +19,16 @@ impl OpInfo for Sparse {
         const { &[op_name::<Self>("sparse")] }
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        things.add(ObjectKind::File, &self.file, 1, self.size.0);
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        files.add(ObjectKind::File, &self.file, 1, self.size.0);
         WorkEstimate::new(0, 0, 1)
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.start_timing(1);
-        let file = stage.create_file(&self.file)?;
-        stage.set_size(&file, self.size)?;
-        stage.finish(file, FileContent::Zeros(self.size))
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.start_timing(1);
+        let file = executor.create_file(&self.file)?;
+        executor.set_size(&file, self.size)?;
+        executor.finish(file, FileContent::Zeros(self.size))
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -91,14 +91,14 @@ impl OpInfo for WriteStream {
         ]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
         let size = self.size.0;
-        things.add(ObjectKind::File, &self.file, 1, size);
+        files.add(ObjectKind::File, &self.file, 1, size);
         WorkEstimate::new(0, size, self.unit.count(size))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.write_stream(&self.file, self.size, self.unit)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.write_stream(&self.file, self.size, self.unit)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {
@@ -139,13 +139,13 @@ impl OpInfo for ReadStream {
         ]
     }
 
-    fn apply(&self, things: &mut FsState) -> WorkEstimate {
-        let size = things.find(ObjectKind::File, &self.file).bytes;
+    fn apply(&self, files: &mut FsState) -> WorkEstimate {
+        let size = files.find(ObjectKind::File, &self.file).bytes;
         WorkEstimate::new(size, 0, self.unit.count(size))
     }
 
-    fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.read_stream(&self.file, self.unit)
+    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+        executor.read_stream(&self.file, self.unit)
     }
 
     fn group(&self) -> Option<WorkloadCategory> {

@@ -24,8 +24,8 @@ macro_rules! visits {
                 WorkEstimate::new(if $reads { tree.bytes } else { 0 }, 0, tree.entries)
             }
 
-            fn perform<S: OpExecutor>(&self, stage: &mut S) -> Result<(), S::Error> {
-                stage.$perform(&self.tree)
+            fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
+                executor.$perform(&self.tree)
             }
 
             fn group(&self) -> Option<WorkloadCategory> {

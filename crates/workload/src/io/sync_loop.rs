@@ -119,7 +119,7 @@ pub struct IoBuffers<'a> {
     pub buffer: AlignedBuffer,
 }
 
-/// Makes the requests one by one until all are done or the time limit is reached. The tally has the
+/// Makes the requests one by one until all are done or the time limit is reached. The statistics have the
 /// number of finished requests.
 ///
 /// # Errors
@@ -129,17 +129,17 @@ pub fn run<W: SyncIo, C: WaitClock>(
     clock: &mut C,
     mut work: ThreadJob<'_>,
     memory: &mut IoBuffers<'_>,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
 ) -> Result<(), OpError> {
     let mut unsynced = 0;
     while let Some(request) = work.requests.next() {
-        let mut began = tally.last();
+        let mut began = stats.last();
         if let Some(arrivals) = &mut work.arrivals {
             began = arrivals.next_arrival();
-            if tally.is_time_up_at(began) {
+            if stats.is_time_up_at(began) {
                 break;
             }
-            if began > tally.last() {
+            if began > stats.last() {
                 clock.wait_until(began);
             }
         }
@@ -151,9 +151,9 @@ pub fn run<W: SyncIo, C: WaitClock>(
                 unsynced = 0;
             }
         }
-        count(tally, &request, work.content.verify);
-        tally.record(began, clock.now());
-        if work.requests.remaining() > 0 && tally.is_time_up() {
+        count(stats, &request, work.content.verify);
+        stats.record(began, clock.now());
+        if work.requests.remaining() > 0 && stats.is_time_up() {
             break;
         }
     }
@@ -183,15 +183,15 @@ fn perform<W: SyncIo>(
 
 /// Counts the bytes of a finished request.
 #[inline]
-pub fn count(tally: &mut ThreadStats, request: &IoRequest, verify: VerifyMode) {
+pub fn count(stats: &mut ThreadStats, request: &IoRequest, verify: VerifyMode) {
     let length = request.length as u64;
     // Each byte counts once even if it is read and written, as in Bonnie++'s rewrite column.
-    tally.bytes += length;
+    stats.bytes += length;
     if request.turn != IoDirection::Read {
-        tally.bytes_written += length;
+        stats.bytes_written += length;
     }
     if verify != VerifyMode::Off && request.turn != IoDirection::Write {
-        tally.verified += length;
+        stats.verified += length;
     }
 }
 
@@ -277,10 +277,10 @@ mod tests {
         let pattern = Pattern::new(1, 512);
         let mut memory =
             IoBuffers { pattern: &pattern, own: None, buffer: AlignedBuffer::new(512, 512) };
-        let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
-        tally.set_op_start(Nanos(begun));
-        run(&mut way, &mut clock.clone(), work, &mut memory, &mut tally).unwrap();
-        let latencies = tally.latencies().iter().map(|b| (b.0.0, b.1)).collect();
+        let mut stats = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+        stats.set_op_start(Nanos(begun));
+        run(&mut way, &mut clock.clone(), work, &mut memory, &mut stats).unwrap();
+        let latencies = stats.latencies().iter().map(|b| (b.0.0, b.1)).collect();
         (way.began, latencies)
     }
 

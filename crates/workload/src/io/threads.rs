@@ -29,12 +29,12 @@ pub struct ThreadWork<Prepare, Open, Work, End, Close> {
 /// thread.
 ///
 /// # Errors
-/// Returns the first error in thread order; finished work stays in the tally. Also returns an error
+/// Returns the first error in thread order; finished work stays in the statistics. Also returns an error
 /// if a thread cannot be started.
 pub fn run<P, O, Prepare, Open, Work, End, Close>(
     threads: u32,
     operations: u64,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     part: ThreadWork<Prepare, Open, Work, End, Close>,
 ) -> Result<Vec<u64>, OpError>
 where
@@ -46,13 +46,13 @@ where
     Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
 {
     if threads == 1 {
-        return alone(operations, tally, part);
+        return alone(operations, stats, part);
     }
     let ThreadWork { prepare, open, work, end, close, .. } = part;
     let opened: OnceLock<(O, Nanos)> = OnceLock::new();
     let barrier = Barrier::new(threads as usize + 1);
     let worker = |i: u32| {
-        let mut worker = tally.for_thread();
+        let mut worker = stats.for_thread();
         let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
         move || {
             let mut prepared = prepare(i);
@@ -74,33 +74,33 @@ where
     let mut outcome = Ok(());
     let workers = run_parallel((0..threads).map(worker).collect(), || {
         barrier.wait();
-        outcome = open(tally).map(|value| {
-            tally.start_timed(operations);
-            drop(opened.set((value, tally.last())));
+        outcome = open(stats).map(|value| {
+            stats.start_timed(operations);
+            drop(opened.set((value, stats.last())));
         });
         barrier.wait();
         barrier.wait();
         if let Some((opened, _)) = opened.get() {
             outcome = end(opened);
         }
-        tally.pause_timed();
+        stats.pause_timed();
         barrier.wait();
     })?;
     let mut done = Vec::with_capacity(workers.len());
     let mut of_workers = Ok(());
     for (worker, outcome) in workers {
         done.push(worker.operations);
-        tally.merge(&worker);
+        stats.merge(&worker);
         of_workers = of_workers.and(outcome);
     }
-    let closed = opened.into_inner().map_or(Ok(()), |(opened, _)| close(opened, tally));
+    let closed = opened.into_inner().map_or(Ok(()), |(opened, _)| close(opened, stats));
     // Errors of threads occurred first.
     of_workers.and(outcome).and(closed).map(|()| done)
 }
 
 fn alone<P, O, Prepare, Open, Work, End, Close>(
     operations: u64,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     part: ThreadWork<Prepare, Open, Work, End, Close>,
 ) -> Result<Vec<u64>, OpError>
 where
@@ -111,24 +111,24 @@ where
     Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
 {
     let mut prepared = (part.prepare)(0)?;
-    let mut worker = tally.for_thread();
+    let mut worker = stats.for_thread();
     if part.opening_is_timed {
-        tally.start_timed(operations);
+        stats.start_timed(operations);
     }
-    let opened = (part.open)(tally)?;
+    let opened = (part.open)(stats)?;
     if !part.opening_is_timed {
-        tally.start_timed(operations);
+        stats.start_timed(operations);
     }
     worker.start();
     let begun = worker.last();
     let worked = (part.work)(0, &mut prepared, &opened, begun, &mut worker);
     let ended = worked.and_then(|()| (part.end)(&opened));
     if !part.opening_is_timed {
-        tally.pause_timed();
+        stats.pause_timed();
     }
-    let closed = (part.close)(opened, tally);
-    tally.pause_timed();
-    tally.merge(&worker);
+    let closed = (part.close)(opened, stats);
+    stats.pause_timed();
+    stats.merge(&worker);
     ended.and(closed).map(|()| vec![worker.operations])
 }
 
@@ -140,7 +140,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn tally() -> ThreadStats {
+    fn stats() -> ThreadStats {
         ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
     }
 
@@ -152,16 +152,16 @@ mod tests {
     fn all_threads_prepare_before_any_works_and_all_are_counted() {
         for threads in [1, 2, 9] {
             let prepared = AtomicU32::new(0);
-            let (mut tally, ended) = (tally(), AtomicU32::new(0));
+            let (mut stats, ended) = (stats(), AtomicU32::new(0));
             let part = ThreadWork {
                 prepare: |i| {
                     prepared.fetch_add(1, Ordering::SeqCst);
                     Ok(i)
                 },
                 open: |_: &mut ThreadStats| Ok(prepared.load(Ordering::SeqCst)),
-                work: |i, p: &mut u32, seen: &u32, _, tally: &mut ThreadStats| {
+                work: |i, p: &mut u32, seen: &u32, _, stats: &mut ThreadStats| {
                     assert_eq!((i, *seen), (*p, threads));
-                    (0..=i).for_each(|_| tally.finish_read(2));
+                    (0..=i).for_each(|_| stats.finish_read(2));
                     ended.fetch_add(1, Ordering::SeqCst);
                     Ok(())
                 },
@@ -172,10 +172,10 @@ mod tests {
                 close: |_, _: &mut ThreadStats| Ok(()),
                 opening_is_timed: false,
             };
-            let done = run(threads, 10, &mut tally, part).unwrap();
+            let done = run(threads, 10, &mut stats, part).unwrap();
             let each: Vec<u64> = (1..=u64::from(threads)).collect();
             assert_eq!(done, each);
-            assert_eq!(tally.operations, each.iter().sum::<u64>());
+            assert_eq!(stats.operations, each.iter().sum::<u64>());
         }
     }
 
@@ -184,27 +184,27 @@ mod tests {
     fn opening_and_closing_are_timed_only_on_request() {
         for (threads, opening_is_timed) in [(1, false), (3, false), (1, true)] {
             let progress: Arc<Progress> = Arc::default();
-            let mut tally =
+            let mut stats =
                 ThreadStats::new(None, Arc::clone(&progress), PhaseMeter::start(None, None));
             let part = ThreadWork {
                 prepare: |_| Ok(()),
-                open: |tally: &mut ThreadStats| {
+                open: |stats: &mut ThreadStats| {
                     assert_eq!(progress.total().is_some(), opening_is_timed);
-                    tally.record_open(|| Ok(()))
+                    stats.record_open(|| Ok(()))
                 },
-                work: |_, (): &mut (), (): &(), _, tally: &mut ThreadStats| {
-                    tally.finish_op();
+                work: |_, (): &mut (), (): &(), _, stats: &mut ThreadStats| {
+                    stats.finish_op();
                     Ok(())
                 },
                 end: |(): &()| Ok(()),
-                close: |(), tally: &mut ThreadStats| {
-                    assert_eq!(tally.elapsed() == Nanos(0), opening_is_timed);
+                close: |(), stats: &mut ThreadStats| {
+                    assert_eq!(stats.elapsed() == Nanos(0), opening_is_timed);
                     Ok(())
                 },
                 opening_is_timed,
             };
-            run(threads, 3, &mut tally, part).unwrap();
-            assert!(tally.elapsed() > Nanos(0));
+            run(threads, 3, &mut stats, part).unwrap();
+            assert!(stats.elapsed() > Nanos(0));
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
                     close: |(), _: &mut ThreadStats| step("close"),
                     opening_is_timed: false,
                 };
-                let error = run(threads, 1, &mut tally(), part).unwrap_err();
+                let error = run(threads, 1, &mut stats(), part).unwrap_err();
                 assert!(error.to_string().starts_with(failing), "{error}");
             }
         }

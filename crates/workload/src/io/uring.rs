@@ -69,7 +69,7 @@ pub fn run(
     ring: &mut Ring,
     pattern: &Pattern,
     work: ThreadJob<'_>,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
 ) -> Result<(), OpError> {
     let target = work.target;
     ring.register(&target.file).map_err(|error| target.failed("io_uring_register", None, error))?;
@@ -87,7 +87,7 @@ pub fn run(
     };
     let mut done = Vec::with_capacity(depth);
     loop {
-        queue.issue(tally);
+        queue.issue(stats);
         if queue.ring.in_flight() == 0 {
             match queue.next_arrival() {
                 Some(at) => clock::wait_until(at),
@@ -99,16 +99,16 @@ pub fn run(
         queue.ring.reap(&mut done);
         let now = clock::now();
         for completion in done.drain(..) {
-            queue.complete(completion, now, tally)?;
+            queue.complete(completion, now, stats)?;
         }
     }
 }
 
 impl Queue<'_> {
     /// Fills idle slots with the requests that are due.
-    fn issue(&mut self, tally: &mut ThreadStats) {
+    fn issue(&mut self, stats: &mut ThreadStats) {
         while !self.over && !self.sync_is_due() && !self.idle.is_empty() {
-            let Some(began) = self.due(tally) else { break };
+            let Some(began) = self.due(stats) else { break };
             let Some(request) = self.work.requests.next() else {
                 self.over = true;
                 break;
@@ -120,13 +120,13 @@ impl Queue<'_> {
 
     /// Returns the start time of the next request. Returns `None` if it must not start yet or no
     /// request remains.
-    fn due(&mut self, tally: &mut ThreadStats) -> Option<Nanos> {
+    fn due(&mut self, stats: &mut ThreadStats) -> Option<Nanos> {
         let Some(arrivals) = &mut self.work.arrivals else {
             // Set on submission.
             return Some(Nanos(0));
         };
         let at = arrivals.peek();
-        if self.work.requests.remaining() > 0 && tally.is_time_up_at(at) {
+        if self.work.requests.remaining() > 0 && stats.is_time_up_at(at) {
             self.over = true;
         }
         if self.over || at > clock::now() {
@@ -191,7 +191,7 @@ impl Queue<'_> {
         &mut self,
         completion: Completion,
         now: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let Completion { slot, outcome } = completion;
         let mut busy = self.busy[slot].take().expect("it was in flight");
@@ -220,9 +220,9 @@ impl Queue<'_> {
         } else {
             now
         };
-        sync_loop::count(tally, &busy.request, self.work.content.verify);
-        tally.record(busy.began, ended);
-        self.over |= self.work.requests.remaining() > 0 && tally.is_time_up();
+        sync_loop::count(stats, &busy.request, self.work.content.verify);
+        stats.record(busy.began, ended);
+        self.over |= self.work.requests.remaining() > 0 && stats.is_time_up();
         Ok(())
     }
 

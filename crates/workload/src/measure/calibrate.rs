@@ -70,10 +70,10 @@ fn operation(at_least: Nanos) -> Result<f64, OpError> {
     };
     // No file can exist below this path.
     let mut workspace = CellWorkspace::new(Path::new("/dev/null"), 1);
-    let mut tally = ThreadStats::new(Some(at_least), Arc::default(), PhaseMeter::start(None, None));
-    perform(&Op::Io(job), SyncAtEnd::Call, &mut workspace, &mut tally)?;
-    tally.pause_timed();
-    Ok(tally.elapsed().0 as f64 / tally.operations as f64)
+    let mut stats = ThreadStats::new(Some(at_least), Arc::default(), PhaseMeter::start(None, None));
+    perform(&Op::Io(job), SyncAtEnd::Call, &mut workspace, &mut stats)?;
+    stats.pause_timed();
+    Ok(stats.elapsed().0 as f64 / stats.operations as f64)
 }
 
 fn clock_reader() -> impl FnMut() {

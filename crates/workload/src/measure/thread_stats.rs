@@ -164,7 +164,7 @@ impl ThreadStats {
         fork
     }
 
-    /// Starts the clock of a tally that was forked before the timed part began.
+    /// Starts the clock of statistics that were forked before the timed part began.
     pub fn start(&mut self) {
         self.last = clock::now();
         self.publish_at = self.last;
@@ -333,13 +333,13 @@ impl ThreadTotals {
 mod tests {
     use super::*;
 
-    fn tally(at_most: Option<Nanos>) -> ThreadStats {
+    fn stats(at_most: Option<Nanos>) -> ThreadStats {
         ThreadStats::new(at_most, Arc::default(), PhaseMeter::start(None, None))
     }
 
     #[test]
     fn threads_add_up() {
-        let mut first = tally(None);
+        let mut first = stats(None);
         let mut second = first.for_thread();
         first.finish_read(10);
         second.finish_write(5);
@@ -354,52 +354,52 @@ mod tests {
 
     #[test]
     fn progress_is_published_rarely_and_completely_at_the_end() {
-        let mut tally = tally(None);
-        tally.start_timed(5);
-        let begun = tally.last();
+        let mut stats = stats(None);
+        stats.start_timed(5);
+        let begun = stats.last();
         for i in 1..=4 {
-            tally.record(begun, Nanos(begun.0 + i));
+            stats.record(begun, Nanos(begun.0 + i));
         }
-        assert_eq!(tally.progress.done(), 1, "the first operation is published");
-        tally.record(begun, Nanos(begun.0 + 1 + PROGRESS_INTERVAL.0));
-        assert_eq!(tally.progress.done(), 5);
-        tally.finish_op();
-        tally.pause_timed();
-        assert_eq!(tally.progress.done(), 6);
-        tally.start_timed(4);
-        assert_eq!(tally.progress.total(), Some(10));
+        assert_eq!(stats.progress.done(), 1, "the first operation is published");
+        stats.record(begun, Nanos(begun.0 + 1 + PROGRESS_INTERVAL.0));
+        assert_eq!(stats.progress.done(), 5);
+        stats.finish_op();
+        stats.pause_timed();
+        assert_eq!(stats.progress.done(), 6);
+        stats.start_timed(4);
+        assert_eq!(stats.progress.total(), Some(10));
     }
 
     #[test]
     fn parts_are_summed_up() {
-        let mut tally = tally(None);
-        tally.start_timed(1);
-        tally.finish_read(7);
-        tally.pause_timed();
-        let first = tally.elapsed();
-        tally.start_timed(1);
-        tally.finish_read(7);
-        tally.pause_timed();
-        assert!(tally.elapsed() > first);
-        assert_eq!((tally.operations, tally.bytes), (2, 14));
+        let mut stats = stats(None);
+        stats.start_timed(1);
+        stats.finish_read(7);
+        stats.pause_timed();
+        let first = stats.elapsed();
+        stats.start_timed(1);
+        stats.finish_read(7);
+        stats.pause_timed();
+        assert!(stats.elapsed() > first);
+        assert_eq!((stats.operations, stats.bytes), (2, 14));
     }
 
     #[test]
     fn latency_counts_from_the_intended_start() {
-        let mut tally = tally(None);
-        tally.start_timed(1);
+        let mut stats = stats(None);
+        stats.start_timed(1);
         let late_by = 5_000_000_000;
-        tally.set_op_start(Nanos(tally.last().0 - late_by));
-        tally.finish_op();
-        assert!(tally.latency.buckets()[0].0.0 >= late_by);
+        stats.set_op_start(Nanos(stats.last().0 - late_by));
+        stats.finish_op();
+        assert!(stats.latency.buckets()[0].0.0 >= late_by);
     }
 
     #[test]
     fn time_runs_out_only_with_a_limit() {
-        let mut endless = tally(None);
+        let mut endless = stats(None);
         endless.finish_op();
         assert!(!endless.is_time_up() && !endless.time_limited);
-        let mut none_left = tally(Some(Nanos(0)));
+        let mut none_left = stats(Some(Nanos(0)));
         none_left.start_timed(1);
         none_left.finish_op();
         assert!(none_left.is_time_up() && none_left.time_limited);

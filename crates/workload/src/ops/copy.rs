@@ -16,7 +16,7 @@ use crate::workspace::CellWorkspace;
 /// Copies one file.
 pub fn file(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     from: &str,
     to: &str,
     block: Bytes,
@@ -24,9 +24,9 @@ pub fn file(
 ) -> Result<(), OpError> {
     let state = ws.file_to_copy(from, to)?;
     let mut buffer = vec![0; block.as_usize()];
-    tally.start_timed(state.size.div_ceil(block.0));
+    stats.start_timed(state.size.div_ceil(block.0));
     let target = ws.path(to);
-    let copy = copy_contents(&ws.path(from), &target, state.size, &mut buffer, tally)?;
+    let copy = copy_contents(&ws.path(from), &target, state.size, &mut buffer, stats)?;
     data::finish(&copy, &target, ends)?;
     ws.files.insert(to.to_owned(), state);
     Ok(())
@@ -35,7 +35,7 @@ pub fn file(
 /// Copies a tree. The blocks keep the identity of the tree for which they were first written.
 pub fn tree(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     from: &str,
     to: &str,
     block: Bytes,
@@ -52,17 +52,17 @@ pub fn tree(
     }
     let (source, target) = (ws.path(from), ws.path(to));
     let mut buffer = vec![0; block.as_usize()];
-    tally.start_timed(tree.shape.entries() + 1);
+    stats.start_timed(tree.shape.entries() + 1);
     for directory in
         std::iter::once(Path::new("")).chain(tree.shape.directories.iter().map(AsRef::as_ref))
     {
         let path = target.join(directory);
         fs::create_dir(&path).with_call("mkdir", &path)?;
-        tally.finish_op();
+        stats.finish_op();
     }
     for file in &tree.shape.files {
         let (source, target) = (source.join(&file.path), target.join(&file.path));
-        copy_contents(&source, &target, file.size.0, &mut buffer, tally)?;
+        copy_contents(&source, &target, file.size.0, &mut buffer, stats)?;
     }
     ws.trees.insert(to.to_owned(), tree);
     Ok(())
@@ -90,7 +90,7 @@ fn copy_contents(
     target: &Path,
     size: u64,
     buffer: &mut [u8],
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
 ) -> Result<File, OpError> {
     let from = File::open(source).with_call("open", source)?;
     let to = data::create_new(target)?;
@@ -99,7 +99,7 @@ fn copy_contents(
         let length = (size - offset).min(buffer.len() as u64) as usize;
         data::read_exact(&from, source, &mut buffer[..length], offset, size)?;
         to.write_all_at(&buffer[..length], offset).at("pwrite", target, offset)?;
-        tally.finish_write(length);
+        stats.finish_write(length);
         offset += length as u64;
     }
     Ok(to)

@@ -25,11 +25,11 @@ use crate::workspace::{CellWorkspace, PlantedTree};
 pub fn tree(
     source: &ScannedSource,
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     block: Bytes,
 ) -> Result<(), OpError> {
-    let outcome = copy_tree(source, ws, tally, name, block.as_usize());
+    let outcome = copy_tree(source, ws, stats, name, block.as_usize());
     if let Err(OpError::Unsupported { reason }) = &outcome {
         ws.discard_failed_tree(name, reason);
     }
@@ -39,7 +39,7 @@ pub fn tree(
 fn copy_tree(
     source: &ScannedSource,
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     block: usize,
 ) -> Result<(), OpError> {
@@ -48,14 +48,14 @@ fn copy_tree(
     let mut buffer = vec![0; block];
     let mut sums = Vec::with_capacity(shape.files.len());
     require_inodes(ws, shape.entries() + 1)?;
-    tally.start_timed(shape.entries() + 1);
+    stats.start_timed(shape.entries() + 1);
     fs::create_dir(&target).with_call("mkdir", &target)?;
-    tally.finish_op();
+    stats.finish_op();
     for directory in &shape.directories {
         let path = target.join(directory);
         let made = fs::create_dir(&path);
         named(made, directory)?.with_call("mkdir", &path)?;
-        tally.finish_op();
+        stats.finish_op();
     }
     for file in &shape.files {
         let path = target.join(&file.path);
@@ -63,7 +63,7 @@ fn copy_tree(
         let from = top.join(&file.path);
         let copy = Copy { source, from: &from, to: &to, target: &path, size: file.size.0 };
         let mut hash = XxHash64::with_seed(0);
-        copy.run(&mut buffer, tally, |data| hash.write(data))?;
+        copy.run(&mut buffer, stats, |data| hash.write(data))?;
         sums.push(hash.finish());
     }
     let tree = PlantedTree { shape, planted_as: name.to_owned(), copied: Some(sums.into()) };
@@ -74,7 +74,7 @@ fn copy_tree(
 /// Copies the largest file and remembers a checksum of each of its blocks.
 pub fn file(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     block: Bytes,
     ends: SyncAtEnd,
@@ -87,7 +87,7 @@ pub fn file(
     let target = ws.path(name);
     let mut buffer = vec![0; block.as_usize()];
     let mut sums = BlockSums::default();
-    tally.start_timed(largest.size.0.div_ceil(block.0.max(1)));
+    stats.start_timed(largest.size.0.div_ceil(block.0.max(1)));
     let to = data::create_new(&target)?;
     let copy = Copy {
         source: &source,
@@ -96,7 +96,7 @@ pub fn file(
         target: &target,
         size: largest.size.0,
     };
-    copy.run(&mut buffer, tally, |data| sums.add(data))?;
+    copy.run(&mut buffer, stats, |data| sums.add(data))?;
     data::finish(&to, &target, ends)?;
     let state = ExpectedFile::copied(name, largest.size.0, sums.finish());
     ws.files.insert(name.to_owned(), state);
@@ -144,7 +144,7 @@ impl Copy<'_> {
     fn run(
         &self,
         buffer: &mut [u8],
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
         mut seen: impl FnMut(&[u8]),
     ) -> Result<(), OpError> {
         let from = self.source.file(self.from)?;
@@ -157,7 +157,7 @@ impl Copy<'_> {
             seen(data);
             let written = self.to.write_all_at(data, offset);
             written.at("pwrite", self.target, offset)?;
-            tally.finish_write(length);
+            stats.finish_write(length);
             offset += length as u64;
         }
         Ok(())
@@ -239,8 +239,8 @@ mod tests {
     }
 
     fn run(ws: &mut CellWorkspace, op: &Op) -> Result<ThreadStats, OpError> {
-        let mut tally = nobody();
-        perform(op, SyncAtEnd::Call, ws, &mut tally).map(|()| tally)
+        let mut stats = nobody();
+        perform(op, SyncAtEnd::Call, ws, &mut stats).map(|()| stats)
     }
 
     fn tree_in() -> Op {
@@ -282,8 +282,8 @@ mod tests {
     fn a_copied_tree_and_its_copy_equal_the_source() {
         let Places { source, mut ws, _both } = places();
         let before = fs::metadata(source.join("large")).unwrap();
-        let tally = run(&mut ws, &tree_in()).unwrap();
-        assert_eq!(tally.bytes_written, 70_101);
+        let stats = run(&mut ws, &tree_in()).unwrap();
+        assert_eq!(stats.bytes_written, 70_101);
         let copy = Op::CopyTree(CopyTree { from: "tree".into(), to: "copy".into(), block: BLOCKS });
         run(&mut ws, &copy).unwrap();
         // The comparison below reads the files, which changes their access times.

@@ -26,14 +26,14 @@ pub fn write_all(
     origin: BlockIdentity,
     size: u64,
     block: usize,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
 ) -> Result<(), OpError> {
     let mut offset = 0;
     while offset < size {
         let length = (size - offset).min(block as u64) as usize;
         let data = pattern.fill(origin, offset, length);
         file.write_all_at(data, offset).at("pwrite", path, offset)?;
-        tally.finish_write(length);
+        stats.finish_write(length);
         offset += length as u64;
     }
     Ok(())
@@ -76,16 +76,16 @@ pub fn unexpected_eof(file: &File, path: &Path, offset: u64, size: u64) -> OpErr
 }
 
 /// Removes a file, or the per-thread files of this name.
-pub fn remove(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
+pub fn remove(ws: &mut CellWorkspace, stats: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let names = ws.thread_files(name);
     if names.is_empty() {
         ws.file(name)?;
     }
     let paths: Vec<_> = names.iter().map(|n| ws.path(n)).collect();
-    tally.start_timed(names.len() as u64);
+    stats.start_timed(names.len() as u64);
     for (name, path) in names.iter().zip(&paths) {
         fs::remove_file(path).with_call("unlink", path)?;
-        tally.finish_op();
+        stats.finish_op();
         if let Some(state) = ws.files.remove(name) {
             ws.removed_files.insert(name.clone(), state);
         }

@@ -16,7 +16,7 @@ use crate::workspace::CellWorkspace;
 /// Environment in which an operation of a phase runs.
 pub struct PhaseExecutor<'a> {
     ws: &'a mut CellWorkspace,
-    tally: &'a mut ThreadStats,
+    stats: &'a mut ThreadStats,
     setting: IoMode,
     /// Whether the operation has already ended the timed part, before it closed its files.
     ended: bool,
@@ -26,10 +26,10 @@ impl<'a> PhaseExecutor<'a> {
     /// Creates an executor for one operation.
     pub const fn new(
         ws: &'a mut CellWorkspace,
-        tally: &'a mut ThreadStats,
+        stats: &'a mut ThreadStats,
         setting: IoMode,
     ) -> Self {
-        Self { ws, tally, setting, ended: false }
+        Self { ws, stats, setting, ended: false }
     }
 
     /// Ends the phase and syncs the filesystem if requested.
@@ -59,33 +59,33 @@ impl OpExecutor for PhaseExecutor<'_> {
         let Some(programs) = self.ws.programs.clone() else {
             return Err(self.unsupported("commands cannot run here"));
         };
-        programs.run(exec, self.ws.root(), &mut || self.tally.start_timed(1))?;
-        self.tally.finish_op();
+        programs.run(exec, self.ws.root(), &mut || self.stats.start_timed(1))?;
+        self.stats.finish_op();
         Ok(())
     }
 
     fn replay(&mut self, replay: &Replay) -> Result<(), OpError> {
         self.ended = true;
-        replay::perform(self.ws, self.tally, replay, self.setting.ends)
+        replay::perform(self.ws, self.stats, replay, self.setting.ends)
     }
 
     fn job(&mut self, job: &Io) -> Result<(), OpError> {
         self.ended = true;
-        job::perform(self.ws, self.tally, job, self.setting)
+        job::perform(self.ws, self.stats, job, self.setting)
     }
 
     fn write_stream(&mut self, file: &str, size: Bytes, unit: StreamUnit) -> Result<(), OpError> {
         self.ended = true;
-        stream::write(self.ws, self.tally, file, size, unit, self.setting.ends)
+        stream::write(self.ws, self.stats, file, size, unit, self.setting.ends)
     }
 
     fn read_stream(&mut self, file: &str, unit: StreamUnit) -> Result<(), OpError> {
         self.ended = true;
-        stream::read(self.ws, self.tally, file, unit, self.setting.ends)
+        stream::read(self.ws, self.stats, file, unit, self.setting.ends)
     }
 
     fn copy_file(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), OpError> {
-        copy::file(self.ws, self.tally, from, to, block, self.setting.ends)
+        copy::file(self.ws, self.stats, from, to, block, self.setting.ends)
     }
 
     fn copy_file_in(&mut self, file: &str, size: Bytes, block: Bytes) -> Result<(), OpError> {
@@ -93,60 +93,60 @@ impl OpExecutor for PhaseExecutor<'_> {
             return self
                 .job(&Io { size: Some(size), ..Io::new(file, AccessPattern::Write, block) });
         }
-        copy_in::file(self.ws, self.tally, file, block, self.setting.ends)
+        copy_in::file(self.ws, self.stats, file, block, self.setting.ends)
     }
 
     fn remove_file(&mut self, file: &str) -> Result<(), OpError> {
-        data::remove(self.ws, self.tally, file)
+        data::remove(self.ws, self.stats, file)
     }
 
     fn create(&mut self, create: &Create) -> Result<(), OpError> {
-        sets::create(self.ws, self.tally, create)
+        sets::create(self.ws, self.stats, create)
     }
 
     fn visit(&mut self, metadata: &Metadata) -> Result<(), OpError> {
         let Metadata { ref set, ref action, order, threads } = *metadata;
-        sets::run_metadata_op(self.ws, self.tally, set, action, VisitOptions { order, threads })
+        sets::run_metadata_op(self.ws, self.stats, set, action, VisitOptions { order, threads })
     }
 
     fn mix(&mut self, mix: &Mix) -> Result<(), OpError> {
         self.ended = true;
-        mix::perform(self.ws, self.tally, mix, self.setting.ends)
+        mix::perform(self.ws, self.stats, mix, self.setting.ends)
     }
 
     fn generate_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), OpError> {
-        tree::plant(self.ws, self.tally, tree, spec)
+        tree::plant(self.ws, self.stats, tree, spec)
     }
 
     fn copy_tree_in(&mut self, tree: &str, spec: &TreeSpec, block: Bytes) -> Result<(), OpError> {
         match self.ws.source.clone() {
-            Some(source) => copy_in::tree(&source, self.ws, self.tally, tree, block),
+            Some(source) => copy_in::tree(&source, self.ws, self.stats, tree, block),
             None => self.generate_tree(tree, spec),
         }
     }
 
     fn copy_tree(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), OpError> {
-        copy::tree(self.ws, self.tally, from, to, block)
+        copy::tree(self.ws, self.stats, from, to, block)
     }
 
     fn list_tree(&mut self, tree: &str) -> Result<(), OpError> {
-        tree::list(self.ws, self.tally, tree)
+        tree::list(self.ws, self.stats, tree)
     }
 
     fn find_in_tree(&mut self, tree: &str) -> Result<(), OpError> {
-        tree::find(self.ws, self.tally, tree)
+        tree::find(self.ws, self.stats, tree)
     }
 
     fn verify_tree(&mut self, tree: &str) -> Result<(), OpError> {
-        tree::verify(self.ws, self.tally, tree)
+        tree::verify(self.ws, self.stats, tree)
     }
 
     fn read_files(&mut self, directory: &str) -> Result<(), OpError> {
-        read_files::read(self.ws, self.tally, directory)
+        read_files::read(self.ws, self.stats, directory)
     }
 
     fn remove_tree(&mut self, tree: &str) -> Result<(), OpError> {
-        tree::remove(self.ws, self.tally, tree)
+        tree::remove(self.ws, self.stats, tree)
     }
 
     fn size_of(&self, file: &str) -> Result<Bytes, OpError> {
@@ -158,7 +158,7 @@ impl OpExecutor for PhaseExecutor<'_> {
     }
 
     fn start_timing(&mut self, operations: u64) {
-        self.tally.start_timed(operations);
+        self.stats.start_timed(operations);
     }
 
     fn open_file(&mut self, file: &str) -> Result<OpenFile, OpError> {
@@ -171,7 +171,7 @@ impl OpExecutor for PhaseExecutor<'_> {
 
     fn set_size(&mut self, file: &OpenFile, size: Bytes) -> Result<(), OpError> {
         file.set_size(size)?;
-        self.tally.finish_op();
+        self.stats.finish_op();
         Ok(())
     }
 
@@ -183,13 +183,13 @@ impl OpExecutor for PhaseExecutor<'_> {
         length: u64,
     ) -> Result<(), OpError> {
         file.fallocate(self.ws, mode, offset, length)?;
-        self.tally.finish_op();
+        self.stats.finish_op();
         Ok(())
     }
 
     fn clone_file(&mut self, from: &OpenFile, to: &OpenFile) -> Result<(), OpError> {
         from.clone_to(self.ws, to)?;
-        self.tally.finish_op();
+        self.stats.finish_op();
         Ok(())
     }
 
@@ -201,14 +201,14 @@ impl OpExecutor for PhaseExecutor<'_> {
         length: u64,
     ) -> Result<u64, OpError> {
         let copied = from.copy_to(self.ws, to, offset, length)?;
-        self.tally.finish_write(copied);
+        self.stats.finish_write(copied);
         Ok(copied as u64)
     }
 
     fn finish(&mut self, file: OpenFile, holds: FileContent<'_>) -> Result<(), OpError> {
         file.sync(self.setting.ends)?;
         self.end()?;
-        self.tally.pause_timed();
+        self.stats.pause_timed();
         file.record_content(self.ws, holds)
     }
 }

@@ -33,12 +33,12 @@ const WRITTEN_RANGE_BATCH: usize = 1 << 16;
 /// Performs a data operation, including the sync at its end.
 pub fn perform(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     job: &Io,
-    setting: IoMode,
+    mode: IoMode,
 ) -> Result<(), OpError> {
-    let plan = plan(ws, job, setting)?;
-    match plan.run(ws, tally) {
+    let plan = plan(ws, job, mode)?;
+    match plan.run(ws, stats) {
         Ok(done) => plan.remember(ws, &done),
         Err(error) => {
             plan.give_up(ws, &error);
@@ -51,7 +51,7 @@ pub fn perform(
 #[derive(Debug)]
 struct Planned<'a> {
     job: &'a Io,
-    setting: IoMode,
+    mode: IoMode,
     seed: u64,
     root: PathBuf,
     /// One file, or one file per thread.
@@ -68,25 +68,24 @@ struct PlannedFile {
     stamping: GenerationPolicy,
 }
 
-fn plan<'a>(ws: &CellWorkspace, job: &'a Io, setting: IoMode) -> Result<Planned<'a>, OpError> {
-    refuse_what_no_kernel_can(job, setting)?;
+fn plan<'a>(ws: &CellWorkspace, job: &'a Io, mode: IoMode) -> Result<Planned<'a>, OpError> {
+    refuse_what_no_kernel_can(job, mode)?;
     let names = match job.sharing {
         FileSharing::Shared => vec![job.file.clone()],
         FileSharing::Own => (0..job.threads).map(|t| thread_file_name(&job.file, t)).collect(),
     };
     let files: Result<Vec<_>, _> = names.into_iter().map(|n| plan_file(ws, job, n)).collect();
-    let planned =
-        Planned { job, setting, seed: ws.seed(), root: ws.root().to_owned(), files: files? };
-    if setting.direct && job.engine != IoEngine::Null {
+    let planned = Planned { job, mode, seed: ws.seed(), root: ws.root().to_owned(), files: files? };
+    if mode.direct && job.engine != IoEngine::Null {
         planned.files.iter().try_for_each(|f| f.try_direct(job))?;
     }
     Ok(planned)
 }
 
 /// Refuses combinations that no filesystem supports.
-fn refuse_what_no_kernel_can(job: &Io, setting: IoMode) -> Result<(), OpError> {
+fn refuse_what_no_kernel_can(job: &Io, mode: IoMode) -> Result<(), OpError> {
     let append = job.access == AccessPattern::Append;
-    let reason = if setting.direct && job.engine == IoEngine::Mmap {
+    let reason = if mode.direct && job.engine == IoEngine::Mmap {
         "a mapping is the page cache: it cannot pass it by"
     } else if job.depth > 1 && matches!(job.engine, IoEngine::Psync | IoEngine::Mmap) {
         "only io_uring has more than one request of a thread in flight"
@@ -176,31 +175,31 @@ impl Planned<'_> {
 
     /// Makes the requests and ends as the phase specifies. Returns the number of requests of each
     /// thread.
-    fn run(&self, ws: &mut CellWorkspace, tally: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
+    fn run(&self, ws: &mut CellWorkspace, stats: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
         let threads = self.job.threads.max(1);
         let longest = self.files.iter().map(|f| f.plan.longest()).max().unwrap_or(1);
         let in_place = self.job.access.writes() && self.job.engine != IoEngine::IoUring;
         let pattern = ws.pattern(if in_place { longest } else { BLOCK });
         let operations = (0..threads).map(|t| self.requests(t).remaining()).sum();
-        tally.offered_rate = self.job.rate;
+        stats.offered_rate = self.job.rate;
         let part = threads::ThreadWork {
             prepare: |_| self.prepare(&pattern, longest, in_place),
-            open: |tally: &mut ThreadStats| self.open_all(tally),
+            open: |stats: &mut ThreadStats| self.open_all(stats),
             work: |thread,
                    prepared: &mut Prepared<'_>,
                    targets: &Vec<IoFile>,
                    begun,
-                   tally: &mut ThreadStats| {
-                self.work(thread, prepared, targets, begun, tally)
+                   stats: &mut ThreadStats| {
+                self.work(thread, prepared, targets, begun, stats)
             },
             end: |_: &Vec<IoFile>| self.end(),
-            close: |targets: Vec<IoFile>, tally: &mut ThreadStats| {
+            close: |targets: Vec<IoFile>, stats: &mut ThreadStats| {
                 let mut targets = targets.into_iter();
-                targets.try_for_each(|target| tally.record_close(target.file, &target.path))
+                targets.try_for_each(|target| stats.record_close(target.file, &target.path))
             },
             opening_is_timed: self.job.include_open_close,
         };
-        threads::run(threads, operations, tally, part)
+        threads::run(threads, operations, stats, part)
     }
 
     fn prepare<'p>(
@@ -228,10 +227,10 @@ impl Planned<'_> {
     }
 
     /// Opens one file, or one per thread; none for the null engine.
-    fn open_all(&self, tally: &mut ThreadStats) -> Result<Vec<IoFile>, OpError> {
+    fn open_all(&self, stats: &mut ThreadStats) -> Result<Vec<IoFile>, OpError> {
         let nothing = self.job.engine == IoEngine::Null;
         let files = self.files.iter().filter(|_| !nothing);
-        files.map(|f| tally.record_open(|| self.open(f))).collect()
+        files.map(|f| stats.record_open(|| self.open(f))).collect()
     }
 
     fn open(&self, file: &PlannedFile) -> Result<IoFile, OpError> {
@@ -242,7 +241,7 @@ impl Planned<'_> {
             access if access.writes() => OpenMode::ReadWrite,
             _ => OpenMode::ReadOnly,
         };
-        IoFile::open(&file.path, file.state.size, how, self.setting.direct)
+        IoFile::open(&file.path, file.state.size, how, self.mode.direct)
     }
 
     fn work(
@@ -251,32 +250,32 @@ impl Planned<'_> {
         prepared: &mut Prepared<'_>,
         targets: &[IoFile],
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let file = self.file_of(thread);
         if self.job.engine == IoEngine::Null {
-            return self.work_on_nothing(thread, &mut prepared.memory, begun, tally);
+            return self.work_on_nothing(thread, &mut prepared.memory, begun, stats);
         }
         let target = &targets[thread as usize % targets.len()];
         let work = self.work_on(thread, target, begun);
         let memory = &mut prepared.memory;
         match (self.job.engine, &mut prepared.ring) {
-            (IoEngine::IoUring, Some(ring)) => uring::run(ring, memory.pattern, work, tally)?,
+            (IoEngine::IoUring, Some(ring)) => uring::run(ring, memory.pattern, work, stats)?,
             (IoEngine::Mmap, _) => {
                 if file.state.size > 0 {
                     let writes = self.job.access.writes();
                     let grows =
                         matches!(self.job.access, AccessPattern::Write | AccessPattern::Append);
                     let mut way = MmapIo::new(target, file.state.size, writes, grows)?;
-                    sync_loop::run(&mut way, &mut SystemClock, work, memory, tally)?;
+                    sync_loop::run(&mut way, &mut SystemClock, work, memory, stats)?;
                 }
             }
             _ => {
                 let mut way = SyncFileIo::new(target, self.job.access == AccessPattern::Append);
-                sync_loop::run(&mut way, &mut SystemClock, work, memory, tally)?;
+                sync_loop::run(&mut way, &mut SystemClock, work, memory, stats)?;
             }
         }
-        match self.setting.ends {
+        match self.mode.ends {
             SyncAtEnd::Fsync => target.sync(),
             SyncAtEnd::Call | SyncAtEnd::Syncfs | SyncAtEnd::Unknown => Ok(()),
         }
@@ -316,16 +315,16 @@ impl Planned<'_> {
         thread: u32,
         memory: &mut IoBuffers<'_>,
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let nowhere = self.root.as_path();
         let target = IoFile::open(nowhere, 0, OpenMode::ReadOnly, false)?;
         let work = self.work_on(thread, &target, begun);
-        sync_loop::run(&mut NullIo, &mut SystemClock, work, memory, tally)
+        sync_loop::run(&mut NullIo, &mut SystemClock, work, memory, stats)
     }
 
     fn end(&self) -> Result<(), OpError> {
-        match self.setting.ends {
+        match self.mode.ends {
             SyncAtEnd::Syncfs => {
                 caches::sync_filesystem(&self.root).with_call("syncfs", &self.root)
             }

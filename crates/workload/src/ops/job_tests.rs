@@ -41,11 +41,11 @@ impl JobScratch {
     fn attempt(
         &mut self,
         op: &Op,
-        setting: IoMode,
+        mode: IoMode,
         at_most: Option<Nanos>,
     ) -> Result<ThreadStats, OpError> {
-        let mut tally = ThreadStats::new(at_most, Arc::default(), PhaseMeter::start(None, None));
-        perform(op, setting, &mut self.ws, &mut tally).map(|()| tally)
+        let mut stats = ThreadStats::new(at_most, Arc::default(), PhaseMeter::start(None, None));
+        perform(op, mode, &mut self.ws, &mut stats).map(|()| stats)
     }
 
     fn io(&mut self, job: Io) -> Result<ThreadStats, OpError> {
@@ -161,12 +161,12 @@ proptest! {
         for (shared, own_files) in sequence {
             let job = if own { own_files } else { shared };
             let word = format!("{job:?}");
-            let tally = place.io(job.clone());
-            prop_assert!(tally.is_ok(), "{word}: {}", tally.unwrap_err());
-            let tally = tally.unwrap();
-            let wrote = tally.bytes_written > 0;
+            let stats = place.io(job.clone());
+            prop_assert!(stats.is_ok(), "{word}: {}", stats.unwrap_err());
+            let stats = stats.unwrap();
+            let wrote = stats.bytes_written > 0;
             prop_assert!(job.access.writes() || !wrote);
-            prop_assert!(job.access.reads() == (tally.verified > 0) || job.access.writes());
+            prop_assert!(job.access.reads() == (stats.verified > 0) || job.access.writes());
             let names: &[&str] = if own { &["f.0", "f.1"] } else { &["f"] };
             for name in names {
                 let verified = place.verify(name);
@@ -300,8 +300,8 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
             let mut place = JobScratch::new();
             let none_left = Some(Nanos(0));
             let job = Io { threads, engine, ..write("f", 100_000, 5000) };
-            let tally = place.attempt(&Op::Io(job), SyncAtEnd::Call.into(), none_left).unwrap();
-            assert!(tally.time_limited && tally.operations == u64::from(threads), "{engine}");
+            let stats = place.attempt(&Op::Io(job), SyncAtEnd::Call.into(), none_left).unwrap();
+            assert!(stats.time_limited && stats.operations == u64::from(threads), "{engine}");
             place.verify("f").unwrap();
             let over = Io { engine, ..Io::new("f", AccessPattern::Rewrite, Bytes(1000)) };
             place.attempt(&Op::Io(over), SyncAtEnd::Call.into(), none_left).unwrap();
@@ -336,8 +336,8 @@ fn files_of_threads_are_removed_and_made_again_together() {
     place.io(own(write("f", 9_000, 4096))).unwrap();
     let remove = Op::RemoveFile(RemoveFile { file: "f".into() });
     for _ in 0..2 {
-        let tally = place.attempt(&remove, SyncAtEnd::Call.into(), None).unwrap();
-        assert_eq!(tally.operations, 3);
+        let stats = place.attempt(&remove, SyncAtEnd::Call.into(), None).unwrap();
+        assert_eq!(stats.operations, 3);
         assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 0);
         undo(&remove, &mut place.ws).unwrap();
     }
@@ -357,8 +357,8 @@ fn streams_of_every_unit_are_the_same_bytes() {
         place.verify(&name).unwrap();
         for unit in units {
             let get = Op::ReadStream(ReadStream { file: name.clone(), unit });
-            let tally = place.attempt(&get, SyncAtEnd::Call.into(), None).unwrap();
-            assert_eq!(tally.bytes, 100_001);
+            let stats = place.attempt(&get, SyncAtEnd::Call.into(), None).unwrap();
+            assert_eq!(stats.bytes, 100_001);
         }
     }
 }
@@ -373,8 +373,8 @@ fn null_engine_performs_no_io_and_counts_operations() {
         ..Io::new("f", access, Bytes(4096))
     };
     for access in [AccessPattern::Write, AccessPattern::RandomRead, AccessPattern::Rewrite] {
-        let tally = place.io(job(access)).unwrap();
-        assert_eq!((tally.operations, tally.bytes, tally.verified), (256, 1 << 20, 0));
+        let stats = place.io(job(access)).unwrap();
+        assert_eq!((stats.operations, stats.bytes, stats.verified), (256, 1 << 20, 0));
     }
     assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 0);
 }
@@ -388,12 +388,12 @@ fn invalid_combinations_are_unsupported_with_a_reason() {
     let deep = Io { depth: 2, ..Io::new("f", AccessPattern::Read, Bytes(4096)) };
     let together =
         Io { threads: 2, size: Some(Bytes(10)), ..Io::new("f", AccessPattern::Append, Bytes(1)) };
-    for (job, setting, word) in [
+    for (job, mode, word) in [
         (mapped, direct, "page cache"),
         (deep, SyncAtEnd::Call.into(), "io_uring"),
         (together, SyncAtEnd::Call.into(), "any order"),
     ] {
-        let error = place.attempt(&Op::Io(job), setting, None).unwrap_err();
+        let error = place.attempt(&Op::Io(job), mode, None).unwrap_err();
         assert!(
             matches!(&error, OpError::Unsupported { reason } if reason.contains(word)),
             "{error}"
@@ -446,7 +446,7 @@ fn open_loop_reports_its_offered_rate() {
             engine,
             ..Io::new("f", AccessPattern::RandomRead, Bytes(512))
         };
-        let tally = place.io(job).unwrap();
-        assert_eq!((tally.operations, tally.offered_rate), (1000, Some(1_000_000)));
+        let stats = place.io(job).unwrap();
+        assert_eq!((stats.operations, stats.offered_rate), (1000, Some(1_000_000)));
     }
 }

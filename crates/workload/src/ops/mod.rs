@@ -51,14 +51,14 @@ impl From<SyncAtEnd> for IoMode {
 /// Performs an operation on files.
 ///
 /// # Errors
-/// Returns the first error; work finished before it stays in the tally. Returns
+/// Returns the first error; work finished before it stays in the statistics. Returns
 /// [`OpError::Unsupported`] for operations that belong to the agent: steps of the volume (mkfs,
 /// mount, unmount, fsck) and feature probes.
 pub fn perform(
     op: &Op,
     setting: impl Into<IoMode>,
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
 ) -> Result<(), OpError> {
     let setting = setting.into();
     if setting.direct && !op.info().allowed_caches().contains(&CacheState::Direct) {
@@ -66,9 +66,9 @@ pub fn perform(
             reason: "only requests on a file can pass the page cache by".into(),
         });
     }
-    let mut stage = PhaseExecutor::new(ws, tally, setting);
-    op.perform(&mut stage)?;
-    stage.end()
+    let mut executor = PhaseExecutor::new(ws, stats, setting);
+    op.perform(&mut executor)?;
+    executor.end()
 }
 
 #[cfg(test)]
@@ -85,9 +85,9 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn run(ws: &mut CellWorkspace, op: &Op) -> Result<ThreadStats, OpError> {
-        let mut tally =
+        let mut stats =
             ThreadStats::new(None, Default::default(), crate::PhaseMeter::start(None, None));
-        perform(op, SyncAtEnd::Syncfs, ws, &mut tally).map(|()| tally)
+        perform(op, SyncAtEnd::Syncfs, ws, &mut stats).map(|()| stats)
     }
 
     fn write() -> Op {
@@ -146,8 +146,8 @@ mod tests {
         let rewrite = Op::Io(Io::new("f", AccessPattern::Rewrite, Bytes::kib(16)));
         for op in [write(), seek.clone(), rewrite, seek] {
             run(&mut ws, &op).unwrap();
-            let tally = run(&mut ws, &verify()).unwrap();
-            assert_eq!(tally.bytes, 100_000);
+            let stats = run(&mut ws, &verify()).unwrap();
+            assert_eq!(stats.bytes, 100_000);
         }
     }
 
@@ -189,8 +189,8 @@ mod tests {
                 needs: None,
                 op: op.clone(),
             });
-            let mut tally = run(&mut ws, &op).unwrap();
-            tally.finish(&mut result);
+            let mut stats = run(&mut ws, &op).unwrap();
+            stats.finish(&mut result);
             let counted = |buckets: &[LatencyBucket]| buckets.iter().map(|b| b.1).sum::<u64>();
             let of_files = (counted(&result.open), counted(&result.close));
             assert_eq!(of_files, (files, files), "{op:?}");
@@ -222,8 +222,8 @@ mod tests {
         for order in [TraversalOrder::Sequential, TraversalOrder::Random] {
             let create = create(30, 4, 10, order, true);
             assert_eq!(run(&mut ws, &create).unwrap().bytes_written, 300);
-            let tally = run(&mut ws, &stat(order)).unwrap();
-            assert_eq!((tally.operations, tally.bytes), (30, 300));
+            let stats = run(&mut ws, &stat(order)).unwrap();
+            assert_eq!((stats.operations, stats.bytes), (30, 300));
             let delete = Op::Metadata(Metadata {
                 set: "set".into(),
                 action: MetadataAction::Remove { fsync: false },
@@ -240,14 +240,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 3);
         let create = create(30, 1, 0, TraversalOrder::Sequential, false);
-        let mut tally = ThreadStats::new(
+        let mut stats = ThreadStats::new(
             Some(Nanos(0)),
             Default::default(),
             crate::PhaseMeter::start(None, None),
         );
-        perform(&create, SyncAtEnd::Call, &mut ws, &mut tally).unwrap();
-        assert!(tally.time_limited);
-        assert_eq!(tally.operations, 1);
+        perform(&create, SyncAtEnd::Call, &mut ws, &mut stats).unwrap();
+        assert!(stats.time_limited);
+        assert_eq!(stats.operations, 1);
         assert_eq!(run(&mut ws, &stat(TraversalOrder::Random)).unwrap().operations, 1);
     }
 

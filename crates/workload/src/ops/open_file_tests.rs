@@ -17,9 +17,9 @@ const SIZE: u64 = 1 << 20;
 const BLOCK: Bytes = Bytes::kib(64);
 
 fn run(ws: &mut CellWorkspace, op: impl Into<Op>) -> Result<ThreadStats, OpError> {
-    let mut tally =
+    let mut stats =
         ThreadStats::new(None, Default::default(), crate::PhaseMeter::start(None, None));
-    perform(&op.into(), SyncAtEnd::Fsync, ws, &mut tally).map(|()| tally)
+    perform(&op.into(), SyncAtEnd::Fsync, ws, &mut stats).map(|()| stats)
 }
 
 /// Performs an operation, undoes it, and performs it again.
@@ -63,8 +63,8 @@ fn the_kernel_copies_a_file_byte_by_byte_and_again() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
     write(&mut ws, "f");
-    let tally = again(&mut ws, copy()).unwrap();
-    assert_eq!((tally.operations, tally.bytes_written), (4, SIZE));
+    let stats = again(&mut ws, copy()).unwrap();
+    assert_eq!((stats.operations, stats.bytes_written), (4, SIZE));
     assert_eq!(verify(&mut ws, "copy"), SIZE);
 }
 
@@ -87,8 +87,8 @@ fn space_can_be_punched_zeroed_and_collapsed_with_verified_content() {
     assert_eq!((verify(&mut ws, "f"), space(&path)), (SIZE, SIZE / 2));
     again(&mut ws, change(FallocateMode::ZeroRange, SIZE / 4 * 3)).unwrap();
     assert_eq!(verify(&mut ws, "f"), SIZE);
-    let tally = again(&mut ws, change(FallocateMode::CollapseRange, SIZE / 4)).unwrap();
-    assert_eq!(tally.operations, 4);
+    let stats = again(&mut ws, change(FallocateMode::CollapseRange, SIZE / 4)).unwrap();
+    assert_eq!(stats.operations, 4);
     assert_eq!(verify(&mut ws, "f"), SIZE / 4 * 3);
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, [&bytes[4096..], &bytes[..4096]].concat()).unwrap();
@@ -129,8 +129,8 @@ fn recording_the_file_state_is_not_timed() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
     write(&mut ws, "f");
-    let tally = run(&mut ws, copy()).unwrap();
-    let timed = tally.elapsed();
+    let stats = run(&mut ws, copy()).unwrap();
+    let timed = stats.elapsed();
     assert!(timed.0 > 0, "the timed part has ended when a file is finished");
 }
 

@@ -14,15 +14,15 @@ const REQUEST: usize = 128 << 10;
 
 /// Finds all files below a directory and reads them in an order determined by the seed. The search
 /// is the first operation; each file is another one.
-pub fn read(ws: &CellWorkspace, tally: &mut ThreadStats, directory: &str) -> Result<(), OpError> {
+pub fn read(ws: &CellWorkspace, stats: &mut ThreadStats, directory: &str) -> Result<(), OpError> {
     let top = ws.path(directory);
     let mut buffer = vec![0; REQUEST];
-    tally.start_timed(1);
+    stats.start_timed(1);
     let mut files = Vec::new();
     find(&top, &mut files)?;
     // Sort, because the directory order differs between filesystems.
     files.sort_unstable();
-    tally.finish_op();
+    stats.finish_op();
     let order = VisitOrder::sequential(&(0..files.len() as u64)).shuffled(ws.seed(), "read-files");
     for step in 0..order.len() {
         let path = &files[order.position(step) as usize];
@@ -35,7 +35,7 @@ pub fn read(ws: &CellWorkspace, tally: &mut ThreadStats, directory: &str) -> Res
             }
         }
         drop(file);
-        tally.finish_read(whole);
+        stats.finish_read(whole);
     }
     Ok(())
 }
@@ -66,16 +66,16 @@ mod tests {
     fn each_file_is_read_once_and_a_missing_directory_is_an_error() {
         let place = tempfile::tempdir().unwrap();
         let ws = CellWorkspace::new(place.path(), 3);
-        let tally = || ThreadStats::new(None, Default::default(), PhaseMeter::start(None, None));
+        let stats = || ThreadStats::new(None, Default::default(), PhaseMeter::start(None, None));
         fs::create_dir_all(place.path().join("made/below")).unwrap();
         for (name, size) in [("a", 0), ("b", 5), ("below/c", 300_000)] {
             fs::write(place.path().join("made").join(name), vec![1; size]).unwrap();
         }
         symlink("b", place.path().join("made/link")).unwrap();
-        let mut read = tally();
+        let mut read = stats();
         super::read(&ws, &mut read, "made").unwrap();
         assert_eq!((read.operations, read.bytes), (4, 300_005));
-        let error = super::read(&ws, &mut tally(), "other").unwrap_err();
+        let error = super::read(&ws, &mut stats(), "other").unwrap_err();
         assert!(error.to_string().contains("readdir"), "{error}");
     }
 }

@@ -36,7 +36,7 @@ use paths::PathTable;
 /// Replays a trace in a new directory.
 pub fn perform(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     replay: &Replay,
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
@@ -46,8 +46,8 @@ pub fn perform(
     let _none = UmaskGuard::none();
     let made = setup::make(&trace, &top, ws.seed());
     let outcome = made.and_then(|modes_are_kept| {
-        run(&trace, &top, ws.seed(), tally, replay.speed(), ends)?;
-        match tally.time_limited {
+        run(&trace, &top, ws.seed(), stats, replay.speed(), ends)?;
+        match stats.time_limited {
             true => Ok(()),
             false => compare::compare(&trace, &top, modes_are_kept),
         }
@@ -105,7 +105,7 @@ fn run(
     trace: &Trace,
     top: &Path,
     seed: u64,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     speed: Option<f64>,
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
@@ -118,8 +118,8 @@ fn run(
     let part = ThreadWork {
         prepare: |_| Ok(Buffers::new(trace, seed)),
         open: |_: &mut ThreadStats| Ok(()),
-        work: |lane, buffers: &mut Buffers, (): &(), begun, tally: &mut ThreadStats| {
-            scene.run_thread(lane, buffers, begun, tally)
+        work: |lane, buffers: &mut Buffers, (): &(), begun, stats: &mut ThreadStats| {
+            scene.run_thread(lane, buffers, begun, stats)
         },
         end: |(): &()| match ends {
             SyncAtEnd::Syncfs => caches::sync_filesystem(top).with_call("syncfs", top),
@@ -128,7 +128,7 @@ fn run(
         close: |(), _: &mut ThreadStats| Ok(()),
         opening_is_timed: false,
     };
-    threads::run(lanes, plan.operations(), tally, part).map(|_| ())
+    threads::run(lanes, plan.operations(), stats, part).map(|_| ())
 }
 
 fn scene<'a>(

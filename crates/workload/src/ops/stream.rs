@@ -23,7 +23,7 @@ const BUFSIZ: u64 = 8192;
 /// Writes a new file.
 pub fn write(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     size: Bytes,
     unit: StreamUnit,
@@ -33,24 +33,24 @@ pub fn write(
     let step = step(unit);
     let mut pattern = ws.pattern(step);
     let state = ExpectedFile::new(name, size.0);
-    let file = tally.record_open(|| data::create_new(&path))?;
+    let file = stats.record_open(|| data::create_new(&path))?;
     let mut writer = BufWriter::with_capacity(buffer_size(&file, &path)?, file);
-    tally.start_timed(size.0.div_ceil(step as u64));
+    stats.start_timed(size.0.div_ceil(step as u64));
     let mut offset = 0;
     while offset < size.0 {
         let length = (size.0 - offset).min(step as u64) as usize;
         let bytes = pattern.fill(state.origin_at(0), offset, length);
         hand_over(&mut writer, bytes, unit).at("write", &path, offset)?;
-        tally.finish_write(length);
+        stats.finish_write(length);
         offset += length as u64;
-        if offset < size.0 && tally.is_time_up() {
+        if offset < size.0 && stats.is_time_up() {
             break;
         }
     }
     let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error);
     let file = file.with_call("write", &path)?;
     data::finish(&file, &path, ends)?;
-    end(ws, tally, file, &path, ends)?;
+    end(ws, stats, file, &path, ends)?;
     ws.files.insert(name.to_owned(), ExpectedFile::new(name, offset));
     Ok(())
 }
@@ -85,7 +85,7 @@ fn hand_over(to: &mut impl Write, bytes: &[u8], unit: StreamUnit) -> std::io::Re
 /// Reads a file.
 pub fn read(
     ws: &CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     unit: StreamUnit,
     ends: SyncAtEnd,
@@ -93,10 +93,10 @@ pub fn read(
     let path = ws.path(name);
     let size = ws.file(name)?.size;
     let step = step(unit) as u64;
-    let file = tally.record_open(|| File::open(&path).with_call("open", &path))?;
+    let file = stats.record_open(|| File::open(&path).with_call("open", &path))?;
     let mut reader = BufReader::with_capacity(buffer_size(&file, &path)?, file);
     let mut taken = Vec::with_capacity(step.min(size) as usize);
-    tally.start_timed(size.div_ceil(step));
+    stats.start_timed(size.div_ceil(step));
     let mut offset = 0;
     while offset < size {
         let length = (size - offset).min(step);
@@ -104,19 +104,19 @@ pub fn read(
         if got == 0 {
             return Err(too_short(&path, offset, size));
         }
-        tally.finish_read(got as usize);
+        stats.finish_read(got as usize);
         offset += got;
-        if offset < size && tally.is_time_up() {
+        if offset < size && stats.is_time_up() {
             break;
         }
     }
-    end(ws, tally, reader.into_inner(), &path, ends)
+    end(ws, stats, reader.into_inner(), &path, ends)
 }
 
 /// Ends the timed part as the phase specifies, and closes the file after it.
 fn end(
     ws: &CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     file: File,
     path: &Path,
     ends: SyncAtEnd,
@@ -124,8 +124,8 @@ fn end(
     if ends == SyncAtEnd::Syncfs {
         caches::sync_filesystem(ws.root()).with_call("syncfs", ws.root())?;
     }
-    tally.pause_timed();
-    tally.record_close(file, path)
+    stats.pause_timed();
+    stats.record_close(file, path)
 }
 
 /// Reads the given number of bytes, or whole lines of at least that length. Returns the number

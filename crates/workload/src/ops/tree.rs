@@ -22,37 +22,37 @@ const REQUEST: usize = 128 << 10;
 /// Writes a tree with content generated in memory, so that no other disk affects the result.
 pub fn plant(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     spec: &TreeSpec,
 ) -> Result<(), OpError> {
     let shape = TreeLayout::generate(spec, ws.seed());
     let tree = PlantedTree { shape, planted_as: name.to_owned(), copied: None };
-    write_tree(ws, tally, name, tree)
+    write_tree(ws, stats, name, tree)
 }
 
 /// Writes a tree with a known shape and records it.
 pub fn write_tree(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     tree: PlantedTree,
 ) -> Result<(), OpError> {
     let top = ws.path(name);
     let mut pattern = ws.pattern(REQUEST);
-    tally.start_timed(tree.shape.entries() + 1);
+    stats.start_timed(tree.shape.entries() + 1);
     fs::create_dir(&top).with_call("mkdir", &top)?;
-    tally.finish_op();
+    stats.finish_op();
     for directory in &tree.shape.directories {
         let path = top.join(directory);
         fs::create_dir(&path).with_call("mkdir", &path)?;
-        tally.finish_op();
+        stats.finish_op();
     }
     for file in &tree.shape.files {
         let path = top.join(&file.path);
         let handle = data::create_new(&path)?;
         let origin = origin(&tree, &file.path);
-        data::write_all(&handle, &path, &mut pattern, origin, file.size.0, REQUEST, tally)?;
+        data::write_all(&handle, &path, &mut pattern, origin, file.size.0, REQUEST, stats)?;
     }
     ws.trees.insert(name.to_owned(), tree);
     Ok(())
@@ -67,14 +67,14 @@ fn origin(tree: &PlantedTree, path: &Path) -> BlockIdentity {
 }
 
 /// Lists every entry with its attributes, as `ls -lR` does, and counts them.
-pub fn list(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
+pub fn list(ws: &CellWorkspace, stats: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let expected = ws.tree(name)?.shape.entries();
-    tally.start_timed(expected);
+    stats.start_timed(expected);
     let mut found = 0;
     walk(&ws.path(name), &mut |entry| {
         let path = entry.path();
         entry.metadata().with_call("stat", &path)?;
-        tally.finish_op();
+        stats.finish_op();
         found += 1;
         Ok(())
     })?;
@@ -82,17 +82,17 @@ pub fn list(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(
 }
 
 /// Searches the whole tree for the name of the last file, as `find -name` does.
-pub fn find(ws: &CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
+pub fn find(ws: &CellWorkspace, stats: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let shape = &ws.tree(name)?.shape;
     let wanted = sought(shape).to_owned();
     // A copied tree may contain the name several times.
     let all = shape.directories.iter().chain(shape.files.iter().map(|f| &f.path));
     let expected = all.filter(|path| path.file_name() == Some(&wanted)).count() as u64;
-    tally.start_timed(shape.entries());
+    stats.start_timed(shape.entries());
     let mut found = 0;
     walk(&ws.path(name), &mut |entry| {
         found += u64::from(entry.file_name() == wanted);
-        tally.finish_op();
+        stats.finish_op();
         Ok(())
     })?;
     counted(ws, name, expected, found)
@@ -134,12 +134,12 @@ fn walk(
 
 /// Reads every file and compares it with the generated content, or with the checksum of copied
 /// content.
-pub fn verify(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
+pub fn verify(ws: &mut CellWorkspace, stats: &mut ThreadStats, name: &str) -> Result<(), OpError> {
     let top = ws.path(name);
     let pattern = ws.pattern(REQUEST);
     let tree = ws.tree(name)?;
     let mut buffer = vec![0; REQUEST];
-    tally.start_timed(tree.shape.files.len() as u64);
+    stats.start_timed(tree.shape.files.len() as u64);
     for (number, file) in tree.shape.files.iter().enumerate() {
         let sum = tree.copied.as_ref().map(|sums| sums[number]);
         let mut hash = XxHash64::with_seed(0);
@@ -155,14 +155,14 @@ pub fn verify(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Re
                     .check(origin(tree, &file.path), offset, &buffer[..length])
                     .map_err(|corruption| corrupt(&path, corruption))?,
             }
-            tally.bytes += length as u64;
+            stats.bytes += length as u64;
             offset += length as u64;
         }
         if sum.is_some_and(|sum| sum != hash.finish()) {
             let (offset, kind) = (0, CorruptionKind::DiffersFromSource);
             return Err(corrupt(&path, Corruption { offset, kind }));
         }
-        tally.finish_op();
+        stats.finish_op();
     }
     Ok(())
 }
@@ -172,16 +172,16 @@ fn corrupt(path: &Path, corruption: Corruption) -> OpError {
 }
 
 /// Removes a tree, as `rm -r` does: all entries found, not only the planted ones.
-pub fn remove(ws: &mut CellWorkspace, tally: &mut ThreadStats, name: &str) -> Result<(), OpError> {
-    tally.start_timed(ws.tree(name)?.shape.entries() + 1);
-    remove_directory(&ws.path(name), tally)?;
+pub fn remove(ws: &mut CellWorkspace, stats: &mut ThreadStats, name: &str) -> Result<(), OpError> {
+    stats.start_timed(ws.tree(name)?.shape.entries() + 1);
+    remove_directory(&ws.path(name), stats)?;
     if let Some(tree) = ws.trees.remove(name) {
         ws.removed_trees.insert(name.to_owned(), tree);
     }
     Ok(())
 }
 
-fn remove_directory(directory: &Path, tally: &mut ThreadStats) -> Result<(), OpError> {
+fn remove_directory(directory: &Path, stats: &mut ThreadStats) -> Result<(), OpError> {
     // Read the whole directory before the first removal: the behaviour of readdir during removals
     // differs between filesystems.
     let entries: Vec<_> = fs::read_dir(directory)
@@ -191,13 +191,13 @@ fn remove_directory(directory: &Path, tally: &mut ThreadStats) -> Result<(), OpE
     for entry in entries {
         let path = entry.path();
         if entry.file_type().with_call("stat", &path)?.is_dir() {
-            remove_directory(&path, tally)?;
+            remove_directory(&path, stats)?;
         } else {
             fs::remove_file(&path).with_call("unlink", &path)?;
-            tally.finish_op();
+            stats.finish_op();
         }
     }
     fs::remove_dir(directory).with_call("rmdir", directory)?;
-    tally.finish_op();
+    stats.finish_op();
     Ok(())
 }

@@ -79,7 +79,7 @@ fn shorten(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Creates a tally whose counts are discarded.
+/// Creates statistics whose counts are discarded.
 fn nobody() -> ThreadStats {
     ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None))
 }
@@ -146,11 +146,11 @@ mod tests {
     }
 
     fn verify(ws: &mut CellWorkspace, name: &str, size: u64) {
-        let mut tally = nobody();
+        let mut stats = nobody();
         let read =
             Op::Io(Io { verify: true, ..Io::new(name, AccessPattern::Read, Bytes::kib(64)) });
-        perform(&read, SyncAtEnd::Call, ws, &mut tally).unwrap();
-        assert_eq!(tally.bytes, size);
+        perform(&read, SyncAtEnd::Call, ws, &mut stats).unwrap();
+        assert_eq!(stats.bytes, size);
     }
 
     #[test]

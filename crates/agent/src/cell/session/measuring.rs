@@ -105,10 +105,10 @@ impl CellSession<'_> {
         result: &mut PhaseResult,
     ) -> Result<(), PhaseError> {
         let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
-        let mut tally = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
+        let mut stats = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
         let mut passes = Iterations::new(phase.scaling);
-        let outcome = self.passes(phase, &mut tally, &mut passes);
-        tally.finish(result);
+        let outcome = self.passes(phase, &mut stats, &mut passes);
+        stats.finish(result);
         result.passes = passes.several();
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
@@ -120,31 +120,31 @@ impl CellSession<'_> {
     fn passes(
         &mut self,
         phase: &Phase,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
         passes: &mut Iterations,
     ) -> Result<(), PhaseError> {
         let start = clock::now();
         loop {
-            let (wall, operations, bytes) = (tally.elapsed(), tally.operations, tally.bytes);
-            let outcome = self.perform(phase, tally);
-            tally.pause_timed();
+            let (wall, operations, bytes) = (stats.elapsed(), stats.operations, stats.bytes);
+            let outcome = self.perform(phase, stats);
+            stats.pause_timed();
             outcome.map_err(|error| self.judge(&error))?;
             passes.add(Iteration {
-                elapsed: Nanos(tally.elapsed().0 - wall.0),
-                operations: tally.operations - operations,
-                bytes: Bytes(tally.bytes - bytes),
+                elapsed: Nanos(stats.elapsed().0 - wall.0),
+                operations: stats.operations - operations,
+                bytes: Bytes(stats.bytes - bytes),
             });
-            let enough = tally.time_limited || !passes.needs_more(clock::since(start));
+            let enough = stats.time_limited || !passes.needs_more(clock::since(start));
             if enough || !self.restore(phase)? {
                 return Ok(());
             }
         }
     }
 
-    fn perform(&mut self, phase: &Phase, tally: &mut ThreadStats) -> Result<(), OpError> {
+    fn perform(&mut self, phase: &Phase, stats: &mut ThreadStats) -> Result<(), OpError> {
         let setting = IoMode { ends: phase.sync_at_end, direct: phase.cache == CacheState::Direct };
         self.heartbeat.watch_command(matches!(phase.op, Op::Exec(_)));
-        let outcome = workload::perform(&phase.op, setting, &mut self.workspace, tally);
+        let outcome = workload::perform(&phase.op, setting, &mut self.workspace, stats);
         self.heartbeat.watch_command(false);
         outcome
     }

@@ -52,7 +52,7 @@ struct RoleThread<'a> {
 /// Performs a mix, including the sync at its end.
 pub fn perform(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     mix: &Mix,
     ends: SyncAtEnd,
 ) -> Result<(), OpError> {
@@ -68,7 +68,7 @@ pub fn perform(
         roles: mix.roles.iter().map(|_| Mutex::default()).collect(),
         left: seats.iter().map(|_| Mutex::default()).collect(),
     };
-    running.run(ws, tally, ends)?;
+    running.run(ws, stats, ends)?;
     let Running { roles, left, .. } = running;
     let names = mix.roles.iter().map(|role| role.name.clone());
     ws.roles = names.zip(roles.into_iter().map(inner)).collect();
@@ -146,13 +146,13 @@ impl Running<'_> {
     fn run(
         &self,
         ws: &mut CellWorkspace,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
         ends: SyncAtEnd,
     ) -> Result<(), OpError> {
         let (root, seed) = (ws.root().to_owned(), ws.seed());
         let pattern = ws.pattern(self.things.longest());
         if let [alone] = &self.mix.roles[..] {
-            tally.offered_rate = alone.rate;
+            stats.offered_rate = alone.rate;
         }
         // The number of cycles of unlimited roles is unknown.
         let cycles = self.mix.roles.iter().map(|role| role.cycles);
@@ -170,8 +170,8 @@ impl Running<'_> {
                    worker: &mut MixWorker<'_>,
                    opened: &OpenTargets,
                    begun,
-                   tally: &mut ThreadStats| {
-                self.work(thread, worker, opened, begun, tally)
+                   stats: &mut ThreadStats| {
+                self.work(thread, worker, opened, begun, stats)
             },
             end: |_: &OpenTargets| match ends {
                 SyncAtEnd::Syncfs => caches::sync_filesystem(&root).with_call("syncfs", &root),
@@ -180,7 +180,7 @@ impl Running<'_> {
             close: |opened: OpenTargets, _: &mut ThreadStats| opened.close(),
             opening_is_timed: false,
         };
-        threads::run(self.seats.len() as u32, operations, tally, part).map(drop)
+        threads::run(self.seats.len() as u32, operations, stats, part).map(drop)
     }
 
     fn work(
@@ -189,18 +189,18 @@ impl Running<'_> {
         worker: &mut MixWorker<'_>,
         opened: &OpenTargets,
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let seat = &self.seats[thread as usize];
-        let outcome = self.cycles(seat, worker, opened, begun, tally);
+        let outcome = self.cycles(seat, worker, opened, begun, stats);
         let is_last =
             is_awaited(self.mix, seat.role) && self.awaited.fetch_sub(1, Ordering::Relaxed) == 1;
         if is_last || outcome.is_err() {
             self.over.store(true, Ordering::Relaxed);
         }
         let mut role = locked(&self.roles[seat.role_number]);
-        role.done.add(tally);
-        role.wall = role.wall.max(Nanos(tally.last().0.saturating_sub(begun.0)));
+        role.done.add(stats);
+        role.wall = role.wall.max(Nanos(stats.last().0.saturating_sub(begun.0)));
         *locked(&self.left[thread as usize]) = worker.take_outcome();
         outcome
     }
@@ -211,29 +211,29 @@ impl Running<'_> {
         worker: &mut MixWorker<'_>,
         opened: &OpenTargets,
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let role = seat.role;
         let arrivals = role.rate;
         let mut arrivals =
             arrivals.map(|rate| ArrivalProcess::new(rate, seat.number, role.threads, begun));
         for cycle in 0..seat.cycles {
-            let mut began = tally.last();
+            let mut began = stats.last();
             if let Some(arrivals) = &mut arrivals {
                 began = arrivals.next_arrival();
-                if tally.is_time_up_at(began) || !self.wait(began, tally.last()) {
+                if stats.is_time_up_at(began) || !self.wait(began, stats.last()) {
                     break;
                 }
             }
             // Every role runs at least one cycle, even if another one ends early.
-            if cycle > 0 && (self.over.load(Ordering::Relaxed) || tally.is_time_up()) {
+            if cycle > 0 && (self.over.load(Ordering::Relaxed) || stats.is_time_up()) {
                 break;
             }
-            let pauses = worker.cycle(opened, tally, &mut |at| {
+            let pauses = worker.cycle(opened, stats, &mut |at| {
                 self.wait(at, clock::now());
             })?;
             // Pauses do not count as time of the filesystem.
-            tally.record(Nanos(began.0 + pauses.0), clock::now());
+            stats.record(Nanos(began.0 + pauses.0), clock::now());
         }
         Ok(())
     }

@@ -76,8 +76,8 @@ fn workspace(place: &Path) -> CellWorkspace {
 
 fn run(ws: &mut CellWorkspace, mix: &Mix) -> Result<ThreadStats, OpError> {
     assert_eq!(model::op::OpInfo::check(mix), Ok(()));
-    let mut tally = nobody();
-    perform_op(&Op::Mix(mix.clone()), SyncAtEnd::Syncfs, ws, &mut tally).map(|()| tally)
+    let mut stats = nobody();
+    perform_op(&Op::Mix(mix.clone()), SyncAtEnd::Syncfs, ws, &mut stats).map(|()| stats)
 }
 
 fn of_role(ws: &CellWorkspace, mix: &Mix, role: &str) -> PhaseResult {
@@ -125,8 +125,8 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
     let look = role("look", 3, 50, &["stat", "open", "read", "close"]);
     let pages = role("pages", 2, 30, &["random-read 4 KiB", "random-write 8 KiB", "fdatasync"]);
     let mix = mix(&[deliver(2, 25), look, pages]);
-    let tally = run(&mut ws, &mix).unwrap();
-    assert_eq!(tally.operations, 25 + 50 + 30);
+    let stats = run(&mut ws, &mix).unwrap();
+    assert_eq!(stats.operations, 25 + 50 + 30);
     let of = |role| of_role(&ws, &mix, role);
     let (deliver, look, pages) = (of("deliver"), of("look"), of("pages"));
     for (result, cycles, syncs) in [(&deliver, 25, 25), (&look, 50, 0), (&pages, 30, 30)] {
@@ -134,14 +134,14 @@ fn each_role_does_its_cycles_and_is_counted_by_itself() {
             (result.operations, counted(&result.latency), counted(&result.sync)),
             (cycles, cycles, syncs)
         );
-        assert!(result.elapsed > Nanos(0) && result.elapsed <= tally.elapsed());
+        assert!(result.elapsed > Nanos(0) && result.elapsed <= stats.elapsed());
         assert_eq!(result.role_of.as_deref(), Some("mix"));
     }
     assert_eq!(pages.bytes_written, Bytes(30 * 8192));
     assert_eq!(pages.bytes, Bytes(30 * 12288));
     assert_eq!((look.bytes_written, look.verified), (Bytes(0), look.bytes));
     let all = [&deliver, &look, &pages].map(|result| result.bytes.0);
-    assert_eq!(tally.bytes, all.iter().sum::<u64>());
+    assert_eq!(stats.bytes, all.iter().sum::<u64>());
     // The content of each file matches the state in the workspace.
     let known = &ws.mixed["spool"];
     let there = held(&place.path().join("spool"));
@@ -194,14 +194,14 @@ fn a_pause_takes_time_but_does_not_count_as_latency() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = workspace(place.path());
     let mix = mix(&[role("think", 1, 4, &["stat", "think 3 ms"])]);
-    let mut tally = run(&mut ws, &mix).unwrap();
+    let mut stats = run(&mut ws, &mix).unwrap();
     let mut result = of_role(&ws, &mix, "think");
     let pauses = 4 * 3_000_000;
     assert!(result.elapsed.0 >= pauses);
     let latency = |r: &PhaseResult| r.latency.iter().map(|b| b.0.0 * b.1).sum::<u64>();
     // A bucket is named by its longest latency, which is up to 0.1 % above the recorded ones.
     assert!(latency(&result) <= (result.elapsed.0 - pauses) * 1001 / 1000 + 4);
-    tally.finish(&mut result);
+    stats.finish(&mut result);
     assert_eq!(counted(&result.latency), 4);
 }
 
@@ -278,8 +278,8 @@ fn the_time_limit_ends_every_role() {
     let mut ws = workspace(place.path());
     let mix = mix(&[deliver(2, 1 << 40), role("look", 1, 1 << 40, &["stat"])]);
     let limit = Some(Nanos(1_000_000));
-    let mut tally = ThreadStats::new(limit, Arc::default(), PhaseMeter::start(None, None));
-    perform(&mut ws, &mut tally, &mix, SyncAtEnd::Call).unwrap();
-    assert!(tally.time_limited);
+    let mut stats = ThreadStats::new(limit, Arc::default(), PhaseMeter::start(None, None));
+    perform(&mut ws, &mut stats, &mix, SyncAtEnd::Call).unwrap();
+    assert!(stats.time_limited);
     assert!(of_role(&ws, &mix, "look").time_limited);
 }

@@ -145,7 +145,7 @@ impl<'a> MixWorker<'a> {
     pub fn cycle(
         &mut self,
         opened: &OpenTargets,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
         wait_until: &mut dyn FnMut(Nanos),
     ) -> Result<Nanos, OpError> {
         let mut pauses = Nanos(0);
@@ -156,13 +156,13 @@ impl<'a> MixWorker<'a> {
                     wait_until(Nanos(begun.0 + time.0));
                     pauses.0 += clock::since(begun).0;
                 }
-                MixStep::Fsync => self.sync(opened, tally, true)?,
-                MixStep::Fdatasync => self.sync(opened, tally, false)?,
+                MixStep::Fsync => self.sync(opened, stats, true)?,
+                MixStep::Fdatasync => self.sync(opened, stats, false)?,
                 MixStep::RandomRead(size) | MixStep::RandomWrite(size) | MixStep::Stream(size) => {
-                    self.on_blocks(step, size.0, opened, tally)?;
+                    self.on_blocks(step, size.0, opened, stats)?;
                 }
-                MixStep::Log(size) => self.log(size.0, opened, tally)?,
-                _ => self.on_files(step, tally)?,
+                MixStep::Log(size) => self.log(size.0, opened, stats)?,
+                _ => self.on_files(step, stats)?,
             }
         }
         Ok(pauses)
@@ -171,7 +171,7 @@ impl<'a> MixWorker<'a> {
     fn sync(
         &self,
         opened: &OpenTargets,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
         whole: bool,
     ) -> Result<(), OpError> {
         let (file, path) = match (self.last, &self.files, &self.blocks, self.log) {
@@ -194,7 +194,7 @@ impl<'a> MixWorker<'a> {
             true => fsync(file).with_call("fsync", path)?,
             false => fdatasync(file).with_call("fdatasync", path)?,
         }
-        tally.record_sync(clock::since(begun).0);
+        stats.record_sync(clock::since(begun).0);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl<'a> MixWorker<'a> {
         &mut self,
         size: u64,
         opened: &OpenTargets,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let Some((place, origin)) = self.log else {
             return Err(nothing("a log"));
@@ -211,7 +211,7 @@ impl<'a> MixWorker<'a> {
         let bytes = self.pattern.fill(origin, self.left.logged, size as usize);
         (&log.file).write_all(bytes).with_call("write", &log.path)?;
         self.left.logged += size;
-        count_written(tally, size);
+        count_written(stats, size);
         self.last = LastTarget::Log;
         Ok(())
     }
@@ -221,7 +221,7 @@ impl<'a> MixWorker<'a> {
         step: &MixStep,
         size: u64,
         opened: &OpenTargets,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let Some(blocks) = &mut self.blocks else {
             return Err(nothing("a file"));
@@ -242,7 +242,7 @@ impl<'a> MixWorker<'a> {
             let written = target.file.write_all_at(bytes, offset);
             written.at("pwrite", &target.path, offset)?;
             self.left.written.push((offset, offset + length));
-            count_written(tally, length);
+            count_written(stats, length);
             return Ok(());
         }
         let into = &mut self.buffer[..length as usize];
@@ -252,14 +252,14 @@ impl<'a> MixWorker<'a> {
         if matches!(step, MixStep::Stream(_)) {
             forget(&target.file, offset, length);
         }
-        tally.bytes += length;
+        stats.bytes += length;
         if content.verify != VerifyMode::Off {
-            tally.verified += length;
+            stats.verified += length;
         }
         Ok(())
     }
 
-    fn on_files(&mut self, step: &MixStep, tally: &mut ThreadStats) -> Result<(), OpError> {
+    fn on_files(&mut self, step: &MixStep, stats: &mut ThreadStats) -> Result<(), OpError> {
         let Some(files) = &mut self.files else {
             return Err(nothing("a set"));
         };
@@ -275,12 +275,12 @@ impl<'a> MixWorker<'a> {
             MixStep::Write => {
                 let (_, slot) = files.open()?;
                 let size = (files.hand.set).entry_size(slot.entry.index, slot.generation);
-                files.append(size, &mut self.pattern, tally)?;
+                files.append(size, &mut self.pattern, stats)?;
             }
-            MixStep::Append(size) => files.append(size.0, &mut self.pattern, tally)?,
+            MixStep::Append(size) => files.append(size.0, &mut self.pattern, stats)?,
             MixStep::Read => {
                 let check = self.verify.then_some(&self.pattern);
-                files.read(&mut self.buffer, check, tally)?;
+                files.read(&mut self.buffer, check, stats)?;
             }
             MixStep::Close => {
                 files.close()?;
@@ -342,7 +342,7 @@ impl MixFiles<'_> {
         &mut self,
         size: u64,
         pattern: &mut Pattern,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let Some((file, slot)) = &mut self.open else {
             return Err(nothing("an open file"));
@@ -354,7 +354,7 @@ impl MixFiles<'_> {
             file.write_all_at(bytes, offset).at("pwrite", path, offset)?;
         }
         slot.entry.size += size;
-        count_written(tally, size);
+        count_written(stats, size);
         Ok(())
     }
 
@@ -362,7 +362,7 @@ impl MixFiles<'_> {
         &self,
         buffer: &mut [u8],
         check: Option<&Pattern>,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let (file, slot) = self.open()?;
         let path = self.hand.path.path();
@@ -379,10 +379,10 @@ impl MixFiles<'_> {
             if let Some(pattern) = check {
                 let origin = DynamicFileSet::origin(self.hand.set, &slot);
                 pattern.check(origin, offset, into).map_err(corrupt)?;
-                tally.verified += length as u64;
+                stats.verified += length as u64;
             }
         }
-        tally.bytes += size;
+        stats.bytes += size;
         Ok(())
     }
 
@@ -473,9 +473,9 @@ fn forget(file: &File, offset: u64, length: u64) {
     let _ = posix_fadvise(file, offset as i64, length as i64, advice);
 }
 
-fn count_written(tally: &mut ThreadStats, bytes: u64) {
-    tally.bytes += bytes;
-    tally.bytes_written += bytes;
+fn count_written(stats: &mut ThreadStats, bytes: u64) {
+    stats.bytes += bytes;
+    stats.bytes_written += bytes;
 }
 
 const fn short(found: u64, expected: u64) -> Corruption {

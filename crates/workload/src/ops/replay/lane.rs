@@ -43,10 +43,10 @@ impl ReplayContext<'_> {
         lane: u32,
         buffers: &mut Buffers,
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
-        let outcome = self.steps(lane as usize, buffers, begun, tally);
-        if outcome.is_err() || tally.time_limited {
+        let outcome = self.steps(lane as usize, buffers, begun, stats);
+        if outcome.is_err() || stats.time_limited {
             self.turns.stop();
         }
         outcome
@@ -57,7 +57,7 @@ impl ReplayContext<'_> {
         number: usize,
         buffers: &mut Buffers,
         begun: Nanos,
-        tally: &mut ThreadStats,
+        stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let lane = &self.plan.lanes[number];
         for (place, step) in lane.steps.iter().enumerate() {
@@ -70,21 +70,21 @@ impl ReplayContext<'_> {
                 wait_until(due(operation.began, self.first, begun, speed));
             }
             if !waits.is_empty() || self.speed.is_some() {
-                tally.set_op_start(clock::now());
+                stats.set_op_start(clock::now());
             }
-            if tally.is_time_up_at(tally.last()) {
+            if stats.is_time_up_at(stats.last()) {
                 return Ok(());
             }
             let outcome = self.perform(&operation.call, buffers);
             verdict::check_result(&self.paths, step.operation, operation, outcome)?;
             match operation.call {
                 Syscall::Read { .. } | Syscall::MappedRead { .. } => {
-                    tally.finish_read(count(outcome));
+                    stats.finish_read(count(outcome));
                 }
                 Syscall::Write { .. } | Syscall::MappedWrite { .. } | Syscall::CopyRange { .. } => {
-                    tally.finish_write(count(outcome));
+                    stats.finish_write(count(outcome));
                 }
-                _ => tally.finish_op(),
+                _ => stats.finish_op(),
             }
             self.turns.done(number, u32::try_from(place + 1).unwrap_or(u32::MAX));
         }

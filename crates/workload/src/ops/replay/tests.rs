@@ -78,9 +78,9 @@ impl Script {
     fn play(&self) -> (tempfile::TempDir, Result<ThreadStats, OpError>) {
         let place = tempfile::tempdir().unwrap();
         let mut ws = CellWorkspace::new(place.path(), 3);
-        let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
-        let outcome = crate::perform(&self.op(), SyncAtEnd::Syncfs, &mut ws, &mut tally);
-        (place, outcome.map(|()| tally))
+        let mut stats = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+        let outcome = crate::perform(&self.op(), SyncAtEnd::Syncfs, &mut ws, &mut stats);
+        (place, outcome.map(|()| stats))
     }
 
     fn fails(&self) -> String {
@@ -164,12 +164,12 @@ fn everything() -> Script {
 fn everything_is_done_again_and_counted() {
     let script = everything();
     let (place, outcome) = script.play();
-    let tally = outcome.unwrap();
+    let stats = outcome.unwrap();
     let orders = script.trace.operations.iter();
     let orders = orders.filter(|o| matches!(o.call, Syscall::Order(_))).count();
-    assert_eq!(tally.operations as usize, script.trace.operations.len() - orders);
-    assert_eq!(tally.bytes_written, 9_005_000 + 4096);
-    assert_eq!(tally.bytes - tally.bytes_written, 100 + 9000);
+    assert_eq!(stats.operations as usize, script.trace.operations.len() - orders);
+    assert_eq!(stats.bytes_written, 9_005_000 + 4096);
+    assert_eq!(stats.bytes - stats.bytes_written, 100 + 9000);
     let soft = fs::read_link(place.path().join("t/h/soft")).unwrap();
     assert_eq!(soft.to_str(), Some("_etc_passwd"), "no link leads out");
 }
@@ -246,8 +246,8 @@ fn a_replay_can_be_done_again() {
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
     for _ in 0..2 {
-        let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
-        crate::perform(&script.op(), SyncAtEnd::Call, &mut ws, &mut tally).unwrap();
+        let mut stats = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+        crate::perform(&script.op(), SyncAtEnd::Call, &mut ws, &mut stats).unwrap();
         crate::undo(&script.op(), &mut ws).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
@@ -264,8 +264,8 @@ fn an_invalid_trace_is_refused() {
     }
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
-    let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
-    let error = crate::perform(&replay, SyncAtEnd::Call, &mut ws, &mut tally).unwrap_err();
+    let mut stats = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+    let error = crate::perform(&replay, SyncAtEnd::Call, &mut ws, &mut stats).unwrap_err();
     assert_eq!(error.to_string(), "the trace `t` was not made by an earlier phase");
 }
 
@@ -280,12 +280,12 @@ fn the_pace_of_the_recording_is_kept() {
     }
     let place = tempfile::tempdir().unwrap();
     let mut ws = CellWorkspace::new(place.path(), 3);
-    let mut tally = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
+    let mut stats = ThreadStats::new(None, Arc::default(), PhaseMeter::start(None, None));
     let Op::Replay(mut replay) = script.op() else { unreachable!() };
     replay.pace = ReplaySpeed::Scaled;
     replay.speed = Some(2.0);
-    crate::perform(&Op::Replay(replay), SyncAtEnd::Call, &mut ws, &mut tally).unwrap();
-    assert!(tally.elapsed() >= Nanos(20_000_000), "{:?}", tally.elapsed());
+    crate::perform(&Op::Replay(replay), SyncAtEnd::Call, &mut ws, &mut stats).unwrap();
+    assert!(stats.elapsed() >= Nanos(20_000_000), "{:?}", stats.elapsed());
     let mode = fs::metadata(place.path().join("t/a")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
 }

@@ -23,16 +23,16 @@ const ATTRIBUTE: &CStr = c"user.fsarena";
 
 /// Visits every entry of a set with one operation each. Returns the progress of the threads.
 fn visit_all<W: Send>(
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     set: &FileSet,
     how: VisitOptions,
     prepare: impl FnMut() -> Result<W, OpError>,
     change: impl Fn(&mut W, u64) -> Result<(), OpError> + Sync,
 ) -> Result<VisitProgress, OpError> {
     let orders = set.visit_orders(how.order, how.threads);
-    let done = workers::run(tally, &orders, set.len(), prepare, |worker, turn, tally| {
+    let done = workers::run(stats, &orders, set.len(), prepare, |worker, turn, stats| {
         change(worker, turn.position)?;
-        tally.finish_op();
+        stats.finish_op();
         Ok(())
     });
     done.map(|done| VisitProgress::new(orders, done)).map_err(classify_error)
@@ -41,7 +41,7 @@ fn visit_all<W: Send>(
 /// Gives each entry a new name, or moves it to another directory under the same name.
 pub fn rename(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     across: bool,
     how: VisitOptions,
@@ -52,7 +52,7 @@ pub fn rename(
     }
     ws.sets.insert(name.to_owned(), set.clone());
     let part = visit_all(
-        tally,
+        stats,
         &set,
         how,
         || Ok((EntryCursor::new(&set)?, PathBuffer::new(&set.top))),
@@ -82,7 +82,7 @@ pub const fn renamed(entry: &SetEntry, across: bool) -> SetEntry {
 /// Changes the permissions of each entry to a value different from the current one.
 pub fn permissions(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     how: VisitOptions,
 ) -> Result<(), OpError> {
@@ -96,7 +96,7 @@ pub fn permissions(
     let (wanted, other) = if odd { (both[1], both[0]) } else { both.into() };
     permissions_stay(&set, wanted, other).map_err(classify_error)?;
     visit_all(
-        tally,
+        stats,
         &set,
         how,
         || EntryCursor::new(&set),
@@ -138,7 +138,7 @@ fn permissions_stay(set: &FileSet, wanted: u32, other: u32) -> Result<(), OpErro
 /// Sets an extended attribute of the given size in bytes on each entry, with a new value each time.
 pub fn attributes(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     size: usize,
     how: VisitOptions,
@@ -148,7 +148,7 @@ pub fn attributes(
     attributes_stay(&set, &value(set.attributes_set + 1)).map_err(classify_error)?;
     let value = value(set.attributes_set);
     visit_all(
-        tally,
+        stats,
         &set,
         how,
         || EntryCursor::new(&set),
@@ -185,14 +185,14 @@ fn attributes_stay(set: &FileSet, value: &[u8]) -> Result<(), OpError> {
 /// Sets the size of each file.
 pub fn truncate(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     size: u64,
     how: VisitOptions,
 ) -> Result<(), OpError> {
     let mut set = ws.set(name)?.clone();
     let part = visit_all(
-        tally,
+        stats,
         &set,
         how,
         || EntryCursor::new(&set),

@@ -22,25 +22,25 @@ const REQUEST: u64 = 64 << 10;
 /// Creates a set. Stops early at the time limit of the phase and keeps the files created so far.
 pub fn create(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     create: &Create,
 ) -> Result<(), OpError> {
     let mut set = FileSet::new_planned(ws.root(), ws.seed(), create);
     let maker = EntryWriter::new(ws, set.largest(), create.fsync);
     directories::make(&set)?;
     let done = workers::run(
-        tally,
+        stats,
         &set.creation_orders(),
         set.len(),
         || Ok((EntryCursor::new(&set)?, maker.clone())),
-        |(hand, maker), turn, tally| {
+        |(hand, maker), turn, stats| {
             let entry = hand.set.planned(turn.position);
             hand.point(&entry);
             maker.make(hand, &entry)?;
             if create.fsync_directory {
                 hand.sync_directory(&entry)?;
             }
-            tally.finish_write(entry.size as usize);
+            stats.finish_write(entry.size as usize);
             Ok(())
         },
     )?;

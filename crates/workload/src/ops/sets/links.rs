@@ -17,7 +17,7 @@ use crate::workspace::CellWorkspace;
 /// impossible, so that later phases report the same cause.
 pub fn make(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     to: &str,
     symbolic: bool,
@@ -29,13 +29,13 @@ pub fn make(
     let mut linked = set.plan_links(ws.root(), to, links, &orders);
     directories::make(&linked)?;
     let done = workers::run(
-        tally,
+        stats,
         &orders,
         set.len(),
         || LinkWriter::between(name, set, &linked),
-        |linker, turn, tally| {
+        |linker, turn, stats| {
             linker.link(turn.ordinal, turn.position)?;
-            tally.finish_op();
+            stats.finish_op();
             Ok(())
         },
     );

@@ -14,7 +14,7 @@ use crate::workspace::CellWorkspace;
 /// correct.
 pub fn readdir(
     ws: &CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     how: VisitOptions,
 ) -> Result<(), OpError> {
@@ -24,20 +24,20 @@ pub fn readdir(
     let orders = set.ordered(&shares, how.order, "directories");
     let names = expected.iter().map(|&n| u64::from(n)).sum();
     workers::run(
-        tally,
+        stats,
         &orders,
         names,
         || EntryCursor::new(set),
-        |hand, turn, tally| {
+        |hand, turn, stats| {
             let levels = set.levels(turn.position);
             set.write_directory(turn.position, levels, &mut hand.path);
-            list(hand, expected[turn.position as usize].into(), tally)
+            list(hand, expected[turn.position as usize].into(), stats)
         },
     )
     .map(|_| ())
 }
 
-fn list(hand: &EntryCursor<'_>, expected: u64, tally: &mut ThreadStats) -> Result<(), OpError> {
+fn list(hand: &EntryCursor<'_>, expected: u64, stats: &mut ThreadStats) -> Result<(), OpError> {
     let path = hand.path.path();
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let mut directory = Dir::openat(&hand.top, hand.path.relative(), flags, Mode::empty())
@@ -49,8 +49,8 @@ fn list(hand: &EntryCursor<'_>, expected: u64, tally: &mut ThreadStats) -> Resul
             continue;
         }
         found += 1;
-        tally.finish_op();
-        if tally.is_time_up() {
+        stats.finish_op();
+        if stats.is_time_up() {
             return Ok(());
         }
     }

@@ -38,24 +38,24 @@ pub use undo::{recreate, remove_set, rename_back, restore_sizes};
 /// Runs a metadata operation on each entry of a set.
 pub fn run_metadata_op(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     action: &MetadataAction,
     how: VisitOptions,
 ) -> Result<(), OpError> {
     match action {
-        MetadataAction::Open => visit::open(ws, tally, name, how),
-        MetadataAction::Stat { read } => visit::stat(ws, tally, name, *read, how),
-        MetadataAction::Readdir => list::readdir(ws, tally, name, how),
-        MetadataAction::Rename { across } => change::rename(ws, tally, name, *across, how),
-        MetadataAction::Link { to } => links::make(ws, tally, name, to, false, how),
-        MetadataAction::Symlink { to } => links::make(ws, tally, name, to, true, how),
-        MetadataAction::Chmod => change::permissions(ws, tally, name, how),
+        MetadataAction::Open => visit::open(ws, stats, name, how),
+        MetadataAction::Stat { read } => visit::stat(ws, stats, name, *read, how),
+        MetadataAction::Readdir => list::readdir(ws, stats, name, how),
+        MetadataAction::Rename { across } => change::rename(ws, stats, name, *across, how),
+        MetadataAction::Link { to } => links::make(ws, stats, name, to, false, how),
+        MetadataAction::Symlink { to } => links::make(ws, stats, name, to, true, how),
+        MetadataAction::Chmod => change::permissions(ws, stats, name, how),
         MetadataAction::SetXattr { size } => {
-            change::attributes(ws, tally, name, size.as_usize(), how)
+            change::attributes(ws, stats, name, size.as_usize(), how)
         }
-        MetadataAction::Truncate { size } => change::truncate(ws, tally, name, size.0, how),
-        MetadataAction::Remove { fsync } => remove::remove(ws, tally, name, *fsync, how),
+        MetadataAction::Truncate { size } => change::truncate(ws, stats, name, size.0, how),
+        MetadataAction::Remove { fsync } => remove::remove(ws, stats, name, *fsync, how),
     }
 }
 

@@ -23,7 +23,7 @@ pub struct RemovedSet {
 /// remaining entries stay until the unmount.
 pub fn remove(
     ws: &mut CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     fsync: bool,
     how: VisitOptions,
@@ -33,18 +33,18 @@ pub fn remove(
     let call = if is_directory { "rmdir" } else { "unlink" };
     let orders = set.visit_orders(how.order, how.threads);
     let done = workers::run(
-        tally,
+        stats,
         &orders,
         set.len(),
         || EntryCursor::new(set),
-        |hand, turn, tally| {
+        |hand, turn, stats| {
             let entry = hand.reach(turn.position);
             dir_fd::remove(&hand.top, hand.path.as_relative(), is_directory)
                 .with_call(call, hand.path.path())?;
             if fsync {
                 hand.sync_directory(&entry)?;
             }
-            tally.finish_op();
+            stats.finish_op();
             Ok(())
         },
     )?;

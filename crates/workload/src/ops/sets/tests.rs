@@ -32,8 +32,8 @@ impl SetScratch {
 
     fn with(create: &Create) -> Self {
         let mut place = Self::new();
-        let tally = place.run(&Op::Create(create.clone())).unwrap();
-        assert_eq!(tally.operations, create.entries);
+        let stats = place.run(&Op::Create(create.clone())).unwrap();
+        assert_eq!(stats.operations, create.entries);
         place
     }
 
@@ -42,9 +42,9 @@ impl SetScratch {
     }
 
     fn run_within(&mut self, op: &Op, at_most: Option<Nanos>) -> Result<ThreadStats, OpError> {
-        let mut tally =
+        let mut stats =
             ThreadStats::new(at_most, Default::default(), PhaseMeter::start(None, None));
-        perform(op, SyncAtEnd::Call, &mut self.ws, &mut tally).map(|()| tally)
+        perform(op, SyncAtEnd::Call, &mut self.ws, &mut stats).map(|()| stats)
     }
 
     fn act(&mut self, action: MetadataAction) -> ThreadStats {
@@ -173,8 +173,8 @@ fn directories_are_made_looked_at_renamed_and_removed() {
         MetadataAction::Rename { across: false },
         MetadataAction::Rename { across: true },
     ] {
-        let tally = place.act(action);
-        assert_eq!((tally.operations, tally.bytes), (20, 0));
+        let stats = place.act(action);
+        assert_eq!((stats.operations, stats.bytes), (20, 0));
     }
     assert_eq!(listed().count(), 0, "all went to the second directory");
     place.act(MetadataAction::Remove { fsync: false });
@@ -332,8 +332,8 @@ fn attributes_change_each_time_or_are_unsupported() {
         entries.iter().map(get).collect()
     };
     match place.run(&on("set", set())) {
-        Ok(tally) => {
-            assert_eq!(tally.operations, 20);
+        Ok(stats) => {
+            assert_eq!(stats.operations, 20);
             let first = value(&place);
             place.act(set());
             let second = value(&place);
@@ -421,8 +421,8 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
             MetadataAction::Truncate { size: Bytes(7) },
         ] {
             let op = on("set", action);
-            let tally = place.run_within(&op, SHORT).unwrap();
-            assert_eq!(tally.operations, u64::from(THREADS));
+            let stats = place.run_within(&op, SHORT).unwrap();
+            assert_eq!(stats.operations, u64::from(THREADS));
         }
         assert_ne!(place.entries("set"), before);
         let short = u64::from(THREADS);

@@ -20,21 +20,21 @@ const REQUEST: usize = 64 << 10;
 /// Opens each entry for reading and closes it.
 pub fn open(
     ws: &CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     how: VisitOptions,
 ) -> Result<(), OpError> {
     let set = ws.set(name)?;
     workers::run(
-        tally,
+        stats,
         &set.visit_orders(how.order, how.threads),
         set.len(),
         || EntryCursor::new(set),
-        |hand, turn, tally| {
+        |hand, turn, stats| {
             hand.reach(turn.position);
             let opened = create::open(hand, OFlag::O_RDONLY)?;
             dir_fd::close(opened).with_call("close", hand.path.path())?;
-            tally.finish_op();
+            stats.finish_op();
             Ok(())
         },
     )
@@ -45,7 +45,7 @@ pub fn open(
 /// that have any, if requested.
 pub fn stat(
     ws: &CellWorkspace,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     name: &str,
     read: bool,
     how: VisitOptions,
@@ -54,11 +54,11 @@ pub fn stat(
     let read = read && set.kind == EntryKind::File;
     let room = if read { REQUEST } else { 0 };
     workers::run(
-        tally,
+        stats,
         &set.visit_orders(how.order, how.threads),
         set.len(),
         || Ok((EntryCursor::new(set)?, vec![0; room])),
-        |(hand, buffer), turn, tally| {
+        |(hand, buffer), turn, stats| {
             let entry = hand.reach(turn.position);
             dir_fd::stat(&hand.top, hand.path.as_relative()).with_call("stat", hand.path.path())?;
             let bytes = if read && (entry.size > 0 || set.sizes_unknown) {
@@ -66,7 +66,7 @@ pub fn stat(
             } else {
                 0
             };
-            tally.finish_read(bytes as usize);
+            stats.finish_read(bytes as usize);
             Ok(())
         },
     )

@@ -24,7 +24,7 @@ pub struct VisitStep {
 /// Returns the first error of a thread; the others stop at their next step. Also returns an error
 /// if a thread cannot be started.
 pub fn run<W: Send>(
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     orders: &[VisitOrder],
     operations: u64,
     prepare: impl FnMut() -> Result<W, OpError>,
@@ -34,29 +34,29 @@ pub fn run<W: Send>(
     let mut workers = workers.collect::<Result<Vec<W>, OpError>>()?;
     let failed = AtomicBool::new(false);
     if let ([order], [worker]) = (orders, workers.as_mut_slice()) {
-        tally.start_timed(operations);
-        return go(order, worker, tally, &failed, &visit).map(|done| vec![done]);
+        stats.start_timed(operations);
+        return go(order, worker, stats, &failed, &visit).map(|done| vec![done]);
     }
     let gate = Barrier::new(orders.len() + 1);
     let hands = orders.iter().zip(workers).map(|(order, mut worker)| {
-        let mut tally = tally.for_thread();
+        let mut stats = stats.for_thread();
         let (gate, failed, visit) = (&gate, &failed, &visit);
         move || {
             gate.wait();
             gate.wait();
-            tally.start();
-            let outcome = go(order, &mut worker, &mut tally, failed, visit);
-            (tally, outcome)
+            stats.start();
+            let outcome = go(order, &mut worker, &mut stats, failed, visit);
+            (stats, outcome)
         }
     });
     let outcomes = run_parallel(hands.collect(), || {
         // All threads are ready: start the clock, then release them.
         gate.wait();
-        tally.start_timed(operations);
+        stats.start_timed(operations);
         gate.wait();
     })?;
     let count = |(worker, outcome): (ThreadStats, _)| {
-        tally.merge(&worker);
+        stats.merge(&worker);
         outcome
     };
     // Merge all tallies before an error is returned.
@@ -67,17 +67,17 @@ pub fn run<W: Send>(
 fn go<W>(
     order: &VisitOrder,
     worker: &mut W,
-    tally: &mut ThreadStats,
+    stats: &mut ThreadStats,
     failed: &AtomicBool,
     visit: &impl Fn(&mut W, VisitStep, &mut ThreadStats) -> Result<(), OpError>,
 ) -> Result<u64, OpError> {
     for step in 0..order.len() {
         let turn = VisitStep { ordinal: order.ordinal(step), position: order.position(step) };
-        if let Err(error) = visit(worker, turn, tally) {
+        if let Err(error) = visit(worker, turn, stats) {
             failed.store(true, Ordering::Relaxed);
             return Err(error);
         }
-        if tally.is_time_up() || failed.load(Ordering::Relaxed) {
+        if stats.is_time_up() || failed.load(Ordering::Relaxed) {
             return Ok(step + 1);
         }
     }
