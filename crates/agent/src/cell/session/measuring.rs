@@ -3,15 +3,16 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, PowerCut, ProbeFeature,
-    ProbeResult,
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
 };
 use sys::io::{caches, clock};
-use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
+use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
 
 use super::{CellSession, PhaseError};
+use crate::cell::disk_faults;
 use crate::cell::iterations::Iterations;
-use crate::cell::power_cuts::{CutError, PowerCuts};
+use crate::cell::power_cuts;
+use crate::cell::recorded_volume::{RecordedVolume, TrialError};
 use crate::cell::volume::MountedVolume;
 
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
@@ -41,7 +42,20 @@ impl CellSession<'_> {
             return self.measure_step(step, result);
         }
         if let Op::PowerCut(op) = &phase.op {
-            return self.cut_power(op, &phase.name, result);
+            let survival = self.record(&phase.name, |volume, seed, progress| {
+                power_cuts::run(volume, op, seed, progress)
+            })?;
+            result.operations = u64::from(survival.cuts);
+            result.survival = Some(survival);
+            return Ok(());
+        }
+        if let Op::DiskFault(op) = &phase.op {
+            let faults = self.record(&phase.name, |volume, seed, progress| {
+                disk_faults::run(volume, op, seed, progress)
+            })?;
+            result.operations = u64::from(faults.total().faults);
+            result.disk_faults = Some(faults);
+            return Ok(());
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -187,26 +201,24 @@ impl CellSession<'_> {
         PhaseError::Failed { crashed, failure }
     }
 
-    fn cut_power(
+    /// Runs trials on a volume whose writes are recorded.
+    fn record<T>(
         &mut self,
-        op: &PowerCut,
         phase: &str,
-        result: &mut PhaseResult,
-    ) -> Result<(), PhaseError> {
+        trials: impl FnOnce(RecordedVolume<'_, '_>, u64, &Progress) -> Result<T, TrialError>,
+    ) -> Result<T, PhaseError> {
         let progress = self.heartbeat.progress();
         let seed = self.job.seed;
         let Some(volume) = self.volume.as_mut() else {
-            let reason = "power cuts need a simulated disk: --backend vm";
+            let reason = "power cuts and disk faults need a simulated disk: --backend vm";
             return Err(PhaseError::Unsupported(reason.into()));
         };
-        let outcome = PowerCuts::new(volume, op, phase).and_then(|cuts| cuts.run(seed, &progress));
-        let survival = outcome.map_err(|error| match error {
-            CutError::Unsupported(reason) => PhaseError::Unsupported(reason),
-            CutError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
-        })?;
-        result.operations = u64::from(survival.cuts);
-        result.survival = Some(survival);
-        Ok(())
+        let outcome =
+            RecordedVolume::new(volume, phase).and_then(|volume| trials(volume, seed, &progress));
+        outcome.map_err(|error| match error {
+            TrialError::Unsupported(reason) => PhaseError::Unsupported(reason),
+            TrialError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
+        })
     }
 
     fn measure_step(
