@@ -141,7 +141,7 @@ check: style links
 
 # Finds links to items that do not exist, in the documentation of the code.
 links:
-	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
 
 style:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)

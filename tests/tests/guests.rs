@@ -10,6 +10,7 @@ mod vm_campaign;
 mod vm_disks;
 mod vm_explain;
 mod vm_false_events;
+mod vm_faults;
 mod vm_guard;
 mod vm_journal;
 

@@ -102,7 +102,13 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
             100.0 * (result ->> '$.space_after.available') / (result ->> 'device_size'), NULL)
         WHEN 'survived' THEN iif(
             main = 'survived' AND result ->> '$.survival.cuts' > 0,
-            100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts'), NULL)
+            100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts'),
+            iif(
+                main = 'survived' AND
+                (result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults') > 0,
+                100.0 * ((result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults')
+                    - (result ->> '$.disk_faults.data.wrong') - (result ->> '$.disk_faults.other.wrong'))
+                    / ((result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults')), NULL))
         WHEN 'supported' THEN iif(main = 'supported', 1.0, NULL)
         WHEN 'cpu' THEN iif(
             wall > 0 AND alone, 100.0 * ((result ->> '$.cpu.user') + (result ->> '$.cpu.system')) / wall, NULL)

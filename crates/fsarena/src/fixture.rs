@@ -124,6 +124,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         role_of: None,
         stated: Vec::new(),
         survival: None,
+        disk_faults: None,
         passes: Vec::new(),
     }
 }

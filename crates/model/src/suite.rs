@@ -143,9 +143,11 @@ impl Test {
         self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))
     }
 
-    /// Returns true if a phase of the test cuts the power of a simulated disk.
-    pub fn cuts_power(&self) -> bool {
-        self.phases.iter().any(|phase| matches!(phase.op, Op::PowerCut(_) | Op::PowerCutSet(_)))
+    /// Returns true if a phase of the test needs a simulated disk that records writes.
+    pub fn records_writes(&self) -> bool {
+        let records =
+            |op: &Op| matches!(op, Op::PowerCut(_) | Op::PowerCutSet(_) | Op::DiskFault(_));
+        self.phases.iter().any(|phase| records(&phase.op))
     }
 
     /// Returns the number of disks, if the test is a point of a sweep over disks.

@@ -1,6 +1,6 @@
 //! Renders the results of a campaign, one file for each format.
 //!
-//! [`render`] turns stored facts and their analysis into text. This crate is pure: it writes no
+//! [`mod@render`] turns stored facts and their analysis into text. This crate is pure: it writes no
 //! file, reads no clock and makes no decision that the analysis has not made. All input (names,
 //! reasons, kernel logs) is treated as hostile and is escaped for its format.
 //!

@@ -66,6 +66,7 @@ struct carried {
 	u8 flags;
 #ifdef FSARENA_WRITE_LOG
 	u64 logged;
+	bool failed;
 #endif
 };
 
@@ -126,6 +127,9 @@ static void note(const struct drive *drive, const struct fsd_request *r, const s
 static u8 flags_of(const struct request *rq);
 static void copy(const struct drive *drive, struct request *rq);
 #include "write_log.h"
+#define STATUS_OF(carried) ((carried)->failed ? BLK_STS_IOERR : BLK_STS_OK)
+#else
+#define STATUS_OF(carried) BLK_STS_OK
 #endif
 
 /* Lets happen what has happened by now, and puts the requests into a list that are done. */
@@ -166,7 +170,7 @@ static void end_all(struct list_head *done)
 	struct carried *carried, *next;
 
 	list_for_each_entry_safe(carried, next, done, done)
-		blk_mq_end_request(blk_mq_rq_from_pdu(carried), BLK_STS_OK);
+		blk_mq_end_request(blk_mq_rq_from_pdu(carried), STATUS_OF(carried));
 }
 
 /* The processor's time since it was `since`, without what was counted meanwhile in an interrupt. */
@@ -253,9 +257,10 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 		return BLK_STS_NOTSUPP;
 	blk_mq_start_request(rq);
 #ifdef FSARENA_WRITE_LOG
+	carried->failed = operation == FSD_READ && read_fails(rq);
 	if (operation == FSD_WRITE)
-		copy_and_log(drive, rq, &carried->logged);
-	if (operation == FSD_READ)
+		copy_and_log(drive, rq, carried);
+	if (operation == FSD_READ && !carried->failed)
 #else
 	if (operation == FSD_READ || operation == FSD_WRITE)
 #endif
@@ -265,7 +270,7 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 #ifdef FSARENA_WRITE_LOG
 	/* What the disk had done when the flush came, it makes durable. */
 	if (operation == FSD_FLUSH)
-		log_flush(drive, &carried->logged);
+		log_flush(drive, carried);
 #endif
 	tag = free_tag(drive);
 	carried->flags = flags_of(rq);

@@ -6,6 +6,10 @@
  *
  * /dev/fsarena_writes takes the commands "start BYTES", "stop" and "mark NUMBER", and gives the entries to one reader.
  * A full log drops entries and counts them in the next entry that is read: its state is then unusable.
+ *
+ * Other commands let requests fail with an I/O error: "fail read SECTOR COUNT" each read of these sectors, until they
+ * are written again, as a disk then uses a spare block; "fail write FROM COUNT" and "fail flush FROM COUNT" so many
+ * requests, numbered from 1 since the command. "fail off" ends all. A failed write changes no byte of the disk.
  */
 
 /* An entry. A write is followed by its new bytes and then by the bytes that it replaced. */
@@ -19,6 +23,7 @@ struct write_entry {
 };
 
 enum { WRITE_SUBMITTED = 1, FLUSH_SUBMITTED = 2, COMPLETED = 3, MARKED = 4, DROPPED = 5, STARTED = 6 };
+enum { FLAG_FAILED = 16 };
 
 static struct {
 	u8 *bytes;
@@ -32,6 +37,68 @@ static struct {
 } write_log;
 
 static DEFINE_MUTEX(write_log_user);
+
+/* Requests that fail. `seen` counts requests since the command. */
+struct failing {
+	u64 from;
+	u64 count;
+	u64 seen;
+};
+
+static struct {
+	struct failing writes;
+	struct failing flushes;
+	u64 sector;
+	u64 sectors;
+} faults;
+
+/* Counts a request and returns true if it fails. The lock of the log is held, as in the two functions below. */
+static bool fails(struct failing *failing)
+{
+	return ++failing->seen >= failing->from && failing->seen - failing->from < failing->count;
+}
+
+static bool is_unreadable(const struct request *rq)
+{
+	return blk_rq_pos(rq) < faults.sector + faults.sectors &&
+	       faults.sector < blk_rq_pos(rq) + blk_rq_sectors(rq);
+}
+
+static bool covers_unreadable(const struct request *rq)
+{
+	return blk_rq_pos(rq) <= faults.sector &&
+	       faults.sector + faults.sectors <= blk_rq_pos(rq) + blk_rq_sectors(rq);
+}
+
+static bool read_fails(const struct request *rq)
+{
+	unsigned long irq;
+	bool failed;
+
+	spin_lock_irqsave(&write_log.lock, irq);
+	failed = faults.sectors && is_unreadable(rq);
+	spin_unlock_irqrestore(&write_log.lock, irq);
+	return failed;
+}
+
+static int command_faults(const char *text)
+{
+	u64 from, count;
+
+	if (sscanf(text, "read %llu %llu", &from, &count) == 2) {
+		faults.sector = from;
+		faults.sectors = count;
+	} else if (sscanf(text, "write %llu %llu", &from, &count) == 2) {
+		faults.writes = (struct failing){ .from = from, .count = count };
+	} else if (sscanf(text, "flush %llu %llu", &from, &count) == 2) {
+		faults.flushes = (struct failing){ .from = from, .count = count };
+	} else if (!strncmp(text, "off", 3)) {
+		memset(&faults, 0, sizeof(faults));
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
 
 /* Returns room for an entry with so many bytes behind it; NULL if the log is off or full. The lock is held. */
 static u8 *log_entry(struct write_entry entry, size_t behind)
@@ -60,8 +127,8 @@ static void log_completion(u64 number)
 	spin_unlock_irqrestore(&write_log.lock, irq);
 }
 
-/* Copies a write into the store and logs both its bytes and those that it replaces. */
-static void copy_and_log(const struct drive *drive, struct request *rq, u64 *number)
+/* Copies a write into the store and logs both its bytes and those that it replaces. A write that fails is only logged. */
+static void copy_and_log(const struct drive *drive, struct request *rq, struct carried *carried)
 {
 	size_t size = blk_rq_bytes(rq);
 	u8 *store = drive->store + (blk_rq_pos(rq) << SECTOR_BITS);
@@ -69,30 +136,42 @@ static void copy_and_log(const struct drive *drive, struct request *rq, u64 *num
 	u8 *behind;
 
 	spin_lock_irqsave(&write_log.lock, irq);
-	*number = ++write_log.requests;
+	carried->logged = ++write_log.requests;
+	carried->failed = fails(&faults.writes);
 	behind = log_entry((struct write_entry){
 				   .sector = blk_rq_pos(rq),
-				   .number = *number,
+				   .number = carried->logged,
 				   .sectors = blk_rq_sectors(rq),
 				   .kind = WRITE_SUBMITTED,
-				   .flags = flags_of(rq),
+				   .flags = flags_of(rq) | (carried->failed ? FLAG_FAILED : 0),
 				   .disk = drive->number,
 			   }, 2 * size);
 	if (behind)
 		memcpy(behind + size, store, size);
-	copy(drive, rq);
+	if (behind || !carried->failed)
+		copy(drive, rq);
 	if (behind)
 		memcpy(behind, store, size);
+	if (behind && carried->failed)
+		memcpy(store, behind + size, size);
+	if (!carried->failed && covers_unreadable(rq))
+		faults.sectors = 0;
 	spin_unlock_irqrestore(&write_log.lock, irq);
 }
 
-static void log_flush(const struct drive *drive, u64 *number)
+static void log_flush(const struct drive *drive, struct carried *carried)
 {
 	unsigned long irq;
 
 	spin_lock_irqsave(&write_log.lock, irq);
-	*number = ++write_log.requests;
-	log_entry((struct write_entry){ .number = *number, .kind = FLUSH_SUBMITTED, .disk = drive->number }, 0);
+	carried->logged = ++write_log.requests;
+	carried->failed = fails(&faults.flushes);
+	log_entry((struct write_entry){
+			  .number = carried->logged,
+			  .kind = FLUSH_SUBMITTED,
+			  .flags = carried->failed ? FLAG_FAILED : 0,
+			  .disk = drive->number,
+		  }, 0);
 	spin_unlock_irqrestore(&write_log.lock, irq);
 }
 
@@ -140,6 +219,10 @@ static ssize_t command_write_log(struct file *file, const char __user *from, siz
 	} else if (sscanf(text, "mark %llu", &number) == 1) {
 		spin_lock_irqsave(&write_log.lock, irq);
 		log_entry((struct write_entry){ .number = number, .kind = MARKED }, 0);
+		spin_unlock_irqrestore(&write_log.lock, irq);
+	} else if (!strncmp(text, "fail ", 5)) {
+		spin_lock_irqsave(&write_log.lock, irq);
+		error = command_faults(text + 5);
 		spin_unlock_irqrestore(&write_log.lock, irq);
 	} else if (!strncmp(text, "stop", 4)) {
 		spin_lock_irqsave(&write_log.lock, irq);

@@ -6,6 +6,7 @@
 //! nanoseconds as in the guest.
 
 pub mod access_map;
+pub mod damage;
 mod mechanism;
 pub mod metrics;
 mod replay;

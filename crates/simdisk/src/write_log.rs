@@ -6,7 +6,7 @@
 //! of its physical blocks. A flush does not affect later writes, and a forced write
 //! does not affect other writes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use model::SeededRng;
@@ -22,12 +22,14 @@ const MARK: u8 = 4;
 const DROPPED: u8 = 5;
 const STARTED: u8 = 6;
 const FORCED: u8 = 1;
+const FAILED: u8 = 16;
 
 /// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LogEntry {
     Write { number: u64, write: LoggedWrite },
     Flush { number: u64 },
+    FailedFlush,
     Completed { number: u64 },
     Mark { step: u64 },
 }
@@ -39,10 +41,19 @@ pub struct LoggedWrite {
     pub sector: u64,
     /// Whether it was forced to the medium (FUA).
     forced: bool,
+    /// Whether it failed and changed no byte.
+    pub failed: bool,
     /// New bytes.
     pub new: Vec<u8>,
     /// The bytes that it replaced.
     pub old: Vec<u8>,
+}
+
+impl LoggedWrite {
+    /// Returns each sector with its new bytes.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        (self.sector..).zip(self.new.chunks(SECTOR as usize))
+    }
 }
 
 /// Error for a write log that cannot be used.
@@ -123,9 +134,11 @@ impl WriteLog {
                     let (old, rest) = rest.split_at_checked(size).ok_or(WriteLogError::Corrupt)?;
                     bytes = rest;
                     let (new, old) = (new.to_vec(), old.to_vec());
-                    let forced = flags & FORCED != 0;
-                    LogEntry::Write { number, write: LoggedWrite { sector, forced, new, old } }
+                    let (forced, failed) = (flags & FORCED != 0, flags & FAILED != 0);
+                    let write = LoggedWrite { sector, forced, failed, new, old };
+                    LogEntry::Write { number, write }
                 }
+                FLUSH if flags & FAILED != 0 => LogEntry::FailedFlush,
                 FLUSH => LogEntry::Flush { number },
                 COMPLETED => LogEntry::Completed { number },
                 MARK => LogEntry::Mark { step: number },
@@ -195,6 +208,50 @@ impl WriteLog {
         sectors
     }
 
+    /// Returns all written sectors as they are at the end.
+    pub fn image(&self) -> BTreeMap<u64, &[u8]> {
+        self.image_without(&BTreeSet::new())
+    }
+
+    /// Returns all written sectors at the end, if the disk loses its cache when a flush fails:
+    /// the writes that were complete and not yet durable. Returns `None` if no flush failed.
+    pub fn image_after_failed_flush(&self) -> Option<BTreeMap<u64, &[u8]>> {
+        let is_failed = |entry: &LogEntry| *entry == LogEntry::FailedFlush;
+        let before = &self.entries[..self.entries.iter().position(is_failed)?];
+        let completed: HashSet<u64> = before
+            .iter()
+            .filter_map(|entry| match entry {
+                LogEntry::Completed { number } => Some(*number),
+                _ => None,
+            })
+            .collect();
+        let in_doubt = DiskState::at(before, self.disk).in_doubt.into_iter();
+        let lost = in_doubt.filter(|at| match &self.entries[*at] {
+            LogEntry::Write { number, .. } => completed.contains(number),
+            _ => false,
+        });
+        Some(self.image_without(&lost.collect()))
+    }
+
+    fn image_without(&self, lost: &BTreeSet<usize>) -> BTreeMap<u64, &[u8]> {
+        let mut sectors = BTreeMap::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            match entry {
+                LogEntry::Write { write, .. } if !write.failed && !lost.contains(&at) => {
+                    sectors.extend(write.pieces());
+                }
+                _ => {}
+            }
+        }
+        sectors
+    }
+
+    /// Returns the number of flushes.
+    pub fn flushes(&self) -> usize {
+        let is_flush = |entry: &&LogEntry| matches!(entry, LogEntry::Flush { .. });
+        self.entries.iter().filter(is_flush).count()
+    }
+
     /// Returns the bytes that every written sector had before the first write to it.
     pub fn replaced(&self) -> BTreeMap<u64, &[u8]> {
         let mut sectors = BTreeMap::new();
@@ -241,7 +298,7 @@ impl DiskState {
                     }
                 }
                 LogEntry::Mark { step } => state.step = Some(*step),
-                LogEntry::Flush { .. } | LogEntry::Completed { .. } => {}
+                LogEntry::Flush { .. } | LogEntry::FailedFlush | LogEntry::Completed { .. } => {}
             }
         }
         state
@@ -296,7 +353,8 @@ mod tests {
 
     fn write(number: u64, sector: u64, sectors: usize, value: u8, forced: bool) -> LogEntry {
         let bytes = |value| vec![value; sectors * SECTOR as usize];
-        let write = LoggedWrite { sector, forced, new: bytes(value), old: bytes(0) };
+        let (new, old) = (bytes(value), bytes(0));
+        let write = LoggedWrite { sector, forced, failed: false, new, old };
         LogEntry::Write { number, write }
     }
 
@@ -317,6 +375,7 @@ mod tests {
                     (write.sector, *number, sectors, WRITE, u8::from(write.forced), data)
                 }
                 LogEntry::Flush { number } => (0, *number, 0, FLUSH, 0, Vec::new()),
+                LogEntry::FailedFlush => (0, 0, 0, FLUSH, FAILED, Vec::new()),
                 LogEntry::Completed { number } => (0, *number, 0, COMPLETED, 0, Vec::new()),
                 LogEntry::Mark { step } => (0, *step, 0, MARK, 0, Vec::new()),
             };
@@ -351,6 +410,37 @@ mod tests {
         assert_eq!(at(8), (vec![0, 6], vec![2]), "a forced write is durable, alone");
         let protected = Durability { volatile_cache: false, ..DISK };
         assert_eq!(DiskState::at(&log.entries[..2], protected).durable, [0]);
+    }
+
+    #[test]
+    fn a_failed_flush_loses_the_cache_and_a_failed_write_only_itself() {
+        let mut entries = vec![
+            write(1, 0, 8, 1, false),
+            LogEntry::Completed { number: 1 },
+            LogEntry::Flush { number: 2 },
+            LogEntry::Completed { number: 2 },
+            write(3, 0, 8, 3, false),
+            LogEntry::Completed { number: 3 },
+            write(4, 8, 8, 4, true),
+            LogEntry::Completed { number: 4 },
+            write(5, 16, 8, 5, false),
+            LogEntry::FailedFlush,
+            LogEntry::Completed { number: 5 },
+            write(6, 24, 8, 6, false),
+        ];
+        if let Some(LogEntry::Write { write, .. }) = entries.last_mut() {
+            write.failed = true;
+        }
+        let log = log(entries);
+        let first = |sectors: BTreeMap<u64, &[u8]>| -> Vec<(u64, u8)> {
+            let blocks = sectors.into_iter().filter(|(sector, _)| sector % 8 == 0);
+            blocks.map(|(sector, bytes)| (sector, bytes[0])).collect()
+        };
+        assert_eq!(first(log.image()), [(0, 3), (8, 4), (16, 5)]);
+        let after = "3 was in the cache; 1 was flushed, 4 was forced, 5 was not complete";
+        let image = log.image_after_failed_flush().unwrap();
+        assert_eq!(first(image), [(0, 1), (8, 4), (16, 5)], "{after}");
+        assert_eq!(log.flushes(), 1);
     }
 
     #[test]
@@ -394,7 +484,7 @@ mod tests {
                     true
                 }
                 LogEntry::Completed { .. } => false,
-                LogEntry::Mark { .. } => true,
+                LogEntry::FailedFlush | LogEntry::Mark { .. } => true,
             });
             entries
         })
@@ -441,14 +531,8 @@ mod tests {
         #[test]
         fn all_writes_kept_at_the_end_are_the_image(entries in entries()) {
             let log = log(entries);
-            let mut image = BTreeMap::new();
-            for write in log.writes() {
-                for (sector, piece) in (write.sector..).zip(write.new.chunks(SECTOR as usize)) {
-                    image.insert(sector, piece);
-                }
-            }
             let cut = Cut { position: log.len(), kept: Kept::All, step: None };
-            prop_assert_eq!(log.state(&cut), image);
+            prop_assert_eq!(log.state(&cut), log.image());
         }
     }
 

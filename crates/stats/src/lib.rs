@@ -54,6 +54,7 @@ pub use explanation::{
 pub use inference::{ComparisonResult, ComparisonVerdict, Margin};
 pub use next_tests::OpenTest;
 pub use outcomes::counts::{CellCounts, Completeness};
+pub use outcomes::disk_faults::{ContenderFaults, FaultSummary, FlippedBitRecord, disk_faults};
 pub use outcomes::disks::{disk_of_each, strip_disk_suffix};
 pub use outcomes::failures::{CellFailure, KernelWarning, PhaseFailure};
 pub use outcomes::features::{ContenderFeatures, FeatureState, FeatureSupport};

@@ -1,83 +1,13 @@
-//! Records a sequence of file operations, then cuts the power at each position of its writes: sets
-//! the disk to the state that the cut leaves, repairs, mounts, compares, writes, unmounts, checks.
+//! Cuts the power at each position of a recording: sets the disk to the state that the cut leaves,
+//! repairs, mounts, compares, writes, unmounts, checks.
 
-use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
+use model::{BrokenCut, PowerCut, PowerCutSet, Survival};
+use simdisk::write_log::{Cut, Kept};
+use workload::Progress;
+use workload::survival::{self, ExpectedStates};
 
-use model::{BrokenCut, Failure, FileStep, PowerCut, PowerCutSet, Survival};
-use simdisk::SECTOR;
-use simdisk::write_log::{Cut, Kept, WriteLog};
-use workload::survival::{self, ExpectedStates, FoundFiles};
-use workload::{OpError, Progress};
-
+use crate::cell::recorded_volume::{RecordedVolume, Recording, TrialError, owned};
 use crate::cell::volume::MountedVolume;
-use crate::guest::write_recorder::WriteRecorder;
-use crate::sandbox::command::CommandFailed;
-
-/// Idle time after the last step. Journals commit and the page cache is written within it (5 and
-/// 30 s by default), so that the recording has both, also without a sync.
-const IDLE: Duration = Duration::from_secs(40);
-
-/// Reason that power cuts have no result.
-pub enum CutError {
-    /// The disk or the filesystem cannot do it.
-    Unsupported(String),
-    /// Something failed although no power was cut.
-    Failed(Failure),
-}
-
-impl From<CommandFailed> for CutError {
-    fn from(failed: CommandFailed) -> Self {
-        Self::Failed(failed.failure)
-    }
-}
-
-/// Cuts the power in each sequence of a set. A sequence with an operation that the filesystem
-/// does not support is counted, and the others run.
-pub fn run_set(
-    volume: &mut MountedVolume<'_>,
-    op: &PowerCutSet,
-    phase: &str,
-    seed: u64,
-    progress: &Progress,
-) -> Result<Survival, CutError> {
-    let all = survival::sequences(op.operations, op.sequences, op.cuts, seed);
-    let mut sum = Survival::default();
-    let mut reason = String::new();
-    for (number, sequence) in all.iter().enumerate() {
-        let cuts = PowerCuts::new(volume, sequence, &format!("{phase}-{number}"))?;
-        sum.sequences += 1;
-        match cuts.run(seed, progress) {
-            Ok(mut survival) => {
-                let broken = survival.broken.iter_mut();
-                broken.for_each(|broken| broken.steps.clone_from(&sequence.steps));
-                sum.add(&survival);
-            }
-            Err(CutError::Unsupported(why)) => {
-                sum.unsupported += 1;
-                reason = why;
-            }
-            Err(failed) => return Err(failed),
-        }
-    }
-    if sum.cuts == 0 { Err(CutError::Unsupported(reason)) } else { Ok(sum) }
-}
-
-/// Power cuts of one phase.
-pub struct PowerCuts<'a, 'v> {
-    volume: &'a mut MountedVolume<'v>,
-    recorder: WriteRecorder,
-    device: &'v Path,
-    /// Directory of the sequence, which other phases do not use.
-    root: PathBuf,
-    op: &'a PowerCut,
-    states: ExpectedStates,
-}
 
 /// Whether the repair command of the catalog runs before the mount.
 #[derive(Clone, Copy)]
@@ -95,99 +25,65 @@ struct Recovery {
     is_inconsistent: bool,
 }
 
-/// Sectors and their content.
-type Sectors = BTreeMap<u64, Vec<u8>>;
+/// Power cuts of one phase.
+struct PowerCuts<'a> {
+    op: &'a PowerCut,
+    states: ExpectedStates,
+}
 
-impl<'a, 'v> PowerCuts<'a, 'v> {
-    /// Prepares power cuts on a mounted volume.
-    pub fn new(
-        volume: &'a mut MountedVolume<'v>,
-        op: &'a PowerCut,
-        phase: &str,
-    ) -> Result<Self, CutError> {
-        let unsupported = |reason: &str| CutError::Unsupported(reason.to_owned());
-        let device = volume
-            .single_device()
-            .ok_or_else(|| unsupported("power cuts need a filesystem on one disk"))?;
-        let recorder = WriteRecorder::open().ok_or_else(|| {
-            unsupported("power cuts need a simulated disk that records writes: --backend vm")
-        })?;
-        let root = volume.root().join(phase);
-        let states = ExpectedStates::new(&op.prepare, &op.steps);
-        Ok(Self { volume, recorder, device, root, op, states })
-    }
+/// Runs all cuts of a phase.
+pub fn run(
+    volume: RecordedVolume<'_, '_>,
+    op: &PowerCut,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Survival, TrialError> {
+    let cuts = PowerCuts { op, states: ExpectedStates::new(&op.prepare, &op.steps) };
+    volume.run(&op.prepare, &op.steps, |volume, recording| {
+        cuts.cut_all(volume, recording, seed, progress)
+    })
+}
 
-    /// Runs all cuts and mounts the filesystem in its state before the recording.
-    pub fn run(mut self, seed: u64, progress: &Progress) -> Result<Survival, CutError> {
-        self.prepare()?;
-        let recorded = self.record();
-        if self.volume.is_mounted() {
-            self.volume.unmount()?;
+/// Cuts the power in each sequence of a set. A sequence with an operation that the filesystem
+/// does not support is counted, and the others run.
+pub fn run_set(
+    volume: &mut MountedVolume<'_>,
+    op: &PowerCutSet,
+    phase: &str,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Survival, TrialError> {
+    let all = survival::sequences(op.operations, op.sequences, op.cuts, seed);
+    let mut sum = Survival::default();
+    let mut reason = String::new();
+    for (number, sequence) in all.iter().enumerate() {
+        let recorded = RecordedVolume::new(volume, &format!("{phase}-{number}"))?;
+        sum.sequences += 1;
+        match run(recorded, sequence, seed, progress) {
+            Ok(mut survival) => {
+                let broken = survival.broken.iter_mut();
+                broken.for_each(|broken| broken.steps.clone_from(&sequence.steps));
+                sum.add(&survival);
+            }
+            Err(TrialError::Unsupported(why)) => {
+                sum.unsupported += 1;
+                reason = why;
+            }
+            Err(failed) => return Err(failed),
         }
-        let log = self.finish_log();
-        // Without the log the disk cannot be restored, and the cell ends.
-        let log = log?;
-        let base = owned(&log.replaced());
-        self.write(&base)?;
-        let survival = recorded.and_then(|()| self.cut_all(&log, &base, seed, progress));
-        self.volume.mount()?;
-        survival
     }
+    if sum.cuts == 0 { Err(TrialError::Unsupported(reason)) } else { Ok(sum) }
+}
 
-    fn prepare(&self) -> Result<(), CutError> {
-        fs::create_dir(&self.root).map_err(|error| {
-            self.failed(&OpError::System {
-                call: "mkdir",
-                path: self.root.clone(),
-                offset: None,
-                error,
-            })
-        })?;
-        (1..).zip(&self.op.prepare).try_for_each(|(number, step)| self.perform(step, number))
-    }
-
-    /// Performs a step. A step that failed promises nothing.
-    fn perform(&self, step: &FileStep, number: usize) -> Result<(), CutError> {
-        survival::perform_step(&self.root, step, number as u32)
-            .map_err(|error| CutError::Unsupported(format!("`{step}`: {error}")))
-    }
-
-    fn failed(&self, error: &OpError) -> CutError {
-        let failure = Failure {
-            reason: error.to_string(),
-            error: error.system_error(),
-            ..Failure::default()
-        };
-        CutError::Failed(failure)
-    }
-
-    /// Records the steps, from the mount to the unmount.
-    fn record(&mut self) -> Result<(), CutError> {
-        self.volume.unmount()?;
-        self.recorder.start().map_err(driver)?;
-        self.volume.mount()?;
-        let first = 1 + self.op.prepare.len();
-        let steps = (first..).zip(&self.op.steps);
-        for (number, step) in steps {
-            self.perform(step, number)?;
-            self.recorder.mark(number + 1 - first).map_err(driver)?;
-        }
-        thread::sleep(IDLE);
-        self.volume.unmount()?;
-        Ok(())
-    }
-
-    fn finish_log(&mut self) -> Result<WriteLog, CutError> {
-        self.recorder.finish().map_err(driver)
-    }
-
+impl PowerCuts<'_> {
     fn cut_all(
-        &mut self,
-        log: &WriteLog,
-        base: &Sectors,
+        &self,
+        volume: &mut RecordedVolume<'_, '_>,
+        recording: &Recording,
         seed: u64,
         progress: &Progress,
-    ) -> Result<Survival, CutError> {
+    ) -> Result<Survival, TrialError> {
+        let Recording { log, base } = recording;
         let cuts = log.cuts(self.op.cuts as usize, seed);
         let mut survival = Survival {
             positions: log.len() as u32,
@@ -198,9 +94,12 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         progress.plan(cuts.len() as u64);
         for cut in &cuts {
             let state = owned(&log.state(cut));
-            let recovery = self.try_cut(cut, &state, base, Repair::First)?;
-            if recovery.lost.is_some() && self.volume.has_repair() {
-                let before = self.try_cut(cut, &state, base, Repair::Never)?;
+            let recover = |repair| {
+                move |volume: &mut RecordedVolume<'_, '_>| self.recover(volume, cut, repair)
+            };
+            let recovery = volume.with_state(&state, base, recover(Repair::First))?;
+            if recovery.lost.is_some() && volume.volume.has_repair() {
+                let before = volume.with_state(&state, base, recover(Repair::Never))?;
                 survival.lost_by_repair += u32::from(before.lost.is_none());
             }
             self.count(cut, recovery, &mut survival);
@@ -209,45 +108,29 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         Ok(survival)
     }
 
-    /// Sets the disk to the state after a cut, recovers, and sets it to its base again.
-    fn try_cut(
-        &mut self,
-        cut: &Cut,
-        state: &Sectors,
-        base: &Sectors,
-        repair: Repair,
-    ) -> Result<Recovery, CutError> {
-        self.write(state)?;
-        self.recorder.start().map_err(driver)?;
-        let recovery = self.recover(cut, repair);
-        let changed = self.finish_log()?;
-        let recovery = recovery?;
-        let mut restored = owned(&changed.replaced());
-        let replaced = state.keys().filter_map(|sector| base.get_key_value(sector));
-        restored.extend(replaced.map(|(sector, content)| (*sector, content.clone())));
-        self.write(&restored)?;
-        Ok(recovery)
-    }
-
     /// Does what an administrator does after a cut.
-    fn recover(&mut self, cut: &Cut, repair: Repair) -> Result<Recovery, CutError> {
+    fn recover(
+        &self,
+        recorded: &mut RecordedVolume<'_, '_>,
+        cut: &Cut,
+        repair: Repair,
+    ) -> Result<Recovery, TrialError> {
         let mut recovery = Recovery::default();
         let repaired = match repair {
-            Repair::First => self.volume.repair(),
+            Repair::First => recorded.volume.repair(),
             Repair::Never => Ok(Vec::new()),
         };
-        if let Err(failed) = repaired.and_then(|_| self.volume.mount()) {
+        if let Err(failed) = repaired.and_then(|_| recorded.volume.mount()) {
             recovery.is_unmountable = true;
             recovery.lost = Some(format!("all files: {}", failed.failure.reason));
             return Ok(recovery);
         }
         let names = self.states.names();
-        let limit = self.states.largest_file();
-        let found: FoundFiles = survival::find_files(&self.root, names.into_iter(), limit);
+        let found = recorded.find_files(names.into_iter(), self.states.largest_file());
         recovery.lost = self.states.lost(self.op.expect, done(cut), &found);
-        recovery.is_unwritable = survival::write_probe(&self.root).is_err();
-        self.volume.unmount()?;
-        recovery.is_inconsistent = self.volume.has_fsck() && self.volume.fsck().is_err();
+        recovery.is_unwritable = recorded.write_probe().is_err();
+        recorded.volume.unmount()?;
+        recovery.is_inconsistent = recorded.volume.has_fsck() && recorded.volume.fsck().is_err();
         Ok(recovery)
     }
 
@@ -269,26 +152,6 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
             survival.broken.push(BrokenCut { steps, position, kept: kept(&cut.kept), after, lost });
         }
     }
-
-    /// Writes sectors to the unmounted device, past the caches of the next mount.
-    fn write(&self, sectors: &Sectors) -> Result<(), CutError> {
-        let write = || {
-            let device = OpenOptions::new().write(true).open(self.device)?;
-            let mut piece: Vec<u8> = Vec::new();
-            let mut begin = 0;
-            for (sector, content) in sectors {
-                if sector * SECTOR != begin + piece.len() as u64 {
-                    device.write_all_at(&piece, begin)?;
-                    piece.clear();
-                    begin = sector * SECTOR;
-                }
-                piece.extend(content);
-            }
-            device.write_all_at(&piece, begin)?;
-            device.sync_all()
-        };
-        write().map_err(driver)
-    }
 }
 
 fn done(cut: &Cut) -> usize {
@@ -302,13 +165,4 @@ fn kept(kept: &Kept) -> String {
         Kept::Torn(_) => "the last write was torn".to_owned(),
         Kept::Some(_) => "some writes in doubt were kept".to_owned(),
     }
-}
-
-fn owned(sectors: &BTreeMap<u64, &[u8]>) -> Sectors {
-    sectors.iter().map(|(sector, content)| (*sector, content.to_vec())).collect()
-}
-
-fn driver(error: io::Error) -> CutError {
-    let reason = format!("cannot record or set the simulated disk: {error}");
-    CutError::Failed(Failure { reason, ..Failure::default() })
 }

@@ -37,6 +37,12 @@ impl WriteRecorder {
         self.drain()
     }
 
+    /// Lets requests fail, or ends this: `read SECTOR COUNT`, `write FROM COUNT`, `flush FROM
+    /// COUNT` or `off`.
+    pub fn fail(&mut self, requests: &str) -> io::Result<()> {
+        self.command(&format!("fail {requests}"))
+    }
+
     /// Stops the log and returns it.
     pub fn finish(&mut self) -> io::Result<WriteLog> {
         self.command("stop")?;

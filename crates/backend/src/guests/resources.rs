@@ -280,14 +280,14 @@ impl GuestBackend {
             model: model.clone(),
             size,
             count: all,
-            records_writes: test.cuts_power(),
+            records_writes: test.records_writes(),
         });
         let disk = match memory_disk {
             Some(_) => DiskLocation::GuestMemory,
             None => DiskLocation::HostFile,
         };
         let mut volume = guest_volume(contender, &disk.devices(&self.guest, count), size);
-        if !test.cuts_power() {
+        if !test.records_writes() {
             // The job is an input of a cell in virtual time.
             volume.commands.repair.clear();
             volume.commands.repair_clean.clear();

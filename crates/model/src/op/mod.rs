@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
 pub use create::{EntryKind, SizeDistribution};
+pub use disk_fault::DiskFaultKind;
 pub use exec::ARCHIVES;
 pub use executor::{FileContent, OpExecutor};
 pub use fallocate::FallocateMode;
@@ -89,6 +90,7 @@ operations! {
     #[serde(rename = "probe")]
     probe: ProbeFeature,
     power_cut: PowerCut PowerCutSet,
+    disk_fault: DiskFault,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

@@ -16,8 +16,8 @@ const MAX_STEPS: usize = 64;
 const MAX_BLOCKS: u32 = 1024;
 /// Maximum number of operations of a generated sequence.
 const MAX_OPERATIONS: u32 = 3;
-/// Maximum number of cuts of a phase.
-const MAX_CUTS: u32 = 1 << 20;
+/// Maximum number of cuts or faults of a phase.
+const MAX_TRIALS: u32 = 1 << 20;
 
 /// A file operation of a sequence. Paths are relative to the root of the filesystem. Contents have
 /// whole blocks of 4 KiB.
@@ -189,13 +189,13 @@ keyed! {
     pub struct PowerCut {
         /// Steps before the recording; the filesystem is unmounted after them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        prepare: Vec<FileStep> = prepare,
+        prepare: Vec<FileStep> = optional_steps,
         /// Recorded steps.
         steps: Vec<FileStep> = steps,
         /// The expectation.
         expect: Expectation = |keys, key| choice(keys, key, &Expectation::WORDS),
         /// Maximum number of cuts.
-        cuts: u32 = cuts,
+        cuts: u32 = trials,
     }
 }
 
@@ -206,17 +206,22 @@ keyed! {
         /// Number of operations of a sequence.
         operations: u32 = |keys, key| count(keys, key, MAX_OPERATIONS),
         /// Maximum number of sequences.
-        sequences: u32 = |keys, key| count(keys, key, MAX_CUTS),
+        sequences: u32 = |keys, key| count(keys, key, MAX_TRIALS),
         /// Maximum number of cuts of a sequence.
-        cuts: u32 = cuts,
+        cuts: u32 = trials,
     }
 }
 
-fn prepare(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
+/// Reads the steps of an optional key.
+pub(super) fn optional_steps(
+    keys: &dyn KeySource,
+    key: &'static str,
+) -> Result<Vec<FileStep>, KeyError> {
     if keys.has(key) { steps(keys, key) } else { Ok(Vec::new()) }
 }
 
-fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
+/// Reads steps.
+pub(super) fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
     let mut steps = Vec::new();
     keys.texts(key, &mut |text| {
         if steps.len() == MAX_STEPS {
@@ -228,8 +233,9 @@ fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyEr
     Ok(steps)
 }
 
-fn cuts(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
-    count(keys, key, MAX_CUTS)
+/// Reads a maximum number of cuts or faults.
+pub(super) fn trials(keys: &dyn KeySource, key: &'static str) -> Result<u32, KeyError> {
+    count(keys, key, MAX_TRIALS)
 }
 
 fn count(keys: &dyn KeySource, key: &'static str, most: u32) -> Result<u32, KeyError> {

@@ -80,7 +80,8 @@ impl PhaseResult {
                 return;
             }
             Metric::Survived => {
-                let share = self.survival.as_ref().map(Survival::share);
+                let cuts = self.survival.as_ref().map(Survival::share);
+                let share = cuts.or_else(|| self.disk_faults.as_ref()?.share());
                 numbers.extend(share.map(|share| (Metric::Survived, share)));
                 return;
             }

@@ -10,8 +10,8 @@ use studies::Study;
 use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::{
-    ageing, calibration, cost, disk_time, interference, over_baseline, overall, resources, scores,
-    survival, totals,
+    ageing, calibration, cost, disk_faults, disk_time, interference, over_baseline, overall,
+    resources, scores, survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
@@ -138,6 +138,7 @@ impl Report<'_> {
             self.document.list(format!("{on} use"), own);
         }
         self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));
+        self.document.list(disk_faults::CONCLUSIONS, disk_faults::conclusions(self.results));
         let title = match analysis.by_disk.is_empty() {
             true => "By use",
             false => "By use, on every disk alike",
@@ -235,6 +236,7 @@ impl Report<'_> {
         };
         let document = &mut self.document;
         document.section(survival::TITLE, survival::blocks(results));
+        document.section(disk_faults::TITLE, disk_faults::blocks(results));
         let shares = of(&calibration::shares(results, analysis));
         document
             .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));
@@ -382,6 +384,11 @@ fn features(analysis: &Analysis) -> Table {
     };
     row("Class", &|c| labels::class(c.class).to_owned());
     row("Driver", &|c| labels::driver(c.driver).to_owned());
+    if contenders.iter().any(|one| one.flipped_bits.is_some()) {
+        row("Checksums of data", &|c| {
+            c.flipped_bits.as_ref().map_or_else(String::new, labels::flipped_bits)
+        });
+    }
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
         row(labels::feature(feature), &|c| labels::found(&c.features[index].found));
     }

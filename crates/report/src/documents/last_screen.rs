@@ -9,7 +9,7 @@ use stats::Analysis;
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
-use crate::tables::survival;
+use crate::tables::{disk_faults, survival};
 use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
@@ -152,9 +152,14 @@ fn fits(blocks: &[Block], lines: usize) -> bool {
 /// Returns the answers by use, or by group of tests if no use has one. Answers on several disks
 /// alternate.
 fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
-    let cuts = survival::conclusions(results);
-    if !cuts.is_empty() && analysis.conclusions.is_empty() {
-        return (survival::CONCLUSIONS, cuts);
+    let mut losses = survival::conclusions(results);
+    let heading = match losses.is_empty() {
+        true => disk_faults::CONCLUSIONS,
+        false => survival::CONCLUSIONS,
+    };
+    losses.extend(disk_faults::conclusions(results));
+    if !losses.is_empty() && analysis.conclusions.is_empty() {
+        return (heading, losses);
     }
     let parts = split_by_disk(analysis);
     let (mut uses, own) = use_case_conclusions_by_disk(analysis);

@@ -6,8 +6,8 @@ use model::{
     SyncAtEnd,
 };
 use stats::{
-    Analysis, ContenderFeatures, FeatureSupport, Interval, PowerCutRecord, RankingState,
-    RobustEstimate,
+    Analysis, ContenderFeatures, FeatureSupport, FlippedBitRecord, Interval, PowerCutRecord,
+    RankingState, RobustEstimate,
 };
 
 use crate::text::sanitize::sanitize_line;
@@ -21,6 +21,15 @@ pub(crate) fn power_cuts(record: &PowerCutRecord) -> String {
     }
 }
 
+/// Returns whether a contender noticed flipped bits in data.
+pub(crate) fn flipped_bits(record: &FlippedBitRecord) -> String {
+    let FlippedBitRecord { flipped, undetected } = record;
+    match undetected {
+        0 => format!("yes: noticed {flipped} of {flipped} flipped bits"),
+        missed => format!("no: missed {missed} of {flipped} flipped bits"),
+    }
+}
+
 /// Returns the title of a metric above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {
     match metric {
@@ -28,7 +37,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::Rate => "Operations per second",
         Metric::Elapsed => "Elapsed time",
         Metric::Capacity => "Usable capacity",
-        Metric::Survived => "Power cuts survived",
+        Metric::Survived => "Cuts and faults survived",
         Metric::Supported => "Supported",
         Metric::Cpu => "Processor, agent",
         Metric::CpuDriver => "Processor, driver",
@@ -81,7 +90,10 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
             "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
              per cent."
         }
-        Metric::Survived => "Power cuts without a loss, as a share of all cuts; per cent.",
+        Metric::Survived => {
+            "Power cuts without a loss, or disk faults without wrong data that no call reported, as a \
+             share of all; per cent."
+        }
         Metric::Supported => "1 where the feature was tried and worked.",
         Metric::Cpu => {
             "User and system time of the agent and of the programs it ran, as a share of elapsed \
@@ -291,7 +303,9 @@ pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
         _ => None,
     });
     let class = tried.then(|| class(contender.class).to_owned());
-    class.into_iter().chain(here).chain(said).collect::<Vec<_>>().join("; ")
+    let checks = contender.flipped_bits.as_ref();
+    let checks = checks.map(|record| format!("checksums of data {}", flipped_bits(record)));
+    class.into_iter().chain(here).chain(checks).chain(said).collect::<Vec<_>>().join("; ")
 }
 
 /// Joins items into a list: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.

@@ -6,6 +6,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::outcomes::disk_faults::{ContenderFaults, FlippedBitRecord, disk_faults};
 use crate::outcomes::survival::{self, ContenderSurvival, PowerCutRecord};
 
 /// Result of a feature probe, merged over several cells.
@@ -53,6 +54,9 @@ pub struct ContenderFeatures {
     /// Losses of synced files in power cuts, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutRecord>,
+    /// Whether flipped bits in data were detected, if tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flipped_bits: Option<FlippedBitRecord>,
     /// State of every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
 }
@@ -60,13 +64,15 @@ pub struct ContenderFeatures {
 /// Returns the features of all contenders, in the campaign's order.
 pub(crate) fn features(results: &CampaignResults) -> Vec<ContenderFeatures> {
     let cuts = survival::survival(results);
+    let faults = disk_faults(results);
     let contenders = results.campaign.contenders.iter();
-    contenders.map(|contender| of_contender(results, &cuts, contender)).collect()
+    contenders.map(|contender| of_contender(results, &cuts, &faults, contender)).collect()
 }
 
 fn of_contender(
     results: &CampaignResults,
     cuts: &[ContenderSurvival],
+    faults: &[ContenderFaults],
     contender: &Contender,
 ) -> ContenderFeatures {
     let probed: Vec<&Features> = results
@@ -84,6 +90,10 @@ fn of_contender(
         facts: contender.filesystem.facts.clone(),
         crash_recovery: contender.crash_recovery(),
         power_cuts: survival::record(cuts, contender),
+        flipped_bits: faults
+            .iter()
+            .find(|one| one.contender == contender.name)
+            .and_then(ContenderFaults::flipped_bits),
         features: features.into(),
     }
 }

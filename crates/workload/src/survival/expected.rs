@@ -44,8 +44,13 @@ pub enum FoundFile {
         /// The blocks; the last may be shorter.
         blocks: Vec<FoundBlock>,
     },
-    /// It exists, but reading it returned this error.
-    Unreadable(String),
+    /// It exists, but cannot be read.
+    Unreadable {
+        /// The call that failed.
+        call: &'static str,
+        /// Name of the error.
+        error: String,
+    },
 }
 
 /// Found files by name. Names that do not exist are absent.
@@ -74,7 +79,17 @@ struct FileTree {
 pub struct ExpectedStates {
     /// The state after each number of steps; the first is durable.
     states: Vec<FileTree>,
-    steps: Vec<FileStep>,
+    /// The steps. `None`: a sync that failed, which promises nothing.
+    steps: Vec<Option<FileStep>>,
+}
+
+/// Steps when the writing ended.
+#[derive(Clone, Copy)]
+struct ReachedSteps {
+    /// Number of steps that had succeeded.
+    done: StepNumber,
+    /// Number of steps that may have had an effect.
+    last: StepNumber,
 }
 
 /// Number of the root directory.
@@ -177,7 +192,7 @@ impl ExpectedStates {
             tree.apply(step, number);
             states.push(tree.clone());
         }
-        Self { states, steps: steps.to_vec() }
+        Self { states, steps: steps.iter().cloned().map(Some).collect() }
     }
 
     /// Returns all names that ever existed.
@@ -199,11 +214,35 @@ impl ExpectedStates {
         done: StepNumber,
         found: &FoundFiles,
     ) -> Option<String> {
-        let lost = self.names().into_iter().find_map(|name| self.lost_name(name, done, found));
+        let reached = ReachedSteps { done, last: (done + 1).min(self.steps.len()) };
+        let lost = self.names().into_iter().find_map(|name| self.lost_name(name, reached, found));
         match expect {
             Expectation::Promise => lost,
-            Expectation::Order => lost.or_else(|| self.out_of_order(done, found)),
+            Expectation::Order => lost.or_else(|| self.out_of_order(reached, found)),
         }
+    }
+
+    /// Removes the promise of a step that failed.
+    pub fn remove_promise(&mut self, step: StepNumber) {
+        self.steps[step] = None;
+    }
+
+    /// Returns a loss of data that the first `done` steps promised, if all steps may have had an
+    /// effect.
+    pub fn broken_promise(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        self.names().into_iter().find_map(|name| self.lost_name(name, self.all_after(done), found))
+    }
+
+    /// Returns a broken promise that no call reported.
+    pub fn silently_broken(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        let is_reported =
+            |name: &&str| matches!(found.get(*name), Some(FoundFile::Unreadable { .. }));
+        let mut silent = self.names().into_iter().filter(|name| !is_reported(name));
+        silent.find_map(|name| self.lost_name(name, self.all_after(done), found))
+    }
+
+    fn all_after(&self, done: StepNumber) -> ReachedSteps {
+        ReachedSteps { done, last: self.steps.len() }
     }
 
     /// Returns the first state since which the step makes everything durable that `covers` accepts.
@@ -212,15 +251,12 @@ impl ExpectedStates {
         done: StepNumber,
         covers: impl Fn(&FileStep, &FileTree) -> bool,
     ) -> usize {
-        let synced = (0..done).rev().find(|&k| covers(&self.steps[k], &self.states[k]));
-        synced.map_or(0, |k| k + 1)
+        let is_sync =
+            |k: &usize| self.steps[*k].as_ref().is_some_and(|step| covers(step, &self.states[*k]));
+        (0..done).rev().find(is_sync).map_or(0, |k| k + 1)
     }
 
-    fn last(&self, done: StepNumber) -> usize {
-        (done + 1).min(self.steps.len())
-    }
-
-    fn lost_name(&self, name: &str, done: StepNumber, found: &FoundFiles) -> Option<String> {
+    fn lost_name(&self, name: &str, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
         let (path, leaf) = split(name);
         if path != "." && !matches!(found.get(path), Some(FoundFile::Directory)) {
             // The missing directory is judged by its own name.
@@ -229,12 +265,12 @@ impl ExpectedStates {
         let numbers: BTreeSet<usize> =
             self.states.iter().filter_map(|tree| tree.directory_at(path)).collect();
         let directory = *numbers.first().filter(|_| numbers.len() == 1)?;
-        let since = self.durable_since(done, |step, tree| match step {
+        let since = self.durable_since(reached.done, |step, tree| match step {
             FileStep::Fsync(path) => tree.directory_at(path) == Some(directory),
             FileStep::Sync => true,
             _ => false,
         });
-        let states = &self.states[since..=self.last(done)];
+        let states = &self.states[since..=reached.last];
         let allowed: BTreeSet<Option<Node>> =
             states.iter().filter_map(|tree| tree.node_in(directory, leaf)).collect();
         let files = allowed.iter().filter_map(|node| match node {
@@ -243,9 +279,11 @@ impl ExpectedStates {
         });
         match found.get(name) {
             // A missing name is allowed here, so a damaged one breaks no promise.
-            None | Some(FoundFile::Unreadable(_)) if allowed.contains(&None) => None,
+            None | Some(FoundFile::Unreadable { .. }) if allowed.contains(&None) => None,
             None => Some(format!("{name} is missing")),
-            Some(FoundFile::Unreadable(error)) => Some(format!("{name} cannot be read: {error}")),
+            Some(FoundFile::Unreadable { error, .. }) => {
+                Some(format!("{name} cannot be read: {error}"))
+            }
             Some(FoundFile::Directory)
                 if allowed.iter().flatten().any(|node| matches!(node, Node::Directory(_))) =>
             {
@@ -257,7 +295,8 @@ impl ExpectedStates {
                 (!allowed.contains(&node)).then(|| format!("{name} is a symbolic link to {target}"))
             }
             Some(FoundFile::File { size, blocks }) => {
-                let mut wrong = files.map(|inode| self.wrong_content(inode, done, *size, blocks));
+                let mut wrong =
+                    files.map(|inode| self.wrong_content(inode, reached, *size, blocks));
                 match wrong.next() {
                     None if allowed.iter().any(Option::is_some) => {
                         Some(format!("{name} is a file"))
@@ -275,18 +314,18 @@ impl ExpectedStates {
     fn wrong_content(
         &self,
         inode: usize,
-        done: StepNumber,
+        reached: ReachedSteps,
         size: u64,
         blocks: &[FoundBlock],
     ) -> Option<String> {
-        let since = self.durable_since(done, |step, tree| match step {
+        let since = self.durable_since(reached.done, |step, tree| match step {
             FileStep::Fsync(path) | FileStep::Fdatasync(path) => {
                 tree.names.get(path) == Some(&Node::File(inode))
             }
             FileStep::Sync => true,
             _ => false,
         });
-        let states = self.states[since..=self.last(done)].iter();
+        let states = self.states[since..=reached.last].iter();
         let contents: Vec<&Vec<u32>> =
             states.filter_map(|tree| tree.contents.get(&inode)).collect();
         // Before the first durable state the file may exist without content.
@@ -313,9 +352,9 @@ impl ExpectedStates {
     }
 
     /// Returns a description if the files match no single moment since the last complete sync.
-    fn out_of_order(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+    fn out_of_order(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
+        let ReachedSteps { done, last } = reached;
         let since = self.durable_since(done, |step, _| *step == FileStep::Sync);
-        let last = self.last(done);
         let matches = (since..=last).any(|k| self.is_state(k, (k + 1).min(last), found));
         if matches {
             return None;
@@ -326,7 +365,7 @@ impl ExpectedStates {
         let name = differing.next()?;
         Some(match found.get(*name) {
             None => format!("{name} is missing, but a later change exists"),
-            Some(FoundFile::Unreadable(error)) => format!("{name} cannot be read: {error}"),
+            Some(FoundFile::Unreadable { error, .. }) => format!("{name} cannot be read: {error}"),
             Some(FoundFile::File { size, blocks }) => {
                 self.differing_content(name, done, blocks).map_or_else(
                     || format!("{name} has {size} bytes, a size that it had at no moment"),
@@ -372,7 +411,7 @@ impl ExpectedStates {
             Some(FoundFile::Symlink(target)) => {
                 nodes.contains(&Some(&Node::Symlink(target.clone())))
             }
-            Some(FoundFile::Unreadable(_)) => false,
+            Some(FoundFile::Unreadable { .. }) => false,
             Some(FoundFile::File { size, blocks }) => nodes.into_iter().flatten().any(|node| {
                 let Node::File(inode) = node else { return false };
                 let contents = [from, to].map(|k| self.states[k].contents.get(inode));
@@ -421,6 +460,26 @@ mod tests {
 
     fn found(files: &[(&str, FoundFile)]) -> FoundFiles {
         files.iter().map(|(name, file)| ((*name).to_owned(), file.clone())).collect()
+    }
+
+    fn unreadable() -> FoundFile {
+        FoundFile::Unreadable { call: "read", error: "EIO".into() }
+    }
+
+    #[test]
+    fn a_failed_sync_promises_nothing_and_an_error_is_no_silent_loss() {
+        let sequence =
+            steps(&["write a 1", "sync", "append a 1", "fsync a", "overwrite a", "fsync a"]);
+        let mut states = ExpectedStates::new(&[], &sequence);
+        let short = found(&[("a", file(1, 1))]);
+        assert_eq!(states.broken_promise(4, &short).unwrap(), "a has 4096 of 8192 bytes");
+        states.remove_promise(3);
+        assert_eq!(states.broken_promise(4, &short), None);
+        assert_eq!(states.broken_promise(2, &found(&[("a", file(5, 2))])), None, "a later step");
+        let damaged = found(&[("a", unreadable())]);
+        assert_eq!(states.broken_promise(2, &damaged).unwrap(), "a cannot be read: EIO");
+        assert_eq!(states.silently_broken(2, &damaged), None);
+        assert_eq!(states.silently_broken(2, &found(&[])).unwrap(), "a is missing");
     }
 
     #[test]
@@ -479,10 +538,10 @@ mod tests {
         assert_eq!(append.lost(Promise, 1, &grown(FoundBlock::Zeros)), None);
         let zeros = append.lost(Order, 1, &grown(FoundBlock::Zeros)).unwrap();
         assert_eq!(zeros, "a has zeros instead of its data at byte 4096");
-        let damaged = found(&[("a", file(1, 1)), ("b", FoundFile::Unreadable("EIO".into()))]);
+        let damaged = found(&[("a", file(1, 1)), ("b", unreadable())]);
         assert_eq!(states.lost(Promise, 1, &damaged), None, "b was not synced");
         assert_eq!(states.lost(Order, 1, &damaged).unwrap(), "b cannot be read: EIO");
-        let lost = found(&[("a", FoundFile::Unreadable("EIO".into()))]);
+        let lost = found(&[("a", unreadable())]);
         assert_eq!(states.lost(Promise, 0, &lost).unwrap(), "a cannot be read: EIO");
     }
 

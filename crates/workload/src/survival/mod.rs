@@ -1,4 +1,4 @@
-//! Sequences of file operations whose result after a power cut can be judged: performing them,
+//! Sequences of file operations whose result after a power cut or fault can be judged: performing them,
 //! reading what is left, and deciding what may be left.
 
 mod expected;
@@ -7,7 +7,7 @@ mod steps;
 
 pub use expected::{ExpectedStates, FoundFile, FoundFiles, StepNumber};
 pub use sequences::sequences;
-pub use steps::{find_files, perform_step, write_probe};
+pub use steps::{find_files, is_content, perform_step, write_probe};
 
 /// Bytes of a block of a file.
 pub const BLOCK: usize = 4096;

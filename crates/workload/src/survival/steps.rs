@@ -7,14 +7,18 @@ use std::path::Path;
 
 use model::FileStep;
 use nix::fcntl::{FallocateFlags, fallocate};
+use nix::unistd::close;
 use sys::fs::mapping::Mapping;
 
 use super::expected::{FoundBlock, FoundFile, FoundFiles};
 use super::{BLOCK, block_content};
 use crate::OpError;
+use crate::error::OpContext;
 
 /// Name of the file by which a recovered filesystem is tried.
 const PROBE: &str = "written-after-the-cut";
+/// Maximum number of entries that are read of a directory. The order of damaged ones may be a ring.
+const MOST_ENTRIES: usize = 1000;
 
 /// Performs one step below a directory. `number` identifies the step within its sequence and marks
 /// its data.
@@ -28,13 +32,11 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
     };
     match step {
         FileStep::Mkdir(path) => named("mkdir", path, fs::create_dir(at(path))),
-        FileStep::Write(path, blocks) => {
-            named("write", path, write_new(&at(path), *blocks, number))
-        }
-        FileStep::Overwrite(path) => named("pwrite", path, overwrite(&at(path), number)),
-        FileStep::MapWrite(path) => named("mmap", path, map_write(&at(path), number)),
-        FileStep::Allocate(path, blocks) => named("fallocate", path, allocate(&at(path), *blocks)),
-        FileStep::Append(path, blocks) => named("write", path, append(&at(path), *blocks, number)),
+        FileStep::Write(path, blocks) => write_new(&at(path), *blocks, number),
+        FileStep::Overwrite(path) => overwrite(&at(path), number),
+        FileStep::Append(path, blocks) => append(&at(path), *blocks, number),
+        FileStep::MapWrite(path) => map_write(&at(path), number),
+        FileStep::Allocate(path, blocks) => allocate(&at(path), *blocks),
         FileStep::Truncate(path, blocks) => {
             let size = u64::from(*blocks) * BLOCK as u64;
             let file = OpenOptions::new().write(true).open(at(path));
@@ -61,38 +63,42 @@ fn contents(step: u32, blocks: impl Iterator<Item = u32>) -> Vec<u8> {
     blocks.flat_map(|block| block_content(step, block)).collect()
 }
 
-fn write_new(path: &Path, blocks: u32, number: u32) -> io::Result<()> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)?
-        .write_all(&contents(number, 0..blocks))
+fn write_new(path: &Path, blocks: u32, number: u32) -> Result<(), OpError> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = file.with_call("open", path)?;
+    file.write_all(&contents(number, 0..blocks)).with_call("write", path)?;
+    close(file).with_call("close", path)
 }
 
-fn overwrite(path: &Path, number: u32) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    let blocks = (file.metadata()?.len() / BLOCK as u64) as u32;
-    file.write_all_at(&contents(number, 0..blocks), 0)
+fn overwrite(path: &Path, number: u32) -> Result<(), OpError> {
+    let file = OpenOptions::new().write(true).open(path).with_call("open", path)?;
+    let blocks = (file.metadata().with_call("fstat", path)?.len() / BLOCK as u64) as u32;
+    file.write_all_at(&contents(number, 0..blocks), 0).with_call("pwrite", path)?;
+    close(file).with_call("close", path)
 }
 
-fn map_write(path: &Path, number: u32) -> io::Result<()> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
-    let size = file.metadata()?.len();
-    let blocks = (size / BLOCK as u64) as u32;
-    Mapping::new(&file, size, true)?.write(0, &contents(number, 0..blocks))
+fn map_write(path: &Path, number: u32) -> Result<(), OpError> {
+    let file = OpenOptions::new().read(true).write(true).open(path).with_call("open", path)?;
+    let size = file.metadata().with_call("fstat", path)?.len();
+    let content = contents(number, 0..(size / BLOCK as u64) as u32);
+    let mapping = Mapping::new(&file, size, true);
+    mapping.and_then(|mapping| mapping.write(0, &content)).with_call("mmap", path)?;
+    close(file).with_call("close", path)
 }
 
-fn allocate(path: &Path, blocks: u32) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    let (size, more) = (file.metadata()?.len(), u64::from(blocks) * BLOCK as u64);
-    fallocate(&file, FallocateFlags::empty(), size as i64, more as i64)?;
-    Ok(())
+fn allocate(path: &Path, blocks: u32) -> Result<(), OpError> {
+    let file = OpenOptions::new().write(true).open(path).with_call("open", path)?;
+    let size = file.metadata().with_call("fstat", path)?.len();
+    let more = i64::from(blocks) * BLOCK as i64;
+    fallocate(&file, FallocateFlags::empty(), size as i64, more).with_call("fallocate", path)?;
+    close(file).with_call("close", path)
 }
 
-fn append(path: &Path, blocks: u32, number: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).open(path)?;
-    let first = (file.metadata()?.len() / BLOCK as u64) as u32;
-    file.write_all(&contents(number, first..first + blocks))
+fn append(path: &Path, blocks: u32, number: u32) -> Result<(), OpError> {
+    let mut file = OpenOptions::new().append(true).open(path).with_call("open", path)?;
+    let first = (file.metadata().with_call("fstat", path)?.len() / BLOCK as u64) as u32;
+    file.write_all(&contents(number, first..first + blocks)).with_call("write", path)?;
+    close(file).with_call("close", path)
 }
 
 /// Reads the files and directories of these names below a directory, each at most up to `limit`
@@ -103,27 +109,38 @@ pub fn find_files<'a>(root: &Path, names: impl Iterator<Item = &'a str>, limit: 
 }
 
 fn find(path: &Path, limit: u32) -> Option<FoundFile> {
-    let read = || -> io::Result<FoundFile> {
-        let kind = fs::symlink_metadata(path)?.file_type();
+    let in_call = |call: &'static str| move |error: io::Error| (call, error);
+    let read = || -> Result<FoundFile, (&'static str, io::Error)> {
+        let kind = fs::symlink_metadata(path).map_err(in_call("stat"))?.file_type();
         if kind.is_symlink() {
-            let target = fs::read_link(path)?;
+            let target = fs::read_link(path).map_err(in_call("readlink"))?;
             return Ok(FoundFile::Symlink(target.display().to_string()));
         }
         if kind.is_dir() {
-            fs::read_dir(path)?.try_for_each(|entry| entry.map(drop))?;
+            let mut entries = fs::read_dir(path).map_err(in_call("opendir"))?.take(MOST_ENTRIES);
+            entries.try_for_each(|entry| entry.map(drop)).map_err(in_call("readdir"))?;
             return Ok(FoundFile::Directory);
         }
         let mut bytes = Vec::new();
         let most = u64::from(limit) * BLOCK as u64 + 1;
-        File::open(path)?.take(most).read_to_end(&mut bytes)?;
+        let file = File::open(path).map_err(in_call("open"))?;
+        file.take(most).read_to_end(&mut bytes).map_err(in_call("read"))?;
         let blocks = bytes.chunks(BLOCK).map(recognise).collect();
         Ok(FoundFile::File { size: bytes.len() as u64, blocks })
     };
     match read() {
         Ok(found) => Some(found),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => Some(FoundFile::Unreadable(sys::errno::describe(&error))),
+        Err((_, error)) if error.kind() == io::ErrorKind::NotFound => None,
+        Err((call, error)) => {
+            Some(FoundFile::Unreadable { call, error: sys::errno::describe(&error) })
+        }
     }
+}
+
+/// Returns true if a sector contains a part of a block that one of the first `steps` steps wrote.
+pub fn is_content(sector: &[u8], steps: usize) -> bool {
+    let steps = 1..=steps as u32;
+    matches!(recognise(sector), FoundBlock::Written { step, .. } if steps.contains(&step))
 }
 
 fn recognise(bytes: &[u8]) -> FoundBlock {
@@ -142,11 +159,11 @@ fn recognise(bytes: &[u8]) -> FoundBlock {
 ///
 /// # Errors
 /// Returns the first error.
-pub fn write_probe(root: &Path) -> io::Result<()> {
-    let path = root.join(PROBE);
-    let file = File::create(&path)?;
-    file.write_all_at(&block_content(u32::MAX, 0), 0)?;
-    file.sync_all()?;
-    drop(file);
-    fs::remove_file(path)
+pub fn write_probe(root: &Path) -> Result<(), OpError> {
+    let path = &root.join(PROBE);
+    let file = File::create(path).with_call("open", path)?;
+    file.write_all_at(&block_content(u32::MAX, 0), 0).with_call("pwrite", path)?;
+    file.sync_all().with_call("fsync", path)?;
+    close(file).with_call("close", path)?;
+    fs::remove_file(path).with_call("unlink", path)
 }

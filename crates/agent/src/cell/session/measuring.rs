@@ -3,15 +3,16 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
-    ProbeResult, Survival,
+    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
 
 use super::{CellSession, PhaseError};
+use crate::cell::disk_faults;
 use crate::cell::iterations::Iterations;
-use crate::cell::power_cuts::{self, CutError, PowerCuts};
+use crate::cell::power_cuts;
+use crate::cell::recorded_volume::{RecordedVolume, TrialError};
 use crate::cell::volume::MountedVolume;
 
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
@@ -41,14 +42,28 @@ impl CellSession<'_> {
             return self.measure_step(step, result);
         }
         if let Op::PowerCut(op) = &phase.op {
-            return self.cut_power(result, |volume, seed, progress| {
-                PowerCuts::new(volume, op, &phase.name)?.run(seed, progress)
-            });
+            let survival = self.try_recorded(|volume, seed, progress| {
+                power_cuts::run(RecordedVolume::new(volume, &phase.name)?, op, seed, progress)
+            })?;
+            result.operations = u64::from(survival.cuts);
+            result.survival = Some(survival);
+            return Ok(());
         }
         if let Op::PowerCutSet(op) = &phase.op {
-            return self.cut_power(result, |volume, seed, progress| {
+            let survival = self.try_recorded(|volume, seed, progress| {
                 power_cuts::run_set(volume, op, &phase.name, seed, progress)
-            });
+            })?;
+            result.operations = u64::from(survival.cuts);
+            result.survival = Some(survival);
+            return Ok(());
+        }
+        if let Op::DiskFault(op) = &phase.op {
+            let faults = self.try_recorded(|volume, seed, progress| {
+                disk_faults::run(RecordedVolume::new(volume, &phase.name)?, op, seed, progress)
+            })?;
+            result.operations = u64::from(faults.total().faults);
+            result.disk_faults = Some(faults);
+            return Ok(());
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -194,24 +209,21 @@ impl CellSession<'_> {
         PhaseError::Failed { crashed, failure }
     }
 
-    fn cut_power(
+    /// Runs trials that record the writes to the volume.
+    fn try_recorded<T>(
         &mut self,
-        result: &mut PhaseResult,
-        run: impl FnOnce(&mut MountedVolume<'_>, u64, &Progress) -> Result<Survival, CutError>,
-    ) -> Result<(), PhaseError> {
+        trials: impl FnOnce(&mut MountedVolume<'_>, u64, &Progress) -> Result<T, TrialError>,
+    ) -> Result<T, PhaseError> {
         let progress = self.heartbeat.progress();
         let seed = self.job.seed;
         let Some(volume) = self.volume.as_mut() else {
-            let reason = "power cuts need a simulated disk: --backend vm";
+            let reason = "power cuts and disk faults need a simulated disk: --backend vm";
             return Err(PhaseError::Unsupported(reason.into()));
         };
-        let survival = run(volume, seed, &progress).map_err(|error| match error {
-            CutError::Unsupported(reason) => PhaseError::Unsupported(reason),
-            CutError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
-        })?;
-        result.operations = u64::from(survival.cuts);
-        result.survival = Some(survival);
-        Ok(())
+        trials(volume, seed, &progress).map_err(|error| match error {
+            TrialError::Unsupported(reason) => PhaseError::Unsupported(reason),
+            TrialError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
+        })
     }
 
     fn measure_step(
