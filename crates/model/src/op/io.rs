@@ -415,14 +415,14 @@ impl OpInfo for Io {
 impl Io {
     /// Updates the state of the file and returns the number of bytes processed.
     fn follow_file(&self, files: &mut FsState) -> u64 {
-        let files = match self.sharing {
+        let count = match self.sharing {
             FileSharing::Shared => 1,
             FileSharing::Own => u64::from(self.threads),
         };
-        let asked = self.size.map(|size| size.0.saturating_mul(files));
+        let asked = self.size.map(|size| size.0.saturating_mul(count));
         if self.access == AccessPattern::Write {
             let size = asked.unwrap_or_default();
-            files.add(ObjectKind::File, &self.file, files, size);
+            files.add(ObjectKind::File, &self.file, count, size);
             return size;
         }
         let size = asked.unwrap_or(files.find(ObjectKind::File, &self.file).bytes);
