@@ -100,9 +100,15 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
         WHEN 'capacity' THEN iif(
             main = 'capacity' AND result ->> 'device_size' > 0,
             100.0 * (result ->> '$.space_after.available') / (result ->> 'device_size'), NULL)
-        WHEN 'survived' THEN iif(
-            main = 'survived' AND result ->> '$.survival.cuts' > 0,
-            100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts'), NULL)
+        WHEN 'survived' THEN CASE
+            WHEN main <> 'survived' THEN NULL
+            WHEN result ->> '$.survival.cuts' > 0 THEN
+                100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts')
+            WHEN result ->> '$.full.files' > 0 THEN
+                100.0 * max(0, (result ->> '$.full.files') - max(
+                    result ->> '$.full.lost_when_full', coalesce(result ->> '$.full.lost_after_mount', 0)))
+                    / (result ->> '$.full.files')
+            END
         WHEN 'supported' THEN iif(main = 'supported', 1.0, NULL)
         WHEN 'cpu' THEN iif(
             wall > 0 AND alone, 100.0 * ((result ->> '$.cpu.user') + (result ->> '$.cpu.system')) / wall, NULL)

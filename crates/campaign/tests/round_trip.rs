@@ -172,6 +172,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 role_of: None,
                 stated: Vec::new(),
                 survival: None,
+                full: None,
             }
         },
     )

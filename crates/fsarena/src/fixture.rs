@@ -124,6 +124,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         role_of: None,
         stated: Vec::new(),
         survival: None,
+        full: None,
         passes: Vec::new(),
     }
 }

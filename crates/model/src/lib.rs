@@ -41,11 +41,11 @@ pub use machine::{Accelerator, DiskCache, GuestConfig, GuestDisk, VirtualTimeMac
 pub use names::{InvalidName, check_name};
 pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
-    EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing, FileStep, FindInTree,
-    Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs, Mount, Op,
-    PowerCut, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay,
-    ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount,
-    VerifyTree, WorkEstimate, WriteStream,
+    EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing, FileStep, Fill, FillWith,
+    FindInTree, Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata, MetadataAction, Mix, Mkfs,
+    Mount, Op, PowerCut, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree,
+    Replay, ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec,
+    Unmount, VerifyTree, WorkEstimate, WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,
@@ -53,6 +53,7 @@ pub use result::age::{
 };
 pub use result::cpu_profile::{CpuProfile, Sampling, USER, is_user_time};
 pub use result::file_layout::FragmentationStats;
+pub use result::full::{FullResult, FullStep};
 pub use result::imported::{ExternalSource, ImportedCampaign, ImportedContender, ImportedResult};
 pub use result::kernel_log::{Attribution, KernelEvent};
 pub use result::measurement::Measurement;

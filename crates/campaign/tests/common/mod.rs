@@ -156,6 +156,7 @@ pub fn phase(name: &str) -> PhaseResult {
         role_of: None,
         stated: Vec::new(),
         survival: None,
+        full: None,
         passes: Vec::new(),
     }
 }

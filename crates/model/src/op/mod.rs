@@ -19,6 +19,7 @@ pub use create::{EntryKind, SizeDistribution};
 pub use exec::ARCHIVES;
 pub use executor::{FileContent, OpExecutor};
 pub use fallocate::FallocateMode;
+pub use fill::FillWith;
 pub use fs_state::{FsChange, FsState, ObjectKind};
 pub use generate_tree::TreeSpec;
 pub use io::{AccessPattern, FileSharing, IoEngine};
@@ -89,6 +90,7 @@ operations! {
     #[serde(rename = "probe")]
     probe: ProbeFeature,
     power_cut: PowerCut,
+    fill: Fill,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
+    CacheState, CpuTime, FullResult, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival,
+    SyncAtEnd,
 };
 
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
@@ -80,7 +81,8 @@ impl PhaseResult {
                 return;
             }
             Metric::Survived => {
-                let share = self.survival.as_ref().map(Survival::share);
+                let full = self.full.as_ref().and_then(FullResult::share);
+                let share = self.survival.as_ref().map(Survival::share).or(full);
                 numbers.extend(share.map(|share| (Metric::Survived, share)));
                 return;
             }

@@ -87,7 +87,7 @@ metrics! {
     Elapsed = "elapsed", Seconds, Lower;
     /// Share of the device that files may fill.
     Capacity = "capacity", Percent, Higher;
-    /// Share of the power cuts without a loss.
+    /// Share of the power cuts without a loss, or of the synced files of a full filesystem.
     Survived = "survived", Percent, Higher;
     /// 1 if a feature works, 0 if not.
     Supported = "supported", Count, Higher;

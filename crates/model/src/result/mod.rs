@@ -3,6 +3,7 @@
 pub(crate) mod age;
 pub(crate) mod cpu_profile;
 pub(crate) mod file_layout;
+pub(crate) mod full;
 pub(crate) mod imported;
 pub mod kernel_log;
 pub(crate) mod measurement;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::kernel_log;
 use crate::{
-    AgeingResult, Bytes, CacheState, CpuProfile, Features, FragmentationStats, HostNoise,
-    KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk, SimulatedDiskStats,
-    Survival, SyncAtEnd,
+    AgeingResult, Bytes, CacheState, CpuProfile, Features, FragmentationStats, FullResult,
+    HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk,
+    SimulatedDiskStats, Survival, SyncAtEnd,
 };
 
 crate::named_enum! {
@@ -190,6 +190,9 @@ pub struct PhaseResult {
     /// Result of the power cuts, if the phase cuts the power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survival: Option<Survival>,
+    /// Behaviour of the full filesystem, if the phase fills it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<FullResult>,
     /// Processor profile, if sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -321,6 +324,7 @@ impl PhaseResult {
             disk: None,
             layout: None,
             survival: None,
+            full: None,
             profile: None,
             timed: Vec::new(),
             space_before: None,

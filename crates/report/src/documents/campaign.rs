@@ -10,8 +10,8 @@ use studies::Study;
 use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::{
-    ageing, calibration, cost, disk_time, interference, over_baseline, overall, resources, scores,
-    survival, totals,
+    ageing, calibration, cost, disk_time, full, interference, over_baseline, overall, resources,
+    scores, survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
@@ -138,6 +138,7 @@ impl Report<'_> {
             self.document.list(format!("{on} use"), own);
         }
         self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));
+        self.document.list(full::TITLE, full::conclusion(self.results));
         let title = match analysis.by_disk.is_empty() {
             true => "By use",
             false => "By use, on every disk alike",
@@ -235,6 +236,7 @@ impl Report<'_> {
         };
         let document = &mut self.document;
         document.section(survival::TITLE, survival::blocks(results));
+        document.section(full::TITLE, full::blocks(results));
         let shares = of(&calibration::shares(results, analysis));
         document
             .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));

@@ -9,7 +9,7 @@ use stats::Analysis;
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
-use crate::tables::survival;
+use crate::tables::{full, survival};
 use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
@@ -155,6 +155,10 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
     let cuts = survival::conclusions(results);
     if !cuts.is_empty() && analysis.conclusions.is_empty() {
         return (survival::CONCLUSIONS, cuts);
+    }
+    let full: Vec<ConclusionText> = full::conclusion(results).into_iter().collect();
+    if !full.is_empty() && analysis.conclusions.is_empty() {
+        return (full::TITLE, full);
     }
     let parts = split_by_disk(analysis);
     let (mut uses, own) = use_case_conclusions_by_disk(analysis);

@@ -28,7 +28,7 @@ use crate::document::table::{Style, TableCell};
 use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
-use crate::tables::{ageing, calibration, interference, over_baseline, survival, totals};
+use crate::tables::{ageing, calibration, full, interference, over_baseline, survival, totals};
 use crate::text::caveats::{Caveat, caveats, lacking, lacking_text};
 use crate::text::claims::{self, ClaimView};
 use crate::text::command::rerun_command;
@@ -98,6 +98,8 @@ struct ReportPage {
     contender_groups: Vec<overall::ContenderGroupView>,
     /// Power cuts without a loss as HTML; empty if no phase cut the power.
     power_cuts: String,
+    /// Behaviour of full filesystems as HTML; empty if no phase fills one.
+    full: String,
     /// The cost of ageing as HTML; empty if no contender is measured both fresh and aged.
     ageing: String,
     uses: Vec<uses::UseView>,
@@ -275,7 +277,8 @@ fn rendered(
         unfinished: Caveat::unfinished(analysis).map(|caveat| caveat.to_string()),
         virtual_time: summary::virtual_time(results),
         answers: answers(analysis),
-        losses: survival::conclusions(results),
+        losses: [survival::conclusions(results), full::conclusion(results).into_iter().collect()]
+            .concat(),
         sure: confidence_line(analysis),
         how_sure: confidence_text(analysis),
         remarks: caveats(analysis),
@@ -291,6 +294,7 @@ fn rendered(
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
         power_cuts: html(&Document { blocks: survival::blocks(results) }),
+        full: html(&Document { blocks: full::blocks(results) }),
         ageing: html(&Document { blocks: ageing::section(analysis, usize::MAX) }),
         uses: uses::views(analysis, &command),
         command,

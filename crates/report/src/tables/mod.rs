@@ -4,6 +4,7 @@ pub(crate) mod ageing;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod disk_time;
+pub(crate) mod full;
 pub(crate) mod interference;
 pub(crate) mod over_baseline;
 pub(crate) mod overall;

@@ -28,7 +28,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::Rate => "Operations per second",
         Metric::Elapsed => "Elapsed time",
         Metric::Capacity => "Usable capacity",
-        Metric::Survived => "Power cuts survived",
+        Metric::Survived => "Survived",
         Metric::Supported => "Supported",
         Metric::Cpu => "Processor, agent",
         Metric::CpuDriver => "Processor, driver",
@@ -81,7 +81,9 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
             "Bytes that an ordinary user may fill (statfs, f_bavail), as a share of the device; \
              per cent."
         }
-        Metric::Survived => "Power cuts without a loss, as a share of all cuts; per cent.",
+        Metric::Survived => {
+            "Power cuts without a loss, as a share of all cuts, or synced files of a full filesystem with their content; per cent."
+        }
         Metric::Supported => "1 where the feature was tried and worked.",
         Metric::Cpu => {
             "User and system time of the agent and of the programs it ran, as a share of elapsed \

@@ -4,5 +4,6 @@ pub(crate) mod counts;
 pub(crate) mod disks;
 pub(crate) mod failures;
 pub(crate) mod features;
+pub(crate) mod full;
 pub(crate) mod resources;
 pub(crate) mod survival;

@@ -2,9 +2,11 @@
 //! reading what is left, and deciding what may be left.
 
 mod expected;
+mod full;
 mod steps;
 
 pub use expected::{ExpectedStates, FoundFile, FoundFiles, StepNumber};
+pub use full::FillingFiles;
 pub use steps::{find_files, perform_step, write_probe};
 
 /// Bytes of a block of a file.

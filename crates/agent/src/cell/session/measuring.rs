@@ -3,13 +3,14 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, PowerCut, ProbeFeature,
-    ProbeResult,
+    Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, PowerCut,
+    ProbeFeature, ProbeResult,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, ThreadStats};
 
 use super::{CellSession, PhaseError};
+use crate::cell::full;
 use crate::cell::iterations::Iterations;
 use crate::cell::power_cuts::{CutError, PowerCuts};
 use crate::cell::volume::MountedVolume;
@@ -42,6 +43,9 @@ impl CellSession<'_> {
         }
         if let Op::PowerCut(op) = &phase.op {
             return self.cut_power(op, &phase.name, result);
+        }
+        if let Op::Fill(op) = &phase.op {
+            return self.fill(op, &phase.name, result);
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -206,6 +210,21 @@ impl CellSession<'_> {
         })?;
         result.operations = u64::from(survival.cuts);
         result.survival = Some(survival);
+        Ok(())
+    }
+
+    fn fill(&mut self, op: &Fill, phase: &str, result: &mut PhaseResult) -> Result<(), PhaseError> {
+        let progress = self.heartbeat.progress();
+        let seed = self.job.seed;
+        let Some(volume) = self.volume.as_mut() else {
+            let reason = "fsarena never fills the directory of a user";
+            return Err(PhaseError::Unsupported(reason.into()));
+        };
+        let filled = full::fill(volume, op, phase, seed, &progress);
+        let filled = filled.map_err(|error| self.judge(&error))?;
+        result.operations = filled.files;
+        result.bytes_written = filled.bytes;
+        result.full = Some(filled);
         Ok(())
     }
 
