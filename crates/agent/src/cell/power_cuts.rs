@@ -157,7 +157,15 @@ impl<'a, 'v> PowerCuts<'a, 'v> {
         seed: u64,
         progress: &Progress,
     ) -> Result<Survival, CutError> {
-        let cuts = log.cuts(self.op.cuts as usize, seed);
+        let limit = self.op.cuts as usize;
+        let cuts = match self.op.ignores_flushes {
+            true => log.cuts_without_flushes(limit, seed),
+            false => log.cuts(limit, seed),
+        };
+        if cuts.is_empty() {
+            let reason = "the disk has no flushes to ignore, or the filesystem sent none";
+            return Err(CutError::Unsupported(reason.to_owned()));
+        }
         let mut survival = Survival {
             positions: log.len() as u32,
             cuts: cuts.len() as u32,
@@ -269,6 +277,7 @@ fn kept(kept: &Kept) -> String {
         Kept::All => "everything in doubt was kept".to_owned(),
         Kept::Torn(_) => "the last write was torn".to_owned(),
         Kept::Some(_) => "some writes in doubt were kept".to_owned(),
+        Kept::FlushesIgnored(_) => "the disk ignored flushes and kept some writes".to_owned(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Losses of each contender in power cuts: by sequence of file operations, and in total.
 
-use model::{CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival};
+use model::{
+    CampaignResults, CellResult, Contender, Expectation, Op, Phase, PowerCut, Status, Survival,
+};
 use serde::{Deserialize, Serialize};
 
 /// Power cuts of one contender in one phase, summed over rounds.
@@ -10,6 +12,8 @@ pub struct SequenceSurvival {
     pub phase: String,
     /// The expectation.
     pub expect: Expectation,
+    /// Whether the disk ignored flushes, so that losses do not count against the filesystem.
+    pub ignores_flushes: bool,
     /// The sum over rounds; empty if the contender has no result.
     pub survival: Survival,
     /// The reason that it has no result, if any.
@@ -45,7 +49,7 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
     let phases = || {
         tests().flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).filter_map(
             |(test, phase)| match &phase.op {
-                Op::PowerCut(op) => Some((test.name.as_str(), phase, op.expect)),
+                Op::PowerCut(op) => Some((test.name.as_str(), phase, op)),
                 _ => None,
             },
         )
@@ -54,11 +58,11 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
         return Vec::new();
     }
     let of_contender = |contender: &Contender| {
-        let sequence = |(test, phase, expect): (&str, &Phase, Expectation)| {
+        let sequence = |(test, phase, op): (&str, &Phase, &PowerCut)| {
             let cells = results.cells.iter().filter(|stored| {
                 stored.cell.contender == contender.name && stored.cell.test == test
             });
-            sum(&phase.name, expect, cells.filter_map(|stored| stored.result.as_ref()))
+            sum(&phase.name, op, cells.filter_map(|stored| stored.result.as_ref()))
         };
         ContenderSurvival {
             contender: contender.name.clone(),
@@ -70,7 +74,7 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
 
 fn sum<'a>(
     phase: &str,
-    expect: Expectation,
+    op: &PowerCut,
     cells: impl Iterator<Item = &'a CellResult>,
 ) -> SequenceSurvival {
     let mut sum = Survival::default();
@@ -99,13 +103,21 @@ fn sum<'a>(
         }
     }
     sum.broken.truncate(Survival::DESCRIBED);
-    SequenceSurvival { phase: phase.to_owned(), expect, survival: sum, reason }
+    SequenceSurvival {
+        phase: phase.to_owned(),
+        expect: op.expect,
+        ignores_flushes: op.ignores_flushes,
+        survival: sum,
+        reason,
+    }
 }
 
 impl ContenderSurvival {
-    /// Returns the sum of the phases with this expectation, with an example of a loss.
+    /// Returns the sum of the phases with this expectation, with an example of a loss. Phases on a
+    /// disk that ignores flushes do not count.
     pub fn total(&self, expect: Expectation) -> Option<PowerCutRecord> {
-        let counted = self.sequences.iter().filter(|one| one.expect == expect);
+        let counted =
+            self.sequences.iter().filter(|one| one.expect == expect && !one.ignores_flushes);
         let mut record = PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
         for SequenceSurvival { phase, survival, .. } in counted {
             record.cuts = record.cuts.saturating_add(survival.cuts);
@@ -115,6 +127,21 @@ impl ContenderSurvival {
             }
         }
         (record.cuts > 0).then_some(record)
+    }
+
+    /// Returns cuts, cuts with a loss, and cuts without a mount on a disk that ignores flushes.
+    /// Returns `None` without such cuts.
+    pub fn without_flushes(&self) -> Option<[u32; 3]> {
+        let each = self.sequences.iter().filter(|one| one.ignores_flushes);
+        let sum = each.fold([0_u32; 3], |[cuts, lost, unmountable], one| {
+            let survival = &one.survival;
+            [
+                cuts.saturating_add(survival.cuts),
+                lost.saturating_add(survival.lost()),
+                unmountable.saturating_add(survival.unmountable),
+            ]
+        });
+        (sum[0] > 0).then_some(sum)
     }
 }
 
@@ -140,7 +167,8 @@ mod tests {
 
     fn sequence(expect: Expectation, cuts: u32, held: u32) -> SequenceSurvival {
         let survival = Survival { cuts, held, ..Survival::default() };
-        SequenceSurvival { phase: "p".into(), expect, survival, reason: None }
+        let phase = "p".to_owned();
+        SequenceSurvival { phase, expect, ignores_flushes: false, survival, reason: None }
     }
 
     #[test]
@@ -157,6 +185,19 @@ mod tests {
         assert_eq!((total.cuts, total.lost), (15, 2));
         let untested = ContenderSurvival { sequences: vec![sequence(Order, 1, 1)], ..one };
         assert_eq!(untested.total(Promise), None, "without cuts the result is unknown");
+    }
+
+    #[test]
+    fn a_loss_of_a_disk_that_ignores_flushes_is_none_of_the_filesystem() {
+        use Expectation::Promise;
+        let mut ignored = sequence(Promise, 10, 0);
+        ignored.ignores_flushes = true;
+        ignored.survival.unmountable = 3;
+        let sequences = vec![sequence(Promise, 10, 10), ignored];
+        let one = ContenderSurvival { contender: "x".into(), sequences };
+        let total = one.total(Promise).unwrap();
+        assert_eq!((total.cuts, total.lost), (10, 0));
+        assert_eq!(one.without_flushes(), Some([10, 10, 3]));
     }
 
     #[test]
