@@ -18,6 +18,7 @@ mod exec;
 mod exports;
 mod failures;
 mod format;
+mod full;
 mod guest_build;
 mod kill_and_resume;
 mod metadata;

@@ -39,6 +39,15 @@ op = "power-cut-set"
 operations = 1
 sequences = 5
 cuts = 4
+
+[[test.phase]]
+name = "ignored"
+op = "power-cut"
+prepare = ["write first 2"]
+steps = ["write new 4", "fsync new", "fsync ."]
+expect = "promise"
+ignores_flushes = true
+cuts = 10
 "#;
 
 fn add_suite(sandbox: &Sandbox) {
@@ -55,29 +64,32 @@ fn power_cuts_keep_synced_files_and_find_missing_flushes() {
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "1");
     let told = run(command.args(["--suite", "cuts"])).assert_code(0);
     let results = sandbox.results();
-    let survival = |contender: &str| -> [Survival; 3] {
+    let survival = |contender: &str| -> [Survival; 4] {
         let cell = cells_of(&results, contender).remove(0);
         assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
-        [0, 1, 2].map(|phase| cell.phases[phase].survival.clone().unwrap())
+        [0, 1, 2, 3].map(|phase| cell.phases[phase].survival.clone().unwrap())
     };
-    let [synced, replaced, generated] = survival("ext4");
+    let [synced, replaced, generated, ignored] = survival("ext4");
     assert_eq!((generated.sequences, generated.unsupported), (5, 0), "{generated:?}");
     assert!(generated.cuts > 10, "{generated:?}");
     assert!(synced.cuts > 20 && synced.positions > 20, "{synced:?}");
     for all in [&synced, &replaced, &generated] {
         assert_eq!((all.held, all.unmountable, all.inconsistent), (all.cuts, 0, 0), "{all:?}");
     }
+    assert!(ignored.cuts == 10 && ignored.held < 10, "no write was lost: {ignored:?}");
     let [unsafe_sync, ..] = survival("ext4:nobarrier");
     assert!(unsafe_sync.held < unsafe_sync.cuts, "a disk that is never flushed loses nothing");
     let lost = &unsafe_sync.broken[0];
     assert!(!lost.lost.is_empty() && !lost.after.is_empty(), "{lost:?}");
-    let [synced, replaced, _] = survival("ext4:noauto_da_alloc");
+    let [synced, replaced, ..] = survival("ext4:noauto_da_alloc");
     assert_eq!(synced.held, synced.cuts, "{synced:?}");
     assert!(replaced.held < replaced.cuts, "a rename was not committed before its data");
     // The last screen answers the question of the suite.
     assert!(told.stdout.contains("Synced files after a power cut"), "{}", told.stdout);
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    for text in ["Power cuts without a loss", "95 %", "document has "] {
+    for text in
+        ["Power cuts without a loss", "95 %", "document has ", "if the disk ignores flushes"]
+    {
         assert!(report.contains(text), "{text}: {report}");
     }
     let page = run(sandbox.fsarena().args(["report", "--format", "html"])).assert_code(0).stdout;

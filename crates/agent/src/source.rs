@@ -14,7 +14,7 @@ use model::{Op, SourceInventory, SyncAtEnd, Test};
 use sys::mount::{mount_id, read_only_mount};
 use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSource, ThreadStats};
 
-use crate::cell::volume::{MountedVolume, StepResult};
+use crate::cell::volume::{CellVolume, StepResult};
 use crate::sandbox::SandboxedRunner;
 
 /// Mounts an existing source at its path in the cell; sources created by the cell follow later.
@@ -141,7 +141,7 @@ pub fn generate(
     let Volume { device, mountpoint, .. } = &made.volume;
     let device = device.as_deref().ok_or_else(|| failed("it has no device".into()))?;
     fs::create_dir_all(mountpoint).map_err(|error| failed(error.to_string()))?;
-    let mut volume = MountedVolume::new(&made.volume, SandboxedRunner::unrestricted());
+    let mut volume = CellVolume::new(&made.volume, SandboxedRunner::unrestricted());
     step(volume.mkfs())?;
     step(volume.mount())?;
     let mut workspace = CellWorkspace::new(mountpoint, made.seed);

@@ -100,15 +100,19 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
         WHEN 'capacity' THEN iif(
             main = 'capacity' AND result ->> 'device_size' > 0,
             100.0 * (result ->> '$.space_after.available') / (result ->> 'device_size'), NULL)
-        WHEN 'survived' THEN iif(
-            main = 'survived' AND result ->> '$.survival.cuts' > 0,
-            100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts'),
-            iif(
-                main = 'survived' AND
-                (result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults') > 0,
+        WHEN 'survived' THEN CASE
+            WHEN main <> 'survived' THEN NULL
+            WHEN result ->> '$.survival.cuts' > 0 THEN
+                100.0 * (result ->> '$.survival.held') / (result ->> '$.survival.cuts')
+            WHEN (result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults') > 0 THEN
                 100.0 * ((result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults')
                     - (result ->> '$.disk_faults.data.wrong') - (result ->> '$.disk_faults.other.wrong'))
-                    / ((result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults')), NULL))
+                    / ((result ->> '$.disk_faults.data.faults') + (result ->> '$.disk_faults.other.faults'))
+            WHEN result ->> '$.full.files' > 0 THEN
+                100.0 * max(0, (result ->> '$.full.files') - max(
+                    result ->> '$.full.lost_when_full', coalesce(result ->> '$.full.lost_after_mount', 0)))
+                    / (result ->> '$.full.files')
+            END
         WHEN 'supported' THEN iif(main = 'supported', 1.0, NULL)
         WHEN 'cpu' THEN iif(
             wall > 0 AND alone, 100.0 * ((result ->> '$.cpu.user') + (result ->> '$.cpu.system')) / wall, NULL)

@@ -173,6 +173,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 stated: Vec::new(),
                 survival: None,
                 disk_faults: None,
+                full: None,
             }
         },
     )

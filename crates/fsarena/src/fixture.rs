@@ -125,6 +125,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         stated: Vec::new(),
         survival: None,
         disk_faults: None,
+        full: None,
         passes: Vec::new(),
     }
 }

@@ -42,10 +42,11 @@ pub use names::{InvalidName, check_name};
 pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
     DiskFault, DiskFaultKind, EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing,
-    FileStep, FindInTree, Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata, MetadataAction,
-    Mix, Mkfs, Mount, Op, PowerCut, PowerCutSet, ProbeFeature, ReadFiles, ReadStream, Reflink,
-    RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats,
-    TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate, WriteStream,
+    FileStep, Fill, FillWith, FindInTree, Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata,
+    MetadataAction, Mix, Mkfs, Mount, Op, PowerCut, PowerCutSet, ProbeFeature, ReadFiles,
+    ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse,
+    StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate,
+    WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,
@@ -56,6 +57,7 @@ pub use result::disk_faults::{
     BlockContent, DescribedFault, DiskFaults, FaultCounts, FaultVerdict,
 };
 pub use result::file_layout::FragmentationStats;
+pub use result::full::{FullResult, FullStep};
 pub use result::imported::{ExternalSource, ImportedCampaign, ImportedContender, ImportedResult};
 pub use result::kernel_log::{Attribution, KernelEvent};
 pub use result::measurement::Measurement;

@@ -5,6 +5,9 @@
 //! durable. All other submitted writes are in doubt: the disk may keep any of them, and of each any
 //! of its physical blocks. A flush does not affect later writes, and a forced write
 //! does not affect other writes.
+//!
+//! A disk that ignores flushes breaks this rule: all writes are in doubt. Its cuts are separate
+//! ([`WriteLog::cuts_without_flushes`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -86,6 +89,9 @@ pub enum Kept {
     Torn(u32),
     /// A random choice.
     Some(u64),
+    /// A random choice of all writes, because the disk ignored all flushes. At least one write is
+    /// missing that should be durable.
+    FlushesIgnored(u64),
 }
 
 /// A loss of power.
@@ -187,11 +193,29 @@ impl WriteLog {
                 }
             }
         }
-        while cuts.len() > limit {
-            cuts.swap_remove((rng.next_u64() % cuts.len() as u64) as usize);
+        sample(cuts, limit, &mut rng)
+    }
+
+    /// Returns at most `limit` different cuts of a disk that ignores flushes and forced writes. In
+    /// each, at least one write is missing that another disk would have kept.
+    pub fn cuts_without_flushes(&self, limit: usize, seed: u64) -> Vec<Cut> {
+        if !self.disk.volatile_cache {
+            return Vec::new();
         }
-        cuts.sort_by_key(|cut| cut.position);
-        cuts
+        let mut rng = SeededRng::substream(seed, "cuts without flushes");
+        let mut seen = HashSet::new();
+        let mut cuts = Vec::new();
+        for position in 0..=self.entries.len() {
+            let state = DiskState::at(&self.entries[..position], self.disk);
+            let kept = Kept::FlushesIgnored(rng.next_u64());
+            let Some(writes) = state.kept(&self.entries, self.disk, &kept) else { continue };
+            let mut digest = DefaultHasher::new();
+            (writes, state.step).hash(&mut digest);
+            if seen.insert(digest.finish()) {
+                cuts.push(Cut { position, kept, step: state.step });
+            }
+        }
+        sample(cuts, limit, &mut rng)
     }
 
     /// Returns the sectors that differ from the disk before the recording, after a cut.
@@ -262,6 +286,15 @@ impl WriteLog {
         }
         sectors
     }
+}
+
+/// Returns a random sample of at most `limit` cuts, in the order of their positions.
+fn sample(mut cuts: Vec<Cut>, limit: usize, rng: &mut SeededRng) -> Vec<Cut> {
+    while cuts.len() > limit {
+        cuts.swap_remove((rng.next_u64() % cuts.len() as u64) as usize);
+    }
+    cuts.sort_by_key(|cut| cut.position);
+    cuts
 }
 
 /// Durable writes and writes in doubt at a position.
@@ -336,6 +369,16 @@ impl DiskState {
                 let mut all = self.in_doubt.clone();
                 all.retain(|_| rng.next_u64() & 1 == 1);
                 all.into_iter().map(|at| (at, length(at))).collect()
+            }
+            Kept::FlushesIgnored(seed) => {
+                let mut rng = SeededRng::substream(*seed, "flushes ignored");
+                let last = self.durable.len().checked_sub(1)?;
+                let missing = self.durable[rng.below(last as u64 + 1) as usize];
+                let all = self.durable.iter().chain(&self.in_doubt).copied();
+                let mut kept: Vec<usize> =
+                    all.filter(|&at| rng.next_u64() & 1 == 1 && at != missing).collect();
+                kept.sort_unstable();
+                return Some(kept.into_iter().map(|at| (at, length(at))).collect());
             }
         };
         chosen.extend(self.durable.iter().map(|&at| (at, length(at))));
@@ -533,6 +576,41 @@ mod tests {
             let log = log(entries);
             let cut = Cut { position: log.len(), kept: Kept::All, step: None };
             prop_assert_eq!(log.state(&cut), log.image());
+        }
+    }
+
+    proptest! {
+        /// A disk that ignores flushes keeps any of its writes, and the cut misses at least one
+        /// write that another disk would have kept. The cuts of other disks stay the same.
+        #[test]
+        fn a_disk_that_ignores_flushes_loses_a_durable_write(entries in entries(), seed: u64) {
+            let log = log(entries);
+            let others = log.cuts(usize::MAX, seed);
+            let cuts = log.cuts_without_flushes(usize::MAX, seed);
+            let is_durable = |position: usize| {
+                !DiskState::at(&log.entries[..position], DISK).durable.is_empty()
+            };
+            prop_assert_eq!(cuts.is_empty(), !(0..=log.len()).any(is_durable));
+            for cut in &cuts {
+                let disk = DiskState::at(&log.entries[..cut.position], DISK);
+                let kept = disk.kept(&log.entries, DISK, &cut.kept).unwrap();
+                let keeps = |at: &usize| kept.iter().any(|(one, _)| one == at);
+                prop_assert!(!disk.durable.iter().all(keeps), "each durable write was kept");
+                prop_assert!(kept.is_sorted());
+                for (at, length) in kept {
+                    prop_assert!(disk.durable.contains(&at) || disk.in_doubt.contains(&at));
+                    let whole = match &log.entries[at] {
+                        LogEntry::Write { write, .. } => write.new.len(),
+                        _ => 0,
+                    };
+                    prop_assert_eq!(length, whole);
+                }
+            }
+            prop_assert_eq!(log.cuts_without_flushes(3, seed).len(), cuts.len().min(3));
+            prop_assert_eq!(log.cuts(usize::MAX, seed), others);
+            let disk = Durability { volatile_cache: false, ..DISK };
+            let protected = WriteLog { disk, ..log };
+            prop_assert!(protected.cuts_without_flushes(9, seed).is_empty());
         }
     }
 

@@ -58,6 +58,7 @@ pub use outcomes::disk_faults::{ContenderFaults, FaultSummary, FlippedBitRecord,
 pub use outcomes::disks::{disk_of_each, strip_disk_suffix};
 pub use outcomes::failures::{CellFailure, KernelWarning, PhaseFailure};
 pub use outcomes::features::{ContenderFeatures, FeatureState, FeatureSupport};
+pub use outcomes::full::{FullRecord, full};
 pub use outcomes::resources::{MemoryUsage, Resources};
 pub use outcomes::survival::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 pub use results::interference::{Interference, InterferenceValues};

@@ -1,6 +1,7 @@
 //! Steps of one cell inside the agent: mkfs, mount, phases, unmount, fsck.
 
 pub(crate) mod disk_faults;
+pub(crate) mod full;
 pub(crate) mod iterations;
 pub(crate) mod power_cuts;
 pub(crate) mod program_output;

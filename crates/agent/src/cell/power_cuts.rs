@@ -7,7 +7,7 @@ use workload::Progress;
 use workload::survival::{self, ExpectedStates};
 
 use crate::cell::recorded_volume::{RecordedVolume, Recording, TrialError, owned};
-use crate::cell::volume::MountedVolume;
+use crate::cell::volume::CellVolume;
 
 /// Whether the repair command of the catalog runs before the mount.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub fn run(
 /// Cuts the power in each sequence of a set. A sequence with an operation that the filesystem
 /// does not support is counted, and the others run.
 pub fn run_set(
-    volume: &mut MountedVolume<'_>,
+    volume: &mut CellVolume<'_>,
     op: &PowerCutSet,
     phase: &str,
     seed: u64,
@@ -84,7 +84,15 @@ impl PowerCuts<'_> {
         progress: &Progress,
     ) -> Result<Survival, TrialError> {
         let Recording { log, base } = recording;
-        let cuts = log.cuts(self.op.cuts as usize, seed);
+        let limit = self.op.cuts as usize;
+        let cuts = match self.op.ignores_flushes {
+            true => log.cuts_without_flushes(limit, seed),
+            false => log.cuts(limit, seed),
+        };
+        if cuts.is_empty() {
+            let reason = "the disk has no flushes to ignore, or the filesystem sent none";
+            return Err(TrialError::Unsupported(reason.to_owned()));
+        }
         let mut survival = Survival {
             positions: log.len() as u32,
             cuts: cuts.len() as u32,
@@ -164,5 +172,6 @@ fn kept(kept: &Kept) -> String {
         Kept::All => "everything in doubt was kept".to_owned(),
         Kept::Torn(_) => "the last write was torn".to_owned(),
         Kept::Some(_) => "some writes in doubt were kept".to_owned(),
+        Kept::FlushesIgnored(_) => "the disk ignored flushes and kept some writes".to_owned(),
     }
 }

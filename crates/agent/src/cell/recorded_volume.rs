@@ -16,7 +16,7 @@ use simdisk::write_log::WriteLog;
 use workload::OpError;
 use workload::survival::{self, FoundFiles};
 
-use crate::cell::volume::MountedVolume;
+use crate::cell::volume::CellVolume;
 use crate::guest::write_recorder::WriteRecorder;
 use crate::sandbox::command::CommandFailed;
 
@@ -48,7 +48,7 @@ impl From<io::Error> for TrialError {
 /// A volume with a recorder of its disk.
 pub struct RecordedVolume<'a, 'v> {
     /// The volume.
-    pub volume: &'a mut MountedVolume<'v>,
+    pub volume: &'a mut CellVolume<'v>,
     /// The recorder.
     pub recorder: WriteRecorder,
     device: &'v Path,
@@ -108,7 +108,7 @@ impl From<&CommandFailed> for StepError {
 
 impl<'a, 'v> RecordedVolume<'a, 'v> {
     /// Opens the recorder of a mounted volume.
-    pub fn new(volume: &'a mut MountedVolume<'v>, phase: &str) -> Result<Self, TrialError> {
+    pub fn new(volume: &'a mut CellVolume<'v>, phase: &str) -> Result<Self, TrialError> {
         let unsupported = |reason: &str| TrialError::Unsupported(reason.to_owned());
         let device = volume.single_device().ok_or_else(|| {
             unsupported("power cuts and disk faults need a filesystem on one disk")

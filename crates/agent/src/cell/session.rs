@@ -18,7 +18,7 @@ use sys::mount::mount_id;
 use workload::{CellWorkspace, OpError};
 
 use crate::cell::program_output::ProgramOutput;
-use crate::cell::volume::{MountedVolume, StepResult};
+use crate::cell::volume::{CellVolume, StepResult};
 use crate::guest::request_log::RequestLogReader;
 use crate::observe::cpu_profile::CpuSampler;
 use crate::observe::event_writer::EventWriter;
@@ -41,7 +41,7 @@ pub struct CellSession<'a> {
     events: EventWriter,
     heartbeat: Heartbeat,
     device: Option<BlockStats>,
-    volume: Option<MountedVolume<'a>>,
+    volume: Option<CellVolume<'a>>,
     workspace: CellWorkspace,
     /// Runner of commands.
     programs: Arc<dyn workload::CommandRunner>,
@@ -116,7 +116,7 @@ impl<'a> CellSession<'a> {
         let (volume, root, place) = match &job.target {
             WorkTarget::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
-                (Some(MountedVolume::new(volume, runner.clone())), mountpoint, None)
+                (Some(CellVolume::new(volume, runner.clone())), mountpoint, None)
             }
             WorkTarget::Directory { path, top, mount } => {
                 let place = ExpectedMount { top, mount: *mount };
@@ -196,11 +196,11 @@ impl<'a> CellSession<'a> {
             return;
         }
         if volume.has_mkfs() {
-            self.step("mkfs", MountedVolume::mkfs);
+            self.step("mkfs", CellVolume::mkfs);
         }
         self.find_journal();
-        self.step("mount", MountedVolume::mount);
-        if self.volume.as_ref().is_some_and(MountedVolume::is_mounted)
+        self.step("mount", CellVolume::mount);
+        if self.volume.as_ref().is_some_and(CellVolume::is_mounted)
             && let Some(memory) = self.footprint.now()
         {
             self.events.send(&CellEvent::Mounted(memory));
@@ -234,7 +234,7 @@ impl<'a> CellSession<'a> {
             volume.release();
         }
         self.find_journal();
-        self.step("mount", MountedVolume::mount_cold);
+        self.step("mount", CellVolume::mount_cold);
         if let Some(memory) = state.mounted {
             self.events.send(&CellEvent::Mounted(memory));
         }
@@ -245,7 +245,7 @@ impl<'a> CellSession<'a> {
     /// one: just mounted, with empty caches.
     fn age(&mut self) {
         let root = self.volume.as_ref().filter(|volume| volume.is_mounted());
-        let (Some(ageing), Some(root)) = (&self.job.age, root.map(MountedVolume::root)) else {
+        let (Some(ageing), Some(root)) = (&self.job.age, root.map(CellVolume::root)) else {
             return;
         };
         if self.died.is_some() || self.withdrawn {
@@ -258,7 +258,7 @@ impl<'a> CellSession<'a> {
             Ok(record) => {
                 self.events.send(&CellEvent::Aged(record));
                 if !self.only_ages() {
-                    self.step(AGE, MountedVolume::remount_cold);
+                    self.step(AGE, CellVolume::remount_cold);
                 }
             }
             Err(error) if !self.withdraw_if_taken() => self.die_of(AGE, &error),
@@ -319,7 +319,7 @@ impl<'a> CellSession<'a> {
     /// unmount, which also empties the caches and writes all data, so that no measurement is
     /// affected.
     fn look_at_layout(&mut self) {
-        let is_mounted = |volume: &MountedVolume<'_>| volume.has_device() && volume.is_mounted();
+        let is_mounted = |volume: &CellVolume<'_>| volume.has_device() && volume.is_mounted();
         let is_there = self.died.is_none() && self.volume.as_ref().is_some_and(is_mounted);
         if let (Some(phase), true) = (self.wrote.take(), is_there)
             && let Some(layout) = workload::fragmentation(self.workspace.root())
@@ -332,12 +332,12 @@ impl<'a> CellSession<'a> {
     /// Unmounts and checks the filesystem, unless an earlier step failed.
     fn tear_down(&mut self) {
         self.look_at_layout();
-        if self.volume.as_ref().is_some_and(MountedVolume::is_mounted) {
+        if self.volume.as_ref().is_some_and(CellVolume::is_mounted) {
             let already_died = self.died.take();
-            self.step(UNMOUNT, MountedVolume::unmount);
+            self.step(UNMOUNT, CellVolume::unmount);
             self.died = already_died.or(self.died.take());
         }
-        let checkable = |v: &MountedVolume<'_>| v.has_fsck() && v.has_device() && !v.is_mounted();
+        let checkable = |v: &CellVolume<'_>| v.has_fsck() && v.has_device() && !v.is_mounted();
         let is_well = !self.withdrawn && self.failed.is_none();
         let is_checked = !self.job.test.makes_filesystem() && is_well;
         if is_checked && self.volume.as_ref().is_some_and(checkable) {
@@ -346,7 +346,7 @@ impl<'a> CellSession<'a> {
     }
 
     /// Runs a step that is not measured. Skips the step if an earlier step failed.
-    fn step(&mut self, name: &str, action: impl FnOnce(&mut MountedVolume<'a>) -> StepResult) {
+    fn step(&mut self, name: &str, action: impl FnOnce(&mut CellVolume<'a>) -> StepResult) {
         if self.died.is_some() || (self.withdrawn && name != UNMOUNT) {
             return;
         }

@@ -34,7 +34,7 @@ const UNMOUNT_BUSY_TIMEOUT: Nanos = Nanos::from_secs(5);
 const POLL: Duration = Duration::from_millis(1);
 
 /// A volume and its mount state.
-pub struct MountedVolume<'a> {
+pub struct CellVolume<'a> {
     volume: &'a Volume,
     runner: SandboxedRunner,
     /// Exclusively opened devices, held from the start of the cell until mkfs.
@@ -47,7 +47,7 @@ pub struct MountedVolume<'a> {
 /// Result of a step: the records of its programs.
 pub type StepResult = Result<Vec<CommandRecord>, CommandFailed>;
 
-impl<'a> MountedVolume<'a> {
+impl<'a> CellVolume<'a> {
     /// Creates an unmounted volume whose programs run with this runner.
     pub fn new(volume: &'a Volume, runner: SandboxedRunner) -> Self {
         let directory = &volume.mountpoint;

@@ -8,7 +8,7 @@ use std::process::Command;
 use model::CommandRecord;
 use model::wire::{CellJob, Volume, WorkTarget};
 
-use crate::cell::volume::{MountedVolume, StepResult};
+use crate::cell::volume::{CellVolume, StepResult};
 use crate::guest;
 use crate::sandbox::SandboxedRunner;
 use crate::sandbox::command::CommandFailed;
@@ -44,7 +44,7 @@ fn attend() -> io::Result<()> {
 
 /// Creates and mounts the filesystem. On failure, the shell can be used to find the cause.
 fn make(volume: &Volume) {
-    let mut mounted = MountedVolume::new(volume, SandboxedRunner::unrestricted());
+    let mut mounted = CellVolume::new(volume, SandboxedRunner::unrestricted());
     if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
         eprintln!("{}", failure.reason);
     }

@@ -157,6 +157,7 @@ pub fn phase(name: &str) -> PhaseResult {
         stated: Vec::new(),
         survival: None,
         disk_faults: None,
+        full: None,
         passes: Vec::new(),
     }
 }

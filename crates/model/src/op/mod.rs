@@ -20,6 +20,7 @@ pub use disk_fault::DiskFaultKind;
 pub use exec::ARCHIVES;
 pub use executor::{FileContent, OpExecutor};
 pub use fallocate::FallocateMode;
+pub use fill::FillWith;
 pub use fs_state::{FsChange, FsState, ObjectKind};
 pub use generate_tree::TreeSpec;
 pub use io::{AccessPattern, FileSharing, IoEngine};
@@ -91,6 +92,7 @@ operations! {
     probe: ProbeFeature,
     power_cut: PowerCut PowerCutSet,
     disk_fault: DiskFault,
+    fill: Fill,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{choice, keyed, op_name};
+use super::keys::{choice, flag, keyed, op_name};
 use super::{FsState, KeyError, KeySource, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
@@ -196,6 +196,10 @@ keyed! {
         expect: Expectation = |keys, key| choice(keys, key, &Expectation::WORDS),
         /// Maximum number of cuts.
         cuts: u32 = trials,
+        /// Whether the disk ignores flushes and forced writes. A loss is then no broken promise of
+        /// the filesystem.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ignores_flushes: bool = flag,
     }
 }
 

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
+    CacheState, CpuTime, FullResult, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival,
+    SyncAtEnd,
 };
 
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
@@ -81,7 +82,9 @@ impl PhaseResult {
             }
             Metric::Survived => {
                 let cuts = self.survival.as_ref().map(Survival::share);
-                let share = cuts.or_else(|| self.disk_faults.as_ref()?.share());
+                let faults = || self.disk_faults.as_ref()?.share();
+                let full = || self.full.as_ref()?.share();
+                let share = cuts.or_else(faults).or_else(full);
                 numbers.extend(share.map(|share| (Metric::Survived, share)));
                 return;
             }

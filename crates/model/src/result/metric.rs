@@ -87,8 +87,8 @@ metrics! {
     Elapsed = "elapsed", Seconds, Lower;
     /// Share of the device that files may fill.
     Capacity = "capacity", Percent, Higher;
-    /// Share of the power cuts without a loss, or of the disk faults without wrong data that no call
-    /// reported.
+    /// Share of the power cuts without a loss, of the disk faults without wrong data that no call
+    /// reported, or of the synced files of a full filesystem.
     Survived = "survived", Percent, Higher;
     /// 1 if a feature works, 0 if not.
     Supported = "supported", Count, Higher;

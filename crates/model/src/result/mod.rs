@@ -4,6 +4,7 @@ pub(crate) mod age;
 pub(crate) mod cpu_profile;
 pub(crate) mod disk_faults;
 pub(crate) mod file_layout;
+pub(crate) mod full;
 pub(crate) mod imported;
 pub mod kernel_log;
 pub(crate) mod measurement;

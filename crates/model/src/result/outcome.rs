@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::result::kernel_log;
 use crate::{
     AgeingResult, Bytes, CacheState, CpuProfile, DiskFaults, Features, FragmentationStats,
-    HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk,
+    FullResult, HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk,
     SimulatedDiskStats, Survival, SyncAtEnd,
 };
 
@@ -193,6 +193,9 @@ pub struct PhaseResult {
     /// Result of the disk faults, if the phase damages the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_faults: Option<DiskFaults>,
+    /// Behaviour of the full filesystem, if the phase fills it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<FullResult>,
     /// Processor profile, if sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -325,6 +328,7 @@ impl PhaseResult {
             layout: None,
             survival: None,
             disk_faults: None,
+            full: None,
             profile: None,
             timed: Vec::new(),
             space_before: None,

@@ -10,7 +10,7 @@ use studies::Study;
 use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::{
-    ageing, calibration, cost, disk_faults, disk_time, interference, over_baseline, overall,
+    ageing, calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
     resources, scores, survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
@@ -139,6 +139,7 @@ impl Report<'_> {
         }
         self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));
         self.document.list(disk_faults::CONCLUSIONS, disk_faults::conclusions(self.results));
+        self.document.list(full::TITLE, full::conclusion(self.results));
         let title = match analysis.by_disk.is_empty() {
             true => "By use",
             false => "By use, on every disk alike",
@@ -237,6 +238,7 @@ impl Report<'_> {
         let document = &mut self.document;
         document.section(survival::TITLE, survival::blocks(results));
         document.section(disk_faults::TITLE, disk_faults::blocks(results));
+        document.section(full::TITLE, full::blocks(results));
         let shares = of(&calibration::shares(results, analysis));
         document
             .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));

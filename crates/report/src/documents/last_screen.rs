@@ -9,7 +9,7 @@ use stats::Analysis;
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
-use crate::tables::{disk_faults, survival};
+use crate::tables::{disk_faults, full, survival};
 use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
@@ -160,6 +160,10 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
     losses.extend(disk_faults::conclusions(results));
     if !losses.is_empty() && analysis.conclusions.is_empty() {
         return (heading, losses);
+    }
+    let full: Vec<ConclusionText> = full::conclusion(results).into_iter().collect();
+    if !full.is_empty() && analysis.conclusions.is_empty() {
+        return (full::TITLE, full);
     }
     let parts = split_by_disk(analysis);
     let (mut uses, own) = use_case_conclusions_by_disk(analysis);

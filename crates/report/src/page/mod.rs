@@ -29,7 +29,7 @@ use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
 use crate::tables::{
-    ageing, calibration, disk_faults, interference, over_baseline, survival, totals,
+    ageing, calibration, disk_faults, full, interference, over_baseline, survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats, lacking, lacking_text};
 use crate::text::claims::{self, ClaimView};
@@ -102,6 +102,8 @@ struct ReportPage {
     power_cuts: String,
     /// Behaviour on disks with faults in this campaign.
     disk_faults: String,
+    /// Behaviour of full filesystems as HTML; empty if no phase fills one.
+    full: String,
     /// The cost of ageing as HTML; empty if no contender is measured both fresh and aged.
     ageing: String,
     uses: Vec<uses::UseView>,
@@ -282,6 +284,7 @@ fn rendered(
         losses: survival::conclusions(results)
             .into_iter()
             .chain(disk_faults::conclusions(results))
+            .chain(full::conclusion(results))
             .collect(),
         sure: confidence_line(analysis),
         how_sure: confidence_text(analysis),
@@ -299,6 +302,7 @@ fn rendered(
         contender_groups: overall::contender_groups(analysis),
         power_cuts: html(&Document { blocks: survival::blocks(results) }),
         disk_faults: html(&Document { blocks: disk_faults::blocks(results) }),
+        full: html(&Document { blocks: full::blocks(results) }),
         ageing: html(&Document { blocks: ageing::section(analysis, usize::MAX) }),
         uses: uses::views(analysis, &command),
         command,

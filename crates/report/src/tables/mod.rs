@@ -5,6 +5,7 @@ pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod disk_faults;
 pub(crate) mod disk_time;
+pub(crate) mod full;
 pub(crate) mod interference;
 pub(crate) mod over_baseline;
 pub(crate) mod overall;

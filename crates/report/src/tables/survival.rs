@@ -20,16 +20,30 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
     let Some(first) = all.first() else {
         return Vec::new();
     };
-    let names = first.sequences.iter().map(|one| format!(">{}", sanitize_line(&one.phase)));
+    let names = honest(first).map(|one| format!(">{}", sanitize_line(&one.phase)));
     let heading: Vec<String> = ["contender".to_owned()].into_iter().chain(names).collect();
     let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
     let mut table = Table { by_contender: true, ..Table::new(&heading) };
     for one in &all {
-        let counts = one.sequences.iter().map(share);
+        let counts = honest(one).map(share);
         table.push([sanitize_line(&one.contender)].into_iter().chain(counts));
     }
     let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
-    vec![Block::Table(table), Block::list(lost), Block::Note(meaning(&all))]
+    let ignored = Block::list(all.iter().filter_map(without_flushes));
+    vec![Block::Table(table), Block::list(lost), ignored, Block::Note(meaning(&all))]
+}
+
+/// Returns the sequences on a disk that obeys flushes.
+fn honest(one: &ContenderSurvival) -> impl Iterator<Item = &SequenceSurvival> {
+    one.sequences.iter().filter(|one| !one.ignores_flushes)
+}
+
+/// Returns the losses of a contender on a disk that ignores flushes, if it was tried.
+fn without_flushes(one: &ContenderSurvival) -> Option<Item> {
+    let [cuts, lost, unmountable] = one.without_flushes()?;
+    let name = format!("{}, if the disk ignores flushes", sanitize_line(&one.contender));
+    let text = format!("lost in {lost} of {cuts} cuts, not mounted in {unmountable}");
+    Some(Item::new(name, text))
 }
 
 fn share(one: &SequenceSurvival) -> String {
@@ -39,8 +53,12 @@ fn share(one: &SequenceSurvival) -> String {
     }
 }
 
-/// Returns the first loss and the counts of other damage as text.
+/// Returns the first loss and the counts of other damage as text. Losses of a disk that ignores
+/// flushes have one line.
 fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
+    if one.ignores_flushes && one.survival.cuts > 0 {
+        return None;
+    }
     let name = format!("{}, {}", sanitize_line(&contender.contender), sanitize_line(&one.phase));
     let survival = &one.survival;
     let mut parts = Vec::new();
@@ -90,11 +108,9 @@ fn upper_limit(cuts: u32) -> f64 {
 }
 
 fn meaning(all: &[ContenderSurvival]) -> String {
-    let sequences = || all.iter().flat_map(|one| &one.sequences);
+    let sequences = || all.iter().flat_map(honest);
     let most = sequences().map(|one| one.survival.cuts).max().unwrap_or(0);
-    let assumed: Vec<String> = all[0]
-        .sequences
-        .iter()
+    let assumed: Vec<String> = honest(&all[0])
         .filter(|one| one.expect == Expectation::Order)
         .map(|one| sanitize_line(&one.phase))
         .collect();

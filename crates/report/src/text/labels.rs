@@ -37,7 +37,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::Rate => "Operations per second",
         Metric::Elapsed => "Elapsed time",
         Metric::Capacity => "Usable capacity",
-        Metric::Survived => "Cuts and faults survived",
+        Metric::Survived => "Survived",
         Metric::Supported => "Supported",
         Metric::Cpu => "Processor, agent",
         Metric::CpuDriver => "Processor, driver",
@@ -91,8 +91,8 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
              per cent."
         }
         Metric::Survived => {
-            "Power cuts without a loss, or disk faults without wrong data that no call reported, as a \
-             share of all; per cent."
+            "Power cuts without a loss, disk faults without wrong data that no call reported, or synced files \
+             of a full filesystem, as a share of all; per cent."
         }
         Metric::Supported => "1 where the feature was tried and worked.",
         Metric::Cpu => {

@@ -5,5 +5,6 @@ pub(crate) mod disk_faults;
 pub(crate) mod disks;
 pub(crate) mod failures;
 pub(crate) mod features;
+pub(crate) mod full;
 pub(crate) mod resources;
 pub(crate) mod survival;

@@ -1,6 +1,8 @@
 //! Losses of each contender in power cuts: by sequence of file operations, and in total.
 
-use model::{CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival};
+use model::{
+    CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival, Test,
+};
 use serde::{Deserialize, Serialize};
 
 /// Power cuts of one contender in one phase, summed over rounds.
@@ -10,6 +12,8 @@ pub struct SequenceSurvival {
     pub phase: String,
     /// The expectation.
     pub expect: Expectation,
+    /// Whether the disk ignored flushes, so that losses do not count against the filesystem.
+    pub ignores_flushes: bool,
     /// The sum over rounds; empty if the contender has no result.
     pub survival: Survival,
     /// The reason that it has no result, if any.
@@ -39,14 +43,30 @@ pub struct PowerCutRecord {
     pub shipped: Option<String>,
 }
 
+/// A phase that cuts the power.
+struct PowerCutPhase<'a> {
+    test: &'a Test,
+    phase: &'a Phase,
+    expect: Expectation,
+    ignores_flushes: bool,
+}
+
 /// Returns the power cuts of each contender, or nothing if no phase cut the power.
 pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
     let tests = || results.campaign.suites.iter().flat_map(|suite| &suite.tests);
     let phases = || {
         tests().flat_map(|test| test.phases.iter().map(move |phase| (test, phase))).filter_map(
             |(test, phase)| match &phase.op {
-                Op::PowerCut(op) => Some((test.name.as_str(), phase, op.expect)),
-                Op::PowerCutSet(_) => Some((test.name.as_str(), phase, Expectation::Promise)),
+                Op::PowerCut(op) => Some(PowerCutPhase {
+                    test,
+                    phase,
+                    expect: op.expect,
+                    ignores_flushes: op.ignores_flushes,
+                }),
+                Op::PowerCutSet(_) => {
+                    let expect = Expectation::Promise;
+                    Some(PowerCutPhase { test, phase, expect, ignores_flushes: false })
+                }
                 _ => None,
             },
         )
@@ -55,11 +75,11 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
         return Vec::new();
     }
     let of_contender = |contender: &Contender| {
-        let sequence = |(test, phase, expect): (&str, &Phase, Expectation)| {
+        let sequence = |one: PowerCutPhase<'_>| {
             let cells = results.cells.iter().filter(|stored| {
-                stored.cell.contender == contender.name && stored.cell.test == test
+                stored.cell.contender == contender.name && stored.cell.test == one.test.name
             });
-            sum(&phase.name, expect, cells.filter_map(|stored| stored.result.as_ref()))
+            sum(&one, cells.filter_map(|stored| stored.result.as_ref()))
         };
         ContenderSurvival {
             contender: contender.name.clone(),
@@ -70,30 +90,38 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
 }
 
 fn sum<'a>(
-    phase: &str,
-    expect: Expectation,
+    one: &PowerCutPhase<'_>,
     cells: impl Iterator<Item = &'a CellResult>,
 ) -> SequenceSurvival {
+    let phase = &one.phase.name;
     let mut sum = Survival::default();
     let mut reason = None;
     for cell in cells {
-        let Some(result) = cell.phases.iter().find(|result| result.phase == phase) else {
+        let Some(result) = cell.phases.iter().find(|result| result.phase == *phase) else {
             continue;
         };
-        if let (Status::Ok, Some(one)) = (result.status, &result.survival) {
-            sum.add(one);
+        if let (Status::Ok, Some(survival)) = (result.status, &result.survival) {
+            sum.add(survival);
         } else {
             let failure = result.failure.as_ref().or(cell.failure.as_ref());
             reason = reason.or_else(|| failure.map(|failure| failure.reason.clone()));
         }
     }
-    SequenceSurvival { phase: phase.to_owned(), expect, survival: sum, reason }
+    SequenceSurvival {
+        phase: phase.clone(),
+        expect: one.expect,
+        ignores_flushes: one.ignores_flushes,
+        survival: sum,
+        reason,
+    }
 }
 
 impl ContenderSurvival {
-    /// Returns the sum of the phases with this expectation, with an example of a loss.
+    /// Returns the sum of the phases with this expectation, with an example of a loss. Phases on a
+    /// disk that ignores flushes do not count.
     pub fn total(&self, expect: Expectation) -> Option<PowerCutRecord> {
-        let counted = self.sequences.iter().filter(|one| one.expect == expect);
+        let counted =
+            self.sequences.iter().filter(|one| one.expect == expect && !one.ignores_flushes);
         let mut record = PowerCutRecord { cuts: 0, lost: 0, worst: String::new(), shipped: None };
         for SequenceSurvival { phase, survival, .. } in counted {
             record.cuts = record.cuts.saturating_add(survival.cuts);
@@ -103,6 +131,21 @@ impl ContenderSurvival {
             }
         }
         (record.cuts > 0).then_some(record)
+    }
+
+    /// Returns cuts, cuts with a loss, and cuts without a mount on a disk that ignores flushes.
+    /// Returns `None` without such cuts.
+    pub fn without_flushes(&self) -> Option<[u32; 3]> {
+        let each = self.sequences.iter().filter(|one| one.ignores_flushes);
+        let sum = each.fold([0_u32; 3], |[cuts, lost, unmountable], one| {
+            let survival = &one.survival;
+            [
+                cuts.saturating_add(survival.cuts),
+                lost.saturating_add(survival.lost()),
+                unmountable.saturating_add(survival.unmountable),
+            ]
+        });
+        (sum[0] > 0).then_some(sum)
     }
 }
 
@@ -128,7 +171,8 @@ mod tests {
 
     fn sequence(expect: Expectation, cuts: u32, held: u32) -> SequenceSurvival {
         let survival = Survival { cuts, held, ..Survival::default() };
-        SequenceSurvival { phase: "p".into(), expect, survival, reason: None }
+        let phase = "p".to_owned();
+        SequenceSurvival { phase, expect, ignores_flushes: false, survival, reason: None }
     }
 
     #[test]
@@ -145,6 +189,19 @@ mod tests {
         assert_eq!((total.cuts, total.lost), (15, 2));
         let untested = ContenderSurvival { sequences: vec![sequence(Order, 1, 1)], ..one };
         assert_eq!(untested.total(Promise), None, "without cuts the result is unknown");
+    }
+
+    #[test]
+    fn a_loss_of_a_disk_that_ignores_flushes_is_none_of_the_filesystem() {
+        use Expectation::Promise;
+        let mut ignored = sequence(Promise, 10, 0);
+        ignored.ignores_flushes = true;
+        ignored.survival.unmountable = 3;
+        let sequences = vec![sequence(Promise, 10, 10), ignored];
+        let one = ContenderSurvival { contender: "x".into(), sequences };
+        let total = one.total(Promise).unwrap();
+        assert_eq!((total.cuts, total.lost), (10, 0));
+        assert_eq!(one.without_flushes(), Some([10, 10, 3]));
     }
 
     #[test]

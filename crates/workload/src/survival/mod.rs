@@ -2,10 +2,12 @@
 //! reading what is left, and deciding what may be left.
 
 mod expected;
+mod full;
 mod sequences;
 mod steps;
 
 pub use expected::{ExpectedStates, FoundFile, FoundFiles, StepNumber};
+pub use full::FillingFiles;
 pub use sequences::sequences;
 pub use steps::{find_files, is_content, perform_step, write_probe};
 

@@ -3,17 +3,19 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature, ProbeResult,
+    Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
+    ProbeResult,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
 
 use super::{CellSession, PhaseError};
 use crate::cell::disk_faults;
+use crate::cell::full;
 use crate::cell::iterations::Iterations;
 use crate::cell::power_cuts;
 use crate::cell::recorded_volume::{RecordedVolume, TrialError};
-use crate::cell::volume::MountedVolume;
+use crate::cell::volume::CellVolume;
 
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
 /// repeat.
@@ -64,6 +66,9 @@ impl CellSession<'_> {
             result.operations = u64::from(faults.total().faults);
             result.disk_faults = Some(faults);
             return Ok(());
+        }
+        if let Op::Fill(op) = &phase.op {
+            return self.fill(op, &phase.name, result);
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -212,7 +217,7 @@ impl CellSession<'_> {
     /// Runs trials that record the writes to the volume.
     fn try_recorded<T>(
         &mut self,
-        trials: impl FnOnce(&mut MountedVolume<'_>, u64, &Progress) -> Result<T, TrialError>,
+        trials: impl FnOnce(&mut CellVolume<'_>, u64, &Progress) -> Result<T, TrialError>,
     ) -> Result<T, PhaseError> {
         let progress = self.heartbeat.progress();
         let seed = self.job.seed;
@@ -224,6 +229,21 @@ impl CellSession<'_> {
             TrialError::Unsupported(reason) => PhaseError::Unsupported(reason),
             TrialError::Failed(failure) => PhaseError::Failed { crashed: false, failure },
         })
+    }
+
+    fn fill(&mut self, op: &Fill, phase: &str, result: &mut PhaseResult) -> Result<(), PhaseError> {
+        let progress = self.heartbeat.progress();
+        let seed = self.job.seed;
+        let Some(volume) = self.volume.as_mut() else {
+            let reason = "fsarena never fills the directory of a user";
+            return Err(PhaseError::Unsupported(reason.into()));
+        };
+        let filled = full::fill(volume, op, phase, seed, &progress);
+        let filled = filled.map_err(|error| self.judge(&error))?;
+        result.operations = filled.files;
+        result.bytes_written = filled.bytes;
+        result.full = Some(filled);
+        Ok(())
     }
 
     fn measure_step(
@@ -255,7 +275,7 @@ impl CellSession<'_> {
 }
 
 /// Returns the reason if a step is impossible on a volume.
-fn impossible(step: VolumeStep, volume: &MountedVolume<'_>) -> Option<&'static str> {
+fn impossible(step: VolumeStep, volume: &CellVolume<'_>) -> Option<&'static str> {
     match step {
         VolumeStep::Mkfs if !volume.has_mkfs() => Some("no mkfs program exists"),
         VolumeStep::Fsck if !volume.has_fsck() => Some("no checker exists"),

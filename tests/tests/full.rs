@@ -1,0 +1,97 @@
+//! Full filesystems keep synced files, or report which they lose.
+
+use std::fs;
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{FullResult, FullStep, Status};
+
+/// One test for each kind of files, small enough for an image of 320 MiB.
+const SUITE: &str = r#"
+name = "filled"
+title = "Filled"
+source = "write(2) of the Linux man-pages"
+
+[[test]]
+name = "filled-bytes"
+title = "Bytes"
+rationale = "Files with data fill the filesystem."
+space = "8 MiB"
+
+[[test.phase]]
+name = "bytes"
+op = "fill"
+fill = "bytes"
+size = "4 MiB"
+bytes = "1 GiB"
+names = 1
+
+[[test]]
+name = "filled-names"
+title = "Names"
+rationale = "Empty files up to a limit."
+space = "8 MiB"
+
+[[test.phase]]
+name = "names"
+op = "fill"
+fill = "names"
+size = "4 KiB"
+bytes = "4 KiB"
+names = 2500
+"#;
+
+fn add_suite(sandbox: &Sandbox) {
+    fs::write(sandbox.path("catalog/suites/filled.toml"), SUITE).unwrap();
+}
+
+#[test]
+fn full_filesystems_keep_synced_files_and_can_be_emptied() {
+    let sandbox = Sandbox::new();
+    add_suite(&sandbox);
+    let contenders = ["ext4", "xfs", "btrfs"];
+    run(sandbox.campaign(&contenders, "filled").args(["--size", "320MiB"])).assert_code(0);
+    let results = sandbox.results();
+    for contender in contenders {
+        let full = |test: &str| -> FullResult {
+            let cells = cells_of(&results, contender).into_iter();
+            let cell = cells.flat_map(|cell| cell.phases).find(|phase| phase.phase == test);
+            let phase = cell.unwrap();
+            assert_eq!(phase.status, Status::Ok, "{contender}: {:?}", phase.failure);
+            phase.full.unwrap()
+        };
+        let bytes = full("bytes");
+        let error = bytes.first_failure.as_ref().unwrap();
+        assert_eq!(error.name, "ENOSPC", "{contender}");
+        assert!(bytes.bytes.0 > 100 << 20, "{contender}: {bytes:?}");
+        let names = full("names");
+        assert_eq!((names.files, &names.first_failure), (2500, &None), "{contender}");
+        assert_eq!((names.removed, &names.replace), (250, &Some(FullStep::Done)), "{contender}");
+        for full in [&bytes, &names] {
+            assert_eq!((full.lost(), full.lost_after_mount), (0, Some(0)), "{contender}: {full:?}");
+            for step in [&full.remount, &full.check, &full.remove, &full.write_again] {
+                assert_eq!(step, &Some(FullStep::Done), "{contender}: {full:?}");
+            }
+        }
+    }
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    for text in ["At 100 % full", "write: ENOSPC", "2500 files"] {
+        assert!(report.contains(text), "{text}: {report}");
+    }
+    let page = run(sandbox.fsarena().args(["report", "--format", "html"])).assert_code(0).stdout;
+    assert!(page.contains("id=\"full\""));
+}
+
+#[test]
+fn the_directory_of_a_user_is_never_filled() {
+    let sandbox = Sandbox::new();
+    add_suite(&sandbox);
+    let directory = sandbox.path("mine");
+    fs::create_dir(&directory).unwrap();
+    let mut command = sandbox.fsarena();
+    command.args(["run", "--profile", "smoke", "--rounds", "1", "--suite", "filled"]);
+    run(command.arg("--dir").arg(&directory));
+    let results = sandbox.results();
+    let phases = results.cells.iter().flat_map(|cell| &cell.result.as_ref().unwrap().phases);
+    let statuses: Vec<Status> = phases.map(|phase| phase.status).collect();
+    assert_eq!(statuses, [Status::Unsupported; 2]);
+}
