@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CacheState, CpuTime, FullResult, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival,
-    SyncAtEnd,
+    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
 };
 
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
