@@ -175,9 +175,10 @@ impl Promises {
         let mut states = ExpectedStates::new(&op.prepare, &op.steps);
         let failed: Vec<usize> =
             (0..outcomes.len()).filter(|step| outcomes[*step].is_err()).collect();
-        failed.iter().for_each(|step| states.remove_promise(*step));
         let all = op.steps.len();
         let is_change = |step: &&usize| !op.steps[**step].is_sync();
+        let syncs = failed.iter().filter(|step| !is_change(step));
+        syncs.for_each(|step| states.remove_promise(*step));
         Self {
             before_error: failed.first().copied().unwrap_or(all),
             certain: failed.iter().find(is_change).copied().unwrap_or(all),

@@ -222,27 +222,41 @@ impl ExpectedStates {
         }
     }
 
-    /// Removes the promise of a step that failed.
+    /// Removes the promise of a sync that failed.
     pub fn remove_promise(&mut self, step: StepNumber) {
         self.steps[step] = None;
     }
 
-    /// Returns a loss of data that the first `done` steps promised, if all steps may have had an
-    /// effect.
+    /// Returns a loss of data that one of the first `done` steps synced and no later step changed.
     pub fn broken_promise(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
-        self.names().into_iter().find_map(|name| self.lost_name(name, self.all_after(done), found))
+        let reached = ReachedSteps { done, last: self.steps.len() };
+        let mut names = self.names().into_iter().filter(|name| self.is_settled(name, done));
+        names.find_map(|name| self.lost_name(name, reached, found))
     }
 
     /// Returns a broken promise that no call reported.
     pub fn silently_broken(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
-        let is_reported =
-            |name: &&str| matches!(found.get(*name), Some(FoundFile::Unreadable { .. }));
-        let mut silent = self.names().into_iter().filter(|name| !is_reported(name));
-        silent.find_map(|name| self.lost_name(name, self.all_after(done), found))
+        let is_error = |file: &FoundFile| matches!(file, FoundFile::Unreadable { .. });
+        let reached = ReachedSteps { done, last: self.steps.len() };
+        let mut names = self
+            .names()
+            .into_iter()
+            .filter(|name| self.is_settled(name, done) && !found.get(*name).is_some_and(is_error));
+        names.find_map(|name| self.lost_name(name, reached, found))
     }
 
-    fn all_after(&self, done: StepNumber) -> ReachedSteps {
-        ReachedSteps { done, last: self.steps.len() }
+    /// Returns true if no step changes the name or its file after its last sync.
+    fn is_settled(&self, name: &str, done: StepNumber) -> bool {
+        let since = self.durable_since(done, |step, _| match step {
+            FileStep::Fsync(path) | FileStep::Fdatasync(path) => path == name,
+            FileStep::Sync => true,
+            _ => false,
+        });
+        let concerns = |path: &str| {
+            name.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut changes = self.steps[since..].iter().flatten().filter(|step| !step.is_sync());
+        !changes.any(|step| step.paths().any(concerns))
     }
 
     /// Returns the first state since which the step makes everything durable that `covers` accepts.
@@ -474,12 +488,17 @@ mod tests {
         let short = found(&[("a", file(1, 1))]);
         assert_eq!(states.broken_promise(4, &short).unwrap(), "a has 4096 of 8192 bytes");
         states.remove_promise(3);
-        assert_eq!(states.broken_promise(4, &short), None);
-        assert_eq!(states.broken_promise(2, &found(&[("a", file(5, 2))])), None, "a later step");
+        assert_eq!(states.broken_promise(4, &short), None, "no sync of the change succeeded");
+        let lost = found(&[("a", file(1, 2))]);
+        assert_eq!(states.broken_promise(4, &lost), None, "a later step changes a");
+        assert_eq!(states.broken_promise(6, &lost).unwrap(), "a has older data at byte 0");
         let damaged = found(&[("a", unreadable())]);
-        assert_eq!(states.broken_promise(2, &damaged).unwrap(), "a cannot be read: EIO");
-        assert_eq!(states.silently_broken(2, &damaged), None);
-        assert_eq!(states.silently_broken(2, &found(&[])).unwrap(), "a is missing");
+        assert_eq!(states.broken_promise(6, &damaged).unwrap(), "a cannot be read: EIO");
+        assert_eq!(states.silently_broken(6, &damaged), None);
+        assert_eq!(
+            states.silently_broken(6, &found(&[("a", file(5, 1))])).unwrap(),
+            "a has 4096 of 8192 bytes"
+        );
     }
 
     #[test]
