@@ -29,10 +29,9 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
         ["contender".to_owned(), "blocks".to_owned()].into_iter().chain(names).collect();
     let mut table = Table::new(&heading);
     for one in &all {
-        let blocks: [(&str, fn(&FaultSummary) -> &FaultCounts); 2] =
-            [("data", |one| &one.faults.data), ("other", |one| &one.faults.other)];
-        for (block, counts) in blocks {
-            let row = one.kinds.iter().map(|kind| share(counts(kind)));
+        let data: Vec<String> = one.kinds.iter().map(|kind| share(&kind.faults.data)).collect();
+        let other = one.kinds.iter().map(|kind| share(&kind.faults.other)).collect();
+        for (block, row) in [("data", data), ("other", other)] {
             table.push([sanitize_line(&one.contender), block.to_owned()].into_iter().chain(row));
         }
     }

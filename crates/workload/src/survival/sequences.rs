@@ -48,8 +48,13 @@ pub fn sequences(operations: u32, limit: u32, cuts: u32, seed: u64) -> Vec<Power
             all.swap_remove(rng.below(all.len() as u64) as usize);
         }
     }
-    let with_cuts =
-        |steps| PowerCut { prepare: prepared(), steps, expect: Expectation::Promise, cuts };
+    let with_cuts = |steps| PowerCut {
+        prepare: prepared(),
+        steps,
+        expect: Expectation::Promise,
+        cuts,
+        ignores_flushes: false,
+    };
     all.into_iter().map(with_cuts).collect()
 }
 
