@@ -53,11 +53,11 @@ fn full_filesystems_keep_synced_files_and_can_be_emptied() {
     let results = sandbox.results();
     for contender in contenders {
         let full = |test: &str| -> FullResult {
-            let cells = cells_of(&results, contender).into_iter();
-            let cell = cells.flat_map(|cell| cell.phases).find(|phase| phase.phase == test);
-            let phase = cell.unwrap();
+            let cells = cells_of(&results, contender);
+            let mut phases = cells.iter().flat_map(|cell| &cell.phases);
+            let phase = phases.find(|phase| phase.phase == test).unwrap();
             assert_eq!(phase.status, Status::Ok, "{contender}: {:?}", phase.failure);
-            phase.full.unwrap()
+            phase.full.clone().unwrap()
         };
         let bytes = full("bytes");
         let error = bytes.first_failure.as_ref().unwrap();
