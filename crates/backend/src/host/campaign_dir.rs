@@ -15,6 +15,7 @@ use sys::interruption;
 
 use crate::archives;
 use crate::error::{EnvironmentError, UserInterrupt};
+use crate::host::lock_holder::LockHolder;
 
 /// Returns the name of all resources of a campaign. Contains the seed, so that campaigns of two
 /// databases do not collide.
@@ -123,21 +124,16 @@ impl CampaignDir {
     /// # Errors
     /// Returns an error if the directory cannot be created or another process holds it.
     pub fn acquire(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let place = Self::directory(campaign, id);
-        let taken = format!(
-            "campaign {id} is being run by another process (or that of another database with the same seed): it has {}; wait for its end, or name another --work-dir or --seed",
-            place.display()
-        );
-        Self::acquire_named(&campaign.work_dir, &unique_name(campaign, id), &taken)
+        let name = unique_name(campaign, id);
+        Self::acquire_named(&campaign.work_dir, &name, &format!("run campaign {id}"))
     }
 
-    /// Creates and locks a directory of any name. `taken` is the error message if another process
-    /// holds it.
+    /// Creates and locks a directory of any name for a purpose, such as `calibrate`.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created, is not safe from other users, or
     /// another process holds it.
-    pub fn acquire_named(work_dir: &Path, name: &str, taken: &str) -> anyhow::Result<Self> {
+    pub fn acquire_named(work_dir: &Path, name: &str, purpose: &str) -> anyhow::Result<Self> {
         let around = SafeDir::make(work_dir)?;
         let mut lock = lock(&around, name);
         // A process that removes a stale directory holds it for a moment.
@@ -151,7 +147,21 @@ impl CampaignDir {
             thread::sleep(PAUSE);
             lock = self::lock(&around, name);
         }
-        let (directory, lock) = lock?.ok_or_else(|| EnvironmentError(taken.to_owned()))?;
+        let taken = || {
+            let directory = around.path().join(name);
+            let mut holder = LockHolder::default();
+            if let Ok(mut file) = File::open(directory.join(LOCK)) {
+                holder = LockHolder::read(&mut file);
+            }
+            let LockHolder { process, age, .. } = holder;
+            let directory = directory.display();
+            EnvironmentError(format!(
+                "cannot {purpose}: {process} has held {directory}{age}; wait for its end"
+            ))
+        };
+        let (directory, mut lock) = lock?.ok_or_else(taken)?;
+        // The lock holds even if the process ID cannot be written.
+        let _ = LockHolder::sign(&mut lock, "");
         let place = Self { around, directory, _lock: lock };
         place.stop_stripes();
         Ok(place)
@@ -318,8 +328,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let around = SafeDir::open(directory.path()).unwrap();
         let is_left = |name: &str| CampaignDir::is_stale(&around, name.as_ref());
-        let place = CampaignDir::acquire_named(directory.path(), "held", "taken").unwrap();
-        assert!(CampaignDir::acquire_named(directory.path(), "held", "taken").is_err());
+        let place = CampaignDir::acquire_named(directory.path(), "held", "run").unwrap();
+        let taken = CampaignDir::acquire_named(directory.path(), "held", "calibrate");
+        let taken = taken.err().expect("it is held").to_string();
+        let process = format!("cannot calibrate: process {} (", std::process::id());
+        assert!(taken.starts_with(&process), "{taken}");
+        let held = format!(" has held {} for 1", directory.path().join("held").display());
+        assert!(taken.contains(&held) && taken.ends_with(" s; wait for its end"), "{taken}");
         assert!(!is_left("held"));
         drop(place);
         fs::create_dir(directory.path().join("without-a-lock")).unwrap();
@@ -368,7 +383,7 @@ mod tests {
         let directory = around.path().join(CALIBRATION);
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("notes"), "precious").unwrap();
-        let hold = || CampaignDir::acquire_named(around.path(), CALIBRATION, "taken");
+        let hold = || CampaignDir::acquire_named(around.path(), CALIBRATION, "calibrate");
         let left = || {
             let around = SafeDir::open(around.path()).unwrap();
             CampaignDir::is_stale(&around, CALIBRATION.as_ref())
