@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{Campaign, CampaignId, CellId};
+use model::{Campaign, CampaignId, CellId, SeededRng};
 use nix::fcntl::{Flock, FlockArg};
 use storage::{DeviceRefusal, Raid0Array};
 use sys::fs::safe_path::{SafeDir, UntrustedPath};
@@ -17,10 +17,15 @@ use crate::archives;
 use crate::error::{EnvironmentError, UserInterrupt};
 use crate::host::lock_holder::LockHolder;
 
-/// Returns the name of all resources of a campaign. Contains the seed, so that campaigns of two
-/// databases do not collide.
+/// Returns the name of all resources of a campaign. Contains seed and database, so that campaigns
+/// of two databases do not collide.
 pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
-    format!("fsarena-{id}-{:x}", campaign.seed)
+    format!("fsarena-{id}-{:x}", campaign.seed ^ campaign.database.unwrap_or(0))
+}
+
+/// Returns the digest of a database for [`Campaign::database`].
+pub fn database_digest(database: &Path) -> u64 {
+    SeededRng::substream(0, &database.to_string_lossy()).next_u64()
 }
 
 /// Name of the calibration directory. It is constant, so that the next calibration reuses a stale
@@ -321,6 +326,18 @@ mod tests {
         {
             assert!(!is_campaign_name(other), "{other}");
         }
+    }
+
+    #[test]
+    fn campaigns_of_two_databases_have_different_names() {
+        let of = |database: Option<&str>| {
+            let database = database.map(|path| database_digest(Path::new(path)));
+            unique_name(&Campaign { database, ..fixture::campaign() }, CampaignId(1))
+        };
+        let names = [of(None), of(Some("/a/x.db")), of(Some("/a/y.db")), of(Some("/b/x.db"))];
+        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{names:?}");
+        assert_eq!(names[1], of(Some("/a/x.db")), "a campaign keeps its name");
+        assert!(names.iter().all(|name| is_campaign_name(name)), "{names:?}");
     }
 
     #[test]
