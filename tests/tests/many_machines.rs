@@ -340,7 +340,7 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     let sandbox = sandbox();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
-    let nothing = collect(&sandbox, &directory).assert_code(3);
+    let nothing = collect(&sandbox, &directory).assert_code(5);
     assert!(nothing.stderr.contains("to be run: entries 0-1"), "{}", nothing.stderr);
     let mut parallel = Command::new("parallel");
     parallel
@@ -416,7 +416,7 @@ fn each_bad_cache_has_its_line() {
         run(collect.arg("--cache-key").arg(key)).assert_code(code).stderr
     };
     let cells = cells.to_str().unwrap();
-    assert!(try_it(cells, &own, 3).contains("results are missing"));
+    assert!(try_it(cells, &own, 5).contains("results are missing"));
     let short = sandbox.path("short");
     fs::write(&short, "too short").unwrap();
     fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
