@@ -370,6 +370,22 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     sandbox.assert_clean();
 }
 
+#[test]
+fn an_interrupted_worker_names_the_command_that_resumes() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["minix"], "30", "0%");
+    let mut work = Command::new(directory.join("fsarena"));
+    work.args(["cluster", "work"]).arg(&directory).arg("--all").stderr(Stdio::piped());
+    let child = work.env("TMPDIR", sandbox.path("tmp")).spawn().unwrap();
+    wait_for("a result", || hosts_of(&directory.join("results")) > 0, String::new);
+    succeed(Command::new("kill").args(["-INT", &child.id().to_string()]));
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(130);
+    let line = ended.stderr.lines().last().unwrap_or_default();
+    assert!(line.starts_with("interrupted; the results of finished cells"), "{line}");
+    let resume = format!("cluster work {} --all", directory.display());
+    assert!(line.ends_with(&resume), "{line}");
+}
+
 /// Creates a key for a shared cache.
 fn key(sandbox: &Sandbox, name: &str, mode: u32) -> PathBuf {
     let key = sandbox.path(name);
