@@ -277,7 +277,7 @@ fn oversized_files_are_not_read_to_the_end() {
     std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     for (path, why) in [
         (path.as_path(), "it is larger than 1 MiB"),
-        (Path::new("/dev/zero"), "it is no plain file"),
+        (Path::new("/dev/zero"), "it is a device; name a regular file"),
     ] {
         let error = config::read_text(path).unwrap_err();
         assert_eq!(error.to_string(), format!("cannot read {}: {why}", path.display()));
