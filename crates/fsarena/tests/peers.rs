@@ -59,6 +59,24 @@ fn output_of_a_program_becomes_phases_of_its_test() {
     assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
 }
 
+#[test]
+fn the_runtime_of_a_job_is_part_of_the_estimate() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().display().to_string();
+    let seconds = |options: &str| {
+        let file = home.path().join("job.fio");
+        fs::write(&file, format!("[m]\nrw=randread\nsize=1m\n{options}")).unwrap();
+        let suite = format!("fio:{}", file.display());
+        let plan = ["run", "--dry-run", "--json", "--rounds", "2", "--dir", &directory];
+        let output = fsarena(&home, &[&plan[..], &["-s", &suite]].concat());
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan["cost"]["time"].as_f64().unwrap() / 1e9
+    };
+    assert!(seconds("") < 20.0);
+    let timed = seconds("runtime=5m\ntime_based\n");
+    assert!((600.0..620.0).contains(&timed), "{timed}");
+}
+
 /// A value of a job is one argument of fio and starts no program, even if it contains quotes.
 #[test]
 fn job_values_never_become_options() {

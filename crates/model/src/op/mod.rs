@@ -322,6 +322,7 @@ mod tests {
             frees: None,
             packages: Vec::new(),
             input: String::new(),
+            lasts: None,
         };
         let mut things = FsState::default();
         assert_eq!(things.apply(&exec.clone().into()).written.0, 7);
