@@ -59,6 +59,22 @@ fn output_of_a_program_becomes_phases_of_its_test() {
     assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
 }
 
+/// With `unified_rw_reporting`, fio prints one result for reads and writes.
+#[test]
+fn reads_and_writes_that_a_job_reports_together_are_one_phase() {
+    let home = tempfile::tempdir().unwrap();
+    run_job(&home, "mix.fio", "[m]\nrw=randrw\nsize=1m\nbs=4k\nunified_rw_reporting=1\n");
+    let show = fsarena(&home, &["show", "1", "--json"]).stdout;
+    let show: Value = serde_json::from_slice(&show).unwrap();
+    let result = &show["cells"][0]["result"];
+    assert_eq!(result["status"], "ok");
+    let phases = result["phases"].as_array().unwrap();
+    let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["run", "m"]);
+    let rate = phases[1]["stated"].as_array().unwrap().iter().find(|s| s["metric"] == "rate");
+    assert!(rate.unwrap()["value"].as_f64().unwrap() > 0.0, "{phases:?}");
+}
+
 #[test]
 fn the_runtime_of_a_job_is_part_of_the_estimate() {
     let home = tempfile::tempdir().unwrap();
