@@ -93,6 +93,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         keep_aged: false,
         source: None,
         work_dir: PathBuf::new(),
+        database: None,
         stall_timeout: Nanos::from_secs(60),
         host: None,
         archives: Vec::new(),

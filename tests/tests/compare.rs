@@ -80,7 +80,10 @@ fn refuses_invalid_comparisons_and_lists_differences_in_the_setting() {
     other["results"]["campaign"]["backend"] = "dir".into();
     let dir = write(&sandbox, "dir.json", &other);
     let ended = compare(&sandbox, &[before, dir.to_str().unwrap()]).assert_code(3);
-    assert_eq!(ended.stderr, "fsarena: backends loop and dir are never compared with each other\n");
+    assert_eq!(
+        ended.stderr,
+        "fsarena: cannot compare backend loop with dir; name campaigns of one backend\n"
+    );
     let mut other = report.clone();
     other["results"]["environments"][0]["kernel"] = "Linux 99.0".into();
     let kernel = write(&sandbox, "kernel.json", &other);

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use end_to_end::gate::Gate;
 use end_to_end::{CommandOutput, Sandbox, program, run};
 
 /// A filesystem that is unmounted at the end of the test.
@@ -209,4 +210,30 @@ fn pages_of_two_databases_have_two_names() {
     let mut pages: Vec<_> = pages.map(|page| page.unwrap().file_name()).collect();
     pages.sort();
     assert_eq!(pages, ["campaign-1.html", "other-campaign-1.html"]);
+}
+
+/// Two databases in one directory have the same work directory and, in guests, the same seed.
+#[test]
+fn campaigns_of_two_databases_run_at_the_same_time_and_a_lock_names_its_holder() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::in_a_test(&sandbox);
+    fs::create_dir(sandbox.path("place")).unwrap();
+    let campaign = |database: &str, suite: &str| {
+        let run = ["run", "--profile", "smoke", "--rounds", "1", "--seed", "1", "--suite", suite];
+        let mut command = with(&sandbox, &sandbox.path(database), &run);
+        command.arg("--dir").arg(sandbox.path("place"));
+        command
+    };
+    let first = campaign("one.db", "gate").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let waiting = gate.reached();
+    run(&mut campaign("other.db", "names")).assert_code(0);
+    let mut resume = with(&sandbox, &sandbox.path("one.db"), &["resume", "1"]);
+    let refused = run(&mut resume).assert_code(3).stderr;
+    let line = refused.lines().last().unwrap_or_default();
+    assert!(line.contains("cannot run campaign 1: process "), "{refused}");
+    assert!(line.contains(" (fsarena) of user root has held "), "{refused}");
+    assert!(line.ends_with("; wait for its end"), "{refused}");
+    waiting.release();
+    let mut first = first.unwrap();
+    assert!(first.wait().unwrap().success());
 }

@@ -47,3 +47,10 @@ mod sweeps;
 mod trace;
 mod watch;
 mod ways;
+
+use std::path::Path;
+
+/// Returns the name of the directory of the first campaign of a database, with this seed.
+fn campaign_directory(database: &Path, seed: u64) -> String {
+    format!("fsarena-1-{:x}", seed ^ backend::database_digest(database))
+}

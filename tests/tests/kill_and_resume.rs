@@ -14,6 +14,7 @@ use model::{CampaignResults, SeededRng};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use crate::campaign_directory;
 use crate::stopwatch::Stopwatch;
 
 const KILLS: u32 = 50;
@@ -180,7 +181,10 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     let sandbox = Sandbox::new();
     kill_with_an_image(&sandbox, "fsarena.db", "7");
     kill_with_an_image(&sandbox, "other.db", "8");
-    let (own, other) = (sandbox.path("work/fsarena-1-7"), sandbox.path("work/fsarena-1-8"));
+    let directory = |database: &str, seed| {
+        sandbox.path("work").join(campaign_directory(&sandbox.path(database), seed))
+    };
+    let (own, other) = (directory("fsarena.db", 7), directory("other.db", 8));
     assert!(own.join("image-0").exists() && other.join("image-0").exists());
 
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
@@ -218,7 +222,7 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
 fn leftovers_with_a_foreign_mount_are_not_removed() {
     let sandbox = Sandbox::new();
     kill_with_an_image(&sandbox, "fsarena.db", "7");
-    let left = sandbox.path("work/fsarena-1-7");
+    let left = sandbox.path("work").join(campaign_directory(&sandbox.path("fsarena.db"), 7));
     let precious = sandbox.path("precious");
     fs::create_dir(&precious).expect("a sandbox is writable");
     fs::write(precious.join("photo"), "theirs").expect("a sandbox is writable");
@@ -416,8 +420,8 @@ fn resuming_a_complete_campaign_changes_no_results() {
 fn resuming_a_complete_campaign_removes_leftovers_of_a_kill() {
     let sandbox = Sandbox::new();
     run(&mut campaign(&sandbox)).assert_code(0);
-    // The name contains the number and the seed of the campaign.
-    let left = sandbox.path("work/fsarena-1-7");
+    // The name contains the number, the seed and the database of the campaign.
+    let left = sandbox.path("work").join(campaign_directory(&sandbox.path("fsarena.db"), 7));
     fs::create_dir(&left).unwrap();
     fs::write(left.join("lock"), "").unwrap();
     fs::write(left.join("image-0"), "an image").unwrap();

@@ -340,7 +340,7 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     let sandbox = sandbox();
     let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
-    let nothing = collect(&sandbox, &directory).assert_code(3);
+    let nothing = collect(&sandbox, &directory).assert_code(5);
     assert!(nothing.stderr.contains("to be run: entries 0-1"), "{}", nothing.stderr);
     let mut parallel = Command::new("parallel");
     parallel
@@ -368,6 +368,22 @@ fn gnu_parallel_can_run_the_cells_and_collect_lists_missing_ones() {
     collect(&sandbox, &directory).assert_code(0);
     assert_eq!(sandbox.results().environments.len(), 1);
     sandbox.assert_clean();
+}
+
+#[test]
+fn an_interrupted_worker_names_the_command_that_resumes() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["minix"], "30", "0%");
+    let mut work = Command::new(directory.join("fsarena"));
+    work.args(["cluster", "work"]).arg(&directory).arg("--all").stderr(Stdio::piped());
+    let child = work.env("TMPDIR", sandbox.path("tmp")).spawn().unwrap();
+    wait_for("a result", || hosts_of(&directory.join("results")) > 0, String::new);
+    succeed(Command::new("kill").args(["-INT", &child.id().to_string()]));
+    let ended = CommandOutput::from(child.wait_with_output().unwrap()).assert_code(130);
+    let line = ended.stderr.lines().last().unwrap_or_default();
+    assert!(line.starts_with("interrupted; the results of finished cells"), "{line}");
+    let resume = format!("cluster work {} --all", directory.display());
+    assert!(line.ends_with(&resume), "{line}");
 }
 
 /// Creates a key for a shared cache.
@@ -416,7 +432,7 @@ fn each_bad_cache_has_its_line() {
         run(collect.arg("--cache-key").arg(key)).assert_code(code).stderr
     };
     let cells = cells.to_str().unwrap();
-    assert!(try_it(cells, &own, 3).contains("results are missing"));
+    assert!(try_it(cells, &own, 5).contains("results are missing"));
     let short = sandbox.path("short");
     fs::write(&short, "too short").unwrap();
     fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();

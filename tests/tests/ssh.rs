@@ -13,6 +13,8 @@ use model::{Calibration, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::campaign_directory;
+
 /// Timeout for an event that happens or never does.
 const NEVER: Duration = Duration::from_secs(120);
 
@@ -124,7 +126,7 @@ fn leftovers_of_a_killed_campaign_on_another_host_are_removed() {
     let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let seed = sandbox.results().campaign.seed;
-    let left = sandbox.path("work").join(format!("fsarena-1-{seed:x}"));
+    let left = sandbox.path("work").join(campaign_directory(&sandbox.path("fsarena.db"), seed));
     fs::create_dir(&left).expect("it was removed");
     fs::write(left.join("lock"), "").expect("root may");
     fs::write(left.join("image-0"), [1; 8192]).expect("root may");

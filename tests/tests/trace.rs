@@ -148,7 +148,7 @@ fn damaged_and_invalid_traces_are_refused() {
     let pipe = sandbox.path("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&pipe)).assert_code(2);
-    assert!(refused.stderr.ends_with("it is no plain file\n"), "{}", refused.stderr);
+    assert!(refused.stderr.ends_with("; name a regular file\n"), "{}", refused.stderr);
 }
 
 /// An empty trace must not replace an existing one.

@@ -140,8 +140,14 @@ fn prepared(measured: Phase) -> Vec<Phase> {
 }
 
 fn command(command: String) -> Phase {
-    let exec =
-        Exec { command, writes: None, frees: None, packages: Vec::new(), input: String::new() };
+    let exec = Exec {
+        command,
+        writes: None,
+        frees: None,
+        packages: Vec::new(),
+        input: String::new(),
+        lasts: None,
+    };
     phase("peer", Op::Exec(exec))
 }
 

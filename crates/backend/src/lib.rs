@@ -55,7 +55,9 @@ pub use aged::{AgedImage, AgedImageCache, MAX_AGED_BYTES};
 pub use archives::{fetch_archives, required_by as required_archives};
 pub use error::{EnvironmentError, UsageError, UserInterrupt, error_chain, kind, not_utf8};
 pub use guests::resources::{disk_size, parallel_cells, simulated_disk};
-pub use host::campaign_dir::{CALIBRATION, CampaignDir, LockOwner, is_campaign_name, unique_name};
+pub use host::campaign_dir::{
+    CALIBRATION, CampaignDir, LockOwner, database_digest, is_campaign_name, unique_name,
+};
 pub use host::held::{
     AcquiredResources, acquire_device, check_work_dir, require_root, require_writable,
 };

@@ -72,5 +72,5 @@ pub fn remove(directory: &Path, campaign: Option<(CampaignId, &Campaign)>) -> an
             EnvironmentError(format!("cannot remove {shown}: not a directory of fsarena")).into()
         );
     }
-    Ok(CampaignDir::acquire_named(around, &name, "another process uses it")?.remove()?)
+    Ok(CampaignDir::acquire_named(around, &name, "remove it")?.remove()?)
 }

@@ -78,6 +78,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         memory: None,
         device: None,
         work_dir: "/nowhere".into(),
+        database: None,
         stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,

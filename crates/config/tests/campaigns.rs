@@ -161,14 +161,28 @@ fn a_contender_cannot_undo_safety() {
 fn a_mounted_directory_is_a_contender() {
     let catalog = catalog();
     let path = Path::new("/mnt/Big Disk/.x");
-    let known = catalog.directory_contender(path, None, Some("xfs")).unwrap();
-    assert_eq!(known.name, "mnt-big-disk-x");
+    let known = catalog.directory_contender(path, "big-disk", Some("xfs")).unwrap();
+    assert_eq!(known.name, "big-disk");
     assert_eq!(known.filesystem.name, "xfs");
     assert_eq!(known.directory.as_deref(), Some(path));
-    let unknown = catalog.directory_contender(path, Some("nas"), Some("nfs4")).unwrap();
+    let unknown = catalog.directory_contender(path, "nas", Some("nfs4")).unwrap();
     assert_eq!((unknown.name.as_str(), unknown.filesystem.name.as_str()), ("nas", "nfs4"));
-    assert!(catalog.directory_contender(Path::new("/"), None, None).is_err());
-    assert!(catalog.directory_contender(path, Some("a b"), None).is_err());
+    assert!(catalog.directory_contender(path, "a b", None).is_err());
+}
+
+#[test]
+fn directories_are_named_by_the_last_parts_that_differ() {
+    let catalog = catalog();
+    let names = |paths: &[&str]| {
+        let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+        catalog.directory_names(&paths)
+    };
+    assert_eq!(names(&["/tmp/run-x/a", "/tmp/run-x/b"]), ["a", "b"]);
+    assert_eq!(names(&["/mnt/Big Disk/.x"]), ["x"]);
+    assert_eq!(names(&["/mnt/Big Disk", "/srv/big disk"]), ["mnt-big-disk", "srv-big-disk"]);
+    assert_eq!(names(&["/a", "/b/a", "/b/c"]), ["a", "b-a", "c"]);
+    assert_eq!(names(&["/mnt/ext4", "/mnt/new"]), ["mnt-ext4", "new"], "it may be another kind");
+    assert_eq!(names(&["/"]), ["directory"]);
 }
 
 #[test]
@@ -277,7 +291,7 @@ fn oversized_files_are_not_read_to_the_end() {
     std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     for (path, why) in [
         (path.as_path(), "it is larger than 1 MiB"),
-        (Path::new("/dev/zero"), "it is no plain file"),
+        (Path::new("/dev/zero"), "it is a device; name a regular file"),
     ] {
         let error = config::read_text(path).unwrap_err();
         assert_eq!(error.to_string(), format!("cannot read {}: {why}", path.display()));

@@ -254,8 +254,8 @@ fn bad_input_is_one_line_and_changes_no_data() {
         (bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"), "line 3: `\u{fffd}` is no number"),
         (bad("d", b"SQLite format 3\0 and no more"), "database"),
         (bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"), "is no whole report"),
-        (home.path().display().to_string(), "it is no plain file"),
-        ("/dev/zero".to_owned(), "it is no plain file"),
+        (home.path().display().to_string(), "; name a regular file"),
+        ("/dev/zero".to_owned(), "; name a regular file"),
         ("/nowhere/at-all".to_owned(), "cannot read"),
     ];
     for (file, words) in &cases {

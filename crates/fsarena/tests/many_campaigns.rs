@@ -119,7 +119,7 @@ fn virtual_time_is_never_compared_with_real_time() {
     let refused = said(&database, &["compare", "1", "2"], 3);
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "fsarena: real time and virtual time are never compared with each other; use `fsarena tool agree` to compare their rankings\n"
+        "fsarena: cannot compare real time with virtual time; use `fsarena tool agree` to compare their rankings\n"
     );
     assert!(refused.stdout.is_empty());
     let history = json(&said(&database, &["history", "file0/write", "--json"], 0));

@@ -59,6 +59,40 @@ fn output_of_a_program_becomes_phases_of_its_test() {
     assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
 }
 
+/// With `unified_rw_reporting`, fio prints one result for reads and writes.
+#[test]
+fn reads_and_writes_that_a_job_reports_together_are_one_phase() {
+    let home = tempfile::tempdir().unwrap();
+    run_job(&home, "mix.fio", "[m]\nrw=randrw\nsize=1m\nbs=4k\nunified_rw_reporting=1\n");
+    let show = fsarena(&home, &["show", "1", "--json"]).stdout;
+    let show: Value = serde_json::from_slice(&show).unwrap();
+    let result = &show["cells"][0]["result"];
+    assert_eq!(result["status"], "ok");
+    let phases = result["phases"].as_array().unwrap();
+    let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["run", "m"]);
+    let rate = phases[1]["stated"].as_array().unwrap().iter().find(|s| s["metric"] == "rate");
+    assert!(rate.unwrap()["value"].as_f64().unwrap() > 0.0, "{phases:?}");
+}
+
+#[test]
+fn the_runtime_of_a_job_is_part_of_the_estimate() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().display().to_string();
+    let seconds = |options: &str| {
+        let file = home.path().join("job.fio");
+        fs::write(&file, format!("[m]\nrw=randread\nsize=1m\n{options}")).unwrap();
+        let suite = format!("fio:{}", file.display());
+        let plan = ["run", "--dry-run", "--json", "--rounds", "2", "--dir", &directory];
+        let output = fsarena(&home, &[&plan[..], &["-s", &suite]].concat());
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan["cost"]["time"].as_f64().unwrap() / 1e9
+    };
+    assert!(seconds("") < 20.0);
+    let timed = seconds("runtime=5m\ntime_based\n");
+    assert!((600.0..620.0).contains(&timed), "{timed}");
+}
+
 /// A value of a job is one argument of fio and starts no program, even if it contains quotes.
 #[test]
 fn job_values_never_become_options() {

@@ -58,6 +58,7 @@ fn campaign() -> Campaign {
         measured_by: None,
         device: None,
         work_dir: "/nowhere".into(),
+        database: None,
         stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,

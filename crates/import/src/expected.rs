@@ -1,6 +1,8 @@
 //! Predicts the phases in a program's output from the options that it is started with.
 
-use model::{Metric, WorkloadCategory};
+use std::collections::BTreeMap;
+
+use model::{Metric, Nanos, WorkloadCategory};
 
 use crate::InputFormat;
 use crate::campaign_builder::group;
@@ -182,6 +184,48 @@ pub fn fio_space(arguments: &[&str]) -> Option<(u64, u64)> {
     (!jobs.is_empty()).then_some((space as u64, written as u64))
 }
 
+/// Returns the time for which a program runs by its options. Returns `None` if only the amount of
+/// its work decides.
+///
+/// Sources: fio(1) (`runtime`, `time_based`, `ramp_time`, `startdelay`); dbench(1) (`-t`, by default
+/// 600 seconds, after a fifth of that to warm up); the language of filebench (`run SECONDS`, by
+/// default 60).
+pub fn duration(format: InputFormat, arguments: &[&str]) -> Option<Nanos> {
+    let seconds = match format {
+        InputFormat::Fio => of_jobs_in_turn(arguments),
+        InputFormat::Dbench if !arguments.contains(&"--run-once") => {
+            let long = arguments.iter().find_map(|word| word.strip_prefix("--timelimit="));
+            let limit = long.or_else(|| option(arguments, "-t")).unwrap_or("600");
+            1.2 * limit.parse::<f64>().ok()?
+        }
+        InputFormat::Filebench => {
+            let mut lines = arguments.iter().flat_map(|workload| workload.lines());
+            let run = lines.find_map(|line| line.strip_prefix("run"))?;
+            run.trim().parse().unwrap_or(60.0)
+        }
+        _ => 0.0,
+    };
+    (seconds > 0.0).then_some(Nanos((seconds * 1e9) as u64))
+}
+
+/// Returns the time of all groups of jobs of fio, in seconds. Each group takes as long as its
+/// longest job. The speed of random requests is unknown, so `runtime` is taken as their time.
+fn of_jobs_in_turn(arguments: &[&str]) -> f64 {
+    let jobs = of_jobs(arguments);
+    let mut longest = BTreeMap::<i64, f64>::new();
+    for ((_, options), group) in jobs.iter().zip(groups(&jobs)) {
+        let is_random = options.get("rw").is_some_and(|mode| mode.contains("rand"));
+        let runtime = match is_random || options.is_on("time_based") {
+            true => options.seconds("runtime"),
+            false => 0.0,
+        };
+        let before = options.seconds("startdelay") + options.seconds("ramp_time");
+        let one = longest.entry(group).or_default();
+        *one = one.max(before + runtime);
+    }
+    longest.values().sum()
+}
+
 /// Returns the phases of the workload, which is the only argument. A thread runs its operations in
 /// turn. All operations therefore have the same rate and differ only in latency.
 fn of_filebench(arguments: &[&str]) -> Vec<ExpectedPhase> {
@@ -223,6 +267,28 @@ mod tests {
         assert_eq!(of("--name=a --rw=write --filesize=1m --nrfiles=8"), Some((8 * mib, 8 * mib)));
         assert_eq!(of("--name=a --rw=write --size=50%"), None);
         assert_eq!(of("--name=a --rw=write"), None);
+    }
+
+    #[test]
+    fn options_decide_how_long_a_program_runs() {
+        let of = |format, arguments: &str| {
+            duration(format, &arguments.split(' ').collect::<Vec<_>>()).map(|time| time.0)
+        };
+        let seconds = |count: u64| Some(count * 1_000_000_000);
+        let fio = |arguments: &str| of(InputFormat::Fio, arguments);
+        assert_eq!(fio("--name=a --rw=write --size=4m"), None);
+        assert_eq!(fio("--name=a --rw=randread --size=4m --runtime=1m"), seconds(60));
+        assert_eq!(fio("--name=a --rw=read --size=4m --runtime=60"), None, "its size decides");
+        let global = "--name=global --rw=write --time_based --runtime=20 --ramp_time=2";
+        let together = format!("{global} --name=a --name=b --runtime=30");
+        assert_eq!(fio(&together), seconds(32));
+        let in_turn = format!("{global} --name=a --name=b --runtime=30 --stonewall");
+        assert_eq!(fio(&in_turn), seconds(22 + 32));
+        assert_eq!(of(InputFormat::Dbench, "-t 10 4"), seconds(12));
+        assert_eq!(of(InputFormat::Dbench, "4"), seconds(720));
+        let workload = duration(InputFormat::Filebench, &["define x\nrun 5\n"]);
+        assert_eq!(workload.map(|time| time.0), seconds(5));
+        assert_eq!(of(InputFormat::Bonnie, "-s 8M"), None);
     }
 
     #[test]

@@ -16,8 +16,7 @@ mod validate;
 
 pub use campaign_builder::{MAX_RESULTS, MAX_TABLE_SIZE, NameSource, NamingOptions, ParsedInput};
 pub use error::ImportError;
-pub use expected::fio_space;
-pub use expected::{ExpectedPhase, expected};
+pub use expected::{ExpectedPhase, duration, expected, fio_space};
 pub use format::{InputFormat, detect_format};
 pub use formats::filebench_file::filebench_workload;
 pub use formats::fio_job_file::{JobFileContext, fio_arguments};

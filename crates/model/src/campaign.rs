@@ -230,6 +230,10 @@ pub struct Campaign {
     pub device: Option<PathBuf>,
     /// Directory for images and mount points. They are removed at the end.
     pub work_dir: PathBuf,
+    /// Digest of the path of its database. It is part of the names of directories and devices, so
+    /// that campaigns of two databases do not collide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<u64>,
     /// Time without progress after which a cell is `hung`.
     #[serde(alias = "patience")]
     pub stall_timeout: Nanos,

@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,7 @@ use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
+use nix::sys::stat::{major, minor};
 use nix::unistd::Pid;
 
 /// A process listed in `/proc`.
@@ -36,6 +38,49 @@ impl Process {
     pub const fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
+}
+
+/// Describes a process for messages: its number, program and user. Only the number of a process that
+/// has ended is known.
+pub fn describe(pid: u32) -> String {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let name = fs::read_to_string(process.join("comm"));
+    let owner = fs::metadata(&process);
+    let program = name.map_or_else(|_| String::new(), |name| format!(" ({})", name.trim_end()));
+    let user = owner.map_or_else(|_| String::new(), |p| format!(" of user {}", user_name(p.uid())));
+    format!("process {pid}{program}{user}")
+}
+
+/// Returns the name of a user of this machine, else the number.
+fn user_name(user: u32) -> String {
+    let number = user.to_string();
+    let table = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut lines = table.lines().map(|line| line.split(':'));
+    let found = lines.find_map(|mut fields| {
+        let name = fields.next()?;
+        (fields.nth(1) == Some(number.as_str())).then(|| name.to_owned())
+    });
+    found.unwrap_or(number)
+}
+
+/// Returns the number of a process that holds a write lock on a file (fcntl(2) or flock(2)).
+/// Returns `None` if the file has no such lock, or if the holder has another PID namespace.
+pub fn write_lock_holder(path: &Path) -> Option<u32> {
+    let file = fs::metadata(path).ok()?;
+    let device = (major(file.dev()), minor(file.dev()));
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| lock_holder_in(line, device, file.ino()))
+}
+
+/// Reads a line of `proc_locks(5)`. Returns the holder if the line is a write lock on the file.
+fn lock_holder_in(line: &str, device: (u64, u64), inode: u64) -> Option<u32> {
+    let mut fields = line.split_whitespace().skip(3);
+    let (kind, pid) = (fields.next()?, fields.next()?);
+    let mut file = fields.next()?.split(':');
+    let mut number = |radix| u64::from_str_radix(file.next()?, radix).ok();
+    let found = ((number(16)?, number(16)?), number(10)?);
+    (kind == "WRITE" && found == (device, inode))
+        .then(|| pid.parse().ok().filter(|pid| *pid > 0))?
 }
 
 /// Whether the process does not end on a signal whose default action ends a process, because it
@@ -235,6 +280,38 @@ mod tests {
         let process = parse("42 (a) b) S 7 42 42 0").unwrap();
         assert_eq!((process.pid, process.parent), (Pid::from_raw(42), Pid::from_raw(7)));
         assert_eq!((process.state, process.name.as_str()), ('S', "a) b"));
+    }
+
+    #[test]
+    fn the_holder_of_a_write_lock_is_described() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(write_lock_holder(file.path()), None);
+        let lock = nix::fcntl::Flock::lock(
+            file.reopen().unwrap(),
+            nix::fcntl::FlockArg::LockExclusiveNonblock,
+        );
+        let holder = write_lock_holder(file.path());
+        assert_eq!(holder, Some(std::process::id()), "{:?}", lock.is_ok());
+        let text = describe(std::process::id());
+        assert!(text.starts_with(&format!("process {} (", std::process::id())), "{text}");
+        assert!(text.contains(") of user "), "{text}");
+        assert_eq!(describe(u32::MAX), format!("process {}", u32::MAX));
+    }
+
+    #[test]
+    fn only_write_locks_of_the_file_count() {
+        let line = |line: &str| lock_holder_in(line, (0xfe, 0), 12);
+        assert_eq!(line("1: POSIX  ADVISORY  WRITE 7 fe:00:12 0 EOF"), Some(7));
+        for other in [
+            "1: POSIX  ADVISORY  READ 7 fe:00:12 0 EOF",
+            "1: POSIX  ADVISORY  WRITE 7 fe:00:13 0 EOF",
+            "1: POSIX  ADVISORY  WRITE 0 fe:00:12 0 EOF",
+            "1: -> POSIX  ADVISORY  WRITE 7 fe:00:12 0 EOF",
+            "1: OFDLCK ADVISORY  WRITE -1 fe:00:12 0 EOF",
+            "",
+        ] {
+            assert_eq!(line(other), None, "{other}");
+        }
     }
 
     #[test]

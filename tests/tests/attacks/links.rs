@@ -8,6 +8,8 @@ use std::process::Command;
 
 use end_to_end::{CommandOutput, Sandbox, run};
 
+use crate::campaign_directory;
+
 /// Number of the other user.
 const NOBODY: u32 = 65_534;
 const LETTER: &str = "precious";
@@ -82,6 +84,11 @@ impl Common {
         self.sandbox.path("own/fsarena.db")
     }
 
+    /// Returns the name of the work directory of a campaign with this database.
+    fn of_campaign(&self) -> String {
+        campaign_directory(&self.own(), 1)
+    }
+
     #[track_caller]
     fn assert_whole(&self) {
         let letter = fs::read_to_string(self.sandbox.path("letter")).unwrap();
@@ -117,17 +124,18 @@ fn links_and_directories_in_a_world_writable_directory() {
     let _unprotected = Unprotected::new();
     let prepared: [Preparation<'_>; 2] = [
         &|there| {
-            there.directory("fsarena-1-1");
-            there.link("fsarena-1-1/lock");
-            there.link("fsarena-1-1/image-0");
-            there.link("fsarena-1-1/image-0.partial");
+            let name = there.of_campaign();
+            there.directory(&name);
+            for file in ["lock", "image-0", "image-0.partial"] {
+                there.link(&format!("{name}/{file}"));
+            }
         },
-        &|there| there.link("fsarena-1-1"),
+        &|there| there.link(&there.of_campaign()),
     ];
     for prepare in prepared {
         let there = Common::new(0o1777);
         prepare(&there);
-        there.assert_refused(&there.own(), "fsarena-1-1");
+        there.assert_refused(&there.own(), &there.of_campaign());
     }
     let there = Common::new(0o1777);
     there.campaign(&there.own()).assert_code(0);

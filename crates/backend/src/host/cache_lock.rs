@@ -1,17 +1,18 @@
 //! Allows only one campaign at a time to empty the caches of this machine. Two campaigns would turn
 //! each other's warm results cold and slow each other down.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use model::Nanos;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use storage::ProvisionError;
+
+use crate::host::lock_holder::LockHolder;
 
 /// Environment variable that replaces `/run` as the directory of the lock. For tests and for
 /// containers that share a kernel.
@@ -19,8 +20,6 @@ const DIRECTORY: &str = "FSARENA_RUN_DIR";
 const NAME: &str = "fsarena-caches.lock";
 /// Interval between attempts to lock; the stop flag is checked just as often.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Maximum number of bytes of the lock file that are read.
-const MAX_LENGTH: u64 = 512;
 
 /// The exclusive right to empty the caches. The kernel releases it when the process ends.
 pub struct CacheLock {
@@ -57,11 +56,15 @@ impl CacheLock {
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(mut file) => {
                     // The lock holds even if the process ID cannot be written.
-                    let _ = sign(&mut file, campaign);
+                    let _ = LockHolder::sign(&mut file, campaign);
                     return Ok(Some(Self { _file: file }));
                 }
                 Err((mut file, _)) if !has_said => {
-                    say(&held_by(&mut file));
+                    let LockHolder { process, campaign, age } = LockHolder::read(&mut file);
+                    let what = campaign.unwrap_or_else(|| "a campaign".to_owned());
+                    say(&format!(
+                        "waiting: {process} runs {what}{age}, which empties this machine's caches, and so does this campaign"
+                    ));
                     has_said = true;
                 }
                 Err(_) => {}
@@ -78,45 +81,6 @@ fn open(path: &Path) -> io::Result<File> {
     let mut how = OpenOptions::new();
     how.read(true).write(true).create(true).mode(0o600);
     how.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
-}
-
-/// Writes the process ID of the holder and its campaign into the lock file, in two lines.
-fn sign(file: &mut File, campaign: &str) -> io::Result<()> {
-    file.set_len(0)?;
-    writeln!(file, "{}\n{campaign}", std::process::id())
-}
-
-/// Returns the name of a user of this machine, else the number.
-fn user_name(user: u32) -> String {
-    let number = user.to_string();
-    let table = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let mut lines = table.lines().map(|line| line.split(':'));
-    let found = lines.find_map(|mut fields| {
-        let name = fields.next()?;
-        (fields.nth(1) == Some(number.as_str())).then(|| name.to_owned())
-    });
-    found.unwrap_or(number)
-}
-
-/// Describes the holder by the content of the lock file and by `/proc`.
-fn held_by(file: &mut File) -> String {
-    let mut text = String::new();
-    let _ = (&*file).take(MAX_LENGTH).read_to_string(&mut text);
-    let mut lines = text.lines();
-    let number = lines.next().and_then(|line| line.trim().parse::<u32>().ok());
-    let campaign = lines.next().filter(|name| !name.is_empty());
-    let what = campaign.map_or_else(|| "a campaign".to_owned(), str::to_owned);
-    let who = number.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
-    let process = number.and_then(|id| fs::metadata(format!("/proc/{id}")).ok());
-    let owner = process
-        .map_or_else(String::new, |process| format!(" of user {}", user_name(process.uid())));
-    let since = file.metadata().and_then(|file| file.modified()).ok();
-    let age = since.and_then(|since| since.elapsed().ok());
-    let age =
-        age.map_or_else(String::new, |age| format!(", for {}", Nanos::from_secs(age.as_secs())));
-    format!(
-        "waiting: {who}{owner} runs {what}{age}, which empties this machine's caches, and so does this campaign"
-    )
 }
 
 #[cfg(test)]
@@ -141,9 +105,9 @@ mod tests {
                 CacheLock::take_file(&path, "another", &say, &stop).unwrap().is_some()
             });
             let line = lines.recv().unwrap();
-            let own = format!("waiting: process {} of user ", std::process::id());
+            let own = format!("waiting: process {} (", std::process::id());
             assert!(line.starts_with(&own), "{line}");
-            assert!(line.contains(" runs campaign 7 “nightly”, for "), "{line}");
+            assert!(line.contains(" runs campaign 7 “nightly” for "), "{line}");
             drop(first);
             assert!(second.join().unwrap());
         });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{Campaign, CampaignId, CellId};
+use model::{Campaign, CampaignId, CellId, SeededRng};
 use nix::fcntl::{Flock, FlockArg};
 use storage::{DeviceRefusal, Raid0Array};
 use sys::fs::safe_path::{SafeDir, UntrustedPath};
@@ -15,11 +15,17 @@ use sys::interruption;
 
 use crate::archives;
 use crate::error::{EnvironmentError, UserInterrupt};
+use crate::host::lock_holder::LockHolder;
 
-/// Returns the name of all resources of a campaign. Contains the seed, so that campaigns of two
-/// databases do not collide.
+/// Returns the name of all resources of a campaign. Contains seed and database, so that campaigns
+/// of two databases do not collide.
 pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
-    format!("fsarena-{id}-{:x}", campaign.seed)
+    format!("fsarena-{id}-{:x}", campaign.seed ^ campaign.database.unwrap_or(0))
+}
+
+/// Returns the digest of a database for [`Campaign::database`].
+pub fn database_digest(database: &Path) -> u64 {
+    SeededRng::substream(0, &database.to_string_lossy()).next_u64()
 }
 
 /// Name of the calibration directory. It is constant, so that the next calibration reuses a stale
@@ -123,21 +129,16 @@ impl CampaignDir {
     /// # Errors
     /// Returns an error if the directory cannot be created or another process holds it.
     pub fn acquire(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let place = Self::directory(campaign, id);
-        let taken = format!(
-            "campaign {id} is being run by another process (or that of another database with the same seed): it has {}; wait for its end, or name another --work-dir or --seed",
-            place.display()
-        );
-        Self::acquire_named(&campaign.work_dir, &unique_name(campaign, id), &taken)
+        let name = unique_name(campaign, id);
+        Self::acquire_named(&campaign.work_dir, &name, &format!("run campaign {id}"))
     }
 
-    /// Creates and locks a directory of any name. `taken` is the error message if another process
-    /// holds it.
+    /// Creates and locks a directory of any name for a purpose, such as `calibrate`.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created, is not safe from other users, or
     /// another process holds it.
-    pub fn acquire_named(work_dir: &Path, name: &str, taken: &str) -> anyhow::Result<Self> {
+    pub fn acquire_named(work_dir: &Path, name: &str, purpose: &str) -> anyhow::Result<Self> {
         let around = SafeDir::make(work_dir)?;
         let mut lock = lock(&around, name);
         // A process that removes a stale directory holds it for a moment.
@@ -151,7 +152,21 @@ impl CampaignDir {
             thread::sleep(PAUSE);
             lock = self::lock(&around, name);
         }
-        let (directory, lock) = lock?.ok_or_else(|| EnvironmentError(taken.to_owned()))?;
+        let taken = || {
+            let directory = around.path().join(name);
+            let mut holder = LockHolder::default();
+            if let Ok(mut file) = File::open(directory.join(LOCK)) {
+                holder = LockHolder::read(&mut file);
+            }
+            let LockHolder { process, age, .. } = holder;
+            let directory = directory.display();
+            EnvironmentError(format!(
+                "cannot {purpose}: {process} has held {directory}{age}; wait for its end"
+            ))
+        };
+        let (directory, mut lock) = lock?.ok_or_else(taken)?;
+        // The lock holds even if the process ID cannot be written.
+        let _ = LockHolder::sign(&mut lock, "");
         let place = Self { around, directory, _lock: lock };
         place.stop_stripes();
         Ok(place)
@@ -314,12 +329,29 @@ mod tests {
     }
 
     #[test]
+    fn campaigns_of_two_databases_have_different_names() {
+        let of = |database: Option<&str>| {
+            let database = database.map(|path| database_digest(Path::new(path)));
+            unique_name(&Campaign { database, ..fixture::campaign() }, CampaignId(1))
+        };
+        let names = [of(None), of(Some("/a/x.db")), of(Some("/a/y.db")), of(Some("/b/x.db"))];
+        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{names:?}");
+        assert_eq!(names[1], of(Some("/a/x.db")), "a campaign keeps its name");
+        assert!(names.iter().all(|name| is_campaign_name(name)), "{names:?}");
+    }
+
+    #[test]
     fn only_directories_of_killed_processes_are_stale() {
         let directory = tempfile::tempdir().unwrap();
         let around = SafeDir::open(directory.path()).unwrap();
         let is_left = |name: &str| CampaignDir::is_stale(&around, name.as_ref());
-        let place = CampaignDir::acquire_named(directory.path(), "held", "taken").unwrap();
-        assert!(CampaignDir::acquire_named(directory.path(), "held", "taken").is_err());
+        let place = CampaignDir::acquire_named(directory.path(), "held", "run").unwrap();
+        let taken = CampaignDir::acquire_named(directory.path(), "held", "calibrate");
+        let taken = taken.err().expect("it is held").to_string();
+        let process = format!("cannot calibrate: process {} (", std::process::id());
+        assert!(taken.starts_with(&process), "{taken}");
+        let held = format!(" has held {} for 1", directory.path().join("held").display());
+        assert!(taken.contains(&held) && taken.ends_with(" s; wait for its end"), "{taken}");
         assert!(!is_left("held"));
         drop(place);
         fs::create_dir(directory.path().join("without-a-lock")).unwrap();
@@ -368,7 +400,7 @@ mod tests {
         let directory = around.path().join(CALIBRATION);
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("notes"), "precious").unwrap();
-        let hold = || CampaignDir::acquire_named(around.path(), CALIBRATION, "taken");
+        let hold = || CampaignDir::acquire_named(around.path(), CALIBRATION, "calibrate");
         let left = || {
             let around = SafeDir::open(around.path()).unwrap();
             CampaignDir::is_stale(&around, CALIBRATION.as_ref())

@@ -8,4 +8,5 @@ pub(crate) mod held;
 pub(crate) mod host_executor;
 pub(crate) mod images;
 pub(crate) mod local;
+pub(crate) mod lock_holder;
 pub(crate) mod storage;

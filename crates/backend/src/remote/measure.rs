@@ -77,8 +77,7 @@ fn on_image(
     dialogue: &dyn UserPrompt,
     stop: &AtomicBool,
 ) -> anyhow::Result<(RawDeviceSubject, Option<HeldTarget>)> {
-    let place =
-        CampaignDir::acquire_named(work_dir, CALIBRATION, "another fsarena calibrates here")?;
+    let place = CampaignDir::acquire_named(work_dir, CALIBRATION, "calibrate")?;
     let image = Image::prepare(&place.image(0), size, &mut |done| {
         dialogue.image_progress(done.0, size.0);
         match stop.load(Ordering::Relaxed) {

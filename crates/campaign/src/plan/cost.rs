@@ -53,6 +53,9 @@ pub struct Cost {
     pub preparation: Bytes,
     /// Bytes written without repetitions, including the preparation.
     pub least_written: Bytes,
+    /// Metadata and journals that all cells may write in addition, without repetitions.
+    #[serde(default)]
+    pub metadata: Bytes,
     /// Space needed by the largest test.
     pub space: Bytes,
     /// Estimated total time.
@@ -117,6 +120,8 @@ pub fn cost(
     let cells = sum(|test| test.cells);
     let abreast = abreast.clamp(1, cells.max(1));
     let preparation = preparation(campaign);
+    let metadata = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let metadata = metadata.map(|test| writes::metadata_estimate(test).0.saturating_mul(times));
     let filling = preparation.0 as f64 / pace.throughput * 1e9;
     let before = pace.start.0.saturating_add(filling.round() as u64);
     Cost {
@@ -127,6 +132,7 @@ pub fn cost(
         space: tests.iter().map(|test| test.space).max().unwrap_or_default(),
         preparation,
         least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
+        metadata: Bytes(metadata.fold(0, u64::saturating_add)),
         time: Nanos((sum(|test| test.time.0) / abreast).saturating_add(before)),
         parallel_cells: abreast,
         pace,

@@ -33,6 +33,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         memory: None,
         device: None,
         work_dir: "/var/tmp/fsarena".into(),
+        database: None,
         stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,

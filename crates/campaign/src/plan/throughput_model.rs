@@ -155,6 +155,9 @@ impl ThroughputModel {
         let rate = if from_cache { self.cached } else { self.throughput };
         let bytes = work.total_bytes().0 as f64 / rate;
         let syncs = work.syncs as f64 * self.sync.as_secs_f64();
+        if let Op::Exec(exec) = &phase.op {
+            return exec.lasts.map_or(0.0, Nanos::as_secs_f64).max(bytes);
+        }
         if let Op::Io(io) = &phase.op {
             match io.rate {
                 Some(rate) => return work.operations as f64 / rate as f64,

@@ -23,7 +23,8 @@ pub fn writes_to_host_disks(campaign: &Campaign) -> bool {
 /// but at most [`DEFAULT_WRITE_LIMIT`]. Returns `None` if the campaign writes only to memory.
 ///
 /// # Errors
-/// Returns an error if the campaign would exceed the limit even without repetitions.
+/// Returns an error if the campaign would exceed the limit even without repetitions. A limit of the
+/// user also includes the metadata that cells may write.
 pub fn write_limit(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, WriteLimitExceeded> {
     if !writes_to_host_disks(campaign) {
         return Ok(None);
@@ -32,8 +33,11 @@ pub fn write_limit(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Wr
     let twice = cost.written().0.saturating_mul(DEFAULT_LIMIT_FACTOR);
     let twice = Bytes(twice.saturating_mul(rounds_within(campaign, cost)));
     let most = named.unwrap_or(DEFAULT_WRITE_LIMIT.min(twice));
-    match cost.least_written > most {
-        true => Err(WriteLimitExceeded { min_bytes: cost.least_written, named }),
+    // A limit that the user gave also holds for metadata; the default limit has room for them.
+    let metadata = named.map_or(0, |_| cost.metadata.0);
+    let min_bytes = Bytes(cost.least_written.0.saturating_add(metadata));
+    match min_bytes > most {
+        true => Err(WriteLimitExceeded { min_bytes, named }),
         false => Ok(Some(most)),
     }
 }
@@ -174,6 +178,18 @@ mod tests {
         assert_eq!(refused.named, Some(Bytes(enough - 1)));
         let line = of(&named(1, 1_000_000_000)).unwrap_err().to_string();
         assert!(line.contains("--max-written \"7584 MB\""), "{line}");
+    }
+
+    #[test]
+    fn a_limit_of_the_user_includes_the_metadata_of_synced_writes() {
+        let mut campaign = campaign(1);
+        let Op::Io(io) = &mut campaign.suites[0].tests[0].phases[0].op else { unreachable!() };
+        io.fsync = 1;
+        let (data, metadata) = (6_000_000_000 + campaign.size.0, 6 * 1000 * (128 << 10));
+        assert_eq!(announced(&campaign).metadata, Bytes(metadata));
+        let of = |most| of(&Campaign { max_written: Some(Bytes(most)), ..campaign.clone() });
+        assert_eq!(of(data + metadata), Ok(Some(Bytes(data + metadata))));
+        assert_eq!(of(data).unwrap_err().min_bytes, Bytes(data + metadata));
     }
 
     #[test]

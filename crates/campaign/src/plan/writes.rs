@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::op::OpUnit;
 use model::{
     BackendKind, Bytes, Campaign, Cell, Contender, MkfsWriteEstimate, Op, PhaseResult, Test,
 };
@@ -57,6 +58,26 @@ pub fn test_estimate(test: &Test) -> Bytes {
     Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
 }
 
+/// Upper estimates of the metadata and journals that ext4, XFS and btrfs write for an fsync and for
+/// an operation on a name: btrfs, which writes the most, needed 75 KiB and 3 KiB in suites durable
+/// and metadata.
+const PER_SYNC: u64 = 128 << 10;
+const PER_NAME: u64 = 4 << 10;
+
+/// Returns the bytes of metadata and journals that a cell of a test may write in addition to its
+/// data, without repetitions.
+pub fn metadata_estimate(test: &Test) -> Bytes {
+    let works = test.phases.iter().zip(work::estimate_phases(test));
+    Bytes(works.fold(0, |sum: u64, (phase, work)| {
+        let names = match phase.op.info().each() {
+            OpUnit::Name => work.operations,
+            _ => 0,
+        };
+        let names = names.saturating_mul(PER_NAME);
+        sum.saturating_add(work.syncs.saturating_mul(PER_SYNC)).saturating_add(names)
+    }))
+}
+
 /// Estimates the bytes written by each cell of a campaign.
 #[derive(Clone, Debug)]
 pub struct WriteEstimates {
@@ -72,6 +93,8 @@ pub struct WriteEstimates {
 struct TestWrites {
     /// Bytes written to files without repetitions.
     once: u64,
+    /// Bytes of metadata and journals without repetitions, at most.
+    metadata: u64,
     /// Number of times the filesystem is created.
     made: u64,
     /// Whether the filesystem is created before the first phase, outside the measured phases.
@@ -87,6 +110,7 @@ impl WriteEstimates {
         let ages = contenders.map(|c| (c.name.clone(), ageing_estimate(campaign, c).0));
         let of = |test: &Test| TestWrites {
             once: test_estimate(test).0,
+            metadata: metadata_estimate(test).0,
             made: mkfs_count(test),
             before: !test.makes_filesystem(),
         };
@@ -106,6 +130,11 @@ impl WriteEstimates {
         let made = self.mkfs(cell).saturating_mul(test.made);
         let before = made.saturating_add(self.age(cell, test));
         Bytes(test.once.saturating_add(before))
+    }
+
+    /// Returns the bytes of metadata and journals that a cell may write in addition.
+    pub fn metadata(&self, cell: &Cell) -> Bytes {
+        Bytes(self.test(cell).map_or(0, |test| test.metadata))
     }
 
     /// Returns the bytes several cells write without repetitions.

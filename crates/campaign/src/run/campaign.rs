@@ -175,7 +175,7 @@ fn may_rerun(
     first: &CellResult,
 ) -> bool {
     let both = spent(writes, cell, first).0.saturating_add(writes.expected(cell).0);
-    written.is_none_or(|written| written.refusal(Bytes(both)).is_none())
+    written.is_none_or(|written| written.refusal(Bytes(both), writes.metadata(cell)).is_none())
 }
 
 /// A running campaign.
@@ -354,7 +354,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
         let Some(written) = self.written else {
             return Ok(test.clone());
         };
-        match written.refusal(self.writes.expected(cell)) {
+        match written.refusal(self.writes.expected(cell), self.writes.metadata(cell)) {
             Some(reason) => Err(reason),
             None => Ok(crate::plan::limit_iterations(test, written.remaining())),
         }

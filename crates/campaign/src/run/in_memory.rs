@@ -204,6 +204,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         source: None,
         device: None,
         work_dir: "/nowhere".into(),
+        database: None,
         stall_timeout: Nanos::from_secs(60),
         host: None,
         archives: Vec::new(),

@@ -50,11 +50,11 @@ impl WriteBudget {
         self.reserved = Bytes(self.reserved.0.saturating_add(cells.0));
     }
 
-    /// Returns the reason if a cell that writes `cell` bytes would exceed the limit. Adds the
-    /// largest excess of any earlier cell, because filesystems also write metadata.
-    pub fn refusal(self, cell: Bytes) -> Option<String> {
+    /// Returns the reason if a cell that writes `cell` bytes would exceed the limit. Filesystems also
+    /// write metadata: adds the estimate for the cell, or the largest excess of any earlier cell.
+    pub fn refusal(self, cell: Bytes, metadata: Bytes) -> Option<String> {
         let Self { so_far, most, .. } = self;
-        let cell = Bytes(cell.0.saturating_add(self.beyond.0));
+        let cell = Bytes(cell.0.saturating_add(self.beyond.max(metadata).0));
         let too_much = so_far.0.saturating_add(cell.0) > most.0;
         (self.named && too_much).then(|| {
             let (so_far, cell) = (so_far.format_like(most), cell.format_like(most));
@@ -125,14 +125,16 @@ mod tests {
     #[test]
     fn a_limit_that_the_user_named_keeps_cells_from_beginning_and_no_other_does() {
         let mut written = begun(true);
-        assert_eq!(written.refusal(Bytes(90)), None);
+        assert_eq!(written.refusal(Bytes(90), Bytes(0)), None);
         written.add(Bytes(40), Bytes(20));
-        assert_eq!(written.refusal(Bytes(30)), None);
-        let refusal = written.refusal(Bytes(31)).unwrap();
+        assert_eq!(written.refusal(Bytes(30), Bytes(19)), None);
+        let refusal = written.refusal(Bytes(31), Bytes(0)).unwrap();
         assert!(refusal.contains("may write 51 B"), "{refusal}");
         assert!(refusal.contains("--max-written is 100 B"), "{refusal}");
+        let refusal = written.refusal(Bytes(5), Bytes(60)).unwrap();
+        assert!(refusal.contains("may write 65 B"), "{refusal}");
         let mut unnamed = begun(false);
         unnamed.add(Bytes(75), Bytes(20));
-        assert_eq!(unnamed.refusal(Bytes(20)), None);
+        assert_eq!(unnamed.refusal(Bytes(20), Bytes(0)), None);
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use model::CellId;
 use nix::sys::statvfs::{FsFlags, statvfs};
 use rusqlite::{ErrorCode, ffi};
+use sys::process;
 
 use crate::store::CampaignId;
 
@@ -92,10 +93,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is locked by another program for longer than the timeout.
-    #[error("the database {} is locked by another program: try again when that has ended", path.display())]
+    #[error("cannot use the database {}: {holder} has locked it; wait for its end", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
+        /// The process that locked it.
+        holder: String,
     },
     /// The disk is full.
     #[error(
@@ -243,7 +246,10 @@ impl RowError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, text),
             Some(ErrorCode::NotADatabase) => StoreError::NotAnFsarenaDatabase { path },
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                let holder = lock_holder(&path);
+                StoreError::Busy { path, holder }
+            }
             Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
             Some(ErrorCode::SystemIoFailure) => io_failure(path, &error),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
@@ -253,6 +259,15 @@ impl RowError {
             _ => StoreError::Sqlite { path, error },
         }
     }
+}
+
+/// Describes the process that locked a database, for messages. Writers lock its index (`-shm`).
+fn lock_holder(path: &Path) -> String {
+    let mut index = path.as_os_str().to_owned();
+    index.push("-shm");
+    let locked = [path, Path::new(&index)].into_iter();
+    let holder = locked.filter_map(process::write_lock_holder).next();
+    holder.map_or_else(|| "another program".to_owned(), process::describe)
 }
 
 /// Creates the error for a disk that failed. SQLite returns which access failed, but not the error

@@ -441,6 +441,8 @@ mod tests {
         store.connection.busy_timeout(Duration::ZERO).unwrap();
         let error = store.write_transaction(|_| Ok(())).unwrap_err();
         assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+        let holder = format!(": process {} (", std::process::id());
+        assert!(error.to_string().contains(&holder), "{error}");
         // The log allows reading at the same time.
         assert_eq!(store.latest().unwrap(), None);
     }

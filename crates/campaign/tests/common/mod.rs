@@ -36,6 +36,7 @@ pub fn campaign() -> Campaign {
         memory: None,
         device: None,
         work_dir: "/var/tmp/fsarena".into(),
+        database: None,
         stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,

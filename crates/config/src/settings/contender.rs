@@ -71,29 +71,51 @@ impl Catalog {
 
     /// Creates the contender for a mounted directory.
     ///
-    /// `name` is its name; if absent, the name is derived from the path. `kind` is the filesystem
-    /// type reported by the system (`ext4`, `fuseblk`, `nfs4`). If the catalog contains this type,
-    /// its entry provides the other details.
+    /// `kind` is the filesystem type reported by the system (`ext4`, `fuseblk`, `nfs4`). If the
+    /// catalog contains this type, its entry provides the other details.
     ///
     /// # Errors
-    /// Returns an error if the name is invalid, or if no name can be derived from the path.
+    /// Returns an error if the name is invalid.
     pub fn directory_contender(
         &self,
         path: &Path,
-        name: Option<&str>,
+        name: &str,
         kind: Option<&str>,
     ) -> Result<Contender, CatalogError> {
-        let name = name.map_or_else(|| name_of(path), str::to_owned);
-        check_alias(&path.display().to_string(), &name)?;
+        check_alias(&path.display().to_string(), name)?;
         let known = kind.and_then(|k| self.filesystem(k).ok());
         Ok(Contender {
-            name,
+            name: name.to_owned(),
             filesystem: known.map_or_else(|| mounted(kind), Clone::clone),
             mkfs_options: Vec::new(),
             mount_options: Vec::new(),
             directory: Some(path.to_owned()),
             own: ContenderOverrides::default(),
         })
+    }
+
+    /// Derives names of directories from their paths: of each the fewest last parts that no other
+    /// has, and that are not the name of a filesystem.
+    pub fn directory_names(&self, paths: &[&Path]) -> Vec<String> {
+        let all: Vec<Vec<String>> = paths.iter().map(|path| words_of(path)).collect();
+        let last = |parts: &[String], count: usize| {
+            let mut name = parts[parts.len().saturating_sub(count)..].join("-");
+            name.truncate(64);
+            name
+        };
+        let shortest = |one: usize| {
+            let is_clear = |count: &usize| {
+                let name = last(&all[one], *count);
+                let mut others = all.iter().enumerate().filter(|(other, _)| *other != one);
+                self.filesystem(&name).is_err() && others.all(|(_, o)| last(o, *count) != name)
+            };
+            let count = (1..=all[one].len()).find(is_clear);
+            match last(&all[one], count.unwrap_or(all[one].len())) {
+                name if name.is_empty() => "directory".to_owned(),
+                name => name,
+            }
+        };
+        (0..all.len()).map(shortest).collect()
     }
 }
 
@@ -118,18 +140,16 @@ pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     DEFAULT_OPTIONS.check(&contender.mount_options)
 }
 
-/// Derives a name from a path: `/mnt/big disk` becomes `mnt-big-disk`.
-fn name_of(path: &Path) -> String {
-    let text = path.to_string_lossy().to_lowercase();
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
-    let words: Vec<&str> = text
-        .split(|c| !allowed(c))
-        .map(|w| w.trim_start_matches(['.', '_']))
-        .filter(|w| !w.is_empty())
-        .collect();
-    let mut name = words.join("-");
-    name.truncate(64);
-    name
+/// Returns the words of a name that is derived from a path: `mnt` and `big-disk` of `/mnt/big disk`.
+fn words_of(path: &Path) -> Vec<String> {
+    let parts = path.iter().map(|part| {
+        let text = part.to_string_lossy().to_lowercase();
+        let allowed =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
+        let words = text.split(|c| !allowed(c)).map(|word| word.trim_start_matches(['.', '_']));
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+    });
+    parts.filter(|part| !part.is_empty()).collect()
 }
 
 /// Creates a filesystem entry for a type that the catalog does not contain.

@@ -225,9 +225,12 @@ fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 fn cannot_read(shown: &str, error: &io::Error) -> UsageError {
-    UsageError(format!(
-        "cannot read {shown}: {error}; `-` reads standard input, and several files can be imported together"
-    ))
+    let why = error.to_string();
+    let hint = match why.contains("; ") {
+        true => "",
+        false => "; `-` reads standard input, and several files can be imported together",
+    };
+    UsageError(format!("cannot read {shown}: {why}{hint}"))
 }
 
 /// Returns true if the bytes are a JSON report, complete or truncated.

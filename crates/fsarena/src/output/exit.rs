@@ -32,13 +32,14 @@ pub enum ExitReason {
     Environment = 3,
     /// Internal error.
     Internal = 4,
-    /// Completed, but the rounds are too few to decide what `guard` or `compare` was asked.
+    /// Completed, but more results are needed: the rounds are too few to decide what `guard` or
+    /// `compare` was asked, or hosts have not run all cells that `cluster collect` collects.
     Undecided = 5,
     /// Interrupted by the user.
     Interrupted = 130,
 }
 
-/// A question that the results do not decide: more rounds are needed.
+/// A question that the results do not decide: more rounds, or results of other hosts, are needed.
 #[derive(Debug)]
 pub struct UndecidedError(pub String);
 

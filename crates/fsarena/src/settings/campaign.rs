@@ -76,6 +76,7 @@ pub fn read(
             args.host.as_deref(),
             globals,
         )?,
+        database: backend::database_digest(&paths::database(globals)?),
         asked,
         catalog,
         reach,
@@ -89,6 +90,7 @@ pub fn read(
 struct SettingsReader<'a> {
     asked: ResolvedSettings<'a>,
     work_dir: PathBuf,
+    database: u64,
     catalog: &'a Catalog,
     reach: &'a dyn AgentTransport,
     progress: &'a ProgressDisplay,
@@ -143,6 +145,7 @@ impl SettingsReader<'_> {
             source,
             device: asked.device().map(Path::to_owned),
             work_dir: self.work_dir.clone(),
+            database: Some(self.database),
             stall_timeout: self.stall_timeout(),
             phase_limit: args.phase_limit.unwrap_or_else(|| {
                 let profile = asked.profile;

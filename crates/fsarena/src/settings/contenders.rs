@@ -1,6 +1,7 @@
 //! Selection of contenders: the named ones, or all that can run on a backend.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use config::{Catalog, ContenderEntry, DirectoryContender};
 use model::wire::machine::MountedDirectory;
@@ -149,15 +150,18 @@ pub fn mounted(
     found: &[MountedDirectory],
     catalog: &Catalog,
 ) -> anyhow::Result<Vec<Contender>> {
-    let contender = |(directory, found): (&DirectoryContender, &MountedDirectory)| {
-        let (name, filesystem) = (directory.name.as_deref(), found.filesystem.as_deref());
-        let contender = catalog.directory_contender(&found.path, name, filesystem)?;
+    let paths: Vec<&Path> = found.iter().map(|found| found.path.as_path()).collect();
+    let contender = |((directory, found), short): ((&DirectoryContender, &MountedDirectory), _)| {
+        let name: &String = directory.name.as_ref().unwrap_or(short);
+        let kind = found.filesystem.as_deref();
+        let contender = catalog.directory_contender(&found.path, name, kind)?;
         Ok(Contender {
             own: ContenderOverrides { memory: directory.memory, ..contender.own },
             ..contender
         })
     };
-    directories.iter().zip(found).map(contender).collect()
+    let names = catalog.directory_names(&paths);
+    directories.iter().zip(found).zip(&names).map(contender).collect()
 }
 
 /// Lists the missing requirements, each with the command that installs it.

@@ -254,6 +254,7 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
         frees: None,
         packages: peer.packages(),
         input,
+        lasts: import::duration(peer.format, &borrowed),
     });
     exec.info().check().map_err(wrong)?;
     let phases = expected.into_iter().map(read);
@@ -372,6 +373,7 @@ fn words(options: &str) -> Result<Vec<String>, String> {
         frees: None,
         packages: Vec::new(),
         input: String::new(),
+        lasts: None,
     };
     Ok(exec.arguments()?.split_off(1))
 }

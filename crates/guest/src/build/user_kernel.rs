@@ -213,9 +213,9 @@ mod tests {
         fs::File::create(path("large")).unwrap().set_len(1 << 40).unwrap();
         fs::create_dir(path("empty")).unwrap();
         for (kernel, why) in [
-            (path("pipe"), "it is no plain file"),
-            ("/dev/zero".into(), "it is no plain file"),
-            (path("empty"), "it is no plain file"),
+            (path("pipe"), "; name a regular file"),
+            ("/dev/zero".into(), "; name a regular file"),
+            (path("empty"), "; name a regular file"),
             (path("large"), "it is larger than 1 GiB"),
         ] {
             let own = UserKernel { kernel: Some(kernel), ..UserKernel::default() };

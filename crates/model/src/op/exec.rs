@@ -2,7 +2,7 @@
 
 use super::keys::{FromKeys, keyed, optional, size};
 use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
-use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory};
+use crate::{Bytes, CacheState, Nanos, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Run a command in the root directory of the filesystem. An exit code other than 0 is a
@@ -23,6 +23,10 @@ keyed! {
         /// Standard input; empty by default. Not available in suite files.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         input: String = |_, _| Ok::<_, KeyError>(String::new()),
+        /// Estimate of its duration, if its options and not its work decide. Not available in suite
+        /// files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lasts: Option<Nanos> = |_, _| Ok::<_, KeyError>(None),
     }
 }
 
@@ -124,6 +128,7 @@ mod tests {
             frees: None,
             packages: Vec::new(),
             input: String::new(),
+            lasts: None,
         };
         exec.arguments()
     }
@@ -136,6 +141,7 @@ mod tests {
             frees: None,
             packages: Vec::new(),
             input: String::new(),
+            lasts: None,
         };
         assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
     }

@@ -326,6 +326,7 @@ mod tests {
             frees: None,
             packages: Vec::new(),
             input: String::new(),
+            lasts: None,
         };
         let mut files = FsState::default();
         assert_eq!(files.apply(&exec.clone().into()).written.0, 7);

@@ -150,6 +150,7 @@ impl ImportedCampaign {
             keep_aged: false,
             device: None,
             work_dir: std::path::PathBuf::new(),
+            database: None,
             stall_timeout: Nanos(0),
             phase_limit: Nanos(0),
         };

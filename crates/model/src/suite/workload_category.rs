@@ -27,7 +27,7 @@ crate::named_enum! {
         /// `upkeep`.
         #[serde(alias = "upkeep")]
         Maintenance = "maintenance",
-        /// Space available to files.
+        /// Space that a filesystem without files leaves for files.
         Space = "space",
     }
 }
@@ -45,7 +45,7 @@ impl WorkloadCategory {
             Self::Names => "names and attributes",
             Self::Trees => "trees of files",
             Self::Maintenance => "make, mount, check",
-            Self::Space => "space left",
+            Self::Space => "space when empty",
         }
     }
 

@@ -151,7 +151,7 @@ mod in_markdown {
             "? may be the best: one number each does not say",
             "reiserfs came first before xfs (1.41×), ext3 (1.86×) and jfs (1.89×), but one number each does not show \
              how far they vary.",
-            "- **space left:** no other needs less disk than xfs.",
+            "- **space when empty:** no other needs less disk than xfs.",
         ] {
             assert!(text.contains(said), "{said}: {text}");
         }

@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use model::CampaignResults;
-use stats::Analysis;
+use model::{CampaignResults, Metric};
+use stats::{Analysis, Rank, ResultRow};
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
+use crate::tables::overview::{entry, row_scale};
 use crate::tables::{disk_faults, full, survival};
 use crate::text::answer::promise;
 use crate::text::caveats::{Caveat, caveats};
@@ -187,8 +188,42 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
         part.rotate_right(last);
         part
     });
-    let all: Vec<ConclusionText> = groups.chain(uses).collect();
-    (if analysis.conclusions.is_empty() { "By use" } else { "By group of tests" }, all)
+    if !analysis.conclusions.is_empty() {
+        return ("By group of tests", groups.chain(uses).collect());
+    }
+    // Commands and traces belong to no group.
+    let rows: Vec<ConclusionText> = parts.iter().flat_map(|(_, part)| results_of(part)).collect();
+    match rows.is_empty() {
+        true => ("By use", uses),
+        false => ("Results, the best first", rows.into_iter().chain(uses).collect()),
+    }
+}
+
+/// Returns each ranked result with its values, the best first.
+fn results_of(analysis: &Analysis) -> impl Iterator<Item = ConclusionText> + '_ {
+    let rows = analysis.rows.iter().filter(|row| row.primary && row.metric != Metric::Supported);
+    let is_ranked = |row: &&ResultRow| row.results.iter().any(|result| result.place.is_some());
+    rows.filter(is_ranked).map(|row| {
+        let scale = row_scale(row);
+        let named = analysis.contenders.iter().zip(&row.results);
+        let mut ranked: Vec<(&Rank, String)> = named
+            .filter_map(|(name, result)| {
+                let (place, value) = (result.place.as_ref()?, entry(row, result, &scale).text);
+                Some((place, format!("{} {value} {}", sanitize_line(name), scale.symbol())))
+            })
+            .collect();
+        ranked.sort_by_key(|(place, _)| place.order);
+        let verdict = match ranked.first() {
+            Some((first, _)) if first.best => "",
+            Some((first, _)) if first.is_equal() => ". The first are equal",
+            _ => ". Which is the best is not decided",
+        };
+        let values: Vec<String> = ranked.into_iter().map(|(_, value)| value).collect();
+        ConclusionText {
+            question: format!("{} {}", row.test, row.phase),
+            answer: format!("{}{verdict}.", values.join(", ")),
+        }
+    })
 }
 
 /// Returns the facts after the answers: failures, caveats, page, and commands.

@@ -103,6 +103,27 @@ fn one_filesystem_and_no_answer_by_use() {
     insta::assert_snapshot!(shown(&results, &analysed(&results, &uses())));
 }
 
+/// Commands and traces belong to no group of tests, so the answer is their results.
+#[test]
+fn a_command_is_answered_by_its_results() {
+    let mut results = fixture::plain();
+    for test in results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests) {
+        for phase in &mut test.phases {
+            phase.op = model::Op::Exec(model::Exec {
+                command: "make".to_owned(),
+                writes: None,
+                frees: None,
+                packages: Vec::new(),
+                input: String::new(),
+                lasts: None,
+            });
+        }
+    }
+    let text = shown(&results, &analysed(&results, &uses()));
+    assert!(text.contains("Results, the best first:\n  file write: fast "), "{text}");
+    assert!(text.contains("are equal.") && text.lines().count() <= LINES, "{text}");
+}
+
 #[test]
 fn every_run_failed() {
     let results = failing(fixture::plain(), 100);

@@ -147,12 +147,19 @@ impl HistoryBuilder<'_> {
                     row.suite == test.suite && row.test == test.name && row.phase == phase.name
                 });
                 for row in rows.filter(|row| result.matches_metric(row.metric, row.primary)) {
-                    if self.is_comparable(results, row, phase) {
+                    // A campaign without the contenders does not define comparability.
+                    let is_of_them = row.results.iter().any(|one| self.is_wanted(&one.contender));
+                    if is_of_them && self.is_comparable(results, row, phase) {
                         self.take(results, row);
                     }
                 }
             }
         }
+    }
+
+    /// Whether the history is of this contender.
+    fn is_wanted(&self, contender: &String) -> bool {
+        self.contenders.is_empty() || self.contenders.contains(contender)
     }
 
     /// Returns the history with its changes of level.
@@ -221,11 +228,10 @@ impl HistoryBuilder<'_> {
     }
 
     fn take(&mut self, results: &CampaignResults, row: &ResultRow) {
-        let wanted = self.contenders;
-        let is_wanted = |name: &String| wanted.is_empty() || wanted.contains(name);
         let environment = results.environments.last();
-        for result in row.results.iter().filter(|f| is_wanted(&f.contender)) {
-            if !self.is_the_same(results, &result.contender) {
+        for result in &row.results {
+            let contender = &result.contender;
+            if !(self.is_wanted(contender) && self.is_the_same(results, contender)) {
                 continue;
             }
             let sound = result.estimate.filter(|_| !result.has_failed_rounds());
@@ -407,6 +413,19 @@ mod tests {
         let wanted = [(1, "its backend is dir"), (2, "the work of write is another")];
         assert_eq!(why, wanted);
         assert!(history.series.iter().all(|s| s.points.len() == 1));
+    }
+
+    #[test]
+    fn the_latest_campaign_with_the_contender_defines_comparability() {
+        let mut campaigns: Vec<CampaignResults> = (1..=2).map(|id| campaign(id, 100)).collect();
+        campaigns[1].campaign.backend = BackendKind::Dir;
+        campaigns[1].campaign.contenders.retain(|one| one.name != "fast");
+        campaigns[1].cells.retain(|stored| stored.cell.contender != "fast");
+        let history = of(&campaigns, "file/write", &["fast"]);
+        assert_eq!(history.excluded, []);
+        let points = history.series[0].points.iter().map(|point| point.campaign);
+        assert_eq!(points.collect::<Vec<_>>(), [1]);
+        assert_eq!(of(&campaigns, "file/write", &[]).excluded[0].campaign, 1);
     }
 
     #[test]

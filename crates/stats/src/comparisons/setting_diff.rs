@@ -30,9 +30,9 @@ pub enum IncomparableCampaigns {
 impl fmt::Display for IncomparableCampaigns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Clocks(a, b) => write!(f, "{a} and {b} are never compared with each other"),
+            Self::Clocks(a, b) => write!(f, "cannot compare {a} with {b}"),
             Self::Backends(a, b) => {
-                write!(f, "backends {a} and {b} are never compared with each other")
+                write!(f, "cannot compare backend {a} with {b}; name campaigns of one backend")
             }
             Self::NoContender { name, known } => {
                 let known = known.join(", ");
@@ -323,9 +323,9 @@ mod tests {
         assert_eq!(check_comparable(&before, &after), Ok(()));
         after.campaign.backend = model::BackendKind::Dir;
         let error = check_comparable(&before, &after).unwrap_err().to_string();
-        assert_eq!(error, "backends loop and dir are never compared with each other");
+        assert_eq!(error, "cannot compare backend loop with dir; name campaigns of one backend");
         after.campaign.clock = model::Clock::Virtual;
         let error = check_comparable(&before, &after).unwrap_err().to_string();
-        assert_eq!(error, "real time and virtual time are never compared with each other");
+        assert_eq!(error, "cannot compare real time with virtual time");
     }
 }

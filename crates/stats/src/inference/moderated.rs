@@ -161,6 +161,9 @@ fn estimate(
             let freedom = (belief + freedom).max(1.0);
             (sum / freedom, freedom)
         }
+        // A single size is taken as exact, so a few of them are not less certain: a filesystem that
+        // rounds to a block now and then has no rare, large deviations.
+        None if freedom > 0.0 && is_size => (squares / freedom, f64::INFINITY),
         None if freedom > 0.0 => (squares / freedom, freedom),
         None => (f64::INFINITY, 1.0),
     };

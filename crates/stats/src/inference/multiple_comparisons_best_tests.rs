@@ -280,11 +280,13 @@ fn a_size_is_known_after_one_round() {
 fn no_size_may_be_the_best_for_want_of_rounds() {
     let once: &[&[f64]] = &[&[1.0], &[1.02], &[2.4]];
     let thrice: &[&[f64]] = &[&[1.0, 1.0001, 1.0], &[1.02, 1.02, 1.02], &[2.4, 2.4, 2.4001]];
+    let twice: &[&[f64]] = &[&[1.0, 1.006], &[1.02, 1.022], &[2.4, 2.41]];
     let time: &[&[f64]] = &[&[1.0, 1.3, 0.8], &[1.1, 0.9, 1.4], &[1.2, 0.7, 1.0]];
-    let mut costs = costs(&[once, thrice, time, time], false);
-    costs.rows[0].is_size = true;
-    costs.rows[1].is_size = true;
-    for standing in &rows_of(&costs)[..2] {
+    let mut costs = costs(&[once, thrice, twice, time, time], false);
+    for row in &mut costs.rows[..3] {
+        row.is_size = true;
+    }
+    for standing in &rows_of(&costs)[..3] {
         let verdicts = &standing.verdicts;
         assert!(matches!(verdicts[2], Some(ComparisonVerdict::WorseByAtLeast(s)) if s > 1.3));
         assert!(matches!(verdicts[1], Some(ComparisonVerdict::EqualWithin(_))), "{verdicts:?}");

@@ -37,15 +37,22 @@ fn open_with(path: &Path, flags: OFlag) -> io::Result<File> {
 }
 
 fn require_plain(found: &fs::Metadata) -> io::Result<()> {
-    match found.is_file() {
-        true => Ok(()),
-        false => Err(refused("it is no plain file".to_owned())),
-    }
+    let kind = found.file_type();
+    let kind = match () {
+        () if kind.is_file() => return Ok(()),
+        () if kind.is_dir() => "directory",
+        () if kind.is_fifo() => "pipe",
+        () if kind.is_socket() => "socket",
+        () => "device",
+    };
+    Err(refused(format!("it is a {kind}; name a regular file")))
 }
 
 fn without_loop(error: io::Error) -> io::Error {
     match error.raw_os_error() {
-        Some(libc::ELOOP) => refused("it is a link that leads to itself".to_owned()),
+        Some(libc::ELOOP) => {
+            refused("it is a link that leads to itself; name a regular file".to_owned())
+        }
         _ => error,
     }
 }
@@ -73,12 +80,15 @@ pub fn read_open(file: File, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Returns the content of a plain file like [`read`], or of a pipe, for which it waits.
+/// Returns the content of a plain file like [`read`], or of an unnamed pipe, such as the `<(command)`
+/// of a shell. A named pipe is refused, because no writer may come.
 ///
 /// # Errors
 /// Returns the errors of [`read`].
 pub fn read_or_wait(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    match fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+    let is_pipe = fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+    // The link of an unnamed pipe in /proc leads to no name.
+    match is_pipe && fs::canonicalize(path).is_err() {
         true => read_stream(File::open(path)?, most),
         false => read(path, most),
     }
@@ -94,7 +104,7 @@ pub fn read_stream(stream: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let read = stream.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| match error.kind() {
         // A file of the kernel that delivers events, such as /proc/kmsg.
-        io::ErrorKind::WouldBlock => refused("it is no plain file: it has no end".to_owned()),
+        io::ErrorKind::WouldBlock => refused("it has no end; name a regular file".to_owned()),
         _ => error,
     })?;
     match bytes.len() as u64 <= most {
@@ -113,9 +123,10 @@ fn refused(why: String) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
-    use std::thread;
 
     use nix::sys::stat::Mode;
 
@@ -152,16 +163,28 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_read_if_it_is_allowed() {
+    fn each_kind_of_file_is_named() {
+        for (path, kind) in [("/", "directory"), ("/dev/null", "device")] {
+            let error = read(Path::new(path), MOST).unwrap_err().to_string();
+            assert_eq!(error, format!("it is a {kind}; name a regular file"));
+        }
+    }
+
+    #[test]
+    fn unnamed_pipes_are_read_if_it_is_allowed_and_named_ones_are_refused() {
+        for (text, expected) in [("1234", Some("1234")), ("12345", None)] {
+            let (reader, mut writer) = io::pipe().unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+            drop(writer);
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            assert!(read(Path::new(&path), MOST).is_err(), "it is allowed");
+            let read = read_or_wait(Path::new(&path), MOST);
+            assert_eq!(read.ok().as_deref(), expected.map(str::as_bytes));
+        }
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-        for (text, expected) in [("1234", Some("1234")), ("12345", None)] {
-            let read = thread::scope(|scope| {
-                scope.spawn(|| fs::write(&pipe, text));
-                read_or_wait(&pipe, MOST)
-            });
-            assert_eq!(read.ok().as_deref(), expected.map(str::as_bytes));
-        }
+        let error = read_or_wait(&pipe, MOST).unwrap_err().to_string();
+        assert_eq!(error, "it is a pipe; name a regular file");
     }
 }

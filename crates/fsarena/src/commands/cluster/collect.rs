@@ -21,7 +21,7 @@ use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;
 use crate::commands::run as run_command;
 use crate::output::erase_question::EraseConfirmation;
-use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
+use crate::output::exit::{ExitReason, UndecidedError, UsageError};
 use crate::output::progress::ProgressDisplay;
 use crate::output::text::{counted, line, print_note};
 use crate::past_durations;
@@ -377,9 +377,7 @@ fn left(
     let run = format!("{program} cluster work {directory} --all");
     if cells.is_empty() && !checks.is_empty() {
         let ran = checks.iter().filter_map(|check| results.first_run_host(*check));
-        return Err(
-            EnvironmentError(only_checks(&checks, ran.collect(), &run, batch.path())).into()
-        );
+        return Err(UndecidedError(only_checks(&checks, ran.collect(), &run, batch.path())).into());
     }
     asked.progress.note(&format!("to be run: entries {}", ranges(&cells)));
     if !checks.is_empty() {
@@ -388,7 +386,7 @@ fn left(
             ranges(&checks)
         ));
     }
-    Err(EnvironmentError(format!(
+    Err(UndecidedError(format!(
         "results are missing: on any host `{run}`, or `fsarena cluster collect {directory} --on slurm` or `--on ssh --hosts n1,n2`; \
          then `fsarena cluster collect {directory}`"
     ))

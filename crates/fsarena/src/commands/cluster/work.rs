@@ -23,7 +23,7 @@ use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason};
 use crate::output::progress::ProgressDisplay;
 use crate::output::text::{print, print_note};
-use crate::paths;
+use crate::paths::{self, shell_path};
 use crate::stop;
 use crate::traces::Traces;
 
@@ -62,7 +62,16 @@ pub fn run(args: &WorkArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     progress.finish();
     Ok(match ended? {
         CampaignEnd::Complete => ExitReason::Success,
-        CampaignEnd::Interrupted => ExitReason::Interrupted,
+        CampaignEnd::Interrupted => {
+            if !args.send {
+                let (program, directory) = (batch.program(), batch.path());
+                let (program, directory) = (shell_path(&program), shell_path(directory));
+                print_note(&format!(
+                    "interrupted; the results of finished cells are in the plan. Resume with: {program} cluster work {directory} --all"
+                ));
+            }
+            ExitReason::Interrupted
+        }
     }
     .into())
 }
