@@ -16,6 +16,12 @@ use crate::trace::Trace;
 pub use recording::{InheritedFile, RecordingStart, STRACE_CALLS, Surroundings};
 pub use tasks::{Standing, StraceImporter};
 
+/// Maximum length of a path in bytes. Source: `PATH_MAX` in limits.h.
+const MAX_PATH: usize = 4096;
+/// Maximum number of paths, so that they fit into memory.
+const MAX_PATHS: usize = 4_000_000;
+const TOO_MANY_PATHS: &str = "it has more than 4000000 paths; record a part";
+
 /// A supported format of imported files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {

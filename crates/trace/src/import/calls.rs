@@ -494,16 +494,15 @@ impl ArgPositions<'_, '_> {
     }
 
     /// Sets whether a program that is executed later does not get the descriptor.
-    fn mark(&self, closes: bool) {
+    fn mark(&mut self, closes: bool) {
         let number = descriptor(self.made.call.argument(0)).map_or(-1, |(number, _)| number);
-        let mut table = self.importer.task(self.made.task).table.borrow_mut();
-        if let Some((_, marked)) = table.get_mut(&number) {
-            *marked = closes;
+        if let Some(held) = self.importer.held(self.made.task, number) {
+            self.importer.install(self.made.task, number, held, closes);
         }
     }
 
     /// Adds a pipe, whose writing end can order processes.
-    fn pipe(&self) {
+    fn pipe(&mut self) {
         let made = self.made;
         let ends = made.call.argument(0).strip_prefix(b"[").unwrap_or_default();
         let second = ends.split(|byte| *byte == b',').nth(1).unwrap_or_default().trim_ascii();
@@ -518,10 +517,10 @@ impl ArgPositions<'_, '_> {
         let first = descriptor(made.call.argument(0)).map_or(0, |(number, _)| number);
         let last = descriptor(made.call.argument(1)).map_or(i32::MAX, |(number, _)| number);
         if made.call.has_flag(2, "CLOSE_RANGE_CLOEXEC") {
-            let mut table = self.importer.task(made.task).table.borrow_mut();
-            for (_, (_, closes)) in table.iter_mut().filter(|(n, _)| (first..=last).contains(*n)) {
-                *closes = true;
-            }
+            self.importer.change_table(made.task, |table| {
+                let chosen = table.iter_mut().filter(|(n, _)| (first..=last).contains(*n));
+                chosen.for_each(|(_, (_, closes))| *closes = true);
+            });
             return;
         }
         self.importer.close_all(made.task, made.at, |number, _| (first..=last).contains(&number));

@@ -1,10 +1,13 @@
 //! Entries of the directory before and after, inferred from the calls of a program: if a call
 //! succeeds on a path that the program has not created, the path already existed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{TracedKind, TreeEntry};
+
+/// Place of the directory itself among the entries.
+const TOP: usize = 0;
 
 /// A file, directory or link, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,12 +44,22 @@ enum PathState {
     Present(Inode),
 }
 
+/// An entry of the tree. An entry that is renamed takes everything below it along.
+#[derive(Debug, Default)]
+struct Slot {
+    state: Option<PathState>,
+    children: BTreeMap<Box<[u8]>, usize>,
+}
+
 /// Known contents of the directory.
 #[derive(Debug)]
 pub struct FsModel {
     nodes: Vec<KnownAttributes>,
-    there: HashMap<PathId, PathState>,
-    children: HashMap<PathId, Vec<PathId>>,
+    /// All entries; the first is the directory itself.
+    slots: Vec<Slot>,
+    /// Entry of each path, valid if its number is the number of directory renames so far.
+    found: Vec<(u32, usize)>,
+    renames: u32,
     /// True if all entries before the first operation are known.
     complete: bool,
 }
@@ -56,12 +69,13 @@ impl FsModel {
     pub fn new() -> Self {
         let mut world = Self {
             nodes: Vec::new(),
-            there: HashMap::new(),
-            children: HashMap::new(),
+            slots: vec![Slot::default()],
+            found: vec![(1, TOP)],
+            renames: 1,
             complete: false,
         };
         let top = world.add(InodeType::Directory, 0o755, Some(PathId::TOP));
-        world.there.insert(PathId::TOP, PathState::Present(top));
+        world.slots[TOP].state = Some(PathState::Present(top));
         world
     }
 
@@ -75,7 +89,7 @@ impl FsModel {
                 TracedKind::Symlink(text) => (InodeType::Symlink(text.clone()), 0),
                 TracedKind::Pipe => (InodeType::Pipe, 0),
                 TracedKind::Link(first) => {
-                    if let Some(there) = world.there.get(first).copied() {
+                    if let Some(there) = world.state(paths, *first) {
                         world.place(paths, entry.path, there);
                     }
                     continue;
@@ -86,6 +100,45 @@ impl FsModel {
             world.place(paths, entry.path, PathState::Present(node));
         }
         world
+    }
+
+    /// Returns the entry of a path, and adds unknown entries on the way to it.
+    fn slot(&mut self, paths: &PathInterner, path: PathId) -> usize {
+        let mut below = Vec::new();
+        let mut at = path;
+        let mut slot = loop {
+            match (self.found.get(at.0 as usize), paths.parent(at)) {
+                (Some((renames, slot)), _) if *renames == self.renames => break *slot,
+                (_, None) => break TOP,
+                (_, Some(parent)) => {
+                    below.push(at);
+                    at = parent;
+                }
+            }
+        };
+        for path in below.into_iter().rev() {
+            let name = paths.name(path).unwrap_or_default();
+            slot = match self.slots[slot].children.get(name) {
+                Some(child) => *child,
+                None => {
+                    self.slots.push(Slot::default());
+                    let child = self.slots.len() - 1;
+                    self.slots[slot].children.insert(name.into(), child);
+                    child
+                }
+            };
+            let at = path.0 as usize;
+            if self.found.len() <= at {
+                self.found.resize(at + 1, (0, TOP));
+            }
+            self.found[at] = (self.renames, slot);
+        }
+        slot
+    }
+
+    fn state(&mut self, paths: &PathInterner, path: PathId) -> Option<PathState> {
+        let slot = self.slot(paths, path);
+        self.slots[slot].state
     }
 
     fn add(&mut self, kind: InodeType, mode: u16, origin: Option<PathId>) -> Inode {
@@ -102,24 +155,16 @@ impl FsModel {
     }
 
     fn place(&mut self, paths: &PathInterner, path: PathId, there: PathState) {
-        if self.there.insert(path, there).is_none()
-            && let Some(parent) = paths.parent(path)
-        {
-            self.children.entry(parent).or_default().push(path);
-        }
+        let slot = self.slot(paths, path);
+        self.slots[slot].state = Some(there);
     }
 
     /// Returns the node that is known to be at a path.
-    pub fn inode_at(&self, path: PathId) -> Option<Inode> {
-        match self.there.get(&path) {
-            Some(PathState::Present(node)) => Some(*node),
+    pub fn inode_at(&mut self, paths: &PathInterner, path: PathId) -> Option<Inode> {
+        match self.state(paths, path) {
+            Some(PathState::Present(node)) => Some(node),
             _ => None,
         }
-    }
-
-    /// Returns true if the path is known not to exist.
-    pub fn is_absent(&self, path: PathId) -> bool {
-        self.there.get(&path) == Some(&PathState::Absent)
     }
 
     /// Records that a path exists. Unless a call has created it, it already existed before the
@@ -130,7 +175,7 @@ impl FsModel {
         path: PathId,
         kind: InodeType,
     ) -> Option<Inode> {
-        if let Some(node) = self.inode_at(path) {
+        if let Some(node) = self.inode_at(paths, path) {
             if kind == InodeType::Directory && self.nodes[node.0].kind == InodeType::File {
                 self.nodes[node.0].kind = kind;
                 self.nodes[node.0].mode = 0o755;
@@ -140,8 +185,10 @@ impl FsModel {
         }
         let origin = match self.complete {
             true => None,
-            false if self.is_absent(path) => return None,
-            false => Some(self.origin_of(paths, path)?),
+            false => {
+                let may_exist = self.state(paths, path).is_none();
+                Some(may_exist.then(|| self.origin_of(paths, path))??)
+            }
         };
         let mode = if kind == InodeType::Directory { 0o755 } else { 0o644 };
         let node = self.add(kind, mode, origin);
@@ -161,7 +208,7 @@ impl FsModel {
 
     /// Records that a path did not exist.
     pub fn observe_absent(&mut self, paths: &PathInterner, path: PathId) {
-        if !self.there.contains_key(&path) {
+        if self.state(paths, path).is_none() {
             self.place(paths, path, PathState::Absent);
         }
     }
@@ -175,7 +222,7 @@ impl FsModel {
         kind: InodeType,
         mode: u16,
     ) -> Option<Inode> {
-        if self.inode_at(path).is_some() && !self.complete {
+        if self.inode_at(paths, path).is_some() && !self.complete {
             return None;
         }
         self.exists(paths, paths.parent(path)?, InodeType::Directory)?;
@@ -192,10 +239,10 @@ impl FsModel {
         path: PathId,
         mode: u16,
     ) -> Option<Inode> {
-        if let Some(node) = self.inode_at(path) {
+        if let Some(node) = self.inode_at(paths, path) {
             return Some(node);
         }
-        let may_have_been = !self.there.contains_key(&path);
+        let may_have_been = self.state(paths, path).is_none();
         let origin = self.origin_of(paths, path).filter(|_| may_have_been);
         let node = self.make(paths, path, InodeType::File, mode)?;
         self.nodes[node.0].perhaps = origin;
@@ -221,46 +268,31 @@ impl FsModel {
     }
 
     /// Renames a path and everything below it.
-    pub fn rename(&mut self, paths: &mut PathInterner, from: PathId, to: PathId, exchange: bool) {
-        let first = self.take(from);
-        let second = self.take(to);
-        if exchange {
-            self.put(paths, from, second);
-        } else {
-            self.place(paths, from, PathState::Absent);
+    pub fn rename(&mut self, paths: &PathInterner, from: PathId, to: PathId, exchange: bool) {
+        let first = self.take(paths, from);
+        let second = self.take(paths, to);
+        match exchange {
+            true => self.put(paths, from, second),
+            false => self.place(paths, from, PathState::Absent),
         }
         self.put(paths, to, first);
     }
 
-    /// Removes a path and everything below it. Returns each path as the names below `top`, with its
-    /// state.
-    fn take(&mut self, top: PathId) -> Vec<(Vec<PathId>, PathState)> {
-        let mut taken = Vec::new();
-        let mut left = vec![(Vec::new(), top)];
-        while let Some((way, path)) = left.pop() {
-            for child in self.children.remove(&path).unwrap_or_default() {
-                left.push(([&way[..], &[child]].concat(), child));
-            }
-            let there = match way.is_empty() {
-                // The top stays a known name of its directory.
-                true => self
-                    .there
-                    .get_mut(&path)
-                    .map(|there| std::mem::replace(there, PathState::Absent)),
-                false => self.there.remove(&path),
-            };
-            taken.extend(there.map(|there| (way, there)));
-        }
+    /// Removes a path and everything below it. The path stays a known name of its directory.
+    fn take(&mut self, paths: &PathInterner, path: PathId) -> Slot {
+        let slot = self.slot(paths, path);
+        let state = self.slots[slot].state.map(|_| PathState::Absent);
+        let taken = std::mem::replace(&mut self.slots[slot], Slot { state, ..Slot::default() });
+        // The entries below have other paths now.
+        self.renames += u32::from(!taken.children.is_empty());
         taken
     }
 
-    fn put(&mut self, paths: &mut PathInterner, top: PathId, taken: Vec<(Vec<PathId>, PathState)>) {
-        for (way, there) in taken {
-            let path = way.iter().fold(top, |at, child| {
-                let name = paths.name(*child).unwrap_or_default().to_vec();
-                paths.intern_child(at, &name)
-            });
-            self.place(paths, path, there);
+    fn put(&mut self, paths: &PathInterner, path: PathId, taken: Slot) {
+        if taken.state.is_some() || !taken.children.is_empty() {
+            let slot = self.slot(paths, path);
+            self.renames += u32::from(!self.slots[slot].children.is_empty());
+            self.slots[slot] = taken;
         }
     }
 
@@ -334,16 +366,18 @@ impl FsModel {
     }
 
     /// Returns the current entries.
-    pub fn after(&self) -> Vec<TreeEntry> {
-        let mut there: Vec<(PathId, Inode)> = self
-            .there
-            .iter()
-            .filter(|(path, _)| **path != PathId::TOP)
-            .filter_map(|(path, there)| match there {
-                PathState::Present(node) => Some((*path, *node)),
-                PathState::Absent => None,
-            })
-            .collect();
+    pub fn after(&self, paths: &mut PathInterner) -> Vec<TreeEntry> {
+        let mut there: Vec<(PathId, Inode)> = Vec::new();
+        let mut left = vec![(PathId::TOP, TOP)];
+        while let Some((path, slot)) = left.pop() {
+            for (name, child) in &self.slots[slot].children {
+                if let Some(PathState::Present(node)) = self.slots[*child].state {
+                    let path = paths.intern_child(path, name);
+                    there.push((path, node));
+                    left.push((path, *child));
+                }
+            }
+        }
         there.sort_by_key(|(path, _)| *path);
         let mut first: HashMap<Inode, PathId> = HashMap::new();
         let entry = |(path, node): (PathId, Inode)| {

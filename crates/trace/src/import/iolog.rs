@@ -8,7 +8,7 @@ use model::Nanos;
 
 use super::fs_model::{FsModel, Inode, InodeType};
 use super::line::number;
-use super::{TraceImportError, lines};
+use super::{MAX_PATH, MAX_PATHS, TOO_MANY_PATHS, TraceImportError, lines};
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord};
 
@@ -63,6 +63,9 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
             _ => words,
         };
         log.line(&words, below).map_err(|what| wrong(at, what))?;
+        if log.paths.len() > MAX_PATHS {
+            return Err(wrong(at, TOO_MANY_PATHS));
+        }
     }
     let version = if timed { 3 } else { 2 };
     let mut unseen =
@@ -77,7 +80,7 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
             ..TraceHeader::default()
         },
         before: log.world.before(),
-        after: log.world.after(),
+        after: log.world.after(&mut log.paths),
         paths: log.paths,
         operations: log.operations,
     })
@@ -120,6 +123,9 @@ impl IologReader {
     }
 
     fn add(&mut self, name: &[u8], below: Option<&[u8]>) -> Result<(), &'static str> {
+        if name.len() > MAX_PATH {
+            return Err("a path of more than 4096 bytes");
+        }
         let inside = below.and_then(|below| name.strip_prefix(below)).unwrap_or(name);
         if inside.split(|byte| *byte == b'/').any(|part| part == b"..") {
             return Err("a path with `..`");

@@ -1,5 +1,7 @@
 //! Parser for one line of strace: thread, time, call, arguments and result.
 
+use super::MAX_PATH;
+
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingLine<'a> {
@@ -189,16 +191,20 @@ pub fn descriptor(text: &[u8]) -> Option<(i32, Option<Vec<u8>>)> {
     };
     let path = parts.next().and_then(|path| {
         let end = path.iter().rposition(|byte| *byte == b'>')?;
-        Some(unescaped(&path[..end])).filter(|path| !path.contains(&0))
+        name_of(&path[..end])
     });
     Some((number, path))
 }
 
-/// Returns the bytes of a quoted string. Returns `None` if it is truncated, not a string, or
-/// contains a zero byte, which names never do.
+/// Returns the bytes of a quoted string. Returns `None` if it is truncated, not a string, longer
+/// than a path, or contains a zero byte, which names never do.
 pub fn string(text: &[u8]) -> Option<Vec<u8>> {
     let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    Some(unescaped(inside)).filter(|bytes| !bytes.contains(&0))
+    name_of(inside)
+}
+
+fn name_of(text: &[u8]) -> Option<Vec<u8>> {
+    Some(unescaped(text)).filter(|bytes| bytes.len() <= MAX_PATH && !bytes.contains(&0))
 }
 
 fn unescaped(text: &[u8]) -> Vec<u8> {

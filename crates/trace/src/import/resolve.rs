@@ -1,5 +1,6 @@
 //! Resolution of names to real paths, and to paths below the recorded directory.
 
+use super::MAX_PATH;
 use super::calls::split_path;
 use super::fs_model::InodeType;
 use super::tasks::{Held, StraceImporter};
@@ -29,7 +30,11 @@ impl StraceImporter {
         follow: bool,
     ) -> Resolved {
         let mut links = 0;
-        self.place(task, base, name, follow, &mut links)
+        let found = self.place(task, base, name, follow, &mut links);
+        if found.real.len().max(found.shown.len()) > MAX_PATH {
+            self.refused = Some("a path has more than 4096 bytes; record other files");
+        }
+        found
     }
 
     fn place(
@@ -49,7 +54,10 @@ impl StraceImporter {
         let parent = real.clone();
         push_name(&mut real, last);
         let text = match follow || name.ends_with(b"/") {
-            true if *links < MAX_LINKS => self.link_at(task, &real),
+            true if *links < MAX_LINKS => {
+                let inside = self.inside(&real);
+                self.link_at(task, &real, inside)
+            }
             _ => None,
         };
         let Some(text) = text else {
@@ -74,40 +82,48 @@ impl StraceImporter {
             false => here.to_vec(),
         };
         let mut real = start(name, base.strip_suffix(b"/").unwrap_or(base));
+        let mut inside = self.inside(&real);
         let mut left = Vec::new();
         push_parts(&mut left, name);
         while let Some(part) = left.pop() {
+            let parent = real.len();
             if part == b".." {
                 if real != root {
                     let end = real.iter().rposition(|byte| *byte == b'/');
                     real.truncate(end.unwrap_or(0));
+                    inside = inside.and_then(|path| self.paths.parent(path));
                 }
                 continue;
             }
-            let parent = real.clone();
             push_name(&mut real, &part);
+            inside = match inside {
+                Some(path) => Some(self.paths.intern_child(path, &part)),
+                None => self.inside(&real),
+            };
             if *links < MAX_LINKS
-                && let Some(text) = self.link_at(task, &real)
+                && let Some(text) = self.link_at(task, &real, inside)
             {
                 *links += 1;
-                real = start(&text, &parent);
+                real = start(&text, &real[..parent]);
+                inside = self.inside(&real);
                 push_parts(&mut left, &text);
             }
         }
         real
     }
 
-    /// Returns the target of the link at a real path. Returns `None` if there is no link.
-    fn link_at(&mut self, task: u32, real: &[u8]) -> Option<Vec<u8>> {
+    /// Returns the target of the link at a real path, which is `inside` the recorded directory if
+    /// that is known. Returns `None` if there is no link.
+    fn link_at(&mut self, task: u32, real: &[u8], inside: Option<PathId>) -> Option<Vec<u8>> {
         if let Some(descriptor) = own_descriptor(task, real) {
             let Held::File(open) = self.held(task, descriptor)? else { return None };
             let path = self.paths.full(open.borrow().path);
             return Some([self.below.as_deref()?, b"/", &path].concat());
         }
-        let Some(path) = self.inside(real) else {
+        let Some(path) = inside else {
             return self.surroundings.link(real);
         };
-        let node = self.world.inode_at(path)?;
+        let node = self.world.inode_at(&self.paths, path)?;
         match self.world.kind(node) {
             InodeType::Symlink(text) if !text.is_empty() => Some(text.clone()),
             _ => None,
@@ -124,16 +140,16 @@ impl StraceImporter {
 
     /// Returns true for the real path of a named pipe below the directory.
     pub(super) fn is_named_pipe(&mut self, path: &[u8]) -> bool {
-        let node = self.inside(path).and_then(|path| self.world.inode_at(path));
+        let node = self.inside(path).and_then(|path| self.world.inode_at(&self.paths, path));
         node.is_some_and(|node| *self.world.kind(node) == InodeType::Pipe)
     }
 }
 
 /// Returns the descriptor to which a path in `/proc` refers.
 pub fn own_descriptor(task: u32, path: &[u8]) -> Option<i32> {
-    let own = format!("/proc/{task}/fd/");
-    let number =
-        path.strip_prefix(b"/proc/self/fd/").or_else(|| path.strip_prefix(own.as_bytes()))?;
+    let rest = path.strip_prefix(b"/proc/")?;
+    let own = format!("{task}/fd/");
+    let number = rest.strip_prefix(b"self/fd/").or_else(|| rest.strip_prefix(own.as_bytes()))?;
     super::line::number(number)
 }
 

@@ -2,7 +2,7 @@
 //! thread started or awaited which.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::rc::Rc;
 
@@ -12,7 +12,8 @@ use super::fs_model::{FsModel, Inode};
 use super::line::{ParsedCall, RecordingLine, descriptor, has, number};
 use super::recording::{RecordingStart, Surroundings};
 use super::tidy::tidy;
-use super::{TraceImportError, calls, lines};
+use super::{MAX_PATHS, TOO_MANY_PATHS, TraceImportError, calls, lines};
+use crate::format::MAX_OPERATIONS;
 use crate::paths::{PathId, PathInterner};
 use crate::trace::{
     Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord, TreeEntry,
@@ -49,6 +50,14 @@ pub enum Held {
 /// Descriptors of a process, each with its close-on-exec flag.
 pub type TaskTable = HashMap<i32, (Held, bool)>;
 
+/// The descriptors of all threads that share them. A new process shares its parent's until one of
+/// both changes them.
+type SharedTable = Rc<RefCell<Rc<TaskTable>>>;
+
+/// Maximum number of descriptors that processes copy from their parents, so that they fit into
+/// memory.
+const MAX_COPIED: usize = 16_000_000;
+
 /// View of the filesystem of a process, or of several processes that share it.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
@@ -64,7 +73,7 @@ pub struct Standing {
 pub struct Task {
     number: u32,
     process: u32,
-    pub table: Rc<RefCell<TaskTable>>,
+    table: SharedTable,
     pub standing: Rc<RefCell<Standing>>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
@@ -84,6 +93,29 @@ struct Sent {
     acted: u64,
 }
 
+/// Messages in a pipe or a socket.
+#[derive(Default)]
+struct Channel {
+    /// Latest message of each sending thread.
+    latest: BTreeMap<u32, Sent>,
+    /// Senders of these messages.
+    senders: BTreeMap<u32, u32>,
+    /// Number after the last message that each thread has received.
+    received: HashMap<u32, u32>,
+}
+
+/// Threads of a process.
+#[derive(Default)]
+struct ProcessThreads {
+    /// Their kernel numbers.
+    tasks: BTreeSet<u32>,
+    /// Threads whose end was not recorded.
+    running: usize,
+}
+
+/// Lines of a thread, each with its time.
+type HeldLines = Vec<(u64, Vec<u8>)>;
+
 /// An import of strace's output, line by line.
 pub struct StraceImporter {
     pub(super) below: Option<Vec<u8>>,
@@ -92,8 +124,17 @@ pub struct StraceImporter {
     pub(super) surroundings: Box<dyn Surroundings>,
     start: RecordingStart,
     tasks: HashMap<u32, Task>,
-    /// Lines of threads whose parent is not known yet, each with its time.
-    early: BTreeMap<u32, Vec<(u64, Vec<u8>)>>,
+    members: BTreeMap<u32, ProcessThreads>,
+    /// Threads with an unfinished call that starts another one.
+    starting: BTreeSet<u32>,
+    /// Lines of threads whose parent is not known yet.
+    early: BTreeMap<u32, HeldLines>,
+    /// Lines of threads whose parent has become known, the first ones last.
+    replayed: Vec<(u32, std::vec::IntoIter<(u64, Vec<u8>)>)>,
+    /// Number of descriptors that were copied.
+    copied: usize,
+    /// Reason to refuse the current line.
+    pub(super) refused: Option<&'static str>,
     pub(super) clock: RecordingClock,
     /// Beginning of a call whose line a message of strace interrupted.
     interrupted: Option<Vec<u8>>,
@@ -103,10 +144,7 @@ pub struct StraceImporter {
     processes: u32,
     handles: u32,
     messages: u32,
-    /// Messages in each pipe and socket, by sending thread.
-    channels: HashMap<Vec<u8>, BTreeMap<u32, Sent>>,
-    /// Receiving threads with their messages.
-    received: HashSet<(u32, u32)>,
+    channels: HashMap<Vec<u8>, Channel>,
     pub(super) elsewhere: u64,
     pub(super) unseen: BTreeSet<&'static str>,
     /// True if the last thread of the first process has ended.
@@ -211,7 +249,12 @@ pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportErr
         }
         importer.line(text).map_err(|what| TraceImportError {
             line: number,
-            message: format!("{what}; record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
+            message: match what.contains("; ") {
+                true => what.to_owned(),
+                false => {
+                    format!("{what}; record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`")
+                }
+            },
         })?;
     }
     let first = |message: &str| TraceImportError { line: 1, message: message.into() };
@@ -238,7 +281,12 @@ impl StraceImporter {
             surroundings: Box::new(()),
             start,
             tasks: HashMap::new(),
+            members: BTreeMap::new(),
+            starting: BTreeSet::new(),
             early: BTreeMap::new(),
+            replayed: Vec::new(),
+            copied: 0,
+            refused: None,
             clock: RecordingClock::default(),
             interrupted: None,
             operations: Vec::new(),
@@ -248,7 +296,6 @@ impl StraceImporter {
             handles: 0,
             messages: 0,
             channels: HashMap::new(),
-            received: HashSet::new(),
             elsewhere: 0,
             unseen: BTreeSet::new(),
             first_ended: false,
@@ -269,7 +316,7 @@ impl StraceImporter {
     /// Imports the next line.
     ///
     /// # Errors
-    /// Returns the reason if it is not a line of strace.
+    /// Returns the reason if it is not a line of strace, or if the recording is too large.
     pub fn line(&mut self, text: &[u8]) -> Result<(), &'static str> {
         let joined;
         let mut text = text;
@@ -289,23 +336,45 @@ impl StraceImporter {
         let mut line = RecordingLine::read(text)?;
         line.at = self.clock.absolute(&line);
         self.take(&line);
-        Ok(())
+        self.replay();
+        match self.refused.take() {
+            Some(why) => Err(why),
+            None if self.operations.len() > MAX_OPERATIONS => {
+                Err("it has more operations than a trace can have; record a part")
+            }
+            None if self.paths.len() > MAX_PATHS => Err(TOO_MANY_PATHS),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the lines of threads whose parent has become known.
+    fn replay(&mut self) {
+        while let Some((task, lines)) = self.replayed.last_mut() {
+            let task = *task;
+            match lines.next() {
+                Some((at, rest)) => {
+                    self.take(&RecordingLine { task, at, is_of_day: false, rest: &rest });
+                }
+                None => _ = self.replayed.pop(),
+            }
+        }
     }
 
     /// Takes a line with its absolute time.
     fn take(&mut self, line: &RecordingLine<'_>) {
         if self.tasks.get(&line.task).is_none_or(|task| task.ended) {
-            let parents = self.parents();
-            if parents.len() > 1 || self.early.contains_key(&line.task) {
+            if self.starting.len() > 1 || self.early.contains_key(&line.task) {
                 let lines = self.early.entry(line.task).or_default();
                 lines.push((line.at, line.rest.to_vec()));
                 return;
             }
             self.began.get_or_insert(line.at);
-            match parents.first() {
-                Some((parent, flags)) => {
-                    self.start(*parent, line.task, line.at, flags);
-                    self.task_mut(*parent).child = Some(line.task);
+            match self.starting.first().copied() {
+                Some(parent) => {
+                    let call = self.task(parent).unfinished.clone();
+                    let (_, flags) = call.unwrap_or_default();
+                    self.start(parent, line.task, line.at, &flags);
+                    self.task_mut(parent).child = Some(line.task);
                 }
                 None => self.meet(line.task, line.at),
             }
@@ -315,10 +384,8 @@ impl StraceImporter {
 
     /// Returns the number of running processes, once the first one has ended.
     pub fn left_behind(&self) -> Option<usize> {
-        self.first_ended.then(|| {
-            let running = self.tasks.values().filter(|task| !task.ended);
-            running.map(|task| task.process).collect::<BTreeSet<u32>>().len()
-        })
+        self.first_ended
+            .then(|| self.members.values().filter(|process| process.running > 0).count())
     }
 
     /// Returns the error with which the command could not be executed.
@@ -338,11 +405,11 @@ impl StraceImporter {
         } else if let Some(begun) = what.strip_suffix(b"<unfinished ...>") {
             let begun = begun.trim_ascii_end();
             self.begin(line.task, line.at, begun);
-            self.task_mut(line.task).unfinished = Some((line.at, begun.to_vec()));
+            self.set_unfinished(line.task, Some((line.at, begun.to_vec())));
         } else if what.starts_with(b"<... ") {
             let resumed = b"resumed>";
             let at = what.windows(resumed.len()).position(|window| window == resumed);
-            let begun = self.task_mut(line.task).unfinished.take();
+            let begun = self.set_unfinished(line.task, None);
             if let (Some(at), Some((began, mut text))) = (at, begun) {
                 text.extend_from_slice(&what[at + resumed.len()..]);
                 self.call(line.task, began, Some(line.at.max(began)), &text);
@@ -386,16 +453,20 @@ impl StraceImporter {
         self.tasks.get_mut(&task).expect("each line's thread is met first")
     }
 
-    /// Returns the threads that are starting another one, each with the text of its call.
-    fn parents(&self) -> Vec<(u32, Vec<u8>)> {
+    /// Sets the unfinished call of a thread. Returns the one before.
+    fn set_unfinished(
+        &mut self,
+        task: u32,
+        call: Option<(u64, Vec<u8>)>,
+    ) -> Option<(u64, Vec<u8>)> {
         let starts = |text: &[u8]| {
             [&b"clone"[..], b"fork", b"vfork"].iter().any(|name| text.starts_with(name))
         };
-        let starting = |(number, task): (&u32, &Task)| {
-            let (_, text) = task.unfinished.as_ref()?;
-            starts(text).then(|| (*number, text.clone()))
+        match call.as_ref().is_some_and(|(_, text)| starts(text)) {
+            true => self.starting.insert(task),
+            false => self.starting.remove(&task),
         };
-        self.tasks.iter().filter_map(starting).collect()
+        mem::replace(&mut self.task_mut(task).unfinished, call)
     }
 
     /// Adds a thread that no known thread has started. The first one is the command.
@@ -416,9 +487,10 @@ impl StraceImporter {
         &mut self,
         task: u32,
         process: u32,
-        table: Rc<RefCell<TaskTable>>,
+        table: SharedTable,
         standing: Rc<RefCell<Standing>>,
     ) {
+        self.forget(task);
         let number = self.threads;
         self.threads += 1;
         let new = Task {
@@ -433,6 +505,23 @@ impl StraceImporter {
             acted: 0,
         };
         self.tasks.insert(task, new);
+        let members = self.members.entry(process).or_default();
+        members.tasks.insert(task);
+        members.running += 1;
+    }
+
+    /// Removes a thread, whose number may be used again.
+    fn forget(&mut self, task: u32) -> Option<Task> {
+        let known = self.tasks.remove(&task)?;
+        self.starting.remove(&task);
+        if let Some(members) = self.members.get_mut(&known.process) {
+            members.tasks.remove(&task);
+            members.running -= usize::from(!known.ended);
+            if members.tasks.is_empty() {
+                self.members.remove(&known.process);
+            }
+        }
+        Some(known)
     }
 
     /// Records that a thread has started another, whose number is known.
@@ -445,7 +534,7 @@ impl StraceImporter {
         let from = self.task(parent);
         let table = match has(flags, "CLONE_FILES") {
             true => Rc::clone(&from.table),
-            false => Rc::new(RefCell::new(from.table.borrow().clone())),
+            false => Rc::new(RefCell::new(Rc::clone(&from.table.borrow()))),
         };
         let standing = match has(flags, "CLONE_FS") {
             true => Rc::clone(&from.standing),
@@ -461,9 +550,8 @@ impl StraceImporter {
         self.add(child, process, table, standing);
         let thread = self.task(child).number;
         self.order(parent, at, SyncEvent::Spawn { thread });
-        for (at, rest) in self.early.remove(&child).unwrap_or_default() {
-            self.take(&RecordingLine { task: child, at, is_of_day: false, rest: &rest });
-        }
+        let lines = self.early.remove(&child);
+        self.replayed.extend(lines.map(|lines| (child, lines.into_iter())));
     }
 
     /// Records that a thread has waited for the end of a process.
@@ -471,27 +559,33 @@ impl StraceImporter {
         let Some(process) = self.tasks.get(&child).filter(|child| child.ended) else {
             return;
         };
-        let process = process.process;
-        let threads = self.tasks.values().filter(|task| task.process == process);
-        let threads: BTreeSet<u32> = threads.map(|task| task.number).collect();
+        let members = self.members.get(&process.process);
+        let members: Vec<u32> = members.into_iter().flat_map(|all| &all.tasks).copied().collect();
+        let threads: BTreeSet<u32> = members.iter().map(|task| self.task(*task).number).collect();
         for thread in threads {
             self.order(task, at, SyncEvent::Join { thread });
         }
-        // The number of the process may be used again.
-        self.tasks.retain(|_, task| task.process != process);
+        for member in members {
+            self.forget(member);
+        }
     }
 
     /// Records a write to a pipe or a socket: all previous operations of the thread precede the following ones
     /// of a reader. Records nothing if the thread has done no operation since its last write.
     pub(super) fn sent(&mut self, task: u32, at: u64, channel: Vec<u8>) {
         let (thread, acted) = (self.task(task).number, self.task(task).acted);
-        let sent = self.channels.entry(channel).or_default();
-        if sent.get(&thread).map_or(acted == 0, |sent| sent.acted == acted) {
+        let channel = self.channels.entry(channel).or_default();
+        let before = channel.latest.get(&thread);
+        if before.map_or(acted == 0, |sent| sent.acted == acted) {
             return;
+        }
+        if let Some(before) = before {
+            channel.senders.remove(&before.message);
         }
         let message = self.messages;
         self.messages += 1;
-        sent.insert(thread, Sent { message, acted });
+        channel.latest.insert(thread, Sent { message, acted });
+        channel.senders.insert(message, thread);
         self.order(task, at, SyncEvent::Send { message });
     }
 
@@ -499,13 +593,13 @@ impl StraceImporter {
     /// examined, because even unread messages were sent earlier.
     pub(super) fn received(&mut self, task: u32, at: u64, channel: &[u8]) {
         let thread = self.task(task).number;
-        let sent = self.channels.get(channel).into_iter().flatten();
-        let from_others = sent.filter(|(sender, _)| **sender != thread);
-        let messages: Vec<u32> = from_others.map(|(_, sent)| sent.message).collect();
+        let Some(channel) = self.channels.get_mut(channel) else { return };
+        let first = channel.received.insert(thread, self.messages).unwrap_or(0);
+        let sent = channel.senders.range(first..);
+        let from_others = sent.filter(|(_, sender)| **sender != thread);
+        let messages: Vec<u32> = from_others.map(|(message, _)| *message).collect();
         for message in messages {
-            if self.received.insert((thread, message)) {
-                self.order(task, at, SyncEvent::Receive { message });
-            }
+            self.order(task, at, SyncEvent::Receive { message });
         }
     }
 
@@ -557,8 +651,26 @@ impl StraceImporter {
     }
 
     /// Records that a descriptor refers to an open file or a pipe.
-    pub(super) fn install(&self, task: u32, descriptor: i32, held: Held, closes: bool) {
-        self.task(task).table.borrow_mut().insert(descriptor, (held, closes));
+    pub(super) fn install(&mut self, task: u32, descriptor: i32, held: Held, closes: bool) {
+        self.change_table(task, |table| _ = table.insert(descriptor, (held, closes)));
+    }
+
+    /// Changes the descriptors of a process, after a copy if others share them.
+    pub(super) fn change_table<T>(
+        &mut self,
+        task: u32,
+        change: impl FnOnce(&mut TaskTable) -> T,
+    ) -> T {
+        let shared = Rc::clone(&self.task(task).table);
+        let mut table = shared.borrow_mut();
+        if Rc::strong_count(&table) > 1 {
+            self.copied += table.len();
+            if self.copied > MAX_COPIED {
+                self.refused =
+                    Some("its processes copy more than 16000000 descriptors; record a part");
+            }
+        }
+        change(Rc::make_mut(&mut table))
     }
 
     /// Returns the next number of an open file.
@@ -593,8 +705,10 @@ impl StraceImporter {
 
     /// Closes a descriptor, and the file or the end of the pipe with its last descriptor.
     pub(super) fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) {
-        let removed = self.task(task).table.borrow_mut().remove(&descriptor);
-        match removed {
+        if !self.task(task).table.borrow().contains_key(&descriptor) {
+            return;
+        }
+        match self.change_table(task, |table| table.remove(&descriptor)) {
             Some((Held::File(open), _)) if Rc::strong_count(&open) == 1 => {
                 let handle = open.borrow().handle;
                 self.push(task, at, took, Syscall::Close { handle }, SyscallResult::Ok(0));
@@ -620,15 +734,20 @@ impl StraceImporter {
 
     /// Handles the execution of another program, which closes all close-on-exec descriptors.
     pub(super) fn exec(&mut self, task: u32, at: u64) {
-        let own = self.task(task).table.borrow().clone();
+        let own = Rc::clone(&self.task(task).table.borrow());
         self.task_mut(task).table = Rc::new(RefCell::new(own));
         self.close_all(task, at, |_, closes| closes);
     }
 
-    /// Closes all open files of a process with its last thread.
+    /// Closes all open files of a process with its last thread. Files stay open if another process
+    /// has the same descriptors.
     fn leave(&mut self, task: u32, at: u64) {
-        if Rc::strong_count(&self.task(task).table) == 1 {
-            self.close_all(task, at, |_, _| true);
+        let table = &self.task(task).table;
+        let (threads, processes) = (Rc::strong_count(table), Rc::strong_count(&table.borrow()));
+        match (threads, processes) {
+            (1, 1) => self.close_all(task, at, |_, _| true),
+            (1, _) => self.task_mut(task).table = Rc::default(),
+            _ => {}
         }
     }
 
@@ -637,9 +756,10 @@ impl StraceImporter {
     fn end(&mut self, task: u32, at: u64, what: &[u8]) {
         let by = what.strip_prefix(b"+++ superseded by execve in pid ");
         let by = by.and_then(|text| text.split(|byte| !byte.is_ascii_digit()).next());
-        if let Some(mut other) = by.and_then(number).and_then(|by: u32| self.tasks.remove(&by)) {
-            mem::swap(&mut other.number, &mut self.task_mut(task).number);
-            self.task_mut(task).unfinished = other.unfinished.take();
+        let by = by.and_then(number).filter(|by| *by != task);
+        if let Some(other) = by.and_then(|by| self.forget(by)) {
+            self.task_mut(task).number = other.number;
+            self.set_unfinished(task, other.unfinished);
             return;
         }
         self.leave(task, at);
@@ -647,8 +767,10 @@ impl StraceImporter {
         ended.ended = true;
         ended.table = Rc::default();
         let process = ended.process;
-        let lives = |task: &Task| task.process == process && !task.ended;
-        self.first_ended |= process == 0 && !self.tasks.values().any(lives);
+        if let Some(members) = self.members.get_mut(&process) {
+            members.running -= 1;
+            self.first_ended |= process == 0 && members.running == 0;
+        }
     }
 
     /// Returns the paths to which entries of the tree refer.
@@ -659,16 +781,17 @@ impl StraceImporter {
     /// Finishes the import. A recording provides the tree after it.
     pub fn finish(mut self, after: Option<Vec<TreeEntry>>) -> Trace {
         while let Some((task, lines)) = self.early.pop_first() {
-            self.tasks.values_mut().for_each(|task| task.unfinished = None);
-            for (at, rest) in lines {
-                self.take(&RecordingLine { task, at, is_of_day: false, rest: &rest });
+            for parent in mem::take(&mut self.starting) {
+                self.task_mut(parent).unfinished = None;
             }
+            self.replayed.push((task, lines.into_iter()));
+            self.replay();
         }
         let said = ["What the kernel read ahead and when it wrote back is not in the trace."];
         let below = self.below.unwrap_or_default();
         let (before, after) = match after {
             Some(after) => (self.start.before, after),
-            None => (self.world.before(), self.world.after()),
+            None => (self.world.before(), self.world.after(&mut self.paths)),
         };
         Trace {
             header: TraceHeader {

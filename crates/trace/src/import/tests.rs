@@ -382,3 +382,97 @@ proptest::proptest! {
         }
     }
 }
+
+/// Returns the error line of an import of these lines.
+fn refused(lines: impl Iterator<Item = String>) -> String {
+    let text: Vec<String> = lines.collect();
+    import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap_err().to_string()
+}
+
+#[test]
+fn processes_share_the_descriptors_that_none_of_them_changes() {
+    const COPIES: usize = 20_000;
+    let open = "1 1.0 openat(AT_FDCWD, \"/w/a\", O_RDWR|O_CREAT, 0666) = 3".to_owned();
+    let copies = (4..COPIES).map(|copy| format!("1 1.1 dup2(3, {copy}) = {copy}"));
+    let all = || [open.clone()].into_iter().chain(copies.clone());
+    let clone = |child: usize| format!("1 1.9 clone(child_stack=NULL, flags=SIGCHLD) = {child}");
+    let children = (0..COPIES).map(|child| clone(2 + child));
+    let ends = (0..COPIES).map(|child| format!("{} 2.0 +++ exited with 0 +++", 2 + child));
+    let text: Vec<String> = all().chain(children.clone()).chain(ends).collect();
+    let trace = import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!(text_of(&trace.operations), ["0 open"], "the first process has the file open");
+    let changes = (0..COPIES).map(|child| format!("{} 2.0 close(3) = 0", 2 + child));
+    let refused = refused(all().chain(children).chain(changes));
+    assert!(refused.contains("copy more than 16000000 descriptors"), "{refused}");
+}
+
+#[test]
+fn many_threads_without_a_known_parent_are_read() {
+    const THREADS: usize = 200_000;
+    let text: Vec<String> =
+        (1..THREADS).map(|task| format!("{task} 1.0 read(3, <unfinished ...>")).collect();
+    let trace = import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!(trace.operations, []);
+}
+
+/// Two unfinished calls start threads, so that the lines of their children have to wait.
+#[test]
+fn a_long_chain_of_threads_waits_for_its_first_parent() {
+    const THREADS: usize = 100_000;
+    let begin = ["1 1.0 mkdir(\"/w/d\", 0777) = 0", "1 1.1 clone(flags=SIGCHLD <unfinished ...>"];
+    let other = "9000001 1.0 fork( <unfinished ...>";
+    let chain = (2..THREADS).map(|task| format!("{task} 1.2 fork() = {}", task + 1));
+    let last = [format!("{THREADS} 1.3 sync() = 0"), "1 1.4 <... clone resumed>) = 2".into()];
+    let begin = [begin[0], other, begin[1]].map(str::to_owned);
+    let text: Vec<String> = begin.into_iter().chain(chain).chain(last).collect();
+    let trace = import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    let starts = trace.operations.iter().filter(|one| matches!(one.call, Syscall::Order(_)));
+    assert_eq!(starts.count(), THREADS - 1);
+}
+
+#[test]
+fn a_renamed_directory_takes_its_entries_along() {
+    const FILES: usize = 2000;
+    const RENAMES: usize = 2000;
+    let made = (0..FILES).map(|n| format!("1 1.1 mknod(\"/w/0/{n}\", S_IFREG|0644) = 0"));
+    let moved = (0..RENAMES).map(|n| format!("1 1.2 rename(\"/w/{n}\", \"/w/{}\") = 0", n + 1));
+    let first = "1 1.0 mkdir(\"/w/0\", 0777) = 0".to_owned();
+    let text: Vec<String> = [first].into_iter().chain(made).chain(moved).collect();
+    let trace = import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!(trace.after.len(), 1 + FILES);
+    let last = trace.paths.clone().intern(format!("{RENAMES}/7").as_bytes());
+    assert!(trace.after.iter().any(|entry| entry.path == last));
+    assert!(trace.paths.len() < 2 * (FILES + RENAMES), "{} paths", trace.paths.len());
+}
+
+#[test]
+fn paths_that_the_kernel_refuses_are_no_names_and_directories_have_a_longest_path() {
+    let long = format!("1 1.0 mkdir(\"/w/{}\", 0777) = 0", "a/".repeat(2_000_000));
+    let trace = import(long.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!((trace.operations.len(), trace.paths.len()), (0, 1));
+    let deeper = format!("1 1.0 chdir(\"{}\") = 0", "a/".repeat(1000));
+    let refused = refused(std::iter::repeat_n(deeper, 9));
+    assert_eq!(refused, "line 3: a path has more than 4096 bytes; record other files");
+    let iolog = format!("fio version 2 iolog\n/{} add\n", "a/".repeat(2_000_000));
+    let refused = import(iolog.as_bytes(), ImportFormat::Iolog, None).unwrap_err().to_string();
+    assert_eq!(refused, "line 2: a path of more than 4096 bytes");
+}
+
+/// Each reader receives from every sender, but only once.
+#[test]
+fn messages_that_were_received_before_are_not_examined_again() {
+    let sent = (1..3000)
+        .map(|task| format!("{task} 1.0 sync() = 0\n{task} 1.1 write(1<pipe:[5]>, \"x\", 1) = 1"));
+    let read = (0..100_000).map(|_| "9000 1.2 read(0<pipe:[5]>, \"x\", 1) = 1".to_owned());
+    let end = ["9000 1.3 sync() = 0".to_owned()];
+    let text: Vec<String> = sent.chain(read).chain(end).collect();
+    let trace = import(text.join("\n").as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!(trace.operations.len(), 3 * 2999 + 1);
+}
+
+#[test]
+fn a_thread_is_not_replaced_by_itself() {
+    let text = "5 1.0 sync() = 0\n5 1.1 +++ superseded by execve in pid 5 +++\n";
+    let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w")).unwrap();
+    assert_eq!(trace.operations.len(), 1);
+}

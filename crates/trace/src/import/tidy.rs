@@ -1,7 +1,7 @@
 //! Post-processing of an import: sorts by time, removes unnecessary ordering events, and
 //! renumbers without gaps.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::trace::{SyncEvent, Syscall, TraceRecord};
 
@@ -9,20 +9,14 @@ use crate::trace::{SyncEvent, Syscall, TraceRecord};
 /// threads and messages in the order of their first appearance.
 pub fn tidy(mut operations: Vec<TraceRecord>) -> Vec<TraceRecord> {
     operations.sort_by_key(|operation| operation.began);
-    loop {
-        let before = operations.len();
-        drop_idle(&mut operations);
-        if operations.len() == before {
-            break;
-        }
-    }
+    drop_idle(&mut operations);
     renumber(&mut operations);
     operations
 }
 
-/// Removes ordering events that refer to idle threads, and messages without receiver.
+/// Removes messages without receiver, and the starts and ends of idle threads. A thread without
+/// any other operation is idle, too.
 fn drop_idle(operations: &mut Vec<TraceRecord>) {
-    let active: HashSet<u32> = operations.iter().map(|o| o.thread).collect();
     let received: HashSet<u32> = operations
         .iter()
         .filter_map(|operation| match operation.call {
@@ -31,12 +25,40 @@ fn drop_idle(operations: &mut Vec<TraceRecord>) {
         })
         .collect();
     operations.retain(|operation| match operation.call {
-        Syscall::Order(SyncEvent::Spawn { thread } | SyncEvent::Join { thread }) => {
-            active.contains(&thread)
-        }
         Syscall::Order(SyncEvent::Send { message }) => received.contains(&message),
         _ => true,
     });
+    let mut active: HashMap<u32, usize> = HashMap::new();
+    let mut naming: HashMap<u32, Vec<u32>> = HashMap::new();
+    for operation in &*operations {
+        *active.entry(operation.thread).or_default() += 1;
+        if let Some(thread) = named_thread(operation) {
+            naming.entry(thread).or_default().push(operation.thread);
+        }
+    }
+    let mut idle: Vec<u32> =
+        naming.keys().filter(|thread| !active.contains_key(thread)).copied().collect();
+    while let Some(thread) = idle.pop() {
+        for by in naming.remove(&thread).into_iter().flatten() {
+            let left = active.entry(by).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                active.remove(&by);
+                idle.push(by);
+            }
+        }
+    }
+    operations.retain(|operation| {
+        named_thread(operation).is_none_or(|thread| active.contains_key(&thread))
+    });
+}
+
+/// Returns the thread whose start or end an operation is.
+fn named_thread(operation: &TraceRecord) -> Option<u32> {
+    match operation.call {
+        Syscall::Order(SyncEvent::Spawn { thread } | SyncEvent::Join { thread }) => Some(thread),
+        _ => None,
+    }
 }
 
 /// Assigns new numbers in the order of the requests.
@@ -108,5 +130,14 @@ mod tests {
             at(9, 1, Syscall::SyncAll),
         ];
         assert_eq!(tidy(operations), expected);
+    }
+    #[test]
+    fn a_long_chain_of_idle_threads_is_removed() {
+        const THREADS: u32 = 300_000;
+        let chain = (0..THREADS).map(|thread| {
+            let next = SyncEvent::Spawn { thread: thread + 1 };
+            at(thread.into(), thread, Syscall::Order(next))
+        });
+        assert_eq!(tidy(chain.collect()), []);
     }
 }

@@ -44,7 +44,7 @@ impl ArgPositions<'_, '_> {
         let descriptor = i32::try_from(self.returned()).unwrap_or(-1);
         let importer = &mut *self.importer;
         let (world, paths) = (&mut importer.world, &mut importer.paths);
-        if world.inode_at(real).is_some_and(|node| *world.kind(node) == InodeType::Pipe) {
+        if world.inode_at(paths, real).is_some_and(|node| *world.kind(node) == InodeType::Pipe) {
             // The data of a named pipe is not in the filesystem.
             if flags.writes() {
                 let pipe = [importer.below.as_deref().unwrap_or_default(), b"/", &paths.full(real)];
@@ -83,7 +83,7 @@ impl ArgPositions<'_, '_> {
             Some(CallTarget::Open(open)) => self.stat_open(&open, shown),
             Some(CallTarget::Name(Name { path, real })) if self.can_be(real) => {
                 if !self.failed()
-                    && let Some(node) = self.importer.world.inode_at(real)
+                    && let Some(node) = self.importer.world.inode_at(&self.importer.paths, real)
                     && !(follow && matches!(self.importer.world.kind(node), InodeType::Symlink(_)))
                 {
                     self.learn(node, shown);
@@ -264,7 +264,7 @@ impl ArgPositions<'_, '_> {
                     if self.found(from, InodeType::File).is_none() {
                         return;
                     }
-                    self.importer.world.rename(&mut self.importer.paths, from, to, exchanges);
+                    self.importer.world.rename(&self.importer.paths, from, to, exchanges);
                 }
                 self.plain(Syscall::Rename { from, to, flags });
             }
