@@ -20,6 +20,27 @@ pub const MAX_RESULTS: usize = 200_000;
 /// contenders in every row.
 pub const MAX_TABLE_SIZE: usize = 2_000_000;
 
+/// Maximum length of a name or a directory in an input, in bytes (`PATH_MAX` in limits.h). Each
+/// result has a copy.
+const MAX_NAME: usize = 4096;
+/// Maximum length of the parameters of a test, or of a list of paths, in bytes.
+pub const MAX_PARAMETERS: usize = 4 * MAX_NAME;
+
+/// Refuses a text that each result would copy. `what` names it.
+///
+/// # Errors
+/// Returns an error in one line if the text is longer than `most` bytes.
+pub fn check_length(what: &str, text: &str, most: usize) -> Result<(), ImportError> {
+    match text.len() > most {
+        true => Err(ImportError::in_file(format!(
+            "{what} has {} bytes, more than {most}: `{}…`",
+            text.len(),
+            text.chars().take(40).collect::<String>()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Names for contenders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamingOptions {
@@ -125,6 +146,8 @@ pub struct CampaignBuilder<'a> {
     /// The last round of each phase, by contender and test.
     rounds: BTreeMap<(String, String, String), u32>,
     left_out: BTreeMap<String, usize>,
+    /// First name of a test or phase that is too long. The next result is refused.
+    too_long: Option<ImportError>,
 }
 
 impl<'a> CampaignBuilder<'a> {
@@ -165,6 +188,7 @@ impl<'a> CampaignBuilder<'a> {
             phases: BTreeMap::new(),
             rounds: BTreeMap::new(),
             left_out: BTreeMap::new(),
+            too_long: None,
         }
     }
 
@@ -236,7 +260,13 @@ impl<'a> CampaignBuilder<'a> {
                 (None, None) => (self.naming.otherwise.as_str(), Some("the input file")),
             },
         };
-        self.called.insert(called.to_owned());
+        check_length("the name of a contender", called, MAX_NAME)?;
+        if let Some(place) = place {
+            check_length("a list of directories", &place.exact, MAX_PARAMETERS)?;
+        }
+        if !self.called.contains(called) {
+            self.called.insert(called.to_owned());
+        }
         check_contenders(self.called.len()).map_err(ImportError::in_file)?;
         let Some(given) = &self.naming.given else {
             let name = self.contenders.contender(called);
@@ -244,7 +274,9 @@ impl<'a> CampaignBuilder<'a> {
             let exact = exact.or(stated.heading.filter(|_| title.is_none()));
             match (exact, wanted) {
                 (Some(exact), None) => {
-                    self.working_in.insert(name.clone(), exact.to_owned());
+                    if self.working_in.get(&name).is_none_or(|known| known != exact) {
+                        self.working_in.insert(name.clone(), exact.to_owned());
+                    }
                 }
                 _ => _ = self.working_in.remove(&name),
             }
@@ -266,14 +298,23 @@ impl<'a> CampaignBuilder<'a> {
         self.naming.given.is_some()
     }
 
+    /// Notes a name that is too long, so that the next result is refused.
+    fn note_length(&mut self, what: &str, called: &str, parameters: &str) {
+        let checked = check_length(what, called, MAX_NAME)
+            .and_then(|()| check_length("the parameters of a test", parameters, MAX_PARAMETERS));
+        self.too_long = self.too_long.take().or(checked.err());
+    }
+
     /// Returns the valid name of a test in the input.
     pub fn test(&mut self, called: &str) -> String {
+        self.note_length("the name of a test", called, "");
         self.tests.slug(called)
     }
 
     /// Returns the name of a test with known parameters. Different parameters give a different
     /// test.
     pub fn unique_test_name(&mut self, called: &str, parameters: &str) -> String {
+        self.note_length("the name of a test", called, parameters);
         let name = self.tests.unique(called, parameters);
         let tests = &mut self.found.tests;
         tests.entry(name.clone()).or_insert_with(|| meant(called, parameters));
@@ -282,12 +323,14 @@ impl<'a> CampaignBuilder<'a> {
 
     /// Returns the name of a phase of a test.
     pub fn phase(&mut self, test: &str, called: &str) -> String {
+        self.note_length("the name of a phase", called, "");
         self.phases.entry(test.to_owned()).or_default().slug(called)
     }
 
     /// Returns the name of a phase with known parameters. Different parameters give a different
     /// phase.
     pub fn unique_phase_name(&mut self, test: &str, called: &str, parameters: &str) -> String {
+        self.note_length("the name of a phase", called, parameters);
         let names = self.phases.entry(test.to_owned()).or_default();
         let name = names.unique(called, parameters);
         let phases = &mut self.found.phases;
@@ -331,18 +374,26 @@ impl<'a> CampaignBuilder<'a> {
         reason: &str,
     ) {
         let failure =
-            Failure { step: step.to_owned(), reason: reason.to_owned(), ..Failure::default() };
+            Failure { step: shortened(step), reason: shortened(reason), ..Failure::default() };
         self.found.died.insert(cell, (status, failure));
     }
 
     /// Adds a result from this line of the input. Round 0 means the next round of the phase.
     ///
     /// # Errors
-    /// Returns an error if a campaign cannot contain more results or rounds.
+    /// Returns an error if a campaign cannot contain more results or rounds, or if a name is too
+    /// long.
     pub fn add(&mut self, line: usize, mut figure: ImportedResult) -> Result<(), ImportError> {
+        if let Some(why) = self.too_long.take() {
+            return Err(ImportError::at_line(line, why.message));
+        }
+        figure.reason = figure.reason.map(|reason| shortened(&reason));
         let key = (figure.contender.clone(), figure.test.clone(), figure.phase.clone());
         if let Some(exact) = self.working_in.get(&figure.contender) {
-            self.found.places.entry(key.clone()).or_default().insert(exact.clone());
+            let places = self.found.places.entry(key.clone()).or_default();
+            if !places.contains(exact) {
+                places.insert(exact.clone());
+            }
         }
         let last = self.rounds.entry(key).or_insert(0);
         if figure.round == 0 {
@@ -371,6 +422,7 @@ impl<'a> CampaignBuilder<'a> {
     pub fn skip_with_reason(&mut self, what: impl Into<String>) {
         const MAX_SKIPPED: usize = 50;
         let what = what.into();
+        let what = if what.len() > MAX_NAME { shortened(&what) } else { what };
         if self.left_out.len() < MAX_SKIPPED || self.left_out.contains_key(&what) {
             *self.left_out.entry(what).or_insert(0) += 1;
         }

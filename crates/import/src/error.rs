@@ -14,13 +14,18 @@ pub struct ImportError {
 impl ImportError {
     /// Creates an error about the whole input.
     pub(crate) fn in_file(what: impl Into<String>) -> Self {
-        let what = what.into();
-        Self { line: None, message: what }
+        Self::at_line(0, what)
     }
 
     /// Creates an error about one line, counted from 1. Line 0 means the whole input.
     pub(crate) fn at_line(line: usize, what: impl Into<String>) -> Self {
-        Self { line: (line > 0).then_some(line), message: what.into() }
+        const MAX_MESSAGE: usize = 1000;
+        let mut message = what.into();
+        // A name in the input may be as long as the input.
+        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
+            message.truncate(end);
+        }
+        Self { line: (line > 0).then_some(line), message }
     }
 }
 

@@ -6,6 +6,8 @@ use model::check_name;
 
 /// Maximum length of a test's or phase's name, in characters (`model::check_name`).
 const WORD: usize = 64;
+/// Characters of a name that its number leaves, for numbers with up to six digits.
+const STEM: usize = WORD - 7;
 /// Maximum length of a contender's name, in characters, so that it fits into tables.
 const CONTENDER: usize = 80;
 
@@ -14,7 +16,7 @@ const CONTENDER: usize = 80;
 pub struct UniqueNames {
     given: BTreeMap<String, String>,
     taken: BTreeSet<String>,
-    /// Last number appended to each ambiguous name.
+    /// Last number appended to ambiguous names with this beginning.
     numbers: BTreeMap<String, u32>,
 }
 
@@ -43,7 +45,9 @@ impl UniqueNames {
         }
         let wanted = form(called);
         let mut name = wanted.clone();
-        let number = self.numbers.entry(wanted.clone()).or_insert(1);
+        // Long names that differ only at their ends lose these ends to their numbers.
+        let stem: String = wanted.chars().take(STEM).collect();
+        let number = self.numbers.entry(stem).or_insert(1);
         while !self.taken.insert(name.clone()) {
             *number += 1;
             let end = format!("-{number}");
@@ -104,6 +108,17 @@ mod tests {
         assert_eq!(names.slug(&long).len(), 64);
         assert_eq!(names.slug(&format!("{long}y")).len(), 64);
         assert_eq!(names.slug("-- é --"), "unnamed");
+    }
+
+    #[test]
+    fn long_names_with_one_beginning_are_numbered_once() {
+        let mut names = UniqueNames::default();
+        let begin = "x".repeat(60);
+        for name in 0..10_000 {
+            names.unique(&format!("{begin}{name:04}"), "a");
+            names.unique(&format!("{begin}{name:04}"), "b");
+        }
+        assert_eq!((names.taken.len(), names.numbers.len()), (20_000, 1));
     }
 
     #[test]

@@ -2,8 +2,12 @@
 //! should refer to the report rather than to the database.
 
 use std::collections::BTreeSet;
+use std::io;
 
-use model::{Campaign, CampaignResults, Cell, CellId, CellResult, Metric, check_name};
+use model::{Campaign, CampaignResults, Cell, CellId, CellResult, Metric, Survival, check_name};
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::{CharEscape, Formatter};
 
 use crate::campaign_builder::check_table;
 
@@ -17,10 +21,11 @@ const ROWS_PER_PHASE: usize = 2;
 ///
 /// # Errors
 /// Returns a one-line error if a cell occurs twice, belongs to an unknown contender or test, or has
-/// a result of an unknown session; if a name is invalid or a phase has a metric twice; or if a
-/// report on it would not fit into memory.
+/// a result of an unknown session; if a name is invalid or a phase has a metric twice; if counts of
+/// power cuts are impossible; or if a text is too long or a report would not fit into memory.
 pub fn validate(results: &CampaignResults) -> Result<(), String> {
     let campaign = &results.campaign;
+    check_texts(results)?;
     for suite in &campaign.suites {
         name(&suite.name)?;
         let tests = suite.tests.iter();
@@ -32,6 +37,10 @@ pub fn validate(results: &CampaignResults) -> Result<(), String> {
     for one in &campaign.contenders {
         if !contenders.insert(&one.name) {
             return Err(format!("two contenders are named {}", one.name));
+        }
+        let evidence = one.filesystem.facts.power_cuts.as_ref();
+        if evidence.is_some_and(|known| known.cuts == 0 || known.lost > known.cuts) {
+            return Err(format!("{} has an impossible number of power cuts or losses", one.name));
         }
     }
     let tests = campaign.suites.iter().flat_map(|suite| {
@@ -98,6 +107,12 @@ fn check_rows(campaign: &Campaign, found: usize) -> Result<(), String> {
 fn of_cell(result: &CellResult) -> Result<(), String> {
     for phase in &result.phases {
         name(&phase.phase)?;
+        if phase.survival.as_ref().is_some_and(|survival| !is_possible(survival)) {
+            return Err(format!(
+                "{} has an impossible number of power cuts or losses",
+                phase.phase
+            ));
+        }
         let mut metrics: BTreeSet<Metric> = BTreeSet::new();
         for stated in &phase.stated {
             if !metrics.insert(stated.metric) {
@@ -106,6 +121,85 @@ fn of_cell(result: &CellResult) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns true if the counts can be those of a measurement.
+fn is_possible(survival: &Survival) -> bool {
+    let of_cuts = [survival.held, survival.unmountable, survival.unwritable, survival.inconsistent];
+    of_cuts.iter().all(|count| *count <= survival.cuts)
+        && survival.lost_by_repair <= survival.lost()
+        && survival.broken.len() <= Survival::DESCRIBED.min(survival.lost() as usize)
+}
+
+/// Checks the length of all texts. Reports repeat them.
+fn check_texts(results: &CampaignResults) -> Result<(), String> {
+    let mut to = Serializer::with_formatter(io::sink(), TextLengths::default());
+    results.serialize(&mut to).map_err(|error| error.to_string())
+}
+
+/// Maximum length of a text in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+/// Texts of any length: output of programs, stacks, and requests to a disk.
+const EVIDENCE: [&str; 3] = ["output", "stacks", "packed"];
+
+/// Fails at the first text that is too long.
+#[derive(Default)]
+struct TextLengths {
+    /// Last key of an object.
+    key: String,
+    is_key: bool,
+    /// Length of the current text so far.
+    length: usize,
+}
+
+impl TextLengths {
+    fn add(&mut self, bytes: usize) -> io::Result<()> {
+        self.length += bytes;
+        match self.length > MAX_TEXT && (self.is_key || !EVIDENCE.contains(&self.key.as_str())) {
+            true if self.is_key => {
+                Err(io::Error::other(format!("a key has more than {MAX_TEXT} bytes")))
+            }
+            true => Err(io::Error::other(format!("`{}` has more than {MAX_TEXT} bytes", self.key))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Formatter for TextLengths {
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, _: &mut W, _: bool) -> io::Result<()> {
+        self.is_key = true;
+        self.key.clear();
+        Ok(())
+    }
+
+    fn end_object_key<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.is_key = false;
+        Ok(())
+    }
+
+    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.length = 0;
+        Ok(())
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        _: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if self.is_key && self.key.len() + fragment.len() <= MAX_TEXT {
+            self.key += fragment;
+        }
+        self.add(fragment.len())
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        _: &mut W,
+        _: CharEscape,
+    ) -> io::Result<()> {
+        self.add(1)
+    }
 }
 
 fn name(called: &str) -> Result<(), String> {
@@ -158,6 +252,70 @@ mod tests {
             phases.resize(9, phase);
         });
         assert!(planned.contains("are more than a report can compare"), "{planned}");
+    }
+
+    #[test]
+    fn refuses_impossible_counts_of_power_cuts() {
+        let facts = |cuts: u32, lost: u32| {
+            told(|results| {
+                let filesystem = &mut results.campaign.contenders[0].filesystem;
+                let evidence = model::PowerCutEvidence {
+                    cuts,
+                    lost,
+                    worst: String::new(),
+                    source: "x".into(),
+                };
+                filesystem.facts.power_cuts = Some(evidence);
+            })
+        };
+        let measured = |survival: Survival| {
+            told(|results| {
+                let result = results.cells.iter_mut().find_map(|cell| cell.result.as_mut());
+                result.unwrap().phases[0].survival = Some(survival);
+            })
+        };
+        let counts = |cuts, held| Survival { cuts, held, ..Survival::default() };
+        let broken = model::BrokenCut {
+            position: 0,
+            kept: String::new(),
+            after: String::new(),
+            lost: String::new(),
+        };
+        for refused in [
+            facts(1, u32::MAX),
+            facts(0, 0),
+            measured(counts(1, 2)),
+            measured(Survival { unmountable: 2, ..counts(1, 0) }),
+            measured(Survival { lost_by_repair: 1, ..counts(1, 1) }),
+            measured(Survival { broken: vec![broken.clone()], ..counts(1, 1) }),
+            measured(Survival { broken: vec![broken; 6], ..counts(9, 0) }),
+        ] {
+            assert!(refused.ends_with("impossible number of power cuts or losses"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn refuses_long_texts_except_evidence() {
+        let long = || "x\n".repeat(MAX_TEXT);
+        let title = told(|results| results.campaign.suites[0].title = long());
+        assert_eq!(title, "`title` has more than 65536 bytes");
+        let lost = told(|results| {
+            let broken = model::BrokenCut {
+                position: 0,
+                kept: String::new(),
+                after: String::new(),
+                lost: long(),
+            };
+            let survival = Survival { cuts: 1, broken: vec![broken], ..Survival::default() };
+            let result = results.cells.iter_mut().find_map(|cell| cell.result.as_mut());
+            result.unwrap().phases[0].survival = Some(survival);
+        });
+        assert_eq!(lost, "`lost` has more than 65536 bytes");
+        let mut results = fixture::plain();
+        let failure = model::Failure { stacks: vec![long()], ..model::Failure::default() };
+        let result = results.cells.iter_mut().find_map(|cell| cell.result.as_mut());
+        result.unwrap().failure = Some(failure);
+        assert_eq!(validate(&results), Ok(()));
     }
 
     #[test]

@@ -175,3 +175,90 @@ fn names_never_run_into_each_other() {
     let found = read(InputFormat::Hyperfine, text.as_bytes(), &NamingOptions::default()).unwrap();
     assert_eq!(found.into_results().unwrap().campaign.contenders.len(), 2);
 }
+
+/// Each result would copy them.
+#[test]
+fn long_names_and_options_are_refused() {
+    let long = "/A".repeat(200_000);
+    let ior = format!("IOR-3.3.0: x\nPath : {long}\naccess bw(MiB/s) iter\nwrite 1 0\n");
+    assert!(told(InputFormat::Ior, &ior).starts_with("the name of a contender has 400000 bytes"));
+    let filebench = format!(
+        "1.0: $dir={long}\n1.0: Per-Operation Breakdown\na 1ops 2ops/s\n1: IO Summary: 5 ops 6 ops/s\n"
+    );
+    assert!(told(InputFormat::Filebench, &filebench).contains("has 400000 bytes, more than 4096"));
+    let workload = format!("1.0: {long} Version 3.0 personality successfully loaded\n");
+    let workload = format!("{workload}1: IO Summary: 5 ops 6 ops/s\n");
+    assert!(told(InputFormat::Filebench, &workload).starts_with("line 2: the name of a test has"));
+    let fs_mark = format!("# ./fs_mark -d {long} -n 1\nFSUse% Count Size\n76 50 4096 236.0 383\n");
+    assert!(told(InputFormat::FsMark, &fs_mark).contains("has 400000 bytes, more than 4096"));
+    let command = format!("{{\"results\":[{{\"command\":\"{long}\",\"times\":[1]}}]}}");
+    assert!(told(InputFormat::Hyperfine, &command).contains("has 400000 bytes, more than 4096"));
+    let fio = |global: &str, jobs: usize, name: &str| {
+        let job = |n| {
+            format!(
+                "{{\"jobname\":\"{name}\",\"job options\":{{\"a\":\"{n}\"}},\"read\":{{\"total_ios\":1}}}}"
+            )
+        };
+        let jobs: Vec<String> = (0..jobs).map(job).collect();
+        let options = format!("\"global options\":{{\"description\":\"{global}\"}}");
+        let jobs = jobs.join(",");
+        told(
+            InputFormat::Fio,
+            &format!("{{\"fio version\":\"fio-3.33\",{options},\"jobs\":[{jobs}]}}"),
+        )
+    };
+    assert!(fio(&long, 1, "a").contains("option `description` has more than 65536 bytes"));
+    assert!(fio(&long[..60_000], 4000, "a").contains("have more than 64 MiB: import it in parts"));
+    assert!(fio("", 9, &long[..30_000]).contains("the name of a phase has 30000 bytes"));
+}
+
+/// Work that grows with the square of these inputs would take minutes.
+#[test]
+fn long_inputs_take_linear_work() {
+    let many =
+        |count: usize, line: &dyn Fn(usize) -> String| -> String { (0..count).map(line).collect() };
+    let ior = format!(
+        "IOR-3.3.0: x\naccess bw(MiB/s)\n{}{}",
+        many(100_000, &|_| "read 1\n".into()),
+        many(100_000, &|_| "WARNING: (1 errors found) incorrect data on write\n".into()),
+    );
+    assert!(told(InputFormat::Ior, &ior).contains("has more than 1000 rounds"));
+    let hosts = many(20_000, &|n| format!("{{\"hostname\":\"h{n}\"}},"));
+    let clients = many(20_000, &|n| {
+        format!("{{\"jobname\":\"a\",\"hostname\":\"c{n}\",\"read\":{{\"total_ios\":1}}}},")
+    });
+    let fio = format!(
+        "{{\"fio version\":\"fio-3\",\"global options\":[{}],\"client_stats\":[{}]}}",
+        hosts.trim_end_matches(','),
+        clients.trim_end_matches(',')
+    );
+    let found = read(InputFormat::Fio, fio.as_bytes(), &NamingOptions::default()).unwrap();
+    assert_eq!(found.reported.figures.len(), 1);
+    let results = many(40_000, &|n| {
+        format!(
+            "<Result><Identifier>t</Identifier><Scale>MB/s</Scale><Description>{n}</Description><Data><Entry><Identifier>s</Identifier><Value>1</Value></Entry></Data></Result>\n"
+        )
+    });
+    let xml = format!("<PhoronixTestSuite>\n{results}</PhoronixTestSuite>");
+    let found = read(InputFormat::Phoronix, xml.as_bytes(), &NamingOptions::default()).unwrap();
+    assert_eq!(found.into_results().unwrap().cells.len(), 1);
+}
+
+#[test]
+fn a_value_may_occur_often_in_a_command() {
+    let command = "a_".repeat(65);
+    let text = format!(
+        "{{\"results\":[{{\"command\":\"{command}\",\"times\":[1],\"parameters\":{{\"p\":\"a\"}}}}]}}"
+    );
+    let found = read(InputFormat::Hyperfine, text.as_bytes(), &NamingOptions::default()).unwrap();
+    assert_eq!(found.reported.figures[0].contender, "a");
+    // Values with the names of parameters would grow with each parameter.
+    let value = "{q}".repeat(60);
+    let parameters = ["p", "q", "r"].map(|name| format!("\"{name}\":\"{value}\"")).join(",");
+    let benchmark = |command: &str| {
+        format!("{{\"command\":\"{command}\",\"times\":[1],\"parameters\":{{{parameters}}}}}")
+    };
+    let commands = [benchmark(&"{p} ".repeat(1000)), benchmark(&"{q} ".repeat(1000))].join(",");
+    let text = format!("{{\"results\":[{commands}]}}");
+    read(InputFormat::Hyperfine, text.as_bytes(), &NamingOptions::default()).unwrap();
+}

@@ -19,9 +19,12 @@
 //! several threads cannot be combined, but their bins can. Jobs with the same name but a different
 //! group or workload are separate phases.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 
 use model::{ImportedResult, LatencyBucket, Metric, Nanos, errno_name};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
@@ -31,6 +34,8 @@ use crate::parse::place::Place;
 use crate::parse::text::as_utf8;
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
+/// Maximum size of the options of all jobs, with the global options of each.
+const MAX_OPTIONS_SIZE: usize = 64 << 20;
 const VERSION: &str = "\"fio version\"";
 /// Name of the entry with the sum over all hosts.
 const ALL_CLIENTS: &str = "All clients";
@@ -50,16 +55,43 @@ struct FioOutput {
 }
 
 /// Options of all jobs, or of all jobs of each host.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum GlobalOptions {
     One(Options),
-    PerHost(Vec<Options>),
+    PerHost(HashMap<Option<String>, Options>),
 }
 
 impl Default for GlobalOptions {
     fn default() -> Self {
-        Self::PerHost(Vec::new())
+        Self::PerHost(HashMap::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for GlobalOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrAll;
+
+        impl<'de> Visitor<'de> for OneOrAll {
+            type Value = GlobalOptions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("options, or a list with the options of each host")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<GlobalOptions, A::Error> {
+                let options = Options::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(GlobalOptions::One(options.into_global()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut hosts: A) -> Result<GlobalOptions, A::Error> {
+                let mut all = HashMap::new();
+                while let Some(options) = hosts.next_element::<Options>()? {
+                    let host = options.get("hostname").map(str::to_owned);
+                    all.entry(host).or_insert_with(|| options.into_global());
+                }
+                Ok(GlobalOptions::PerHost(all))
+            }
+        }
+        deserializer.deserialize_any(OneOrAll)
     }
 }
 
@@ -369,7 +401,7 @@ fn runs<'a>(
     gathering: &mut CampaignBuilder<'_>,
 ) -> Result<Vec<(&'a str, FioOutput)>, ImportError> {
     let mut all: Vec<(&str, FioOutput)> = Vec::new();
-    let mut from = 0;
+    let (mut from, mut options) = (0, 0);
     while let Some(key) = text[from..].find(VERSION) {
         let before = &text[from..from + key];
         let start = from
@@ -378,6 +410,13 @@ fn runs<'a>(
         match values.next() {
             Some(Ok(mut output)) => {
                 FioOutput::unite(&mut output);
+                let each = output.jobs.iter().map(|job| job_options(&output.global, job).len());
+                options += each.sum::<usize>();
+                if options > MAX_OPTIONS_SIZE {
+                    let what =
+                        "the options of all its jobs have more than 64 MiB: import it in parts";
+                    return Err(ImportError::in_file(what));
+                }
                 let before = &text[from..start];
                 from = (start + values.byte_offset()).max(from + key + VERSION.len());
                 match all.last_mut() {
@@ -496,12 +535,13 @@ fn run(
 /// Returns the options of a job, with the global ones of its host.
 fn job_options(global: &GlobalOptions, job: &FioJob) -> Options {
     let own = job.options.clone().unwrap_or_default();
+    let global = match global {
+        GlobalOptions::One(global) => Some(global),
+        GlobalOptions::PerHost(hosts) => hosts.get(&job.hostname),
+    };
     let mut all = match global {
-        GlobalOptions::One(global) => global.with(&own),
-        GlobalOptions::PerHost(hosts) => {
-            let host = hosts.iter().find(|host| host.get("hostname") == job.hostname.as_deref());
-            host.map_or_else(|| own.clone(), |host| host.with(&own))
-        }
+        Some(global) => global.with(own),
+        None => own,
     };
     // A job without a direction reads.
     if job.options.is_some() && all.get("rw").is_none() && !job.write.did_something() {

@@ -7,13 +7,23 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 
 use model::{Metric, WorkloadCategory};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// Options of a job by name, each under its first spelling.
 #[derive(Clone, Debug, Default)]
-pub struct Options(BTreeMap<String, String>);
+pub struct Options {
+    own: BTreeMap<String, String>,
+    /// Options of all jobs, which share them.
+    global: Rc<BTreeMap<String, String>>,
+}
+
+/// Maximum number of options of a job.
+const MAX_OPTIONS: usize = 1000;
+/// Maximum length of an option's value in bytes. Lists of files are the longest values.
+const MAX_VALUE: usize = 64 * 1024;
 
 /// Other spellings of options.
 const ALIASES: [(&str, &str); 26] = [
@@ -158,7 +168,7 @@ impl Options {
             "buffered" => ("direct", opposite(value)),
             "rwmixwrite" => ("rwmixread", rest(value)),
             "percentage_sequential" => ("percentage_random", rest(value)),
-            "filename" => match self.0.get(name) {
+            "filename" => match self.own.get(name) {
                 Some(known) if known != value => (name, format!("{known}:{value}")),
                 _ => (name, value.to_owned()),
             },
@@ -167,19 +177,28 @@ impl Options {
                 (known.map_or(name, |(_, first)| first), value.to_owned())
             }
         };
-        self.0.insert(name.to_owned(), value);
+        self.own.insert(name.to_owned(), value);
     }
 
-    /// Returns these global options with a job's own.
-    pub fn with(&self, own: &Self) -> Self {
-        let mut all = self.clone();
-        all.0.extend(own.0.clone());
-        all
+    /// Returns a job's own options with these global ones.
+    pub fn with(&self, own: Self) -> Self {
+        Self { global: Rc::clone(&self.global), ..own }
+    }
+
+    /// Returns these options as global ones.
+    pub fn into_global(self) -> Self {
+        Self { own: BTreeMap::new(), global: Rc::new(self.own) }
+    }
+
+    /// Returns the number of bytes of all options.
+    pub fn len(&self) -> usize {
+        let all = self.own.iter().chain(self.global.iter());
+        all.map(|(name, value)| name.len() + value.len()).sum()
     }
 
     /// Returns the value of an option by its first spelling.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.own.get(name).or_else(|| self.global.get(name)).map(String::as_str)
     }
 
     /// Returns the value of an option that is a number or a size, or 0.
@@ -207,7 +226,8 @@ impl Options {
     /// known: it shows whether a program meant 1000 or 1024 by `KiB`.
     pub fn identity(&self, request: Option<u64>) -> String {
         let mut stated = Vec::new();
-        for (name, value) in &self.0 {
+        let all: BTreeMap<&String, &String> = self.global.iter().chain(&self.own).collect();
+        for (name, value) in all {
             let is_log =
                 name.starts_with("log_") || name.starts_with("write_") && name.ends_with("_log");
             if is_log || NEUTRAL.contains(&name.as_str()) {
@@ -218,7 +238,8 @@ impl Options {
                 "bs" => self.normalized(name, value, request),
                 _ => self.normalized(name, value, None),
             };
-            let default = DEFAULTS.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            let default =
+                DEFAULTS.iter().find(|(known, _)| *known == name.as_str()).map(|(_, value)| *value);
             let is_on = ON.contains(&name.as_str());
             if value != default.unwrap_or(if is_on { "1" } else { "0" }) {
                 stated.push(format!("{name} {value}"));
@@ -339,9 +360,19 @@ impl<'de> Deserialize<'de> for Options {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Options, A::Error> {
                 let mut options = Options::default();
                 while let Some((name, value)) = map.next_entry::<String, serde_json::Value>()? {
-                    match value.as_str() {
-                        Some(text) => options.insert(&name, text),
-                        None => options.insert(&name, &value.to_string()),
+                    let value = match value {
+                        serde_json::Value::String(text) => text,
+                        other => other.to_string(),
+                    };
+                    if options.own.len() == MAX_OPTIONS {
+                        let what = format!("a job has more than {MAX_OPTIONS} options");
+                        return Err(A::Error::custom(what));
+                    }
+                    options.insert(&name, &value);
+                    if name.len().max(options.get(&name).map_or(0, str::len)) > MAX_VALUE {
+                        let name: String = name.chars().take(40).collect();
+                        let what = format!("option `{name}` has more than {MAX_VALUE} bytes");
+                        return Err(A::Error::custom(what));
                     }
                 }
                 Ok(options)
@@ -445,6 +476,16 @@ mod tests {
         ] {
             assert_eq!(identity(one), identity(other));
         }
+    }
+
+    #[test]
+    fn jobs_share_their_global_options() {
+        let options = |all: &[(&str, &str)]| all.iter().copied().collect::<Options>();
+        let global = options(&[("bs", "4k"), ("rw", "write")]).into_global();
+        let job = global.with(options(&[("bs", "8k")]));
+        assert!(Rc::ptr_eq(&job.global, &global.global));
+        assert_eq!(job.identity(None), "bs 8192, rw write");
+        assert_eq!((job.get("bs"), job.get("rw")), (Some("8k"), Some("write")));
     }
 
     #[test]

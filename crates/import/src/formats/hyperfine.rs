@@ -113,21 +113,25 @@ fn names(
 }
 
 impl HyperfineBenchmark {
-    /// Returns names and values of the parameters.
+    /// Returns names and values of the parameters. A long value is not searched for in commands, so
+    /// that its end is not needed.
     fn values(&self) -> Vec<(&str, String)> {
         const MAX_PARAMETERS: usize = 8;
         let text = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::String(text) => text.chars().take(MAX_VALUE + 1).collect(),
             other => other.to_string(),
         };
-        let all = self.parameters.iter().take(MAX_PARAMETERS);
-        all.map(|(name, value)| (name.as_str(), text(value))).collect()
+        let all = self.parameters.iter().filter(|(name, _)| name.len() <= MAX_VALUE);
+        all.take(MAX_PARAMETERS).map(|(name, value)| (name.as_str(), text(value))).collect()
     }
 
-    /// Returns the command that a template gives with the parameters of this benchmark.
+    /// Returns the command that a template gives with the parameters of this benchmark. Parameters
+    /// that would make it longer than a template can be stay unfilled.
     fn fill(&self, template: &str) -> String {
         let fill = |text: String, (name, value): (&str, String)| {
-            text.replace(&format!("{{{name}}}"), &value)
+            let name = format!("{{{name}}}");
+            let added = text.matches(&name).count() * value.len();
+            if text.len() + added > MAX_TEMPLATE { text } else { text.replace(&name, &value) }
         };
         self.values().into_iter().fold(template.to_owned(), fill)
     }
@@ -140,7 +144,7 @@ fn template(
     benchmark: &HyperfineBenchmark,
     others: &[HyperfineBenchmark],
 ) -> Option<String> {
-    const MAX_KNOWN: usize = 16;
+    const MAX_KNOWN: usize = 32;
     const MAX_OTHERS: usize = 32;
     const MAX_COMMAND: usize = 4096;
     if benchmark.parameters.is_empty() {
@@ -150,6 +154,9 @@ fn template(
     let values = benchmark.values();
     if let Some(template) = known.iter().find(|template| benchmark.fill(template) == command) {
         return Some(template.clone());
+    }
+    if known.len() == MAX_KNOWN {
+        return Some(command);
     }
     let mut templates = vec![command];
     for (name, value) in &values {
@@ -164,19 +171,20 @@ fn template(
     };
     // The first template, which replaces most words, wins a tie.
     let best = templates.into_iter().rev().max_by_key(fitting)?;
-    if known.len() < MAX_KNOWN {
-        known.push(best.clone());
-    }
+    known.push(best.clone());
     Some(best)
 }
 
 /// Maximum number of possible templates of a command.
 const MAX_TEMPLATES: usize = 64;
+/// Maximum length of a template in bytes.
+const MAX_TEMPLATE: usize = 16 * 1024;
+/// Maximum length of the name or the value of a parameter, in bytes.
+const MAX_VALUE: usize = 200;
 
 /// Returns the text with each choice of occurrences of `value` replaced by `name`: first all whole
 /// words, last none.
 fn replaced(text: &str, value: &str, name: &str) -> Vec<String> {
-    const MAX_VALUE: usize = 200;
     if value.is_empty() || value.len() > MAX_VALUE {
         return vec![text.to_owned()];
     }
@@ -189,10 +197,13 @@ fn replaced(text: &str, value: &str, name: &str) -> Vec<String> {
     let words: Vec<usize> = all.iter().copied().filter(|at| is_word(*at)).collect();
     let count = all.len().min(MAX_TEMPLATES.ilog2() as usize);
     let subsets = (0..1_usize << count).rev().map(|set| {
-        all.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, at)| *at).collect()
+        let chosen = all.iter().take(count).enumerate().filter(|(at, _)| set >> at & 1 == 1);
+        chosen.map(|(_, at)| *at).collect()
     });
     let first = Some(words).filter(|words| !words.is_empty());
-    let sets: Vec<Vec<usize>> = first.into_iter().chain(subsets).take(MAX_TEMPLATES).collect();
+    let fits = |places: &Vec<usize>| text.len() + places.len() * name.len() <= MAX_TEMPLATE;
+    let sets = first.into_iter().chain(subsets).filter(fits);
+    let sets: Vec<Vec<usize>> = sets.take(MAX_TEMPLATES).collect();
     let replace = |places: &Vec<usize>| {
         let (mut done, mut from) = (String::new(), 0);
         for at in places {

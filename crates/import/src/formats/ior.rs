@@ -53,6 +53,8 @@ struct IorReader<'a> {
     repetitions: usize,
     columns: Option<Vec<String>>,
     rows: Vec<IorRow>,
+    /// Place of the last row of a write.
+    written: Option<usize>,
     /// Operation with wrong data whose row follows, and the warning.
     wrong: Option<(&'static str, String)>,
     /// First error of the run.
@@ -73,6 +75,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         repetitions: 1,
         columns: None,
         rows: Vec::new(),
+        written: None,
         wrong: None,
         error: None,
     };
@@ -202,8 +205,8 @@ impl IorReader<'_> {
     /// of a read.
     fn set_wrong(&mut self, warning: &str, text: &str) {
         let operation = if warning.contains("data on write") { "write" } else { "read" };
-        let written = self.rows.iter_mut().rev().find(|row| row.operation == operation);
-        match written.filter(|_| operation == "write") {
+        let written = self.written.filter(|_| operation == "write");
+        match written.and_then(|at| self.rows.get_mut(at)) {
             Some(row) => row.failure = Some(shortened(text)),
             None => self.wrong = Some((operation, shortened(text))),
         }
@@ -277,6 +280,9 @@ impl IorReader<'_> {
         });
         let wrong = self.wrong.take_if(|(wrong, _)| *wrong == operation);
         let failure = failure.or(wrong.map(|(_, warning)| warning));
+        if operation == "write" {
+            self.written = Some(self.rows.len());
+        }
         self.rows.push(IorRow { line, operation: operation.to_owned(), values, failure });
         Ok(())
     }
@@ -287,6 +293,7 @@ impl IorReader<'_> {
             return Ok(());
         }
         let mut rows = std::mem::take(&mut self.rows);
+        self.written = None;
         let options = std::mem::take(&mut self.options);
         let repetitions = std::mem::replace(&mut self.repetitions, 1).min(1000);
         let line = rows.last().map_or(1, |row| row.line);
@@ -302,16 +309,20 @@ impl IorReader<'_> {
                 failure: Some(reason.clone()),
             }));
         }
+        if rows.is_empty() {
+            return Ok(());
+        }
         let place = self.place();
         let directory = place.as_ref().and_then(|place| place.test.clone());
         let parameters: Vec<String> =
             options.into_iter().chain(self.command.clone()).chain(directory).collect();
+        let parameters = parameters.join(", ");
         let machine = self.machine.clone();
         let machine = machine.split_whitespace().nth(1);
         let stated = StatedNames { place, host: machine, ..StatedNames::default() };
         for IorRow { line, operation, values, failure } in rows {
             let contender = self.gathering.contender(&stated)?;
-            let test = self.gathering.unique_test_name("ior", &parameters.join(", "));
+            let test = self.gathering.unique_test_name("ior", &parameters);
             let taken = match failure {
                 Some(reason) => failed_value(&contender, &test, &operation, reason),
                 None => ok_value(&contender, &test, &operation, values),

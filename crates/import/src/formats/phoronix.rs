@@ -46,8 +46,12 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     {
         *gathering.environment() = first.clone();
     }
+    let (mut line, mut from) = (1, 0);
     for node in children(root, "Result") {
-        let line = document.text_pos_at(node.range().start).row as usize;
+        let start = node.range().start;
+        let between = &document.input_text().as_bytes()[from..start];
+        line += between.iter().filter(|byte| **byte == b'\n').count();
+        from = start;
         result(&mut gathering, line, node)?;
     }
     gathering.finish()
