@@ -6,7 +6,7 @@ use simdisk::write_log::{Cut, Kept};
 use workload::Progress;
 use workload::survival::ExpectedStates;
 
-use crate::cell::recorded_volume::{RecordedVolume, Recording, TrialError, owned};
+use crate::cell::recorded_volume::{RecordedSteps, RecordedVolume, TrialError, owned};
 
 /// Whether the repair command of the catalog runs before the mount.
 #[derive(Clone, Copy)]
@@ -47,11 +47,11 @@ impl PowerCuts<'_> {
     fn cut_all(
         &self,
         volume: &mut RecordedVolume<'_, '_>,
-        recording: &Recording,
+        recording: &RecordedSteps,
         seed: u64,
         progress: &Progress,
     ) -> Result<Survival, TrialError> {
-        let Recording { log, base } = recording;
+        let RecordedSteps { log, base } = recording;
         let cuts = log.cuts(self.op.cuts as usize, seed);
         let mut survival = Survival {
             positions: log.len() as u32,
