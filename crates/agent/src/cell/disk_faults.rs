@@ -9,7 +9,7 @@ use workload::Progress;
 use workload::survival::{self, ExpectedStates, FoundFile};
 
 use crate::cell::recorded_volume::{
-    RecordedVolume, Recording, StepError, StepOutcomes, TrialError, owned,
+    RecordedSteps, RecordedVolume, StepError, StepOutcomes, TrialError, owned,
 };
 
 /// Disk after a fault, and the promises that are still valid.
@@ -70,7 +70,7 @@ pub fn run(
 fn try_all(
     volume: &mut RecordedVolume<'_, '_>,
     op: &DiskFault,
-    recording: &Recording,
+    recording: &RecordedSteps,
     seed: u64,
     progress: &Progress,
 ) -> Result<DiskFaults, TrialError> {
@@ -104,7 +104,7 @@ fn try_all(
 /// Returns the disk with a fault after the steps. Returns `None` if the fault changes no byte.
 fn damage(
     op: &DiskFault,
-    recording: &Recording,
+    recording: &RecordedSteps,
     place: &FaultPlace,
     is_data: &dyn Fn(&[u8]) -> bool,
 ) -> Option<FaultyDisk> {
@@ -141,7 +141,7 @@ fn fail_requests(
         _ => return Ok(None),
     };
     let first = 1 + op.prepare.len();
-    let (outcomes, Recording { log, base }) =
+    let (outcomes, RecordedSteps { log, base }) =
         volume.perform_with_faults(&op.steps, first, &requests)?;
     let (state, only_data) = match place {
         FaultPlace::FailedFlush(_) => {

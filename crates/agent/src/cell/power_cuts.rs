@@ -6,7 +6,7 @@ use simdisk::write_log::{Cut, Kept};
 use workload::Progress;
 use workload::survival::{self, ExpectedStates};
 
-use crate::cell::recorded_volume::{RecordedVolume, Recording, TrialError, owned};
+use crate::cell::recorded_volume::{RecordedSteps, RecordedVolume, TrialError, owned};
 use crate::cell::volume::CellVolume;
 
 /// Whether the repair command of the catalog runs before the mount.
@@ -79,11 +79,11 @@ impl PowerCuts<'_> {
     fn cut_all(
         &self,
         volume: &mut RecordedVolume<'_, '_>,
-        recording: &Recording,
+        recording: &RecordedSteps,
         seed: u64,
         progress: &Progress,
     ) -> Result<Survival, TrialError> {
-        let Recording { log, base } = recording;
+        let RecordedSteps { log, base } = recording;
         let limit = self.op.cuts as usize;
         let cuts = match self.op.ignores_flushes {
             true => log.cuts_without_flushes(limit, seed),

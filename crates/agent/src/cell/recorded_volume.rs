@@ -57,7 +57,7 @@ pub struct RecordedVolume<'a, 'v> {
 }
 
 /// A recorded sequence.
-pub struct Recording {
+pub struct RecordedSteps {
     /// The writes, from the mount to the unmount.
     pub log: WriteLog,
     /// Bytes of the written sectors before the recording.
@@ -128,7 +128,7 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         mut self,
         prepare: &[FileStep],
         steps: &[FileStep],
-        trials: impl FnOnce(&mut Self, &Recording) -> Result<T, TrialError>,
+        trials: impl FnOnce(&mut Self, &RecordedSteps) -> Result<T, TrialError>,
     ) -> Result<T, TrialError> {
         self.prepare(prepare)?;
         self.volume.unmount()?;
@@ -195,7 +195,7 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         steps: &[FileStep],
         first: usize,
         requests: &str,
-    ) -> Result<(StepOutcomes, Recording), TrialError> {
+    ) -> Result<(StepOutcomes, RecordedSteps), TrialError> {
         self.recorder.start()?;
         self.recorder.fail(requests)?;
         let outcomes = self.perform_all(steps, first, StepErrors::Continue);
@@ -207,11 +207,11 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
     }
 
     /// Ends a recording and sets the disk to its state before it.
-    fn finish(&mut self) -> Result<Recording, TrialError> {
+    fn finish(&mut self) -> Result<RecordedSteps, TrialError> {
         let log = self.recorder.finish()?;
         let base = owned(&log.replaced());
         self.write(&base)?;
-        Ok(Recording { log, base })
+        Ok(RecordedSteps { log, base })
     }
 
     /// Sets the disk to a state, runs a trial, and restores the base of the disk.
