@@ -276,6 +276,7 @@ mod tests {
         };
         let counts = |cuts, held| Survival { cuts, held, ..Survival::default() };
         let broken = model::BrokenCut {
+            steps: Vec::new(),
             position: 0,
             kept: String::new(),
             after: String::new(),
@@ -301,6 +302,7 @@ mod tests {
         assert_eq!(title, "`title` has more than 65536 bytes");
         let lost = told(|results| {
             let broken = model::BrokenCut {
+                steps: Vec::new(),
                 position: 0,
                 kept: String::new(),
                 after: String::new(),

@@ -116,6 +116,9 @@ struct ProcessThreads {
 /// Lines of a thread, each with its time.
 type HeldLines = Vec<(u64, Vec<u8>)>;
 
+/// Numbers of lines and their bytes.
+type ReplayedLines = std::vec::IntoIter<(u64, Vec<u8>)>;
+
 /// An import of strace's output, line by line.
 pub struct StraceImporter {
     pub(super) below: Option<Vec<u8>>,
@@ -130,7 +133,7 @@ pub struct StraceImporter {
     /// Lines of threads whose parent is not known yet.
     early: BTreeMap<u32, HeldLines>,
     /// Lines of threads whose parent has become known, the first ones last.
-    replayed: Vec<(u32, std::vec::IntoIter<(u64, Vec<u8>)>)>,
+    replayed: Vec<(u32, ReplayedLines)>,
     /// Number of descriptors that were copied.
     copied: usize,
     /// Reason to refuse the current line.
