@@ -106,7 +106,7 @@ fn word(word: &str) {
         Err(error) => is_one_line(&error),
         Ok(contender) => survives_json(&contender),
     }
-    if let Err(error) = CATALOG.directory_contender(Path::new(word), None, word) {
+    if let Err(error) = CATALOG.directory_contender(Path::new(word), word, Some(word)) {
         is_one_line(&error);
     }
     if let Ok(bytes) = word.parse::<Bytes>() {

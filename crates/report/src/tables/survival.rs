@@ -5,7 +5,7 @@ use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 
 use crate::document::{Block, Item, Table};
 use crate::text::conclusions::{ConclusionText, listed};
-use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
+use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Power cuts without a loss";
@@ -65,10 +65,10 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
     if let Some(broken) = survival.broken.first() {
         parts.push(format!(
             "{}after `{}`, {} ({}, position {})",
-            sequence(&broken.steps),
-            broken.after,
-            sanitize_paragraph(&broken.lost),
-            broken.kept,
+            sanitize_line(&sequence(&broken.steps)),
+            sanitize_line(&broken.after),
+            sanitize_line(&broken.lost),
+            sanitize_line(&broken.kept),
             broken.position
         ));
     }
@@ -89,7 +89,7 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
         ));
     }
     if let (0, Some(reason)) = (survival.cuts, &one.reason) {
-        parts.push(format!("not tested: {}", sanitize_paragraph(reason)));
+        parts.push(format!("not tested: {}", sanitize_line(reason)));
     }
     (!parts.is_empty()).then(|| Item::new(name, parts.join("; ")))
 }
@@ -167,7 +167,7 @@ fn conclusion(
             format!("{} in {} of {}", sanitize_line(&one.contender), total.lost, total.cuts)
         });
         let all: Vec<String> = [first].into_iter().chain(others).collect();
-        let example = sanitize_paragraph(&total.worst);
+        let example = sanitize_line(&total.worst);
         sentences.push(format!("{}. Example: {name}, {example}.", listed(&all, "and")));
     }
     (!sentences.is_empty())

@@ -61,7 +61,7 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
             format!(
                 "{} ({}{}): {}",
                 labels::power_cuts(record),
-                sanitize_paragraph(&record.worst),
+                sanitize_line(&record.worst),
                 sanitize_line(&measured),
                 sanitize_paragraph(why)
             )
