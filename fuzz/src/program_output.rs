@@ -1,9 +1,10 @@
-//! Output of other programs: the first byte selects the format, and the rest is parsed.
+//! Output of other programs: the first byte selects the format, and the rest is parsed, also as a
+//! job file.
 
 use std::fs;
 use std::path::Path;
 
-use import::{InputFormat, NamingOptions, detect_format, read};
+use import::{InputFormat, JobFileContext, NamingOptions, detect_format, read};
 use model::{Campaign, check_name};
 
 use crate::property::is_one_line;
@@ -17,6 +18,25 @@ pub fn run(input: &[u8]) {
     is_sound(chosen, rest);
     if let Some(format) = detect_format(rest).filter(|format| *format != chosen) {
         is_sound(format, rest);
+    }
+    is_confined(rest);
+}
+
+/// Checks that a job file is rejected in one line, or that no word of its command takes the next
+/// word as its value.
+fn is_confined(input: &[u8]) {
+    let context = JobFileContext {
+        include: &|_| Ok(input.to_vec()),
+        variable: &|_| Some("--output=/x".to_owned()),
+    };
+    match import::fio_arguments(input, &context) {
+        Err(error) => is_one_line(&error),
+        Ok(words) => {
+            assert!(words.iter().all(|word| word.starts_with("--") && word.contains('=')));
+        }
+    }
+    if let Err(error) = import::filebench_workload(input) {
+        is_one_line(&error);
     }
 }
 
@@ -56,5 +76,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         seed.extend(contents);
         seed
     };
-    contents.map(seed).collect()
+    let job_file =
+        b"x[global]\nsize=1m\n[a]\nrw=write\nstonewall\ndescription=${A}\ninclude b\n".to_vec();
+    contents.map(seed).chain([job_file]).collect()
 }

@@ -80,16 +80,14 @@ fn begin<'a>(
 ) -> io::Result<crate::cell::session::CellSession<'a>> {
     let runner = match &job.target {
         WorkTarget::Volume(volume) if restricted => {
-            let path = crate::sandbox::command::search_path();
-            let programs = std::env::split_paths(&path);
             // A mount point that is mounted into a private /dev could not be unmounted.
             let around = volume.mountpoint.parent().map(Path::to_owned);
             let places = [around, job.archives.clone()];
-            let used: Vec<PathBuf> = programs.chain(places.into_iter().flatten()).collect();
-            sandbox::enter(volume, &used)?;
+            sandbox::enter(volume, &used(places))?;
             SandboxedRunner::restricted(volume)?
         }
-        _ => SandboxedRunner::unrestricted(),
+        WorkTarget::Volume(_) => SandboxedRunner::Unrestricted,
+        WorkTarget::Directory { .. } => SandboxedRunner::Directory(used([job.archives.clone()])),
     };
     thread::Builder::new().spawn(end_with_orchestrator)?;
     if let Some(silence) = job.stacks_after {
@@ -99,6 +97,12 @@ fn begin<'a>(
     let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
     let footprint = KernelMemoryProbe::baseline(job, own_kernel);
     crate::cell::session::CellSession::new(job, events.clone(), runner, footprint)
+}
+
+/// Returns these paths and those of all programs.
+fn used(places: impl IntoIterator<Item = Option<PathBuf>>) -> Vec<PathBuf> {
+    let path = crate::sandbox::command::search_path();
+    std::env::split_paths(&path).chain(places.into_iter().flatten()).collect()
 }
 
 /// Reads the location of a user's source from standard input and writes a summary of its contents

@@ -26,18 +26,22 @@ use landlock::{
 use model::wire::{MultiDevice, Volume};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-use sys::mount::sandbox;
+use sys::mount::{namespace, sandbox};
 use sys::process::usage;
 use sys::{block, process};
 
 /// Working directory of programs. It is empty, so that no relative name matches a file.
 pub const EMPTY: &str = "/run/fsarena-empty";
-/// Files that programs may write in addition to the devices: their private directories and null
-/// devices.
-const WRITABLE: [&str; 5] = ["/run", OWN_TMP, "/dev/null", "/dev/zero", "/dev/full"];
-/// Second path of the cell's private `/tmp`, if it has one.
+/// Directories of a cell with a volume that programs may write in addition to the devices. The
+/// first one is for temporary files.
+const WRITABLE: [&str; 2] = ["/run", OWN_TMP];
+/// Devices that every program may write.
+const NULL_DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
+/// Directory for temporary files of the machine.
+const TMP: &str = "/tmp";
+/// Directory for temporary files, which is also the cell's private `/tmp` if it has one.
 const OWN_TMP: &str = "/run/tmp";
 /// File that exists if this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
@@ -83,6 +87,8 @@ pub enum SandboxProfile {
     Mount,
     /// Use a mounted filesystem: write only to it.
     Use,
+    /// Use a directory of a filesystem of this machine: write only to it.
+    UseDirectory,
 }
 
 /// Restricts this process, which already has private mounts. Programs get a private `/tmp`, unless
@@ -91,21 +97,57 @@ pub enum SandboxProfile {
 /// # Errors
 /// Returns an error if a mount fails. Features missing in an older kernel are skipped.
 pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
-    let read_only = sandbox::set_read_only(c"/", true)
-        .and_then(|()| sandbox::set_read_only(c"/proc", false))
-        .and_then(|()| sandbox::set_read_only(c"/run", false));
-    match read_only {
-        Err(error) if !sandbox::is_missing(&error) => return Err(error),
-        _ => {}
-    }
-    let below_dev: Vec<PathBuf> =
-        used.iter().filter(|path| path.starts_with("/dev") && path.is_dir()).cloned().collect();
-    sandbox::private_dev(&devices(volume), &below_dev)?;
-    if !used.iter().any(|path| path.starts_with("/tmp")) {
+    read_only_except(&["/proc", "/run"].map(Path::new))?;
+    sandbox::private_dev(&devices(volume), &below(used, "/dev"))?;
+    if below(used, TMP).is_empty() {
         sandbox::private_tmp(Path::new(OWN_TMP))?;
+        sandbox::bind(Path::new(OWN_TMP), Path::new(TMP))?;
     }
     fs::create_dir(EMPTY)?;
     std::env::set_current_dir(EMPTY)
+}
+
+/// Gives this thread private mounts in which only a directory of this machine, `/dev/null` and
+/// directories for temporary files are writable. Returns the latter. The programs of other users
+/// than root keep the mounts and the temporary files of the machine.
+fn enter_directory(directory: &Path, used: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    if !is_root() || namespace::unshare_mounts().is_err() {
+        return Ok(vec![std::env::temp_dir(), TMP.into()]);
+    }
+    let mut writable = vec![PathBuf::from(OWN_TMP)];
+    sandbox::private_run(&below(used, "/run"))?;
+    sandbox::private_tmp(Path::new(OWN_TMP))?;
+    if below(used, TMP).is_empty() {
+        sandbox::bind(Path::new(OWN_TMP), Path::new(TMP))?;
+        writable.push(TMP.into());
+    }
+    sandbox::private_dev(&[], &below(used, "/dev"))?;
+    sandbox::bind(directory, directory)?;
+    let except = writable.iter().map(PathBuf::as_path).chain([directory]);
+    read_only_except(&except.collect::<Vec<_>>())?;
+    Ok(writable)
+}
+
+/// Whether this process may mount and make device nodes. Root of a user namespace may not.
+fn is_root() -> bool {
+    const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
+    let users = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    geteuid().is_root() && users.split_whitespace().eq(ALL_USERS)
+}
+
+/// Returns the directories among some paths that are below a place.
+fn below(paths: &[PathBuf], place: &str) -> Vec<PathBuf> {
+    paths.iter().filter(|path| path.starts_with(place) && path.is_dir()).cloned().collect()
+}
+
+/// Makes all mounts read-only except some, if this kernel can.
+fn read_only_except(places: &[&Path]) -> io::Result<()> {
+    let set = sandbox::set_read_only(Path::new("/"), true);
+    let mut places = places.iter();
+    match set.and_then(|()| places.try_for_each(|place| sandbox::set_read_only(place, false))) {
+        Err(error) if !sandbox::is_missing(&error) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Lists the devices of the cell with their expected device numbers, independent of their names.
@@ -123,24 +165,25 @@ fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
     told.chain(below).collect()
 }
 
-/// Runner that executes programs and waits for them to finish, in a sandbox if it has threads.
+/// Runner that executes programs and waits for them to finish, in a sandbox unless it is
+/// unrestricted.
 #[derive(Clone)]
-pub struct SandboxedRunner {
-    /// Threads that start programs, one per task. `None` without a sandbox.
-    threads: Option<[Sender<SandboxRequest>; 2]>,
+pub enum SandboxedRunner {
+    /// Programs have the same privileges as this process, which is in a guest.
+    Unrestricted,
+    /// Threads that start programs, one per task.
+    Volume([Sender<SandboxRequest>; 2]),
+    /// Programs use a directory of this machine, and paths that they read.
+    Directory(Vec<PathBuf>),
 }
 
-struct SandboxRequest {
+/// A program to run.
+pub struct SandboxRequest {
     command: Command,
     answer: Sender<io::Result<ExitStatus>>,
 }
 
 impl SandboxedRunner {
-    /// Creates a runner whose programs have the same privileges as this process.
-    pub const fn unrestricted() -> Self {
-        Self { threads: None }
-    }
-
     /// Creates a runner with restricted threads. Programs inherit the restrictions of the thread
     /// that starts them.
     ///
@@ -148,8 +191,8 @@ impl SandboxedRunner {
     /// Returns an error if a thread cannot be started or restricted.
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
         let devices: Vec<PathBuf> = volume.mkfs_devices().map(Path::to_owned).collect();
-        let start = |task| start(task, devices.clone());
-        Ok(Self { threads: Some([start(SandboxProfile::Device)?, start(SandboxProfile::Mount)?]) })
+        let start = |task| start(task, devices.clone(), Vec::new());
+        Ok(Self::Volume([start(SandboxProfile::Device)?, start(SandboxProfile::Mount)?]))
     }
 
     /// Runs a program and waits for it to finish.
@@ -157,12 +200,12 @@ impl SandboxedRunner {
     /// # Errors
     /// Returns an error if the program cannot be started.
     pub fn status(&self, mut command: Command, task: SandboxProfile) -> io::Result<ExitStatus> {
-        let Some([device, mount]) = &self.threads else {
+        let Self::Volume([device, mount]) = self else {
             return command.status();
         };
         let thread = match task {
             SandboxProfile::Device => device,
-            SandboxProfile::Mount | SandboxProfile::Use => mount,
+            SandboxProfile::Mount | SandboxProfile::Use | SandboxProfile::UseDirectory => mount,
         };
         command.current_dir(EMPTY);
         ask(thread, command)
@@ -174,9 +217,14 @@ impl SandboxedRunner {
     /// # Errors
     /// Returns an error if a thread cannot be started or restricted.
     pub fn below<'a>(&self, directory: &'a Path) -> io::Result<DirectoryRunner<'a>> {
-        let thread = match self.threads {
-            Some(_) => Some(start(SandboxProfile::Use, vec![directory.to_owned()])?),
-            None => None,
+        let own = vec![directory.to_owned()];
+        let thread = match self {
+            Self::Unrestricted => None,
+            Self::Volume(_) => Some(start(SandboxProfile::Use, own, Vec::new())?),
+            Self::Directory(used) => {
+                let used = used.iter().chain(&own).cloned().collect();
+                Some(start(SandboxProfile::UseDirectory, own, used)?)
+            }
         };
         let others = process::all().iter().map(|p| p.pid).collect();
         Ok(DirectoryRunner { directory, thread, others })
@@ -235,27 +283,32 @@ fn end_all_but(others: &BTreeSet<Pid>) {
 }
 
 /// Asks a thread to run a program and returns the exit status.
-fn ask(thread: &Sender<SandboxRequest>, mut command: Command) -> io::Result<ExitStatus> {
+fn ask(thread: &Sender<SandboxRequest>, command: Command) -> io::Result<ExitStatus> {
     let gone = || io::Error::other("the thread that starts programs has ended");
     let (answer, status) = mpsc::channel();
-    command.env("TMPDIR", "/run");
     thread.send(SandboxRequest { command, answer }).map_err(|_| gone())?;
     status.recv().map_err(|_| gone())?
 }
 
 /// Starts a thread that restricts itself and then runs one program after another.
-fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<SandboxRequest>> {
+/// The programs write to `own` and may read `used`.
+fn start(
+    task: SandboxProfile,
+    own: Vec<PathBuf>,
+    used: Vec<PathBuf>,
+) -> io::Result<Sender<SandboxRequest>> {
     let (requests, queue) = mpsc::channel::<SandboxRequest>();
     let (ready, restricted) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        let outcome = restrict(task, &writable);
-        let failed = outcome.is_err();
-        if ready.send(outcome).is_err() || failed {
-            return;
-        }
+        let (outcome, temporary) = match restrict(task, &own, &used) {
+            Ok(temporary) => (Ok(()), Some(temporary)),
+            Err(error) => (Err(error), None),
+        };
+        let (Ok(()), Some(temporary)) = (ready.send(outcome), temporary) else { return };
         for mut request in queue {
+            request.command.env("TMPDIR", &temporary);
             let status = match task {
-                SandboxProfile::Use => to_the_end(request.command),
+                SandboxProfile::Use | SandboxProfile::UseDirectory => to_the_end(request.command),
                 SandboxProfile::Device | SandboxProfile::Mount => request.command.status(),
             };
             // The receiver has disconnected only if the agent is about to end.
@@ -267,24 +320,32 @@ fn start(task: SandboxProfile, writable: Vec<PathBuf>) -> io::Result<Sender<Sand
     Ok(requests)
 }
 
-fn restrict(task: SandboxProfile, own: &[PathBuf]) -> io::Result<()> {
-    sandbox::drop_capabilities()?;
+/// Restricts this thread. Returns the directory for temporary files of its programs.
+fn restrict(task: SandboxProfile, own: &[PathBuf], used: &[PathBuf]) -> io::Result<PathBuf> {
+    let mut writable = own.to_vec();
+    let temporary = match (task, own) {
+        (SandboxProfile::UseDirectory, [directory]) => enter_directory(directory, used)?,
+        _ => WRITABLE.map(PathBuf::from).into(),
+    };
+    writable.extend(temporary.iter().cloned());
+    if task != SandboxProfile::UseDirectory || is_root() {
+        sandbox::drop_capabilities()?;
+    }
     if task != SandboxProfile::Mount {
-        restrict_files(own).map_err(io::Error::other)?;
+        restrict_files(&writable).map_err(io::Error::other)?;
     }
     if Path::new(SECCOMP).exists() {
         seccompiler::apply_filter(&filter(task).map_err(io::Error::other)?)
             .map_err(io::Error::other)?;
     }
-    Ok(())
+    Ok(temporary[0].clone())
 }
 
 /// Allows reading and executing all files, and writing to the devices and to files created by the
 /// program itself (landlock(7)), if the kernel supports it.
-fn restrict_files(own: &[PathBuf]) -> Result<(), landlock::RulesetError> {
+fn restrict_files(writable: &[PathBuf]) -> Result<(), landlock::RulesetError> {
     let abi = ABI::V5;
-    let writable = WRITABLE.iter().map(Path::new);
-    let writable = writable.chain(own.iter().map(PathBuf::as_path));
+    let writable = writable.iter().map(PathBuf::as_path).chain(NULL_DEVICES.map(Path::new));
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(abi))?
@@ -297,7 +358,7 @@ fn restrict_files(own: &[PathBuf]) -> Result<(), landlock::RulesetError> {
 
 fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError> {
     let further: &[i64] = match task {
-        SandboxProfile::Device | SandboxProfile::Use => &MOUNTING,
+        SandboxProfile::Device | SandboxProfile::Use | SandboxProfile::UseDirectory => &MOUNTING,
         SandboxProfile::Mount => &[],
     };
     let refused = DENIED_SYSCALLS.iter().chain(further).map(|call| (*call, Vec::new()));
@@ -345,6 +406,39 @@ mod tests {
         let place = directory.path().display();
         assert!(!shell(&runner, SandboxProfile::Device, &format!("mount -t tmpfs none {place}")));
         fs::remove_dir(EMPTY).unwrap();
+    }
+
+    /// Regression test: a job file of fio in a directory overwrote files and removed device nodes.
+    #[test]
+    fn a_program_in_a_directory_writes_only_to_it_and_to_temporary_files() {
+        let place = tempfile::tempdir().unwrap();
+        let (directory, other) = (place.path().join("cell"), place.path().join("other"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(&other, "precious").unwrap();
+        let runner = SandboxedRunner::Directory(Vec::new());
+        let run = |script: &str| {
+            let below = runner.below(&directory).unwrap();
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stderr(std::process::Stdio::null());
+            below.status(command).unwrap().success()
+        };
+        assert!(run("echo x >a && mv a b && mkdir c && cat /etc/passwd >/dev/null"));
+        assert!(run("echo x >\"$TMPDIR/fsarena-test\" && rm \"$TMPDIR/fsarena-test\""));
+        assert_eq!(fs::read_to_string(directory.join("b")).unwrap(), "x\n");
+        // The test works below the directory for temporary files, to which others may write.
+        if !is_root() {
+            return;
+        }
+        for script in ["echo x >../other", "rm ../other", "echo x >../new", "mkdir ../new"] {
+            assert!(!run(script), "{script}");
+        }
+        for script in ["rm /dev/full", "mknod n b 7 0", "echo x >/etc/fsarena-test"] {
+            assert!(!run(script), "{script}");
+        }
+        assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+        assert!(Path::new("/dev/full").exists());
+        // The thread of the test keeps its mounts.
+        assert!(!Path::new(OWN_TMP).exists());
     }
 
     fn volume() -> Volume {

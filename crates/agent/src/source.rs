@@ -141,7 +141,7 @@ pub fn generate(
     let Volume { device, mountpoint, .. } = &made.volume;
     let device = device.as_deref().ok_or_else(|| failed("it has no device".into()))?;
     fs::create_dir_all(mountpoint).map_err(|error| failed(error.to_string()))?;
-    let mut volume = CellVolume::new(&made.volume, SandboxedRunner::unrestricted());
+    let mut volume = CellVolume::new(&made.volume, SandboxedRunner::Unrestricted);
     step(volume.mkfs())?;
     step(volume.mount())?;
     let mut workspace = CellWorkspace::new(mountpoint, made.seed);

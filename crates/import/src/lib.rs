@@ -19,7 +19,7 @@ pub use error::ImportError;
 pub use expected::{ExpectedPhase, duration, expected, fio_space};
 pub use format::{InputFormat, detect_format};
 pub use formats::filebench_file::filebench_workload;
-pub use formats::fio_job_file::{JobFileContext, fio_arguments};
+pub use formats::fio_job_file::{JobFileContext, MAX_JOB_FILE_SIZE, fio_arguments};
 pub use merge::merge;
 pub use validate::{check_plan, check_size, validate};
 

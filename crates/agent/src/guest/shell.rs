@@ -44,7 +44,7 @@ fn attend() -> io::Result<()> {
 
 /// Creates and mounts the filesystem. On failure, the shell can be used to find the cause.
 fn make(volume: &Volume) {
-    let mut mounted = CellVolume::new(volume, SandboxedRunner::unrestricted());
+    let mut mounted = CellVolume::new(volume, SandboxedRunner::Unrestricted);
     if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
         eprintln!("{}", failure.reason);
     }

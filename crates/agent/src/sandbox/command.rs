@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn run(step: &str, command: &[String], clean: &[i32]) -> Result<CommandRecord, CommandFailed> {
-        super::run(&SandboxedRunner::unrestricted(), step, command, clean)
+        super::run(&SandboxedRunner::Unrestricted, step, command, clean)
     }
 
     #[test]

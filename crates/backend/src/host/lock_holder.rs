@@ -11,9 +11,9 @@ const MAX_LENGTH: u64 = 512;
 
 /// Holder of a lock file, for messages.
 pub struct LockHolder {
-    /// Its process, with program and user.
+    /// The process, with program and user.
     pub process: String,
-    /// Its campaign, if the file names it.
+    /// The campaign, if the file names it.
     pub campaign: Option<String>,
     /// Time since it took the lock, such as ` for 3 s`. Empty if it is unknown.
     pub age: String,

@@ -140,7 +140,7 @@ pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     DEFAULT_OPTIONS.check(&contender.mount_options)
 }
 
-/// Returns the words of a name that is derived from a path: `mnt` and `big-disk` of `/mnt/big disk`.
+/// Returns the words of a name from a path: `mnt` and `big-disk` of `/mnt/big disk`.
 fn words_of(path: &Path) -> Vec<String> {
     let parts = path.iter().map(|part| {
         let text = part.to_string_lossy().to_lowercase();

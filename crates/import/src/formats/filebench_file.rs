@@ -180,6 +180,8 @@ fn in_quotes(text: &str) -> Result<&str, String> {
     match text.chars().find(|c| !is_plain(*c)) {
         Some(other) => Err(place(other)),
         None if text.contains("..") => Err(place('.')),
+        // A program that filebench starts would read it as an option.
+        None if text.starts_with('-') => Err(place('-')),
         None => Ok(text),
     }
 }
@@ -252,6 +254,7 @@ run 5
             ("set $d1=/etc\nrun 5\n", Some(1)),
             ("run 5\ndefine fileset name=a,path=\"..\"\n", Some(2)),
             ("run 5\ndefine fileset name=a,path=\"~\"\n", Some(2)),
+            ("run 5\ndefine fileset name=a,path=\"-rf\"\n", Some(2)),
             ("run 5\ndefine fileset name=a,path=\"\\$HOME\"\n", Some(2)),
             ("run 5\ndefine fileset name=a;reboot,path=b\n", Some(2)),
             ("run 5\nset $aa=$(HOME)\n", Some(2)),

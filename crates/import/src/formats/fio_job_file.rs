@@ -4,6 +4,8 @@
 //! `global` contains options that the following sections share, and `--name=` begins either on a
 //! command line.
 
+use model::Bytes;
+
 use crate::ImportError;
 use crate::parse::text::lines;
 
@@ -53,6 +55,20 @@ fn names_a_file(key: &str) -> bool {
         || ["name", "verify_pattern", "wait_for"].contains(&key)
 }
 
+/// Options that are on without a value (fio: "empty or boolean value"). On a command line, every
+/// other option without a value would take the next word as its value.
+#[rustfmt::skip]
+const FLAGS: [&str; 15] = [
+    "blocksize_unaligned", "bs_unaligned", "exitall", "fixedbufs", "group_reporting", "hipri",
+    "new_group", "norandommap", "refill_buffers", "registerfiles", "stonewall", "thread",
+    "time_based", "wait_for_previous", "zero_buffers",
+];
+
+/// Maximum size of a job file. The text of included files, of environment variables and of names
+/// counts as often as it is used.
+pub const MAX_JOB_FILE_SIZE: Bytes = Bytes::kib(256);
+/// Maximum number of jobs. Every job has a copy of the global options.
+const MAX_JOBS: usize = 1000;
 /// Maximum depth of files that include each other.
 const MAX_DEPTH: u32 = 8;
 
@@ -77,7 +93,8 @@ pub fn fio_arguments(
     job_file: &[u8],
     context: &JobFileContext<'_>,
 ) -> Result<Vec<String>, ImportError> {
-    let mut jobs = JobFile { context, sections: Vec::new(), name_of_all: None };
+    let left = MAX_JOB_FILE_SIZE.0;
+    let mut jobs = JobFile { context, sections: Vec::new(), name_of_all: None, left };
     jobs.add(job_file, 0)?;
     let arguments = jobs.sections.into_iter().flat_map(|section| {
         std::iter::once(format!("--name={}", section.name)).chain(section.options)
@@ -99,16 +116,30 @@ struct JobFile<'a> {
     sections: Vec<JobSection>,
     /// Value of `name` in the global section.
     name_of_all: Option<String>,
+    /// Number of bytes that the job file may still have.
+    left: u64,
 }
 
 impl JobFile<'_> {
     fn add(&mut self, file: &[u8], depth: u32) -> Result<(), ImportError> {
+        self.take(file).map_err(ImportError::in_file)?;
         for (number, line) in lines(file)? {
             let line = without_comment(line);
             if !line.is_empty() {
                 self.add_line(line, depth).map_err(|what| ImportError::at_line(number, what))?;
             }
         }
+        Ok(())
+    }
+
+    /// Counts a text of the job file.
+    fn take(&mut self, text: impl AsRef<[u8]>) -> Result<(), String> {
+        let left = self.left.checked_sub(text.as_ref().len() as u64);
+        self.left = left.ok_or_else(|| {
+            format!(
+                "it has more than {MAX_JOB_FILE_SIZE} with all that it includes: split it, or include less"
+            )
+        })?;
         Ok(())
     }
 
@@ -120,6 +151,10 @@ impl JobFile<'_> {
                 _ => name,
             };
             let name = checked_name(name)?;
+            self.take(&name)?;
+            if self.sections.len() == MAX_JOBS {
+                return Err(format!("it has more than {MAX_JOBS} jobs: use numjobs, or split it"));
+            }
             self.sections.push(JobSection { name, options: Vec::new(), is_global });
             return Ok(());
         }
@@ -147,11 +182,7 @@ impl JobFile<'_> {
             }
             return Ok(());
         }
-        stays(key, value.as_deref().unwrap_or_default())?;
-        section.options.push(match value {
-            Some(value) => format!("--{key}={value}"),
-            None => format!("--{key}"),
-        });
+        section.options.push(option(key, value.as_deref())?);
         Ok(())
     }
 
@@ -166,7 +197,7 @@ impl JobFile<'_> {
     }
 
     /// Replaces environment variables: `${SIZE}`.
-    fn with_variables(&self, value: &str) -> Result<String, String> {
+    fn with_variables(&mut self, value: &str) -> Result<String, String> {
         let (mut replaced, mut rest) = (String::new(), value);
         while let Some((before, after)) = rest.split_once("${") {
             let (name, behind) = after
@@ -175,6 +206,7 @@ impl JobFile<'_> {
             let found = (self.context.variable)(name).ok_or_else(|| {
                 format!("the environment variable {name} is not set: set it, or give the value")
             })?;
+            self.take(&found)?;
             replaced += before;
             replaced += &found;
             rest = behind;
@@ -189,8 +221,34 @@ fn without_comment(line: &str) -> &str {
     line.split_once('#').map_or(line, |(before, _)| before).trim()
 }
 
+/// Returns an option as one word of a command line. Each word has a value, so that no option takes
+/// the next word.
+fn option(key: &str, value: Option<&str>) -> Result<String, String> {
+    let value = match value {
+        Some(value) => value,
+        None if FLAGS.contains(&key) => "1",
+        None if OPTIONS.contains(&key) => {
+            return Err(format!("`{key}` has no value: add one, as in `{key}=VALUE`"));
+        }
+        None => "",
+    };
+    stays(key, value)?;
+    is_no_option(value)?;
+    Ok(format!("--{key}={value}"))
+}
+
+/// Refuses a value that a program could read as an option. Negative numbers are allowed.
+fn is_no_option(value: &str) -> Result<(), String> {
+    let rest = value.strip_prefix('-');
+    match rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) {
+        true => Err(format!("`{value}` begins as an option does: remove the `-`")),
+        false => Ok(()),
+    }
+}
+
 /// Returns the name of a job, which fio also gives to its files.
 fn checked_name(name: &str) -> Result<String, String> {
+    is_no_option(name)?;
     match name.contains('/') || name.contains("..") {
         true => Err("files are named by the section: no `/` and no `..` in it".to_owned()),
         false => Ok(name.to_owned()),
@@ -267,13 +325,61 @@ mod tests {
         }
     }
 
+    /// No word of the command takes the next word as its value, and none names a place.
+    #[track_caller]
+    fn assert_stays(file: &str) {
+        let Ok(arguments) = fio_arguments(file.as_bytes()) else { return };
+        for argument in &arguments {
+            let (key, value) = argument.split_once('=').expect("every word has a value");
+            let key = key.strip_prefix("--").expect("every word is an option");
+            assert!(key == "name" || OPTIONS.contains(&key), "{argument}");
+            let is_out = |part: &str| part.contains('/') || part.contains("..");
+            assert!(!names_a_file(key) || !is_out(value), "{argument}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_word_of_a_command_is_an_option_with_its_value(
+            lines in proptest::collection::vec("(\\[|filename|description|thread|name|write_bw_log|verify_pattern|size)(=| = |\\]|)(-|--output=|/|\\.\\.|:|x|\\$\\{SIZE\\}|#|;|=| ){0,4}", 0..8),
+        ) {
+            assert_stays(&format!("[a]\n{}\n", lines.join("\n")));
+        }
+    }
+
+    /// Includes and variables multiply the size of a job file: these ones to more than any memory.
+    #[test]
+    fn included_files_variables_and_names_have_one_limit() {
+        let many = |line: &str| line.repeat(150_000 / line.len());
+        let context = JobFileContext {
+            include: &|name| match name.parse::<u32>() {
+                Ok(level @ 1..=7) => Ok(format!("include {}\n", level + 1).repeat(20).into_bytes()),
+                Ok(_) => Ok(b"[a]\n".to_vec()),
+                Err(_) => Ok(many("size=4k\n").into_bytes()),
+            },
+            variable: &|_| Some("x".repeat(100_000)),
+        };
+        let size = "it has more than 256 KiB with all that it includes";
+        for (file, words) in [
+            ("include 1\n".repeat(20), "it has more than 1000 jobs"),
+            (format!("[a]\n{}", "include sizes\n".repeat(5_000)), size),
+            (format!("[a]\n{}", many("description=${LONG}\n")), size),
+            (format!("[global]\nname={}\n{}", "x".repeat(100_000), many("[a]\n")), size),
+            ("\n".repeat(300_000), size),
+            (many("[a]\n"), "it has more than 1000 jobs"),
+        ] {
+            let error = super::fio_arguments(file.as_bytes(), &context).unwrap_err().to_string();
+            assert!(error.contains(words) && error.len() < 1_000, "{error}");
+        }
+    }
+
     #[test]
     fn sections_and_keys_become_options() {
         let file = b"; a comment\n[global]\nsize = 1m\n[a]\nrw=write\nstonewall\n";
         let arguments = fio_arguments(file).unwrap();
         assert_eq!(
             arguments,
-            ["--name=global", "--size=1m", "--name=a", "--rw=write", "--stonewall"]
+            ["--name=global", "--size=1m", "--name=a", "--rw=write", "--stonewall=1"]
         );
     }
 
@@ -292,11 +398,19 @@ mod tests {
             ("[a]\nrw=write\n[/x]\n", 3),
             ("size=1m\n", 1),
             ("[a]\n<html>\n", 2),
+            // An option without a value would take the next one as its value.
+            ("[a]\nfilename\ndescription=x/../../tmp/victim\n", 2),
+            ("[a]\nfilename\ndescription=:/tmp/victim\n", 2),
+            ("[a]\nwrite_bw_log\n", 2),
+            ("[a]\nfilename=-\n", 2),
+            ("[a]\ndescription=--output=/tmp/victim\n", 2),
+            ("[--output]\n", 1),
         ] {
             assert_eq!(fio_arguments(file.as_bytes()).unwrap_err().line, Some(line), "{file}");
         }
         for file in [
             "[a]\nfilename=data\nfilename_format=$jobname.$jobnum\n",
+            "[a]\nnice=-5\nthread\nexitall\nhipri=1\n",
             "[a]\nbssplit=4k/60:64k/40\nrandom_distribution=zipf:1.1\nioengine=libaio\n",
         ] {
             assert!(fio_arguments(file.as_bytes()).is_ok(), "{file}");

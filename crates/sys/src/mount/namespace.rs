@@ -8,6 +8,8 @@ use nix::sched::{self, CloneFlags};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
+use crate::mount::sandbox;
+
 /// Gives this process private mount, IPC and UTS namespaces, and its next child a private PID
 /// namespace. Semaphores, queues and shared memory of programs then end with them, and a changed
 /// host name affects only them.
@@ -23,6 +25,19 @@ pub fn unshare() -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+    make_private()
+}
+
+/// Gives this thread private mounts.
+///
+/// # Errors
+/// Returns the errors of [`unshare`].
+pub fn unshare_mounts() -> io::Result<()> {
+    sched::unshare(CloneFlags::CLONE_NEWNS)?;
+    make_private()
+}
+
+fn make_private() -> io::Result<()> {
     // Otherwise, if `/` is shared (as by systemd), mounts made here would appear outside the
     // namespace.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -41,8 +56,7 @@ pub fn unshare() -> io::Result<()> {
 pub fn mount_proc_and_run() -> io::Result<()> {
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
-    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(Some("tmpfs"), "/run", Some("tmpfs"), safe, Some("mode=755,size=64m"))?;
+    sandbox::private_run(&[])?;
     std::fs::create_dir_all("/run/lock")
 }
 

@@ -1,9 +1,10 @@
 //! Restricts a process and its children: read-only mounts, a private `/dev`, fewer capabilities.
 
-use std::ffi::CStr;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,8 @@ const DROPPED_CAPABILITIES: [u32; 8] = [
 ///
 /// # Errors
 /// Returns `ENOSYS` before Linux 5.12.
-pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
+pub fn set_read_only(below: &Path, read_only: bool) -> io::Result<()> {
+    let below = CString::new(below.as_os_str().as_bytes())?;
     let mut attributes =
         libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
     match read_only {
@@ -71,8 +73,7 @@ pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
 /// Returns an error if it cannot be mounted or filled.
 pub fn private_dev(devices: &[(PathBuf, (u64, u64))], directories: &[PathBuf]) -> io::Result<()> {
     let own: Vec<_> = NODES.iter().filter_map(|name| character_node(name)).collect();
-    let kept = directories.iter().map(|path| Ok((path, File::open(path)?)));
-    let kept: Vec<_> = kept.collect::<io::Result<_>>()?;
+    let kept = open_all(directories)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     mount(Some("tmpfs"), "/dev", Some("tmpfs"), flags, Some("mode=755,size=1m"))?;
     for (path, number) in own {
@@ -88,26 +89,52 @@ pub fn private_dev(devices: &[(PathBuf, (u64, u64))], directories: &[PathBuf]) -
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         mknod(path, SFlag::S_IFBLK, mode, makedev(*major, *minor))?;
     }
-    for (path, directory) in kept {
-        fs::create_dir_all(path)?;
-        let opened = format!("/proc/self/fd/{}", directory.as_raw_fd());
-        mount(Some(&*opened), path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
-    }
+    bind_again(kept)?;
     // Otherwise a program that uses the path of another device would create a file of that name.
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
     Ok(mount(None::<&str>, "/dev", None::<&str>, read_only, None::<&str>)?)
 }
 
-/// Mounts an empty `/tmp` in memory, and also mounts it at this path.
+/// Mounts a `/run` in memory that contains only these directories, which are below `/run`.
+///
+/// # Errors
+/// Returns an error if it cannot be mounted or filled.
+pub fn private_run(directories: &[PathBuf]) -> io::Result<()> {
+    let kept = open_all(directories)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), flags, Some("mode=755,size=64m"))?;
+    bind_again(kept)
+}
+
+/// Creates an empty directory in memory for temporary files.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be created or mounted.
 pub fn private_tmp(at: &Path) -> io::Result<()> {
     fs::create_dir(at)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some("mode=1777"))?;
-    let bind = MsFlags::MS_BIND;
-    Ok(mount(Some(at), "/tmp", None::<&str>, bind, None::<&str>)?)
+    Ok(mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some("mode=1777"))?)
+}
+
+/// Binds a directory to another one, or to itself, which gives it flags of its mount.
+///
+/// # Errors
+/// Returns the error of the kernel.
+pub fn bind(directory: &Path, at: &Path) -> io::Result<()> {
+    Ok(mount(Some(directory), at, None::<&str>, MsFlags::MS_BIND, None::<&str>)?)
+}
+
+/// Opens directories that a mount is about to cover.
+fn open_all(directories: &[PathBuf]) -> io::Result<Vec<(&PathBuf, File)>> {
+    directories.iter().map(|path| Ok((path, File::open(path)?))).collect()
+}
+
+/// Makes covered directories visible again at their paths.
+fn bind_again(directories: Vec<(&PathBuf, File)>) -> io::Result<()> {
+    directories.into_iter().try_for_each(|(path, directory)| {
+        fs::create_dir_all(path)?;
+        bind(Path::new(&format!("/proc/self/fd/{}", directory.as_raw_fd())), path)
+    })
 }
 
 fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
