@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use campaign::run::StopFlag;
@@ -49,12 +48,12 @@ pub fn fetch_archives(
     reach: &dyn AgentTransport,
     wanted: Vec<SourceArchive>,
     dialogue: &dyn UserPrompt,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<Vec<CachedArchive>> {
     let mut connection = AgentConnection::open(reach, stop)?;
     connection.send(HostRequest::FetchArchives(wanted))?;
     let is_it = |answer: &HostReply| matches!(answer, HostReply::Archives(_));
-    match connection.wait_for(is_it, dialogue, stop, &mut |_| {})? {
+    match connection.wait_for(is_it, dialogue, &mut |_| {})? {
         HostReply::Archives(held) => Ok(held),
         _ => unreachable!("nothing else is waited for"),
     }

@@ -54,6 +54,21 @@ pub fn error_chain(error: &anyhow::Error) -> String {
     text
 }
 
+/// Maximum length of a message, in characters.
+pub const MAX_MESSAGE_LENGTH: usize = 2000;
+/// Maximum length of the text of a host within a message, in characters.
+pub const MAX_QUOTE_LENGTH: usize = 200;
+
+/// Removes the middle of a text of more than this number of characters.
+pub fn shorten(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let start = text.chars().take(most / 2);
+    start.chain(" … ".chars()).chain(text.chars().skip(count - most / 2)).collect()
+}
+
 /// Returns the kind of an error.
 pub fn kind(error: &anyhow::Error) -> FailureKind {
     error.chain().find_map(kind_of).unwrap_or(FailureKind::Internal)
@@ -93,5 +108,25 @@ pub fn from_kind(kind: FailureKind, reason: String) -> anyhow::Error {
         FailureKind::Environment => EnvironmentError(reason).into(),
         FailureKind::Interrupted => UserInterrupt.into(),
         FailureKind::Internal => anyhow::anyhow!(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_quotes_a_long_value_keeps_both_ends() {
+        let of = |value: String| {
+            shorten(&format!("cannot use `{value}`: it is too long"), MAX_MESSAGE_LENGTH)
+        };
+        let short = of("é".repeat(1000));
+        assert!(!short.contains('…'), "{short}");
+        let long = of("é".repeat(100_000));
+        assert!(
+            long.starts_with("cannot use `é") && long.ends_with("é`: it is too long"),
+            "{long}"
+        );
+        assert_eq!(long.chars().count(), 2003);
     }
 }

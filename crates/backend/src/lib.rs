@@ -53,7 +53,10 @@ mod stale_directories;
 
 pub use aged::{AgedImage, AgedImageCache, MAX_AGED_BYTES};
 pub use archives::{fetch_archives, required_by as required_archives};
-pub use error::{EnvironmentError, UsageError, UserInterrupt, error_chain, kind, not_utf8};
+pub use error::{
+    EnvironmentError, MAX_MESSAGE_LENGTH, UsageError, UserInterrupt, error_chain, kind, not_utf8,
+    shorten,
+};
 pub use guests::resources::{disk_size, parallel_cells, simulated_disk};
 pub use host::campaign_dir::{
     CALIBRATION, CampaignDir, LockOwner, database_digest, is_campaign_name, unique_name,
@@ -68,7 +71,7 @@ pub use remote::inspect::{
     MachineInfo, find_stale, inspect_machine, measure, remove_stale, scan_source,
 };
 pub use remote::serve::serve;
-pub use remote::ssh::SshTransport;
+pub use remote::ssh::{SshTransport, other_system};
 pub use remote::user_prompt::{EraseRequest, UserPrompt};
 pub use stale_directories::{
     find_stale as find_stale_directories, remove as remove_stale_directories,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use backend::{
     AcquiredResources, AgentBackend, AgentTransport, EraseRequest, GuestResources, LocalBackend,
-    UserPrompt,
+    MAX_MESSAGE_LENGTH, UserPrompt, shorten,
 };
 use campaign::run::{CellBackend, CellUpdate, StopFlag};
 use guest::Guest;
@@ -21,7 +21,7 @@ use sys::io::clock;
 
 use crate::args::cli::GlobalArgs;
 use crate::commands::guest as guest_command;
-use crate::output::exit::{EnvironmentError, UsageError, UserInterrupt, shorten};
+use crate::output::exit::{EnvironmentError, UsageError, UserInterrupt};
 use crate::output::progress::ProgressDisplay;
 use crate::paths;
 
@@ -122,7 +122,10 @@ impl EarlyChecks<'_> {
             return Ok(());
         }
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-        self.progress.note(&format!("trying the options of {}", shorten(names.join(", "))));
+        self.progress.note(&format!(
+            "trying the options of {}",
+            shorten(&names.join(", "), MAX_MESSAGE_LENGTH)
+        ));
         let least = contenders.iter().map(|c| c.filesystem.requires.smallest).max();
         let small = least.unwrap_or_default().max(SMALL).min(self.campaign.size);
         let mut refused = self.refused(&contenders, small)?;

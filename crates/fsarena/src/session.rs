@@ -130,7 +130,7 @@ pub fn run_to_end<'a>(
         && !campaign::run::needs_more_rounds(&stored, &means.uses)
     {
         let own = CampaignDir::directory(&campaign, id);
-        backend::remove_stale(reach, &own, Some((id, &campaign)))?;
+        backend::remove_stale(reach, &own, Some((id, &campaign)), stop)?;
         asked.progress.note(&format!("campaign {id} is complete: all test runs have results"));
         return Ok(CampaignEnd::Complete);
     }

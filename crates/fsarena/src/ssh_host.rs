@@ -77,8 +77,7 @@ impl SshHost {
             );
         };
         if system != "Linux x86_64" {
-            let why = format!("it is {system}, and this program is for Linux x86_64");
-            return Err(EnvironmentError(why).into());
+            return Err(backend::other_system(&self.name, system).into());
         }
         if state != "there" {
             self.send_to(copy)?;
@@ -110,6 +109,10 @@ impl SshHost {
              {{ mv -T \"$p\" {copy} || {{ rm -rf \"$p\"; test -f {copy}/plan.json; }}; }}"
         );
         let taken = self.ssh.run_script(&script, Some(archive));
+        if taken.is_err() {
+            // A process of the host's connection may hold the pipe open. Fails if tar has ended.
+            let _ = sent.kill();
+        }
         let is_whole = sent.wait()?.success();
         taken?;
         match is_whole {

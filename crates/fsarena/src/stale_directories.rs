@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use backend::{AgentTransport, CALIBRATION, unique_name};
+use campaign::run::StopFlag;
 use campaign::store::{CampaignId, Store};
 use model::Campaign;
 use model::wire::machine::StaleDirectory;
@@ -23,6 +24,8 @@ pub struct SearchDirs<'a> {
     pub host: Option<&'a str>,
     /// Work directory to search in addition to the work directories of stored campaigns.
     pub work_dir: &'a Path,
+    /// Ends every wait for the machine.
+    pub stop: &'a StopFlag,
 }
 
 /// A directory left by a killed process.
@@ -55,7 +58,7 @@ pub fn find(store: Option<&Store>, searched: &SearchDirs<'_>) -> anyhow::Result<
     let workers = searched.host.is_none().then(worker_directory);
     let places: BTreeSet<PathBuf> =
         places.chain([searched.work_dir.to_owned()]).chain(workers).collect();
-    let left = backend::find_stale(searched.reach, places.into_iter().collect())?;
+    let left = backend::find_stale(searched.reach, places.into_iter().collect(), searched.stop)?;
     let left = left.into_iter().map(|found| Leftover { whose: whose(&found, &campaigns), found });
     Ok(left.collect())
 }
@@ -92,7 +95,7 @@ pub fn remove(
         match &left.whose {
             DirectoryOwner::Campaign(id, _) if Some(*id) == but => {}
             DirectoryOwner::Unknown => say(&left.describe(globals)),
-            _ => say(&left.removed(searched.reach)),
+            _ => say(&left.removed(searched)),
         }
     }
     Ok(())
@@ -100,14 +103,15 @@ pub fn remove(
 
 impl Leftover {
     /// Removes the directory. Returns a one-line report of the removal or of its failure.
-    fn removed(&self, reach: &dyn AgentTransport) -> String {
+    fn removed(&self, searched: &SearchDirs<'_>) -> String {
         let campaign = match &self.whose {
             DirectoryOwner::Campaign(id, campaign) => Some((*id, &**campaign)),
             DirectoryOwner::Calibration | DirectoryOwner::Worker | DirectoryOwner::Unknown => None,
         };
         let (whose, size) = (self.whose(), self.found.size);
         let shown = self.found.directory.display();
-        match backend::remove_stale(reach, &self.found.directory, campaign) {
+        match backend::remove_stale(searched.reach, &self.found.directory, campaign, searched.stop)
+        {
             Ok(()) => format!("removed {shown}, which {whose} left when it was killed ({size})"),
             Err(error) => {
                 let why = exit::error_chain(&error);

@@ -108,6 +108,54 @@ fn job_values_never_become_options() {
     assert!(words.contains(&format!("--description={hostile}").as_str()), "{words:?}");
 }
 
+/// Regression test: an option without a value took the next one, whose text was a path.
+#[test]
+fn a_job_file_names_no_file_elsewhere() {
+    let home = tempfile::tempdir().unwrap();
+    let (place, victim) = (home.path().join("place"), home.path().join("victim"));
+    fs::create_dir(&place).unwrap();
+    fs::write(&victim, "precious").unwrap();
+    let directory = place.display().to_string();
+    let up = "../".repeat(20);
+    for description in [format!("x/{up}{}", victim.display()), format!(":{}", victim.display())] {
+        let job = format!("[a]\nrw=write\nsize=4k\nfilename\ndescription={description}\n");
+        let file = home.path().join("job.fio");
+        fs::write(&file, job).unwrap();
+        let suite = format!("fio:{}", file.display());
+        let run = ["run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite];
+        assert_told(&fsarena(&home, &run), 2, "line 4: `filename` has no value: add one");
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}
+
+/// Regression test: the first job file took exponential time, and the others all memory.
+#[test]
+fn included_files_and_variables_of_a_job_file_are_limited() {
+    let home = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(home.path().join(name), text).unwrap();
+    for level in 0..7 {
+        write(&format!("m{level}.fio"), &format!("include m{}.fio\n", level + 1).repeat(20));
+    }
+    write("m7.fio", "[a]\n");
+    write("sizes.fio", &"size=4k\n".repeat(30_000));
+    write("many.fio", &format!("[a]\n{}", "include sizes.fio\n".repeat(5_000)));
+    write("long.fio", &format!("[a]\n{}", "description=${LONG}\n".repeat(10_000)));
+    write("large.fio", &"size=4k\n".repeat(100_000));
+    let directory = home.path().display().to_string();
+    for (name, words) in [
+        ("m0.fio", "it has more than 1000 jobs"),
+        ("many.fio", "it has more than 256 KiB with all that it includes"),
+        ("long.fio", "it has more than 256 KiB with all that it includes"),
+        ("large.fio", "it is larger than 256 KiB"),
+    ] {
+        let suite = format!("fio:{}", home.path().join(name).display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+        command.env("LONG", "x".repeat(100_000)).stdin(Stdio::null());
+        command.args(["run", "--dry-run", "--dir", &directory, "-s", &suite]);
+        assert_told(&command.output().unwrap(), 2, words);
+    }
+}
+
 #[test]
 fn unusable_programs_are_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();

@@ -65,6 +65,7 @@ fn a_host_that_answers_without_end_is_dropped_with_one_line() {
                  *'\"answer\":\"held\"'*) exec yes '{\"answer\":\"note\",\"with\":\"x\"}';; esac; done; exit 0";
     for (pattern, attack, told) in [
         (QUESTION, "exec yes", "cannot read the output of far: it is longer than 64 KiB"),
+        (QUESTION, "printf '%060000d' 0; exit", "0, and this program is for Linux x86_64"),
         (AGENT, "exec cat /dev/zero", "a line is longer than 64 MiB"),
         (AGENT, flood, "more than 100 lines per second"),
     ] {
@@ -73,6 +74,27 @@ fn a_host_that_answers_without_end_is_dropped_with_one_line() {
         let said = ended.stderr.lines().filter(|line| line.contains(told)).count();
         assert_eq!(said, 1, "{attack}: {}", ended.stderr);
         assert!(ended.stderr.lines().all(|line| line.len() < 500), "{}", ended.stderr);
+    }
+}
+
+/// A host that greeted wrongly blocked the command for the time that agents have for their cleanup.
+#[test]
+fn a_host_that_greets_wrongly_is_dropped_at_once() {
+    let hello =
+        |version| format!("echo '{{\"answer\":\"hello\",\"with\":{{\"version\":{version}}}}}'");
+    for (greeting, told) in [
+        (hello("4294967295"), "speaks version 4294967295"),
+        (hello("-1e999"), "did not start: no answer"),
+        ("head -c 1000000 /dev/zero | tr '\\0' '['; echo".to_owned(), "did not start: no answer"),
+        ("head -c 100 /dev/zero; echo".to_owned(), "did not start: no answer"),
+    ] {
+        let sandbox = Sandbox::new();
+        let attack = format!("{greeting}; trap '' TERM; exec sleep 1000");
+        let stopwatch = Stopwatch::start();
+        let ended = run(&mut campaign(&sandbox, AGENT, &attack)).assert_code(3);
+        stopwatch.assert_within(Duration::from_secs(15), &greeting);
+        let said = ended.stderr.lines().filter(|line| line.contains(told)).count();
+        assert_eq!(said, 1, "{greeting}: {}", ended.stderr);
     }
 }
 

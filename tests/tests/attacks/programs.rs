@@ -94,6 +94,48 @@ fn a_program_that_wants_another_device_or_file() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
 }
 
+/// A job file of fio in a directory overwrote files of the machine and removed device nodes.
+#[test]
+fn a_program_of_a_suite_in_a_directory() {
+    let sandbox = Sandbox::new();
+    let (place, file) = (sandbox.path("place"), sandbox.path("letter"));
+    fs::create_dir(&place).unwrap();
+    fs::write(&file, "precious").unwrap();
+    let device = precious(&sandbox);
+    let (letter, node) = (file.display(), device.path().display());
+    let phases: String = [
+        format!("! echo lost >{letter}"),
+        format!("! echo lost >/proc/1/root{letter}"),
+        format!("! rm {letter}"),
+        format!("! echo lost >{node}"),
+        format!("! rm {node}"),
+        "! rm /dev/full".to_owned(),
+        "! mknod node b 7 0".to_owned(),
+        format!("! mount --bind . {}", place.display()),
+        "echo x >a && mv a b && echo y >$TMPDIR/y && rm $TMPDIR/y".to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    .map(|(number, attempt)| {
+        format!(
+            "[[test.phase]]\nname = \"attempt-{number}\"\nop = \"exec\"\ncommand = \"sh -c '{attempt}'\"\n"
+        )
+    })
+    .collect();
+    let test = "name = \"ours\"\ntitle = \"Ours\"\nsource = \"our own\"\n[[test]]\nname = \"ours\"\n\
+                rationale = \"Made for a test.\"\nspace = \"1 MiB\"\n";
+    sandbox.add_suite("ours", &format!("{test}{phases}"));
+    let mut command = sandbox.fsarena();
+    command.args(["run", "--rounds", "1", "-s", "ours", "--dir"]).arg(&place);
+    run(&mut command).assert_code(0);
+    for phase in &sandbox.results().cells[0].result.as_ref().unwrap().phases {
+        assert_eq!(phase.status, Status::Ok, "{}: {:?}", phase.phase, phase.failure);
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+    assert!(device.path().exists() && Path::new("/dev/full").exists());
+    assert_whole(&device);
+}
+
 /// The private `/dev` is not enough: a program can name a device by number, without a node.
 #[test]
 fn a_program_that_mounts_another_device_by_its_number() {

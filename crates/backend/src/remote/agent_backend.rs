@@ -156,7 +156,7 @@ impl<'a> AgentBackend<'a> {
         let connection = self.connection.as_mut();
         let connection = connection.ok_or_else(|| connection_lost("it is not connected"))?;
         let kept = &mut self.news;
-        connection.wait_for(is_it, self.dialogue, &self.stop, &mut |other| {
+        connection.wait_for(is_it, self.dialogue, &mut |other| {
             kept.extend(news(other));
         })
     }

@@ -2,18 +2,19 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use campaign::run::StopFlag;
 use model::wire::machine::{
     HEARTBEAT_INTERVAL, HostReply, HostRequest, MAX_MISSED_HEARTBEATS, MAX_REPLY_SIZE,
 };
 use model::{Bytes, Nanos};
 use sys::io::bounded::{self, Allowance, BoundedLines, StreamLimits};
 
-use crate::error::{self, EnvironmentError, UserInterrupt};
+use crate::error::{self, EnvironmentError, MAX_MESSAGE_LENGTH, UserInterrupt};
 use crate::remote::user_prompt::{EraseRequest, UserPrompt};
 
 /// Interval between checks of the stop flag.
@@ -100,6 +101,8 @@ pub(crate) struct AgentConnection {
     stopping: Option<Instant>,
     /// Whether the agent was abandoned: the connection does not wait for its cleanup.
     killed: bool,
+    /// Ends every wait for the agent.
+    stop: StopFlag,
 }
 
 impl AgentConnection {
@@ -107,7 +110,7 @@ impl AgentConnection {
     ///
     /// # Errors
     /// Returns an error if the agent does not start or the user asks to stop.
-    pub(crate) fn open(reach: &dyn AgentTransport, stop: &AtomicBool) -> anyhow::Result<Self> {
+    pub(crate) fn open(reach: &dyn AgentTransport, stop: &StopFlag) -> anyhow::Result<Self> {
         let mut command = reach.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut agent = command.spawn().map_err(|error| {
@@ -130,6 +133,7 @@ impl AgentConnection {
             answer_timeout: HostRequest::Heartbeat.timeout(),
             stopping: None,
             killed: false,
+            stop: StopFlag::clone(stop),
         };
         start_thread(move || read(lines, &say))?;
         let is_remote = connection.is_remote;
@@ -138,26 +142,28 @@ impl AgentConnection {
             // From the first heartbeat on, the agent notices a broken connection.
             connection.write(HostRequest::Heartbeat)?;
         }
-        match connection.greet(&reach.name(), stop) {
+        if let Err(error) = connection.greet(&reach.name()) {
+            // An agent that has not greeted has nothing to clean up.
+            connection.abandon();
             // Ctrl-C at the terminal also reaches the agent, and kills an agent that does not
             // handle it yet.
-            Err(_) if stop.load(Ordering::Relaxed) => {
-                connection.abandon();
-                Err(UserInterrupt.into())
-            }
-            greeted => greeted.map(|()| connection),
+            return match stop.load(Ordering::Relaxed) {
+                true => Err(UserInterrupt.into()),
+                false => Err(error),
+            };
         }
+        Ok(connection)
     }
 
     /// Waits for the greeting of the agent.
-    fn greet(&mut self, name: &str, stop: &AtomicBool) -> anyhow::Result<()> {
+    fn greet(&mut self, name: &str) -> anyhow::Result<()> {
         let since = Instant::now();
         let greeting = loop {
             match self.answers.recv_timeout(STOP_POLL_INTERVAL) {
                 // The agent may answer the first heartbeat earlier.
                 Ok(Ok(HostReply::Heartbeat)) => {}
                 Err(RecvTimeoutError::Timeout)
-                    if since.elapsed() < HELLO_TIMEOUT && !stop.load(Ordering::Relaxed) => {}
+                    if since.elapsed() < HELLO_TIMEOUT && !self.is_stopped() => {}
                 other => break other,
             }
         };
@@ -174,6 +180,10 @@ impl AgentConnection {
             }
             _ => Err(EnvironmentError(format!("the agent of {name} did not start")).into()),
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Sends a request. Never waits for the agent to read it.
@@ -259,11 +269,10 @@ impl AgentConnection {
         &mut self,
         is_it: impl Fn(&HostReply) -> bool,
         dialogue: &dyn UserPrompt,
-        stop: &AtomicBool,
         other: &mut dyn FnMut(HostReply),
     ) -> anyhow::Result<HostReply> {
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if self.is_stopped() {
                 self.stop()?;
             }
             match self.next(STOP_POLL_INTERVAL)? {
@@ -294,11 +303,15 @@ impl AgentConnection {
         self.killed = true;
     }
 
-    /// Returns true if the agent ends within this time.
+    /// Returns true if the agent ends within this time, which a stop request of the user shortens.
     fn ends_within(&mut self, time: Duration) -> bool {
-        let start = Instant::now();
+        let (start, mut stopped) = (Instant::now(), None);
         while matches!(self.agent.try_wait(), Ok(None)) {
-            if start.elapsed() > time {
+            if self.is_stopped() {
+                stopped.get_or_insert_with(Instant::now);
+            }
+            let is_over = stopped.is_some_and(|since: Instant| since.elapsed() > KILL_TIMEOUT);
+            if is_over || start.elapsed() > time {
                 return false;
             }
             thread::sleep(Duration::from_millis(5));
@@ -335,12 +348,27 @@ pub(crate) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), E
 /// Reads answers until the input ends, the receiver is dropped, or a line is not an answer.
 fn read(answers: BoundedLines<impl BufRead>, say: &SyncSender<Result<HostReply, ConnectionLost>>) {
     for line in answers {
-        let answer = line.and_then(|line| Ok(serde_json::from_slice(&line)?));
+        let answer = line.and_then(|line| Ok(shortened(serde_json::from_slice(&line)?)));
         let answer = answer.map_err(|error| connection_lost(&format!("no answer: {error}")));
         let is_last = answer.is_err();
         if say.send(answer).is_err() || is_last {
             return;
         }
+    }
+}
+
+/// Shortens the text of an answer that is shown to the user.
+fn shortened(answer: HostReply) -> HostReply {
+    let short = |text: &str| error::shorten(text, MAX_MESSAGE_LENGTH);
+    match answer {
+        HostReply::Note(text) => HostReply::Note(short(&text)),
+        HostReply::Failed { kind, reason } => HostReply::Failed { kind, reason: short(&reason) },
+        HostReply::ConfirmErase { device, description, content } => HostReply::ConfirmErase {
+            device,
+            description: short(&description),
+            content: short(&content),
+        },
+        other => other,
     }
 }
 
@@ -364,6 +392,8 @@ fn write(mut to: ChildStdin, requests: &Receiver<HostRequest>, is_remote: bool) 
 mod tests {
     use std::io::{self, Read};
 
+    use model::wire::machine::FailureKind;
+
     use super::*;
 
     /// Answers that arrive before the connection is lost, and the reason for the loss.
@@ -380,6 +410,60 @@ mod tests {
             }
         }
         (answers, None)
+    }
+
+    /// An agent that sends this line and then neither ends nor reads its input.
+    struct Stubborn(String);
+
+    impl AgentTransport for Stubborn {
+        fn command(&self) -> anyhow::Result<Command> {
+            let mut command = Command::new("sh");
+            command.args(["-c", "printf %s \"$0\"; exec sleep 1000", &self.0]);
+            Ok(command)
+        }
+
+        fn name(&self) -> String {
+            "far".to_owned()
+        }
+
+        fn is_remote(&self) -> bool {
+            true
+        }
+    }
+
+    /// Maximum time to end an agent: less than an agent has for its cleanup.
+    const SOON: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn an_agent_with_a_wrong_greeting_is_killed_at_once() {
+        let hello =
+            |version| format!("{{\"answer\":\"hello\",\"with\":{{\"version\":{version}}}}}\n");
+        for (greeting, told) in [
+            (hello("4294967295"), "the agent of far speaks version 4294967295"),
+            (hello("-1e999"), "the agent of far did not start: no answer: "),
+            ("[".repeat(100_000) + "\n", "the agent of far did not start: no answer: "),
+        ] {
+            let start = Instant::now();
+            let refused = AgentConnection::open(&Stubborn(greeting), &StopFlag::default());
+            let refused = refused.map(drop).unwrap_err().to_string();
+            assert!(refused.starts_with(told) && refused.len() < 500, "{refused}");
+            assert!(start.elapsed() < SOON, "{told}");
+        }
+    }
+
+    #[test]
+    fn the_wait_for_the_cleanup_of_an_agent_ends_with_a_stop_request() {
+        let hello = HostReply::Hello { version: model::wire::VERSION }.to_line();
+        let stop = StopFlag::default();
+        let connection = AgentConnection::open(&Stubborn(hello), &stop).unwrap();
+        let start = Instant::now();
+        let stopper = thread::spawn(move || {
+            thread::sleep(STOP_POLL_INTERVAL);
+            stop.store(true, Ordering::Relaxed);
+        });
+        drop(connection);
+        stopper.join().unwrap();
+        assert!(start.elapsed() < SOON);
     }
 
     /// An agent that greets and then sends only heartbeats.
@@ -406,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_host_that_only_sends_heartbeats_is_lost() {
-        let stop = AtomicBool::new(false);
+        let stop = StopFlag::default();
         let mut connection = AgentConnection::open(&OnlyHeartbeats, &stop).unwrap();
         connection.send(HostRequest::CleanUp).unwrap();
         connection.answer_timeout = Duration::from_millis(300);
@@ -426,6 +510,16 @@ mod tests {
         let (said, lost) = answers(input.chain(io::repeat(b' ')));
         assert_eq!(said, [HostReply::Cleared]);
         assert_eq!(lost.as_deref(), Some("no answer: a line is longer than 64 MiB"));
+    }
+
+    #[test]
+    fn long_texts_of_a_host_are_shortened() {
+        let (kind, reason) = (FailureKind::Internal, "x".repeat(100_000));
+        let lines = [HostReply::Note(reason.clone()), HostReply::Failed { kind, reason }];
+        let lines: String = lines.iter().map(HostReply::to_line).collect();
+        for answer in answers(lines.as_bytes()).0 {
+            assert!(answer.to_line().len() < 2 * MAX_MESSAGE_LENGTH);
+        }
     }
 
     #[test]

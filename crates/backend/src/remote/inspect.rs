@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
+use campaign::run::StopFlag;
 use model::wire::machine::{
     CalibrationSubject, HostCapabilities, HostReply, HostRequest, MountedDirectory, SourceScan,
     StaleDirectory,
@@ -37,7 +38,7 @@ pub fn inspect_machine(
     programs: BTreeSet<String>,
     device: Option<&Path>,
     directories: Vec<PathBuf>,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<MachineInfo> {
     let request =
         HostRequest::Inspect { programs, device: device.map(Path::to_owned), directories };
@@ -74,7 +75,7 @@ fn seen(facts: HostCapabilities) -> MachineInfo {
 pub fn scan_source(
     reach: &dyn AgentTransport,
     survey: SourceScan,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<CopySource> {
     match ask(reach, HostRequest::ScanSource(survey), stop)? {
         HostReply::SourceScanned(source) => Ok(*source),
@@ -91,12 +92,12 @@ pub fn measure(
     reach: &dyn AgentTransport,
     what: CalibrationSubject,
     dialogue: &dyn UserPrompt,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<Calibration> {
     let mut connection = AgentConnection::open(reach, stop)?;
     connection.send(HostRequest::Measure(what))?;
     let is_it = |answer: &HostReply| matches!(answer, HostReply::Calibrated(_));
-    match connection.wait_for(is_it, dialogue, stop, &mut |_| {})? {
+    match connection.wait_for(is_it, dialogue, &mut |_| {})? {
         HostReply::Calibrated(Some(taken)) => Ok(*taken),
         HostReply::Calibrated(None) => Err(UserInterrupt.into()),
         _ => Err(unexpected()),
@@ -106,13 +107,14 @@ pub fn measure(
 /// Finds stale directories of killed campaigns in these places.
 ///
 /// # Errors
-/// Returns an error if the machine cannot be reached.
+/// Returns an error if the machine cannot be reached or the user asks to stop.
 pub fn find_stale(
     reach: &dyn AgentTransport,
     places: Vec<PathBuf>,
+    stop: &StopFlag,
 ) -> anyhow::Result<Vec<StaleDirectory>> {
     let request = HostRequest::FindStale { places };
-    match ask(reach, request, &AtomicBool::new(false))? {
+    match ask(reach, request, stop)? {
         HostReply::StaleDirectories(left) => Ok(left),
         _ => Err(unexpected()),
     }
@@ -121,17 +123,19 @@ pub fn find_stale(
 /// Removes a stale directory and other remains of its campaign.
 ///
 /// # Errors
-/// Returns an error if the directory cannot be removed or another process holds it.
+/// Returns an error if the directory cannot be removed, another process holds it or the user asks to
+/// stop.
 pub fn remove_stale(
     reach: &dyn AgentTransport,
     directory: &Path,
     campaign: Option<(CampaignId, &Campaign)>,
+    stop: &StopFlag,
 ) -> anyhow::Result<()> {
     let request = HostRequest::RemoveStale {
         directory: directory.to_owned(),
         campaign: campaign.map(|(id, campaign)| (id, Box::new(campaign.clone()))),
     };
-    ask(reach, request, &AtomicBool::new(false)).map(drop)
+    ask(reach, request, stop).map(drop)
 }
 
 /// Sends a read-only request and returns its answer. Does not wait for the answer if the user asks
@@ -139,7 +143,7 @@ pub fn remove_stale(
 fn ask(
     reach: &dyn AgentTransport,
     request: HostRequest,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<HostReply> {
     let mut connection = AgentConnection::open(reach, stop)?;
     connection.send(request)?;
@@ -204,10 +208,14 @@ mod tests {
         }
     }
 
+    fn flag(stop: bool) -> StopFlag {
+        StopFlag::new(stop.into())
+    }
+
     #[test]
     fn agent_ended_by_ctrl_c_before_its_greeting_is_an_interruption() {
         let request = HostRequest::FindStale { places: Vec::new() };
-        let asked = |stop| ask(&Dead, request.clone(), &AtomicBool::new(stop)).unwrap_err();
+        let asked = |stop| ask(&Dead, request.clone(), &flag(stop)).unwrap_err();
         assert!(asked(true).is::<UserInterrupt>());
         assert!(asked(false).to_string().contains("did not start"));
     }
@@ -220,7 +228,7 @@ mod tests {
             device: None,
             in_use: Vec::new(),
         };
-        let error = scan_source(&Silent, source, &AtomicBool::new(true)).unwrap_err();
+        let error = scan_source(&Silent, source, &flag(true)).unwrap_err();
         assert!(error.is::<UserInterrupt>(), "{error}");
     }
 }

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use sys::io::bounded;
 use tempfile::TempDir;
 
-use crate::error::{EnvironmentError, UserInterrupt};
+use crate::error::{EnvironmentError, MAX_QUOTE_LENGTH, UserInterrupt, shorten};
 use crate::remote::connection::AgentTransport;
 
 /// Exit code of ssh if ssh itself failed (ssh(1)).
@@ -78,10 +78,7 @@ impl SshTransport {
         let mut lines = kind.lines();
         let (system, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if system != "Linux x86_64" {
-            return Err(EnvironmentError(format!(
-                "{host} is {system}, and this program is for Linux x86_64"
-            ))
-            .into());
+            return Err(other_system(host, system).into());
         }
         let program = ssh.copy_program()?;
         if user != "0" {
@@ -144,6 +141,7 @@ impl SshTransport {
         // The ssh process may have been killed.
         let silent = output.status.to_string();
         let said = said.lines().last().map_or(silent.as_str(), str::trim);
+        let said = shorten(said, MAX_QUOTE_LENGTH);
         let who = match output.status.code() {
             Some(SSH_FAILED) => {
                 format!("cannot reach {} through ssh: {said}; {}", self.host, self.fix())
@@ -256,6 +254,12 @@ impl Drop for SshTransport {
     }
 }
 
+/// Creates the error for a host on which this program cannot run, from the output of `uname -sm`.
+pub fn other_system(host: &str, system: &str) -> EnvironmentError {
+    let system = shorten(system, MAX_QUOTE_LENGTH);
+    EnvironmentError(format!("{host} is {system}, and this program is for Linux x86_64"))
+}
+
 fn not_started(error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot start ssh: is openssh-client installed?")
 }
@@ -277,6 +281,13 @@ fn digest(path: &std::path::Path) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_answer_of_a_host_is_shortened() {
+        let told = other_system("h1", &"1".repeat(60_000)).to_string();
+        assert!(told.starts_with("h1 is 111") && told.ends_with("for Linux x86_64"), "{told}");
+        assert!(told.len() < 300, "{told}");
+    }
 
     #[test]
     fn a_host_that_stays_silent_is_given_up() {

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use backend::{CampaignDir, LocalTransport, LockOwner};
+use campaign::run::StopFlag;
 use campaign::store::{CampaignId, CampaignSummary, Store};
 use model::{BackendKind, Bytes};
 use serde_json::json;
@@ -26,11 +27,13 @@ pub fn run(args: &DeleteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     for campaign in &named {
         require_idle(&store, campaign)?;
     }
-    if !args.yes {
-        confirm(&named)?;
-    }
+    let stop = match args.yes {
+        // Signals end this process as usual.
+        true => StopFlag::default(),
+        false => confirm(&named)?,
+    };
     for campaign in &named {
-        remove_leftovers(campaign)?;
+        remove_leftovers(campaign, &stop)?;
     }
     let ids: Vec<CampaignId> = named.iter().map(|campaign| campaign.id).collect();
     store.delete(&ids)?;
@@ -78,8 +81,8 @@ fn require_idle(store: &Store, summary: &CampaignSummary) -> anyhow::Result<()> 
     }
 }
 
-/// Asks the user at the terminal.
-fn confirm(named: &[&CampaignSummary]) -> anyhow::Result<()> {
+/// Asks the user at the terminal. Returns the flag that signals set from then on.
+fn confirm(named: &[&CampaignSummary]) -> anyhow::Result<StopFlag> {
     let all = named.iter().map(|campaign| called(campaign));
     let all = all.collect::<Vec<_>>().join(", ");
     if !io::stdin().is_terminal() {
@@ -98,7 +101,7 @@ fn confirm(named: &[&CampaignSummary]) -> anyhow::Result<()> {
     )?;
     terminal.flush()?;
     match answer(&stop)?.trim() {
-        "yes" => Ok(()),
+        "yes" => Ok(stop),
         _ => Err(EnvironmentError(
             "nothing was deleted: confirm by typing `yes` (or use -y to skip the question)".into(),
         )
@@ -107,12 +110,12 @@ fn confirm(named: &[&CampaignSummary]) -> anyhow::Result<()> {
 }
 
 /// Removes the work directory of a killed campaign, which no command would find later.
-fn remove_leftovers(summary: &CampaignSummary) -> anyhow::Result<()> {
+fn remove_leftovers(summary: &CampaignSummary, stop: &StopFlag) -> anyhow::Result<()> {
     let CampaignSummary { id, campaign, .. } = summary;
     match CampaignDir::holder(campaign, *id) {
         LockOwner::Dead => {
             let directory = CampaignDir::directory(campaign, *id);
-            backend::remove_stale(&LocalTransport, &directory, Some((*id, campaign)))
+            backend::remove_stale(&LocalTransport, &directory, Some((*id, campaign)), stop)
         }
         LockOwner::None | LockOwner::Process => Ok(()),
     }

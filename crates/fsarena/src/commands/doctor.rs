@@ -72,7 +72,7 @@ fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> 
     let Ok(work_dir) = paths::work_directory(host, globals) else {
         return Vec::new();
     };
-    let searched = SearchDirs { reach, host, work_dir: &work_dir };
+    let searched = SearchDirs { reach, host, work_dir: &work_dir, stop: &StopFlag::default() };
     let left = stale_directories::find(store.as_ref(), &searched);
     let left = left.unwrap_or_default();
     left.iter().map(|left| line(&left.describe(globals))).collect()

@@ -60,6 +60,7 @@ fn go_on(
         reach: &*reach,
         host: host.as_deref(),
         work_dir: &paths::work_directory(host.as_deref(), globals)?,
+        stop,
     };
     let note = |text: &str| progress.note(text);
     stale_directories::remove(store, &searched, Some(id), globals, &note)?;

@@ -194,8 +194,8 @@ pub fn campaign(
         checks.run(args.execution.erase.consent().erase.as_deref())?;
     }
     let note = |text: &str| progress.note(text);
-    let searched =
-        SearchDirs { reach: &*reach, host: campaign.host.as_deref(), work_dir: &campaign.work_dir };
+    let (host, work_dir) = (campaign.host.as_deref(), &*campaign.work_dir);
+    let searched = SearchDirs { reach: &*reach, host, work_dir, stop };
     stale_directories::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;

@@ -2,13 +2,15 @@
 //! another user.
 
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use nix::fcntl::OFlag;
+use nix::sys::stat::makedev;
 use sys::fs::safe_path::{self, SafeDir};
 
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
@@ -81,9 +83,9 @@ pub fn require_directory(path: &Path) -> Result<(), UsageError> {
 }
 
 /// Writes a file in an existing directory, replacing an existing file. Character devices
-/// (a terminal, `/dev/null`) and open files of this process (`/dev/stdout`) are written directly.
-/// Other special files are refused, because a write to a named pipe without a reader blocks
-/// forever.
+/// (the terminal of this process, `/dev/null`) and open files of this process (`/dev/stdout`) are
+/// written directly. Other special files are refused, because a write to a named pipe or a terminal
+/// without a reader blocks forever.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written; an existing file then remains unchanged.
@@ -114,6 +116,11 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
                 let why = format!("{path} is a pipe or a socket: name a file, or /dev/stdout");
                 return Err(EnvironmentError(why).into());
             }
+            if kind.is_char_device() && is_other_terminal(&path).with_context(cannot)? {
+                let path = path.display();
+                let why = format!("{path} is another terminal: name a file, or /dev/stdout");
+                return Err(EnvironmentError(why).into());
+            }
             pass_on(&path, content).with_context(cannot)
         }
         _ => Ok(directory.replace(name, safe_path::default_mode(), content)?),
@@ -134,8 +141,24 @@ fn refuse_database(path: &Path) -> Result<(), UsageError> {
     }
 }
 
+/// Returns true if a character device is a terminal other than that of this process.
+fn is_other_terminal(path: &Path) -> io::Result<bool> {
+    /// Number of `/dev/tty`, the terminal of the process that opens it: devices.txt of the kernel.
+    const OWN: u64 = makedev(5, 0);
+    let number = fs::metadata(path)?.rdev();
+    let streams = (0..3).filter_map(|fd| fs::metadata(format!("/proc/self/fd/{fd}")).ok());
+    if number == OWN || streams.map(|stream| stream.rdev()).any(|stream| stream == number) {
+        return Ok(false);
+    }
+    Ok(open(path, OFlag::O_NONBLOCK)?.is_terminal())
+}
+
+fn open(path: &Path, flags: OFlag) -> io::Result<File> {
+    OpenOptions::new().write(true).custom_flags((flags | OFlag::O_NOCTTY).bits()).open(path)
+}
+
 fn pass_on(path: &Path, content: &[u8]) -> io::Result<()> {
-    OpenOptions::new().write(true).open(path)?.write_all(content)
+    open(path, OFlag::empty())?.write_all(content)
 }
 
 #[cfg(test)]
@@ -240,6 +263,12 @@ mod tests {
         let refused = write(&pipe, b"x").unwrap_err().to_string();
         assert!(refused.ends_with("name a file, or /dev/stdout"), "{refused}");
         write(Path::new("/dev/null"), b"x").unwrap();
+    }
+
+    #[test]
+    fn a_terminal_that_no_program_reads_is_refused() {
+        let refused = write(Path::new("/dev/ptmx"), &[b'x'; 1 << 20]).unwrap_err().to_string();
+        assert!(refused.ends_with("is another terminal: name a file, or /dev/stdout"), "{refused}");
     }
 
     #[test]

@@ -10,9 +10,10 @@ use model::{
     SyncAtEnd, Test, check_name,
 };
 use storage::HostInfo;
+use sys::fs::plain_file;
+use sys::interruption;
 
-use crate::output::exit::{EnvironmentError, UsageError, error_chain};
-use crate::traces;
+use crate::output::exit::{EnvironmentError, UsageError, UserInterrupt, error_chain};
 
 /// Assumed space for a program with an unknown amount of output, in bytes.
 const ROOM: Bytes = Bytes::mib(256);
@@ -282,19 +283,21 @@ fn own_words(peer: &ExternalProgram, options: &str, base: &Path) -> anyhow::Resu
         );
         return Err(UsageError(why).into());
     }
-    let file = || traces::bytes(&base.join(options));
+    let file = || job_file(&base.join(options));
     let in_file = |error: import::ImportError| UsageError(format!("{options}: {error}"));
     match peer.format {
         InputFormat::Fio => {
             let path = base.join(options);
             let beside = path.parent().unwrap_or(base);
             let context = import::JobFileContext {
-                include: &|name| {
-                    traces::bytes(&beside.join(name)).map_err(|error| error_chain(&error))
-                },
+                include: &|name| job_file(&beside.join(name)).map_err(|error| error_chain(&error)),
                 variable: &|name| std::env::var(name).ok(),
             };
-            Ok(import::fio_arguments(&file()?, &context).map_err(in_file)?)
+            let arguments = import::fio_arguments(&file()?, &context);
+            match interruption::is_requested() {
+                true => Err(UserInterrupt.into()),
+                false => Ok(arguments.map_err(in_file)?),
+            }
         }
         InputFormat::Filebench => Ok(vec![import::filebench_workload(&file()?).map_err(in_file)?]),
         _ => {
@@ -316,6 +319,15 @@ fn own_words(peer: &ExternalProgram, options: &str, base: &Path) -> anyhow::Resu
             }
         }
     }
+}
+
+/// Reads a job file or a workload. Returns an error if the user asks to stop.
+fn job_file(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if interruption::is_requested() {
+        return Err(UserInterrupt.into());
+    }
+    let bytes = plain_file::read(path, import::MAX_JOB_FILE_SIZE.0);
+    Ok(bytes.map_err(|e| UsageError(format!("cannot read {}: {e}", path.display())))?)
 }
 
 /// Returns a phase that is parsed from the program's output.

@@ -37,7 +37,7 @@ impl TestMachine {
         backend: BackendKind,
         device: Option<&Path>,
         directories: &[DirectoryContender],
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let programs = paths::programs(catalog);
         let asked = directories.iter().map(|d| d.path.clone()).collect();
