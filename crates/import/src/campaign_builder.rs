@@ -601,12 +601,14 @@ fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>)
         return;
     }
     let all = results.campaign.suites.pop();
-    let Some(all) = all else { return };
+    let Some(mut all) = all else { return };
     let mut own: Vec<Suite> = Vec::new();
-    for mut test in all.tests.clone() {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for mut test in std::mem::take(&mut all.tests) {
         let name = suites.get(&test.name).unwrap_or(&all.name);
         test.suite.clone_from(name);
-        match own.iter_mut().find(|suite| suite.name == *name) {
+        let place = *places.entry(name.clone()).or_insert(own.len());
+        match own.get_mut(place) {
             Some(suite) => suite.tests.push(test),
             None => own.push(Suite { name: name.clone(), tests: vec![test], ..all.clone() }),
         }
