@@ -202,7 +202,9 @@ fn guard_alternates_contenders_and_exits_with_1_on_a_regression() {
         command.arg("guard").args(words).args(["--suite", "trial", "--work-dir"]);
         run(command.arg(sandbox.path("work")).arg(sandbox.path("small.toml")))
     };
-    let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]).assert_code(0);
+    let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]);
+    // On a busy machine even these results may be undecided.
+    assert!(matches!(ended.code, Some(0 | 5)), "{ended:?}");
     assert!(ended.stdout.starts_with("one → again\n"), "{}", ended.stdout);
     // A single round decides nothing, which is neither good nor a refusal.
     let ended = guard(&["one", "again=one", "--rounds", "1"]).assert_code(5);

@@ -188,7 +188,7 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     assert!(own.join("image-0").exists() && other.join("image-0").exists());
 
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
-    let named = format!("{} (24 MiB) was left by campaign 1 that was killed", own.display());
+    let named = format!("{} (24.0 MiB) was left by campaign 1 that was killed", own.display());
     let line = doctor.lines().find(|line| line.starts_with(&named));
     let line = line.unwrap_or_else(|| panic!("{doctor}"));
     assert!(line.contains("`fsarena resume 1 --db "), "{line}");
@@ -197,7 +197,7 @@ fn leftovers_of_a_killed_campaign_are_named_and_removed_by_the_next() {
     let ran = run(&mut campaign(&sandbox)).assert_code(0).stderr;
     let removed = format!("removed {}, which campaign 1 left", own.display());
     assert!(ran.lines().any(|line| line.starts_with(&removed)), "{ran}");
-    let foreign = format!("{} (24 MiB) was left by a campaign of another", other.display());
+    let foreign = format!("{} (24.0 MiB) was left by a campaign of another", other.display());
     let line = ran.lines().find(|line| line.starts_with(&foreign));
     let advice = format!("rm -r {}", other.display());
     assert!(line.is_some_and(|line| line.ends_with(&advice)), "{ran}");
@@ -386,7 +386,7 @@ fn a_campaign_is_run_by_one_process_at_a_time() {
     let sandbox = Sandbox::new();
     let child = start_hanging(&sandbox);
     let second = run(&mut resume(&sandbox)).assert_code(3);
-    assert!(second.stderr.contains("another process"), "{second:?}");
+    assert!(second.stderr.contains("; wait for its end"), "{second:?}");
     assert!(leak_check::hangs(sandbox.root()), "the first one still runs");
     assert_interrupted(&sandbox, interrupt(child));
 }
@@ -400,7 +400,7 @@ fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
     let _waiting = gate.reached();
     let second = run(&mut resume(&sandbox)).assert_code(3);
     assert_interrupted(&sandbox, interrupt(child));
-    assert!(second.stderr.contains("another process"), "{second:?}");
+    assert!(second.stderr.contains("; wait for its end"), "{second:?}");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
 
