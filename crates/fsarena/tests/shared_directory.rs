@@ -18,7 +18,7 @@ fn run_first_campaign(directory: &Path, seed: &str) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A campaign removes what its own database left (`kill_and_resume`), whatever the seed.
+/// `kill_and_resume` tests that the leftovers of the same database are removed.
 #[test]
 fn leftovers_of_other_databases_stay() {
     let directory = tempfile::tempdir().unwrap();

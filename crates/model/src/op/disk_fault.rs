@@ -2,7 +2,7 @@
 //! the filesystem reports and returns.
 
 use super::keys::{choice, keyed, op_name};
-use super::power_cut::{optional_steps, steps, trials};
+use super::power_cut::{disk_trials, optional_steps, steps, trials};
 use super::{FileStep, FsState, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory, named_enum};
 
@@ -51,37 +51,4 @@ keyed! {
     }
 }
 
-impl OpInfo for DiskFault {
-    fn op_names() -> &'static [OpName] {
-        const { &[op_name::<Self>("disk-fault")] }
-    }
-
-    fn apply(&self, _: &mut FsState) -> WorkEstimate {
-        WorkEstimate::new(0, 0, u64::from(self.faults))
-    }
-
-    fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
-        Err(executor.unsupported("it is no operation on files"))
-    }
-
-    /// Survival is not speed, so no use weighs it.
-    fn group(&self) -> Option<WorkloadCategory> {
-        None
-    }
-
-    fn primary_metric(&self) -> Metric {
-        Metric::Survived
-    }
-
-    fn each(&self) -> OpUnit {
-        OpUnit::Nothing
-    }
-
-    fn allowed_caches(&self) -> &'static [CacheState] {
-        &[]
-    }
-
-    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
-        &[]
-    }
-}
+disk_trials!(DiskFault, "disk-fault", |op| u64::from(op.faults));

@@ -247,9 +247,9 @@ fn count(keys: &dyn KeySource, key: &'static str, most: u32) -> Result<u32, KeyE
     Ok(u32::try_from(number).unwrap_or(most))
 }
 
-/// Both operations differ only in their sequences.
-macro_rules! power_cuts {
-    ($operation:ident, $name:literal, |$op:ident| $cuts:expr) => {
+/// Implements an operation that tries cuts or faults of a recorded disk.
+macro_rules! disk_trials {
+    ($operation:ident, $name:literal, |$op:ident| $trials:expr) => {
         impl OpInfo for $operation {
             fn op_names() -> &'static [OpName] {
                 const { &[op_name::<Self>($name)] }
@@ -257,7 +257,7 @@ macro_rules! power_cuts {
 
             fn apply(&self, _: &mut FsState) -> WorkEstimate {
                 let $op = self;
-                WorkEstimate::new(0, 0, $cuts)
+                WorkEstimate::new(0, 0, $trials)
             }
 
             fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
@@ -288,8 +288,10 @@ macro_rules! power_cuts {
     };
 }
 
-power_cuts!(PowerCut, "power-cut", |op| u64::from(op.cuts));
-power_cuts!(PowerCutSet, "power-cut-set", |op| u64::from(op.sequences) * u64::from(op.cuts));
+pub(super) use disk_trials;
+
+disk_trials!(PowerCut, "power-cut", |op| u64::from(op.cuts));
+disk_trials!(PowerCutSet, "power-cut-set", |op| u64::from(op.sequences) * u64::from(op.cuts));
 
 #[cfg(test)]
 mod tests {
