@@ -49,7 +49,10 @@ fn full_filesystems_keep_synced_files_and_can_be_emptied() {
     let sandbox = Sandbox::new();
     add_suite(&sandbox);
     let contenders = ["ext4", "xfs", "btrfs"];
-    run(sandbox.campaign(&contenders, "filled").args(["--size", "320MiB"])).assert_code(0);
+    let mut command = sandbox.campaign(&contenders, "filled");
+    let screen = run(command.args(["--size", "320MiB"])).assert_code(0).stdout;
+    let answer = "ext4, xfs and btrfs kept all synced files, and could remove and write";
+    assert!(screen.contains(answer), "{screen}");
     let results = sandbox.results();
     for contender in contenders {
         let full = |test: &str| -> FullResult {

@@ -14,20 +14,21 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 use model::wire::{MultiDevice, Volume};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, geteuid};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, sock_filter};
 use sys::mount::{namespace, sandbox};
 use sys::process::usage;
 use sys::{block, process};
@@ -43,11 +44,16 @@ const NULL_DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 const TMP: &str = "/tmp";
 /// Directory for temporary files, which is also the cell's private `/tmp` if it has one.
 const OWN_TMP: &str = "/run/tmp";
+/// Variable whose value marks a program and the processes that it starts.
+const MARK: &str = "FSARENA_PROGRAM";
 /// File that exists if this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
 
+/// Newest version of Landlock with used features.
+const LANDLOCK: ABI = ABI::V6;
+
 /// System calls that no program needs to create, mount or check a filesystem.
-const DENIED_SYSCALLS: [i64; 17] = [
+const DENIED_SYSCALLS: [i64; 21] = [
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -65,18 +71,31 @@ const DENIED_SYSCALLS: [i64; 17] = [
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
     libc::SYS_perf_event_open,
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
 ];
 /// System calls of a program that may mount, in addition to the common ones.
-const MOUNTING: [i64; 8] = [
+const MOUNTING: [i64; 11] = [
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_fsconfig,
     libc::SYS_fsmount,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_mount_setattr,
     libc::SYS_unshare,
 ];
+
+/// open_tree_attr(2) since Linux 6.15: `include/uapi/asm-generic/unistd.h`.
+const OPEN_TREE_ATTR: i64 = 467;
+/// Number after the last system call of Linux 6.18, file_setattr(2). Later calls are refused
+/// as by a kernel that lacks them, because they may do what is denied.
+const FIRST_UNKNOWN_SYSCALL: u32 = 470;
 
 /// Permissions of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +127,18 @@ pub fn enter(volume: &Volume, used: &[PathBuf]) -> io::Result<()> {
 }
 
 /// Gives this thread private mounts in which only a directory of this machine, `/dev/null` and
-/// directories for temporary files are writable. Returns the latter. The programs of other users
-/// than root keep the mounts and the temporary files of the machine.
-fn enter_directory(directory: &Path, used: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+/// directories for temporary files are writable. Returns the latter, and the first process of a
+/// private PID namespace for its programs. The programs of other users than root keep the mounts,
+/// the temporary files and the processes of the machine.
+fn enter_directory(
+    directory: &Path,
+    used: &[PathBuf],
+) -> io::Result<(Vec<PathBuf>, Option<FirstProcess>)> {
     if !is_root() || namespace::unshare_mounts().is_err() {
-        return Ok(vec![std::env::temp_dir(), TMP.into()]);
+        return Ok((vec![std::env::temp_dir(), TMP.into()], None));
     }
+    namespace::unshare_processes()?;
+    let first = FirstProcess::start()?;
     let mut writable = vec![PathBuf::from(OWN_TMP)];
     sandbox::private_run(&below(used, "/run"))?;
     sandbox::private_tmp(Path::new(OWN_TMP))?;
@@ -125,7 +150,27 @@ fn enter_directory(directory: &Path, used: &[PathBuf]) -> io::Result<Vec<PathBuf
     sandbox::bind(directory, directory)?;
     let except = writable.iter().map(PathBuf::as_path).chain([directory]);
     read_only_except(&except.collect::<Vec<_>>())?;
-    Ok(writable)
+    Ok((writable, Some(first)))
+}
+
+/// First process of a PID namespace, which ends all others in it.
+struct FirstProcess(Child);
+
+impl FirstProcess {
+    /// Starts a program that waits until this process ends.
+    fn start() -> io::Result<Self> {
+        let mut waits = Command::new("cat");
+        waits.env("PATH", command::search_path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        Ok(Self(waits.spawn()?))
+    }
+}
+
+impl Drop for FirstProcess {
+    fn drop(&mut self) {
+        // Both fail only if it has ended. It is the last process of its namespace to end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Whether this process may mount and make device nodes. Root of a user namespace may not.
@@ -191,8 +236,10 @@ impl SandboxedRunner {
     /// Returns an error if a thread cannot be started or restricted.
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
         let devices: Vec<PathBuf> = volume.mkfs_devices().map(Path::to_owned).collect();
-        let start = |task| start(task, devices.clone(), Vec::new());
-        Ok(Self::Volume([start(SandboxProfile::Device)?, start(SandboxProfile::Mount)?]))
+        let start = |task| Ok(start(task, devices.clone(), Vec::new())?.0);
+        let threads = [start(SandboxProfile::Device), start(SandboxProfile::Mount)];
+        let [device, mount]: [io::Result<_>; 2] = threads;
+        Ok(Self::Volume([device?, mount?]))
     }
 
     /// Runs a program and waits for it to finish.
@@ -234,7 +281,7 @@ impl SandboxedRunner {
 /// Runner for programs in a working directory.
 pub struct DirectoryRunner<'a> {
     directory: &'a Path,
-    thread: Option<Sender<SandboxRequest>>,
+    thread: Option<(Sender<SandboxRequest>, JoinHandle<()>)>,
     /// Processes that already run: drivers.
     others: BTreeSet<Pid>,
 }
@@ -244,14 +291,26 @@ impl DirectoryRunner<'_> {
     ///
     /// # Errors
     /// Returns an error if the program cannot be started.
-    pub fn status(&self, mut command: Command) -> io::Result<ExitStatus> {
-        command.current_dir(self.directory).process_group(0);
+    pub fn status(self, mut command: Command) -> io::Result<ExitStatus> {
+        static PROGRAMS: AtomicU64 = AtomicU64::new(0);
+        let number = PROGRAMS.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        command.current_dir(self.directory).process_group(0).env(MARK, &mark);
         process::set_pdeathsig(&mut command);
-        let status = match &self.thread {
-            Some(thread) => ask(thread, command),
+        let status = match self.thread {
+            Some((requests, thread)) => {
+                let status = ask(&requests, command);
+                drop(requests);
+                // Its end is that of its namespaces. It has no result.
+                let _ = thread.join();
+                status
+            }
             None => to_the_end(command),
         };
-        end_all_but(&self.others);
+        match isolation::is_first() {
+            true => end_all_but(&self.others),
+            false => end_marked(&format!("{MARK}={mark}")),
+        }
         status
     }
 }
@@ -270,14 +329,28 @@ fn to_the_end(mut command: Command) -> io::Result<ExitStatus> {
 /// Kills every process of this private namespace except the given ones, and waits until they have
 /// exited.
 fn end_all_but(others: &BTreeSet<Pid>) {
+    end_all(|process| !others.contains(&process.pid));
+}
+
+/// Kills every process that inherited a mark in its environment, and waits until they have exited.
+fn end_marked(mark: &str) {
+    end_all(|process| {
+        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    });
+}
+
+fn end_all(is_left: impl Fn(&process::Process) -> bool) {
     const PAUSE: Duration = Duration::from_millis(1);
-    if !isolation::is_first() {
-        return;
-    }
-    let left = || process::all().into_iter().filter(|p| !others.contains(&p.pid));
-    while left().next().is_some() {
-        left().for_each(|process| _ = kill(process.pid, Signal::SIGKILL));
-        while usage::reap() {}
+    loop {
+        let left: Vec<_> = process::all().into_iter().filter(&is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        left.into_iter().for_each(|process| _ = kill(process.pid, Signal::SIGKILL));
+        if isolation::is_first() {
+            while usage::reap() {}
+        }
         thread::sleep(PAUSE);
     }
 }
@@ -296,15 +369,17 @@ fn start(
     task: SandboxProfile,
     own: Vec<PathBuf>,
     used: Vec<PathBuf>,
-) -> io::Result<Sender<SandboxRequest>> {
+) -> io::Result<(Sender<SandboxRequest>, JoinHandle<()>)> {
     let (requests, queue) = mpsc::channel::<SandboxRequest>();
     let (ready, restricted) = mpsc::channel();
-    thread::Builder::new().spawn(move || {
-        let (outcome, temporary) = match restrict(task, &own, &used) {
-            Ok(temporary) => (Ok(()), Some(temporary)),
+    let thread = thread::Builder::new().spawn(move || {
+        let (outcome, restricted) = match restrict(task, &own, &used) {
+            Ok(restricted) => (Ok(()), Some(restricted)),
             Err(error) => (Err(error), None),
         };
-        let (Ok(()), Some(temporary)) = (ready.send(outcome), temporary) else { return };
+        let (Ok(()), Some((temporary, _first))) = (ready.send(outcome), restricted) else {
+            return;
+        };
         for mut request in queue {
             request.command.env("TMPDIR", &temporary);
             let status = match task {
@@ -317,43 +392,75 @@ fn start(
     })?;
     let gone = |_| io::Error::other("the thread that starts programs has ended");
     restricted.recv().map_err(gone)??;
-    Ok(requests)
+    Ok((requests, thread))
 }
 
-/// Restricts this thread. Returns the directory for temporary files of its programs.
-fn restrict(task: SandboxProfile, own: &[PathBuf], used: &[PathBuf]) -> io::Result<PathBuf> {
+/// Restricts this thread. Returns the directory for temporary files of its programs, and the first
+/// process of their namespace, if they have one.
+fn restrict(
+    task: SandboxProfile,
+    own: &[PathBuf],
+    used: &[PathBuf],
+) -> io::Result<(PathBuf, Option<FirstProcess>)> {
     let mut writable = own.to_vec();
-    let temporary = match (task, own) {
+    let (temporary, first) = match (task, own) {
         (SandboxProfile::UseDirectory, [directory]) => enter_directory(directory, used)?,
-        _ => WRITABLE.map(PathBuf::from).into(),
+        _ => (WRITABLE.map(PathBuf::from).into(), None),
     };
     writable.extend(temporary.iter().cloned());
+    let only_uses = matches!(task, SandboxProfile::Use | SandboxProfile::UseDirectory);
     if task != SandboxProfile::UseDirectory || is_root() {
-        sandbox::drop_capabilities()?;
+        sandbox::drop_capabilities(&sandbox::UNNEEDED_CAPABILITIES)?;
+        if only_uses {
+            sandbox::drop_capabilities(&sandbox::ADMINISTRATIVE_CAPABILITIES)?;
+        }
     }
     if task != SandboxProfile::Mount {
-        restrict_files(&writable).map_err(io::Error::other)?;
+        let scopes = if only_uses { Scope::from_all(LANDLOCK) } else { BitFlags::EMPTY };
+        restrict_files(&writable, scopes).map_err(io::Error::other)?;
     }
     if Path::new(SECCOMP).exists() {
-        seccompiler::apply_filter(&filter(task).map_err(io::Error::other)?)
-            .map_err(io::Error::other)?;
+        for filter in [filter(task).map_err(io::Error::other)?, unknown_syscalls().into()] {
+            seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
+        }
     }
-    Ok(temporary[0].clone())
+    Ok((temporary[0].clone(), first))
 }
 
 /// Allows reading and executing all files, and writing to the devices and to files created by the
-/// program itself (landlock(7)), if the kernel supports it.
-fn restrict_files(writable: &[PathBuf]) -> Result<(), landlock::RulesetError> {
-    let abi = ABI::V5;
+/// program itself (landlock(7)), if the kernel supports it. `scopes` are connections and signals
+/// to processes that have other restrictions, which are refused.
+fn restrict_files(
+    writable: &[PathBuf],
+    scopes: BitFlags<Scope>,
+) -> Result<(), landlock::RulesetError> {
     let writable = writable.iter().map(PathBuf::as_path).chain(NULL_DEVICES.map(Path::new));
-    Ruleset::default()
+    let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(abi))?
+        .handle_access(AccessFs::from_all(LANDLOCK))?;
+    let rules = if scopes.is_empty() { rules } else { rules.scope(scopes)? };
+    rules
         .create()?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(abi)))?
-        .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(LANDLOCK)))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(LANDLOCK)))?
         .restrict_self()
         .map(drop)
+}
+
+/// Returns a filter that refuses all system calls after the known ones, and those of other tables,
+/// whose numbers are higher.
+fn unknown_syscalls() -> [sock_filter; 4] {
+    const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_GREATER_OR_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    [
+        // The number of the system call is the first word of `struct seccomp_data`.
+        step(LOAD_WORD, 0, 0),
+        step(JUMP_IF_GREATER_OR_EQUAL, 1, FIRST_UNKNOWN_SYSCALL),
+        step(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()),
+        step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+    ]
 }
 
 fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError> {
@@ -437,8 +544,33 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
         assert!(Path::new("/dev/full").exists());
+        for script in [
+            "hostname fsarena-test",
+            &format!("kill -0 {}", Pid::this()),
+            "touch x && chattr +i x",
+            // open_tree_attr(2), and a system call that no kernel has yet.
+            "perl -e 'exit(syscall(467, 0, 0, 0, 0, 0) < 0 && $!{EPERM} ? 1 : 0)'",
+            "perl -e 'exit(syscall(500, 0) < 0 && $!{ENOSYS} ? 1 : 0)'",
+        ] {
+            assert!(!run(script), "{script}");
+        }
+        assert!(!run("grep -E '^CapEff:.*[2367abef].....$' /proc/self/status"), "CAP_SYS_ADMIN");
         // The thread of the test keeps its mounts.
         assert!(!Path::new(OWN_TMP).exists());
+    }
+
+    /// Regression test: a daemon of a job file outlived the cell.
+    #[test]
+    fn no_process_of_a_program_in_a_directory_outlives_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let runner = SandboxedRunner::Directory(Vec::new());
+        let mut command = Command::new("sh");
+        let daemon = "read -r pid rest </proc/self/stat; echo $pid >started; sleep 60";
+        let script = format!("setsid sh -c '{daemon}' & while [ ! -s started ]; do :; done");
+        command.args(["-c", &script]);
+        assert!(runner.below(directory.path()).unwrap().status(command).unwrap().success());
+        let pid = fs::read_to_string(directory.path().join("started")).unwrap();
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid}");
     }
 
     fn volume() -> Volume {

@@ -229,8 +229,12 @@ pub fn set_pdeathsig(command: &mut Command) {
     let parent = Pid::this();
     let ask = move || {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
-        // The kernel does not report a parent that ended before this request.
-        if Pid::parent() == parent { Ok(()) } else { Err(io::Error::from(Errno::ESRCH)) }
+        // The kernel does not report a parent that ended before this request. A parent in another
+        // PID namespace has the number 0.
+        match Pid::parent() {
+            alive if alive == parent || alive.as_raw() == 0 => Ok(()),
+            _ => Err(io::Error::from(Errno::ESRCH)),
+        }
     };
     // SAFETY: between fork and exec, `ask` makes two system calls (prctl, getppid), takes no lock and
     // allocates nothing: an error that is but a number is kept without allocation.

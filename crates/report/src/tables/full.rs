@@ -99,22 +99,31 @@ fn reasons(record: &FullRecord) -> Option<Item> {
     (!parts.is_empty()).then(|| Item::new(name, parts.join("; ")))
 }
 
-/// Returns the contenders that lost synced files or could not remove files, if any.
+/// Returns who kept all synced files and could free space, and who failed how. `None` if no phase
+/// filled a filesystem.
 pub(crate) fn conclusion(results: &CampaignResults) -> Option<ConclusionText> {
     let records = full(results);
-    let names = |is_bad: &dyn Fn(&FullResult) -> bool| {
-        let bad = records.iter().filter(|one| one.outcome.as_ref().is_ok_and(is_bad));
-        let mut names: Vec<String> = bad.map(|one| sanitize_line(&one.contender)).collect();
+    let tested =
+        records.iter().filter_map(|one| Some((&one.contender, one.outcome.as_ref().ok()?)));
+    let names = |is_chosen: &dyn Fn(&FullResult) -> bool| {
+        let chosen = tested.clone().filter(|(_, result)| is_chosen(result));
+        let mut names: Vec<String> = chosen.map(|(name, _)| sanitize_line(name)).collect();
         names.dedup();
         names
     };
-    let sentences = [
+    let bad = [
         (names(&|one| one.lost() > 0), "lost synced files"),
         (names(&|one| one.lost_after_mount.is_none() && failed(&one.remount)), "did not mount"),
+        (names(&|one| failed(&one.check)), "did not pass the check while full"),
         (names(&|one| failed(&one.remove)), "could not remove files"),
+        (names(&|one| failed(&one.write_again)), "could not write after files were removed"),
     ];
-    let sentences: Vec<String> = sentences
+    let mut good = names(&|_| true);
+    good.retain(|name| bad.iter().all(|(names, _)| !names.contains(name)));
+    let kept = "kept all synced files, and could remove and write files";
+    let sentences: Vec<String> = bad
         .into_iter()
+        .chain([(good, kept)])
         .filter(|(names, _)| !names.is_empty())
         .map(|(names, what)| format!("{} {what}.", listed(&names, "and")))
         .collect();

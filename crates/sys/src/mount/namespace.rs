@@ -10,14 +10,23 @@ use nix::sys::signal::Signal;
 
 use crate::mount::sandbox;
 
-/// Gives this process private mount, IPC and UTS namespaces, and its next child a private PID
-/// namespace. Semaphores, queues and shared memory of programs then end with them, and a changed
-/// host name affects only them.
+/// Gives this process private mounts, and the namespaces of [`unshare_processes`].
 ///
 /// # Errors
 /// Returns an error without root, or in a chroot whose root is not a mount point.
 pub fn unshare() -> io::Result<()> {
-    sched::unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+    unshare_mounts()?;
+    unshare_processes()
+}
+
+/// Gives this thread private IPC and UTS namespaces, and its next child a private PID namespace,
+/// in which all later children are too. Semaphores, queues and shared memory of programs then end
+/// with them, and a changed host name affects only them. Signals reach no other process.
+///
+/// # Errors
+/// Returns an error without root.
+pub fn unshare_processes() -> io::Result<()> {
+    sched::unshare(CloneFlags::CLONE_NEWPID)?;
     for namespace in [CloneFlags::CLONE_NEWIPC, CloneFlags::CLONE_NEWUTS] {
         match sched::unshare(namespace) {
             // The kernel of a guest may lack such namespaces.
@@ -25,7 +34,7 @@ pub fn unshare() -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    make_private()
+    Ok(())
 }
 
 /// Gives this thread private mounts.

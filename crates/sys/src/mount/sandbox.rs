@@ -24,7 +24,7 @@ const LINKS: [(&str, &str); 4] = [
 /// Capabilities that filesystem programs do not need: make nodes, load modules, restart the
 /// machine, address hardware, inspect other processes, set the clock, change the network. Numbers:
 /// `include/uapi/linux/capability.h`.
-const DROPPED_CAPABILITIES: [u32; 8] = [
+pub const UNNEEDED_CAPABILITIES: [u32; 8] = [
     12, // CAP_NET_ADMIN
     13, // CAP_NET_RAW
     16, // CAP_SYS_MODULE
@@ -33,6 +33,24 @@ const DROPPED_CAPABILITIES: [u32; 8] = [
     22, // CAP_SYS_BOOT
     25, // CAP_SYS_TIME
     27, // CAP_MKNOD
+];
+
+/// Capabilities of administrators, which programs that only use files do not need: freeze or shut
+/// down any filesystem that can be opened, make files immutable, rename the machine, clear the
+/// kernel log, stop accounting.
+pub const ADMINISTRATIVE_CAPABILITIES: [u32; 12] = [
+    9,  // CAP_LINUX_IMMUTABLE
+    20, // CAP_SYS_PACCT
+    21, // CAP_SYS_ADMIN
+    26, // CAP_SYS_TTY_CONFIG
+    30, // CAP_AUDIT_CONTROL
+    33, // CAP_MAC_ADMIN
+    34, // CAP_SYSLOG
+    35, // CAP_WAKE_ALARM
+    36, // CAP_BLOCK_SUSPEND
+    38, // CAP_PERFMON
+    39, // CAP_BPF
+    40, // CAP_CHECKPOINT_RESTORE
 ];
 
 /// Makes mounts of this namespace read-only or writable: the mount at a directory, and all mounts
@@ -144,19 +162,22 @@ fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
     is_node.then(|| (path, metadata.rdev()))
 }
 
-/// Drops the capabilities that filesystem programs do not need, for all programs that this thread
-/// starts afterwards.
+/// Drops capabilities for all programs that this thread starts afterwards. Skips those that this
+/// kernel does not know.
 ///
 /// # Errors
 /// Returns an error without root.
-pub fn drop_capabilities() -> io::Result<()> {
-    DROPPED_CAPABILITIES.into_iter().try_for_each(|capability| {
+pub fn drop_capabilities(capabilities: &[u32]) -> io::Result<()> {
+    capabilities.iter().try_for_each(|capability| {
         // SAFETY: this request takes a number and does not access memory of this process.
         let returned =
-            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) };
+            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(*capability)) };
         match returned {
             0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+            _ => match io::Error::last_os_error() {
+                unknown if unknown.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+                error => Err(error),
+            },
         }
     })
 }
