@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style links clean
+.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style format clippy links clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -119,21 +119,16 @@ build:
 # Test programs that run campaigns, guests, a browser or devices and need root. Their manifests have `test = false`, so
 # that `check` does not run them.
 ROOT_TESTS := alone devices guests host smoke
-# Number of parallel tests: two per processor, because most tests wait for a disk, a browser or a time limit.
-AT_ONCE    := $(shell expr 2 '*' $$(nproc))
-
 # Unit, property and snapshot tests, and end-to-end tests, which need root.
 UNIT_TESTS := cargo test --workspace --all-targets --locked --no-fail-fast
-END_TO_END := RUST_TEST_THREADS=$(AT_ONCE) cargo test --workspace --locked --no-fail-fast $(addprefix --test ,$(ROOT_TESTS))
+END_TO_END := cargo test --workspace --locked --no-fail-fast
+CLIPPY     := cargo clippy --workspace --all-targets --locked
 
-# Runs all tests, both groups at the same time: unit tests need a processor, and most end-to-end tests wait. A failure does
-# not hide others: both groups run to the end. The output of the unit tests comes last.
-UNIT_LOG := target/unit-tests.log
-test: style
+# Runs all tests, several groups at the same time. A failure does not hide others: all groups run to the end.
+test: format
 	$(UNIT_TESTS) --no-run
-	$(END_TO_END) --no-run
-	@$(UNIT_TESTS) >$(UNIT_LOG) 2>&1 & $(END_TO_END); end_to_end=$$?; \
-	  wait $$!; unit=$$?; cat $(UNIT_LOG); exit $$((unit + end_to_end > 0))
+	$(END_TO_END) --no-run $(addprefix --test ,$(ROOT_TESTS))
+	@UNIT_TESTS='$(UNIT_TESTS)' END_TO_END='$(END_TO_END)' CLIPPY='$(MAKE) --no-print-directory clippy' scripts/run-tests.sh
 
 # Runs everything that needs no guest, browser or device.
 check: style links
@@ -143,13 +138,17 @@ check: style links
 links:
 	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
 
-style:
+style: format clippy
+
+format:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
 	python3 scripts/prose_lint.py . --max 20 --max-part 30
 	cargo fmt --all --check
 	# cargo fmt does not find these files, because a macro declares their modules.
 	rustfmt --edition 2024 --check crates/model/src/op/*.rs
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+clippy:
+	$(CLIPPY) -- -D warnings
 	cargo clippy --workspace --locked $(addprefix --test ,$(ROOT_TESTS)) -- -D warnings
 
 clean:

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+/// Says that `make test` has built the fsarena binary.
+const BUILT: &str = "FSARENA_TESTS_BUILT";
+
 /// Returns the path of the fsarena binary with the same profile as the running test. Builds it on
 /// the first call, because cargo builds for a test only the binaries of its own package.
 ///
@@ -13,9 +16,12 @@ use std::sync::OnceLock;
 /// # Panics
 /// Panics if it does not build.
 pub fn fsarena() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
         let directory = build_directory();
+        if std::env::var_os(BUILT).is_some() {
+            return directory.join("fsarena");
+        }
         let profile = match directory.file_name().and_then(|name| name.to_str()) {
             Some("debug") | None => "dev",
             Some(name) => name,

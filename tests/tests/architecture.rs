@@ -375,6 +375,12 @@ fn every_file_of_tests_is_run() {
     }
     let with_root: BTreeSet<&str> = with_root.iter().map(String::as_str).collect();
     assert_eq!(named, with_root, "ROOT_TESTS of the Makefile, and `test = false`");
+    let script = fs::read_to_string(root().join("scripts/run-tests.sh")).unwrap();
+    let groups = script.lines().filter(|line| line.starts_with("end_to_end \""));
+    let groups = groups.chain(script.lines().filter(|line| line.starts_with("end_to_end $")));
+    let run: BTreeSet<&str> = groups.flat_map(str::split_whitespace).collect();
+    let left_out: Vec<&&str> = named.iter().filter(|name| !run.contains(**name)).collect();
+    assert!(left_out.is_empty(), "scripts/run-tests.sh does not run {left_out:?}");
 }
 
 /// Returns the names of all test functions, with and without the path of the file.

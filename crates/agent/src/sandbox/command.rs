@@ -145,7 +145,16 @@ fn complaint(program: &str, output: &str) -> String {
     let lines = || output.lines().rev().map(str::trim).filter(|l| !l.is_empty() && !is_banner(l));
     let prefix = format!("{program}: ");
     let line = lines().find(|l| l.starts_with(&prefix)).or_else(|| lines().next());
-    line.map(|l| format!(": {l}")).unwrap_or_default()
+    line.map(|l| format!(": {}", cut(l))).unwrap_or_default()
+}
+
+/// Cuts a line of a program that is too long for a message.
+pub fn cut(line: &str) -> String {
+    const MOST: usize = 400;
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 /// Returns true for a line that only contains the version of a program: `fsck.fat 4.2
@@ -197,6 +206,8 @@ mod tests {
         assert_eq!(complaint("mount", output), ": mount: /mnt: bad option");
         assert_eq!(complaint("sh", output), ": dmesg(1) may have more");
         assert_eq!(complaint("sh", "\n \n"), "");
+        let long = format!(": {}…", "é".repeat(400));
+        assert_eq!(complaint("sh", &"é".repeat(5000)), long);
     }
 
     #[test]

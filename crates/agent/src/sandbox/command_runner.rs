@@ -246,7 +246,7 @@ fn complaint(program: &str, record: &CommandRecord, output: &File) -> Option<Str
     };
     let cause = begin_of(output);
     let cause = self::cause(program, &cause, &record.output);
-    let cause = cause.map(|line| format!(": {line}")).unwrap_or_default();
+    let cause = cause.map(|line| format!(": {}", command::cut(line))).unwrap_or_default();
     Some(format!("`{program}` {end}{cause}"))
 }
 
