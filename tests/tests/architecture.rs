@@ -115,6 +115,21 @@ fn all_sources() -> Vec<PathBuf> {
     below.concat()
 }
 
+/// `Command::output` reads a program without limit and ignores a signal to stop.
+#[test]
+fn output_of_programs_is_read_within_limits() {
+    let calls = [".output()", "wait_with_output("];
+    let is_unbounded = |path: &PathBuf| {
+        let text = production(path);
+        text.contains("Command") && calls.iter().any(|call| text.contains(call))
+    };
+    let sources = sources(&root().join("crates")).into_iter().filter(|path| !is_test_file(path));
+    let found: Vec<PathBuf> = sources.filter(is_unbounded).collect();
+    // These run only in tests.
+    let expected = ["crates/sys/src/own_process.rs", "crates/workload/src/mounted.rs"];
+    assert_eq!(found, expected.map(|path| root().join(path)), "use sys::io::bounded::output");
+}
+
 fn manifest(of: &Path) -> toml::Table {
     let text = fs::read_to_string(of.join("Cargo.toml")).unwrap();
     text.parse().unwrap()

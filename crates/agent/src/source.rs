@@ -10,12 +10,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use model::wire::{GeneratedSource, SourceLocation, Volume};
-use model::{Op, SourceInventory, SyncAtEnd, Test};
+use model::{Bytes, Op, SourceInventory, SyncAtEnd, Test};
+use sys::io::bounded;
 use sys::mount::{mount_id, read_only_mount};
 use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSource, ThreadStats};
 
 use crate::cell::volume::{CellVolume, StepResult};
 use crate::sandbox::SandboxedRunner;
+
+/// Maximum size of the output of mount(8).
+const MAX_OUTPUT_SIZE: Bytes = Bytes::kib(64);
 
 /// Mounts an existing source at its path in the cell; sources created by the cell follow later.
 /// Must be called before restrictions apply and before `/run`, which contains mounted disks of
@@ -39,7 +43,8 @@ fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
     command.args(["-i", "-o", read_only_mount::OPTIONS]).arg(device).arg(at).stdin(Stdio::null());
     let failed = |why: String| format!("the source {} cannot be mounted: {why}", device.display());
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    let output = bounded::output(&mut command, MAX_OUTPUT_SIZE, &|| false)
+        .map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use crate::Executor;
 use anyhow::Context;
@@ -19,10 +18,13 @@ use model::{
     SourceInventory, Status, SyncAtEnd, Test,
 };
 use storage::{DeviceRefusal, PinnedDirectory, ProvisionError, ReadOnlyDevice, describe_storage};
+use sys::io::bounded;
 use sys::{block, process};
 
 use crate::error::{EnvironmentError, UsageError, UserInterrupt, not_utf8};
-use crate::remote::connection::STOP_POLL_INTERVAL;
+
+/// Maximum size of the survey of a source.
+const MAX_SURVEY_SIZE: Bytes = Bytes::mib(64);
 
 /// A user's source, kept open while a campaign runs.
 #[derive(Debug)]
@@ -143,16 +145,11 @@ fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceInvento
     if let Some(mut stdin) = agent.stdin.take() {
         stdin.write_all(line.as_bytes())?;
     }
-    // The output is small enough for the pipe buffers.
-    while agent.try_wait()?.is_none() {
-        if stop.load(Ordering::Relaxed) {
-            agent.kill()?;
-            agent.wait()?;
-            return Err(UserInterrupt.into());
-        }
-        thread::sleep(STOP_POLL_INTERVAL);
-    }
-    let output = agent.wait_with_output()?;
+    let stopped = || stop.load(Ordering::Relaxed);
+    let output = match bounded::output_of(agent, MAX_SURVEY_SIZE, &stopped) {
+        Err(_) if stopped() => return Err(UserInterrupt.into()),
+        ended => ended?,
+    };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = match said.trim().trim_start_matches("fsarena: ") {

@@ -11,7 +11,8 @@ use std::{fmt, fs};
 
 use model::op::{ARCHIVES, Exec};
 use model::wire::CellEvent;
-use model::{CommandRecord, Nanos};
+use model::{Bytes, CommandRecord, Nanos};
+use sys::io::bounded;
 use workload::OpError;
 
 use crate::cell::program_output::ProgramOutput;
@@ -132,13 +133,17 @@ fn bring_into_memory(program: &str) {
     };
     // ld.so(8): `--list` prints the libraries without running the program; it fails for static
     // programs.
-    let listed = Command::new(LOADER).arg("--list").arg(&file).output();
+    let mut loader = Command::new(LOADER);
+    let listed = bounded::output(loader.arg("--list").arg(&file), MAX_LIST_SIZE, &|| false);
     let listed = listed.map(|output| output.stdout).unwrap_or_default();
     for file in [file].into_iter().chain(libraries(&String::from_utf8_lossy(&listed))) {
         // Errors are ignored: the program is then read when it runs.
         let _ = fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
     }
 }
+
+/// Maximum size of a list of libraries.
+const MAX_LIST_SIZE: Bytes = Bytes::kib(64);
 
 /// Finds the files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
 fn libraries(listed: &str) -> Vec<PathBuf> {

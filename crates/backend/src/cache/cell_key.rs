@@ -8,13 +8,20 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use model::Bytes;
 use sha2::{Digest, Sha256};
+use sys::io::bounded;
 
 /// Version of the key. Change it if a new run could give results other than the stored ones, for a
 /// reason that no part of the key covers.
 const VERSION: &[u8] = b"cell 1";
+/// Maximum size of the version output of a program, and the time that it may take.
+const MAX_VERSION_SIZE: Bytes = Bytes::kib(64);
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
 /// A digest (SHA-256), usually of all inputs of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,14 +93,18 @@ pub fn cached_digest(path: &Path) -> io::Result<[u8; 32]> {
     Ok(digest)
 }
 
-/// Returns the version output of a program, cached per process.
-pub fn version(program: &OsStr) -> io::Result<String> {
+/// Returns the version output of a program, cached per process. Gives up if `stop` becomes true, or
+/// after [`VERSION_LIMIT`].
+pub fn version(program: &OsStr, stop: &AtomicBool) -> io::Result<String> {
     static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(version) = known.get(Path::new(program)) {
         return Ok(version.clone());
     }
-    let output = Command::new(program).arg("--version").output()?;
+    let since = Instant::now();
+    let gives_up = || stop.load(Ordering::Relaxed) || since.elapsed() > VERSION_LIMIT;
+    let mut asked = Command::new(program);
+    let output = bounded::output(asked.arg("--version"), MAX_VERSION_SIZE, &gives_up)?;
     if !output.status.success() || output.stdout.is_empty() {
         let program = program.to_string_lossy();
         return Err(io::Error::other(format!("{program} does not report a version")));
@@ -105,6 +116,8 @@ pub fn version(program: &OsStr) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn key(parts: &[(&str, &str)]) -> CellKey {
@@ -148,8 +161,21 @@ mod tests {
 
     #[test]
     fn version_of_a_program_is_read_or_an_error_if_missing() {
-        assert!(version(OsStr::new("env")).unwrap().contains("env"));
-        assert!(version(OsStr::new("no-such-program")).is_err());
-        assert!(version(OsStr::new("false")).is_err());
+        let version = |program: &Path, stop| version(program.as_os_str(), &AtomicBool::new(stop));
+        assert!(version(Path::new("env"), false).unwrap().contains("env"));
+        assert!(version(Path::new("no-such-program"), false).is_err());
+        assert!(version(Path::new("false"), false).is_err());
+        // A program without an end, one that prints too much, and one whose child keeps its output.
+        let directory = tempfile::tempdir().unwrap();
+        let script = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let silent = version(&script("silent", "sleep 600 & exit 0"), true).unwrap_err();
+        assert_eq!(silent.kind(), io::ErrorKind::Interrupted);
+        let endless = version(&script("endless", "exec cat /dev/zero"), false).unwrap_err();
+        assert_eq!(endless.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -120,7 +120,7 @@ impl Cacheable for GuestExecutor {
         parts.add("kernel", &cell_key::cached_digest(&kernel)?);
         parts.add("agent", &cell_key::cached_digest(&self.program)?);
         parts.add("machine", words.join("\n").as_bytes());
-        parts.add("emulator", cell_key::version(command.get_program())?.as_bytes());
+        parts.add("emulator", cell_key::version(command.get_program(), &self.stop)?.as_bytes());
         Ok(Some(parts.key()))
     }
 

@@ -256,6 +256,11 @@ impl Drop for SshTransport {
 
 /// Creates the error for a host on which this program cannot run, from the output of `uname -sm`.
 pub fn other_system(host: &str, system: &str) -> EnvironmentError {
+    if system.trim().is_empty() {
+        return EnvironmentError(format!(
+            "cannot use {host}: `uname -sm` printed no line; check with `ssh {host} uname -sm`"
+        ));
+    }
     let system = shorten(system, MAX_QUOTE_LENGTH);
     EnvironmentError(format!("{host} is {system}, and this program is for Linux x86_64"))
 }
@@ -284,6 +289,8 @@ mod tests {
 
     #[test]
     fn a_long_answer_of_a_host_is_shortened() {
+        let silent = other_system("h1", "\n").to_string();
+        assert!(silent.contains("printed no line"), "{silent}");
         let told = other_system("h1", &"1".repeat(60_000)).to_string();
         assert!(told.starts_with("h1 is 111") && told.ends_with("for Linux x86_64"), "{told}");
         assert!(told.len() < 300, "{told}");

@@ -5,7 +5,10 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::Bytes;
+use sys::io::bounded;
 
 use crate::boot::machine::QEMU;
 use crate::process_runner::ProcessRunner;
@@ -15,6 +18,8 @@ const DEVICE: &str = "/dev/kvm";
 /// Limit of the trial boot, in seconds. On KVM, a kernel without an initramfs panics within about a
 /// second.
 const BOOT_TIMEOUT_SECONDS: &str = "5";
+/// Maximum size of the output of the trial boot.
+const MAX_CONSOLE_SIZE: Bytes = Bytes::mib(4);
 /// Exit codes of timeout(1) after it killed the program.
 const KILLED: [Option<i32>; 2] = [None, Some(137)];
 /// Last message of a kernel without a root filesystem.
@@ -43,7 +48,8 @@ pub fn check_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = programs.start(&mut emulator, "coreutils")?;
-    let ended = child.wait_with_output();
+    let stopped = || stop.load(Ordering::Relaxed);
+    let ended = bounded::output_of(child, MAX_CONSOLE_SIZE, &stopped);
     programs.check_stop()?;
     let ended = ended.map_err(|source| GuestError::Program {
         program: "timeout".to_owned(),

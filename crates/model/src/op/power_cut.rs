@@ -10,6 +10,10 @@ use super::keys::{choice, flag, keyed, op_name};
 use super::{FsState, KeyError, KeySource, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 
+/// Maximum length of a path and of a name in it, in bytes. Linux allows 4095 and 255; the path of
+/// the mount comes before.
+const MAX_PATH: usize = 1024;
+const MAX_NAME: usize = 255;
 /// Maximum number of steps of a sequence.
 const MAX_STEPS: usize = 64;
 /// Maximum blocks of a file of a sequence.
@@ -157,11 +161,19 @@ impl FromStr for FileStep {
                 ));
             }
         };
-        let is_plain = |path: &str| {
-            path == "." || path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+        let is_name = |part: &str| {
+            (1..=MAX_NAME).contains(&part.len())
+                && !part.starts_with('.')
+                && !part.contains(char::is_control)
         };
+        let is_plain =
+            |path: &str| path.len() <= MAX_PATH && (path == "." || path.split('/').all(is_name));
         if let Some(path) = step.paths().find(|path| !is_plain(path)) {
-            return Err(format!("`{path}` is no relative path without `.` and `..`"));
+            return Err(format!(
+                "cannot use the path `{}`: it needs names of 1 to {MAX_NAME} bytes without a dot at \
+                 their begin, separated by `/`, at most {MAX_PATH} bytes",
+                path.escape_debug()
+            ));
         }
         Ok(step)
     }
@@ -337,5 +349,11 @@ mod tests {
             assert!(text.parse::<FileStep>().is_err(), "{text}");
         }
         assert!("fsync .".parse::<FileStep>().is_ok());
+        let longest = "n".repeat(255);
+        assert!(format!("write {longest} 1").parse::<FileStep>().is_ok());
+        for path in ["a\0b".to_owned(), "a\u{1b}[2J".to_owned(), format!("{longest}n")] {
+            assert!(format!("write {path} 1").parse::<FileStep>().is_err(), "{path:?}");
+        }
+        assert!(format!("mkdir {}d", "d/".repeat(512)).parse::<FileStep>().is_err());
     }
 }

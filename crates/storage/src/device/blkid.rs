@@ -3,19 +3,24 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use model::Bytes;
+use sys::io::bounded;
 
 use crate::find_program;
+
+const MAX_OUTPUT_SIZE: Bytes = Bytes::kib(64);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the format and label reported by blkid. Returns `None` if blkid is not installed or
 /// finds no format.
 pub fn probe(device: &Path) -> Option<String> {
-    let output = Command::new(find_program("blkid")?)
-        .args(["-p", "-o", "export"])
-        .arg(device)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
+    let since = Instant::now();
+    let mut asked = Command::new(find_program("blkid")?);
+    asked.args(["-p", "-o", "export"]).arg(device).env("LC_ALL", "C").stdin(Stdio::null());
+    let output =
+        bounded::output(&mut asked, MAX_OUTPUT_SIZE, &|| since.elapsed() > TIME_LIMIT).ok()?;
     describe(&String::from_utf8_lossy(&output.stdout))
 }
 

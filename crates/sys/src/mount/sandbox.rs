@@ -124,14 +124,14 @@ pub fn private_run(directories: &[PathBuf]) -> io::Result<()> {
     bind_again(kept)
 }
 
-/// Creates an empty directory in memory for temporary files.
+/// Creates an empty directory in memory for temporary files, up to 1 GiB.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be created or mounted.
 pub fn private_tmp(at: &Path) -> io::Result<()> {
     fs::create_dir(at)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    Ok(mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some("mode=1777"))?)
+    Ok(mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some("mode=1777,size=1g"))?)
 }
 
 /// Binds a directory to another one, or to itself, which gives it flags of its mount.

@@ -17,7 +17,7 @@ use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Nanos, SizeProfile, Status, Test};
 use nix::unistd::Pid;
 use serde_json::json;
-use sys::io::caches;
+use sys::io::{bounded, caches};
 use sys::process;
 use tempfile::TempDir;
 
@@ -30,6 +30,8 @@ use crate::paths;
 use crate::stressor::Stressor;
 
 const SIZE: Bytes = Bytes::mib(512);
+/// Maximum size of the result of a cell.
+const MAX_RESULT_SIZE: Bytes = Bytes::mib(256);
 /// Length of the added environment variable, in bytes. Longer than any usual one.
 const PADDING: usize = 4000;
 
@@ -276,7 +278,7 @@ fn under(
     let pid = Pid::from_raw(child.id().cast_signed());
     let disturbance = Stressor::start(condition, pid, number.into());
     let disturbance = disturbance.context("cannot start a thread")?;
-    let output = child.wait_with_output();
+    let output = bounded::output_of(child, MAX_RESULT_SIZE, &|| false);
     drop(disturbance);
     let output = output.context("a run of the cell cannot be heard")?;
     if !output.status.success() {
