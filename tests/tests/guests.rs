@@ -17,4 +17,5 @@ mod vm_journal;
 mod vm_own_kernel;
 mod vm_real_time;
 mod vm_replicate;
+mod vm_signals;
 mod vm_survival;
