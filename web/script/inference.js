@@ -312,19 +312,35 @@ function excessInAnyRound(logs, one) {
   return { most, forecast: most };
 }
 
-// Those with the least bound first; of two with about the same, one that recovers from a crash, if the question asks for it.
-function byBound(ranked, prefersRecovery) {
+// Those with the least bound first; of those with about the same, one that recovers from a crash, if the question asks for it,
+// and then the one with the lowest cost.
+function byBound(ranked, prefersRecovery, margin) {
   const most = ({ bound }) => (bound === null ? Infinity : bound.most);
   const share = (one) => Math.expm1(most(one));
+  const recovers = ({ contender }) => prefersRecovery && Boolean(contenders[contender].recovery);
   const sorted = [...ranked].sort((a, b) => (most(a) === most(b) ? a.difference - b.difference : most(a) - most(b)));
-  const [first] = sorted;
-  if (!prefersRecovery || !first?.bound || contenders[first.contender].recovery) return sorted;
-  const place = sorted.findIndex(
-    (one) => contenders[one.contender].recovery && share(one) - share(first) < inference.aboutEqual,
+  const [former] = sorted;
+  if (!former?.bound) return sorted;
+  const least = share(former);
+  const near = sorted.filter(
+    (one) =>
+      share(one) - least < inference.aboutEqual && (share(one) <= inference.mostUseful || least > inference.mostUseful),
   );
-  if (place < 0) return sorted;
-  const [safer] = sorted.splice(place, 1);
-  return [{ ...safer, displaced: first.contender }, ...sorted];
+  const [preferred] = near.sort((a, b) => recovers(b) - recovers(a) || a.difference - b.difference);
+  const others = sorted.filter((one) => one !== preferred);
+  const first = { ...preferred, close: closeTo(preferred, sorted, margin) };
+  if (recovers(preferred) && !recovers(former)) first.displaced = former.contender;
+  return [first, ...others];
+}
+
+// Those whose costs are within the margin of the first one's, and that are not shown to be worse; none if the first one's
+// bound is within the margin.
+function closeTo(first, ranked, margin) {
+  if (first.bound.most <= margin || isWorse(first)) return [];
+  const close = ranked
+    .filter((one) => Math.abs(one.difference - first.difference) <= margin && !isWorse(one))
+    .sort((a, b) => a.difference - b.difference);
+  return close.length > 1 ? close.map(({ contender }) => contender) : [];
 }
 
 // What is asked of a sum of results: `used`, [{row, share}] with shares that add up to 1, by those who take part, with the
@@ -357,7 +373,7 @@ function standingOf(used, takesPart, { margin, limit, isUse = false }) {
     difference: difference(contender) - lowest,
     bound: bound(contender),
   }));
-  return byBound(all, isUse);
+  return byBound(all, isUse, asked.margin);
 }
 
 // Who costs least on average beside the others.

@@ -3,7 +3,7 @@
 // The answer for a use: `found` is what `weighed` makes of it.
 function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";
-  if (found.tested > 0 && found.takesPart.length === 0) return nothingWords(found);
+  if (found.nobody) return nothingWords(found);
   if (!found.advice) return noAdvice(use, found);
   return conclusionWords(found.ranked, found.takesPart, USE) + notTested(use, found);
 }
@@ -54,17 +54,25 @@ function firstWords(ranked, { isUse, unit, verb }) {
   if (!isUseful(first)) return noPromise(ranked, unit);
   const most = shareOf(first.bound.most);
   const atMost = `${roundUp(most)} more`;
+  const close = closeWords(first);
   if (isUse) {
     const other = first.displaced;
     const advantage =
       other === undefined ? "" : `: within 5 % of ${nameOfOne(other)}, and it ${contenders[first.contender].recovery}`;
     return most > 0
-      ? `take ${name}${advantage}. It costs at most ${atMost} than the best here ${certainty()}`
+      ? `${close}take ${name}${advantage}. It costs at most ${atMost} than the best here ${certainty()}`
       : `take ${name}${advantage}. No other costs less ${certainty()}`;
   }
   return most > 0
-    ? `${name} ${verb} at most ${atMost}${unit} than the best`
+    ? `${close}${name} ${verb} at most ${atMost}${unit} than the best`
     : `no other ${verb} less${unit} than ${name}`;
+}
+
+// Those that are close, and may cost less than the first.
+function closeWords({ close, displaced }) {
+  if (displaced !== undefined || close.length === 0) return "";
+  const names = close.map(nameOfOne);
+  return `${names.length <= 3 ? listed(names, "and") : `${names[0]} and ${names.length - 1} others`} are close: `;
 }
 
 // The most that a contender costs more than the best, for a table.

@@ -3,6 +3,8 @@
 const isBaseline = (contender) =>
   data.groups.some(({ title, members, named }) => !named && title === "baseline" && members.includes(contender));
 
+const NO_RESULTS = "has none of the results that count";
+
 const isComparable = (row, contender) => inference.costs[row][contender] !== null;
 
 // The rows with what each weighs in a group, each of them at most as much as all of it.
@@ -34,6 +36,8 @@ function weighed(use, weights, chosen) {
     empty: whole === 0,
     takesPart,
     against,
+    // Further tests would not help those who lack a need.
+    nobody: takesPart.length === 0 && (tested > 0 || [...against.values()].every(([reason]) => reason !== NO_RESULTS)),
     tested,
     missing: use.groups.filter((_, index) => had[index].length === 0),
     untried,
@@ -50,7 +54,6 @@ function reasonsAgainst(use, contender, chosen, counting) {
   const more = failures.length - 1;
   if (more > 0) reasons.push(`and ${more} ${more === 1 ? "failure" : "failures"} more`);
   const isNone = failures.length === 0 && !counting.some((row) => isComparable(row, contender));
-  const isOut = holds.some(({ rows }) => rows !== undefined);
-  if (isNone && !isOut && !isBaseline(contender)) reasons.push("has none of the results that count");
+  if (isNone && reasons.length === 0) reasons.push(NO_RESULTS);
   return reasons;
 }

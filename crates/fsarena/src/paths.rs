@@ -18,6 +18,7 @@ use sys::fs::safe_path::{SafeDir, UntrustedPath};
 use crate::args::cli::GlobalArgs;
 use crate::output::exit::{EnvironmentError, UsageError};
 use crate::settings::external_programs;
+use crate::settings::select_campaign::NO_CAMPAIGN;
 
 /// File stem of the default database.
 const DEFAULT_PATHS: &str = "fsarena";
@@ -259,9 +260,7 @@ pub fn foreign_store(path: &Path) -> anyhow::Result<Store> {
 
 fn no_campaign(path: &Path) -> UsageError {
     let path = path.display();
-    UsageError(format!(
-        "no campaign was run yet: there is none in {path} (--db names another database)"
-    ))
+    UsageError(format!("{NO_CAMPAIGN}: there is none in {path} (--db names another database)"))
 }
 
 /// Loads the built-in catalog, with the user's files merged over it.

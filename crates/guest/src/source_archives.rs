@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn the_version_is_that_of_the_description() {
-        let file = |name: &str| Package { file: name.into(), digest: String::new() };
+        let file =
+            |name: &str| Package { file: name.into(), digest: String::new(), size: Bytes(0) };
         let files = ["sed_4.9.orig.tar.xz", "sed_4.9-1+deb12u1.dsc"].map(file);
         assert_eq!(version_of_source(&files), "4.9-1+deb12u1");
     }

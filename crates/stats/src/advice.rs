@@ -97,7 +97,9 @@ pub fn advise(scores: &UseCaseScores) -> Advice {
         scores.candidates.iter().cloned().partition(|c| !c.ruled_out.is_empty());
     let untested = untested(scores);
     let untried = untried(&comes);
-    let recommendation = if comes.is_empty() && scores.tested > 0.0 {
+    // Further tests give results to a contender that has none, but do not meet a need.
+    let is_hopeless = ruled_out.iter().all(Candidate::is_excluded_without_tests);
+    let recommendation = if comes.is_empty() && (scores.tested > 0.0 || is_hopeless) {
         Recommendation::NoneQualifies
     } else if scores.tested < MIN_TESTED_WEIGHT || !untried.is_empty() {
         Recommendation::NoAdvice

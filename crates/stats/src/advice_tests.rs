@@ -118,6 +118,16 @@ fn of_two_that_cost_about_the_same_the_one_that_recovers_from_a_crash_comes_firs
 }
 
 #[test]
+fn a_contender_without_a_need_is_ruled_out_before_any_test() {
+    let mut results = campaign(&[("a", 100, 100), ("b", 100, 100)], 2, 5, 1);
+    results.campaign.contenders.iter_mut().for_each(fixture::make_baseline);
+    let untested = [(WorkloadCategory::Durable, 1.0)];
+    assert_eq!(advice_on(&untested, &results).recommendation, Recommendation::NoneQualifies);
+    results.campaign.contenders[0] = fixture::contender("a", DriverKind::Kernel);
+    assert_eq!(advice_on(&untested, &results).recommendation, Recommendation::NoAdvice);
+}
+
+#[test]
 fn the_order_turns_at_the_weight_of_equal_cost() {
     // For `b`, writing costs twice as much and reading half as much.
     let results = campaign(&[("a", 100, 200), ("b", 200, 100)], 6, 5, 3);

@@ -158,7 +158,7 @@ pub fn analyse_with_margin(
         phase_counts: win_counts::phase_counts(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),
-        conclusions: conclusion::conclusions(&overall),
+        conclusions: conclusion::conclusions(&overall, margin),
         resources: resources::resources(results),
         disks_are_images: resources::disks_are_images(&results.campaign),
         circumstances: resources::circumstances(results),
@@ -228,7 +228,7 @@ impl Analysis {
         let rows = selection.apply(&self.rows);
         let takes_part = &selection.contenders;
         self.overall = Overall::compute(results, &rows, &ranked, self.margin, takes_part);
-        self.conclusions = conclusion::conclusions(&self.overall);
+        self.conclusions = conclusion::conclusions(&self.overall, self.margin);
         self.selection = Some(selection);
     }
 

@@ -27,7 +27,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::text::{document_text, line, print, print_json};
 use crate::output::{disk_map, output_file};
 use crate::request_logs::{self, Journal};
-use crate::settings::select_campaign;
+use crate::settings::select_campaign::{self, NO_CAMPAIGN};
 use crate::{paths, stop, traces};
 
 /// Minimum time between two samples. A sample itself takes the guest 4 µs.
@@ -62,7 +62,8 @@ pub fn run(args: &ExplainArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode>
     let stop = stop::install_handlers()?;
     let progress = ProgressDisplay::choose(globals.json, globals.quiet);
     let campaign = question.campaign.as_deref();
-    let (results, store) = select_campaign::select(campaign, globals)?.in_database()?;
+    let selected = select_campaign::select(campaign, globals).map_err(with_command)?;
+    let (results, store) = selected.in_database()?;
     let id = CampaignId(results.id);
     require_virtual(id, &results.campaign)?;
     let contests = contests(&results, &question)?;
@@ -209,15 +210,25 @@ fn question(words: &[String]) -> Result<ContestQuestion, UsageError> {
     })
 }
 
+/// Command for a campaign that can be explained.
+const MAKES_ONE: &str = "`fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` makes one that can be explained";
+
+/// Adds the command that makes a campaign to the error for an empty database.
+fn with_command(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<UsageError>() {
+        Some(UsageError(text)) if text.starts_with(NO_CAMPAIGN) => {
+            UsageError(format!("{text}; {MAKES_ONE}")).into()
+        }
+        _ => error,
+    }
+}
+
 /// Returns an error if the campaign is not in virtual time. Only in virtual time does a sampled
 /// cell do the same work as the measured one.
 fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), UsageError> {
     match (&campaign.guest, campaign.clock) {
         (Some(_), Clock::Virtual) => Ok(()),
-        _ => Err(UsageError(format!(
-            "campaign {id} is not in virtual time: `fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` \
-             makes one that can be explained"
-        ))),
+        _ => Err(UsageError(format!("campaign {id} is not in virtual time: {MAKES_ONE}"))),
     }
 }
 
@@ -496,6 +507,14 @@ mod tests {
     fn asked(words: &str) -> Result<ContestQuestion, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         question(&words).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn error_without_campaign_names_the_command_for_one() {
+        let none = with_command(UsageError(format!("{NO_CAMPAIGN}: there is none in x")).into());
+        assert!(none.to_string().ends_with(MAKES_ONE), "{none}");
+        let other = with_command(UsageError("no campaign 7".to_owned()).into());
+        assert_eq!(other.to_string(), "no campaign 7");
     }
 
     #[test]

@@ -2,11 +2,16 @@
 
 use model::{
     CacheState, CellRecord, CellResult, CommandRecord, Failure, Features, HostNoise, Iteration,
-    Nanos, PhaseResult, ProbeResult,
+    LatencyBucket, Nanos, PhaseResult, ProbeResult,
 };
 use report::{Block, Document, Item, Table, UnitScale, shell_quote};
 
 use crate::output::text::{document_text, moment};
+
+/// Meaning of the mark of a metric.
+const LEGEND: &str = "* the metric that tables show and rank";
+/// Minimum number of samples for a 99th percentile below the longest.
+const MIN_SAMPLES_OF_P99: u64 = 100;
 
 /// Renders the page of a cell.
 pub fn text(stored: &CellRecord) -> String {
@@ -37,8 +42,10 @@ fn document(stored: &CellRecord) -> Document {
     document.blocks.extend(result.remarks.iter().cloned().map(Block::Paragraph));
     document.blocks.extend(disturbances(result).map(Block::Warning));
     document.blocks.extend(result.failure.iter().flat_map(failure));
-    for phase in &result.phases {
-        document.section(format!("phase {}", phase.phase), of_phase(phase));
+    for (number, phase) in result.phases.iter().enumerate() {
+        let legend = (number == 0).then(|| Block::Note(LEGEND.to_owned()));
+        document
+            .section(format!("phase {}", phase.phase), of_phase(phase).into_iter().chain(legend));
     }
     for step in &result.steps {
         document.section(format!("step {}", step.step), of_step(step));
@@ -87,7 +94,20 @@ fn of_phase(phase: &PhaseResult) -> Vec<Block> {
         table.push([mark.to_owned(), number.metric.to_string(), scale.with_unit(number.value)]);
     }
     let failure = phase.failure.iter().flat_map(failure);
-    [Block::Paragraph(summary)].into_iter().chain(failure).chain([Block::Table(table)]).collect()
+    let blocks = [Block::Paragraph(summary)].into_iter().chain(failure);
+    blocks.chain([Block::Table(table)]).chain(few_samples(phase)).collect()
+}
+
+/// Returns a note if the highest percentiles are the longest operation.
+fn few_samples(phase: &PhaseResult) -> Option<Block> {
+    let count = |buckets: &[LatencyBucket]| buckets.iter().map(|bucket| bucket.1).sum::<u64>();
+    let counts = [count(&phase.latency), count(&phase.sync)];
+    let least = counts.into_iter().filter(|count| *count > 0).min()?;
+    (least < MIN_SAMPLES_OF_P99).then(|| {
+        Block::Note(format!(
+            "{least} samples: fewer than {MIN_SAMPLES_OF_P99} have no 99th percentile but the longest"
+        ))
+    })
 }
 
 /// Returns the number of passes of a phase, whose counts are totals, and their range of durations.
@@ -146,6 +166,15 @@ mod tests {
     #[test]
     fn a_failed_cell_shows_all_its_evidence() {
         insta::assert_snapshot!(text(&fixture::failed_cell()));
+    }
+
+    #[test]
+    fn few_samples_are_named() {
+        let mut cell = fixture::failed_cell();
+        let note = "samples: fewer than 100 have no 99th percentile but the longest";
+        assert!(!text(&cell).contains(note));
+        cell.result.as_mut().unwrap().phases[0].latency[0].1 = 16;
+        assert!(text(&cell).contains(&format!("16 {note}")));
     }
 
     #[test]

@@ -98,12 +98,15 @@ pub fn refers_to(named: &str, campaign: &CampaignSummary) -> bool {
     }
 }
 
+/// Error, or the start of one, if a database has no campaign.
+pub const NO_CAMPAIGN: &str = "no campaign was run yet";
+
 /// Returns the campaign with this number, which may not exist, the latest campaign with this name,
 /// or the latest one.
 pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
     let Some(named) = named else {
         let latest = store.latest()?;
-        return Ok(latest.ok_or_else(|| UsageError("no campaign was run yet".to_owned()))?);
+        return Ok(latest.ok_or_else(|| UsageError(NO_CAMPAIGN.to_owned()))?);
     };
     if let Ok(number) = named.parse() {
         return Ok(CampaignId(number));

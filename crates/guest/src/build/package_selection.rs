@@ -239,7 +239,11 @@ mod tests {
             rebuilds: Vec::new(),
             programs: vec!["jfsutils".into()],
             add_ons: Vec::new(),
-            packages: vec![Package { file: "linux.deb".into(), digest: digest.into() }],
+            packages: vec![Package {
+                file: "linux.deb".into(),
+                digest: digest.into(),
+                size: model::Bytes(1),
+            }],
             compiler: String::new(),
         }
     }

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use model::Bytes;
+
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, hash};
 
@@ -22,6 +24,8 @@ pub struct Package {
     pub file: String,
     /// Expected digest, in apt's notation: `SHA256:…`.
     pub digest: String,
+    /// Size of the file.
+    pub size: Bytes,
 }
 
 impl Package {
@@ -213,7 +217,11 @@ impl<'a> Apt<'a> {
         /// Number of packages between two progress messages.
         const STEP: usize = 10;
         let lies_there = |package: &&Package| into.join(&package.file).exists();
-        let missing = packages.len() - packages.iter().filter(lies_there).count();
+        let missing: Vec<&Package> = packages.iter().filter(|one| !lies_there(one)).collect();
+        if !missing.is_empty() {
+            say(&announcement(&missing));
+        }
+        let missing = missing.len();
         // If apt runs as root, it would switch to a user that cannot write here.
         let sandbox = ["-o", "APT::Sandbox::User=root"];
         let mut command = self.call("apt-get");
@@ -230,6 +238,13 @@ impl<'a> Apt<'a> {
             begun += 1;
         })
     }
+}
+
+/// Returns the number and the size of packages before their download.
+fn announcement(packages: &[&Package]) -> String {
+    let size = packages.iter().map(|package| package.size.0).sum();
+    let noun = if packages.len() == 1 { "package" } else { "packages" };
+    format!("bringing {} {noun} of Debian, {} in all", packages.len(), Bytes(size))
 }
 
 /// Returns the releases of Debian kernels whose headers are also in the list of package names,
@@ -297,9 +312,10 @@ fn release(line: &str) -> Option<Release> {
 fn parse(line: &str) -> Option<Package> {
     let mut words = line.split(' ');
     let uri = words.next()?;
-    let (file, _size) = (words.next()?, words.next()?);
+    let (file, size) = (words.next()?, words.next()?);
     uri.starts_with('\'').then(|| Package {
         file: file.to_owned(),
+        size: Bytes(size.parse().unwrap_or_default()),
         digest: words.next().unwrap_or_default().to_owned(),
     })
 }
@@ -356,7 +372,10 @@ mod tests {
             "'http://mirror/pool/b/busybox_1%2b2.deb' busybox_1+2_amd64.deb 928188 SHA256:3d3f";
         let package = parse(line).unwrap();
         assert_eq!(package.name(), "busybox");
-        assert_eq!(package.digest, "SHA256:3d3f");
+        assert_eq!((package.digest.as_str(), package.size), ("SHA256:3d3f", Bytes(928_188)));
+        let both = [&package, &package];
+        assert_eq!(announcement(&both[..1]), "bringing 1 package of Debian, 906.4 KiB in all");
+        assert_eq!(announcement(&both), "bringing 2 packages of Debian, 1.8 MiB in all");
         let bare = parse("'http://mirror/pool/x.deb' x_1_amd64.deb 7 ");
         assert_eq!(bare.unwrap().file, "x_1_amd64.deb");
         assert_eq!(parse("Reading package lists..."), None);
@@ -366,7 +385,8 @@ mod tests {
     #[test]
     fn intact_packages_match_the_digest_of_apt() {
         let directory = tempfile::tempdir().unwrap();
-        let package = |file: &str, digest: String| Package { file: file.into(), digest };
+        let package =
+            |file: &str, digest: String| Package { file: file.into(), digest, size: Bytes(1) };
         let sha = |content: &str| format!("SHA256:{}", hash::sha256_hex(content.as_bytes()));
         let packages = [
             package("a_1.deb", sha("a")),

@@ -91,7 +91,7 @@ impl Figures {
         }
         gathering.add_contender(&contender);
         let word = field("status");
-        if matches!(word, "not run yet" | "not needed") {
+        if matches!(word, "not run yet" | "not needed" | "none") {
             return Ok(());
         }
         let reason = outside("reason");

@@ -131,7 +131,8 @@ fn price(advice: &Advice, document: &mut Document) {
     // A weight that rounds to 0 or 100 % is not a turning point.
     let turning = |at: &f64| (0.005..0.995).contains(at);
     let any = second.groups.iter().any(|group| group.turns_at.is_some_and(|at| turning(&at)));
-    let heading = ["group", ">weight", ">cost", "order changes"];
+    let weight = if advice.untested.is_empty() { ">weight" } else { ">tested weight" };
+    let heading = ["group", weight, ">cost", "order changes"];
     let shown = if any { heading.len() } else { heading.len() - 1 };
     let mut table = Table::new(&heading[..shown]);
     for group in &second.groups {

@@ -11,7 +11,7 @@ use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::{
     ageing, calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
-    resources, scores, survival, totals,
+    resources, scores, survival, sweeps, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
@@ -190,7 +190,10 @@ impl Report<'_> {
         let single = is_single(analysis);
         let signs = legend(&shown).into_iter();
         let signs = signs.map(|(sign, text)| format!("{sign} {}", legend_text(sign, text, single)));
-        self.document.note(signs.collect::<Vec<_>>().join(" · "));
+        let mut lines = shown.iter().flat_map(|block| &block.lines);
+        let has_knee = lines.any(|line| line.label.ends_with(sweeps::KNEE));
+        let knee = has_knee.then(|| sweeps::KNEE_MEANING.to_owned());
+        self.document.note(signs.chain(knee).collect::<Vec<_>>().join(" · "));
     }
 
     /// Adds the results of tests: a table of all, or one for each with the reason for the test.
@@ -240,9 +243,14 @@ impl Report<'_> {
         document.section(disk_faults::TITLE, disk_faults::blocks(results));
         document.section(full::TITLE, full::blocks(results));
         let shares = of(&calibration::shares(results, analysis));
-        document
-            .section(calibration::TITLE, [shares].into_iter().chain(calibration::note(analysis)));
-        document.section(cost::TITLE, [of(&cost::blocks(results, analysis))]);
+        // The note explains rows of the table.
+        let above_all = calibration::note(analysis).filter(|_| !shares.is_empty());
+        document.section(calibration::TITLE, [shares].into_iter().chain(above_all));
+        let costs = cost::blocks(results, analysis);
+        let mut lines = costs.iter().flat_map(|block| &block.lines);
+        let is_unknown = lines.any(|line| line.entries.iter().any(|one| one.text.contains('?')));
+        let unknown = is_unknown.then(|| Block::Note(cost::UNKNOWN.to_owned()));
+        document.section(cost::TITLE, [of(&costs)].into_iter().chain(unknown));
         document.section(disk_time::TITLE, [of(&disk_time::blocks(results, analysis))]);
         document.section(over_baseline::TITLE, above);
         let totals = totals::blocks(results, analysis, attempts);

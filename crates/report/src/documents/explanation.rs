@@ -142,10 +142,19 @@ impl<'a> Sides<'a> {
         }
     }
 
+    /// Returns the counts of both. A driver such as that of FAT marks no request as metadata, so its
+    /// count of 0 is unknown.
+    fn counts(&self) -> impl Iterator<Item = &(DiskCounter, [u64; 2])> {
+        let is_unknown = |(count, values): &(DiskCounter, [u64; 2])| {
+            *count == DiskCounter::MetadataBytes && values.contains(&0)
+        };
+        self.explanation.counts.iter().filter(move |one| !is_unknown(one))
+    }
+
     /// Returns the disk requests that differ most: the slower contender makes many more, or many
     /// fewer.
     fn asked(&self) -> Vec<String> {
-        let told = self.explanation.counts.iter().filter(|(_, values)| {
+        let told = self.counts().filter(|(_, values)| {
             let (least, most) = (values[0].min(values[1]), values[0].max(values[1]));
             most as f64 >= MIN_REPORTED_RATIO * least as f64
         });
@@ -205,7 +214,7 @@ impl<'a> Sides<'a> {
 
     fn count_table(&self) -> Block {
         let mut table = self.table("requests to the disk");
-        for (count, values) in &self.explanation.counts {
+        for (count, values) in self.counts() {
             let values = values.map(|value| value as f64);
             let ([one, other], difference) = self.in_one_unit(unit(*count), values);
             table.push([count_word(*count).to_owned(), one, other, difference]);
@@ -358,6 +367,18 @@ mod tests {
         same.elapsed = [Nanos(100), Nanos(101)];
         let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).";
         assert_eq!(Sides::of(&same).sentences(), [told]);
+    }
+
+    /// The driver of FAT marks no request as metadata.
+    #[test]
+    fn metadata_is_not_shown_if_a_driver_marks_none() {
+        let mut marked = explanation();
+        marked.counts.push((DiskCounter::MetadataBytes, [8192, 4096]));
+        let text = |of: &Explanation| terminal(&explanation_report(of), &DocumentOptions::FILE);
+        assert!(text(&marked).contains("of metadata and journal"));
+        marked.counts.pop();
+        marked.counts.push((DiskCounter::MetadataBytes, [0, 4096]));
+        assert!(!text(&marked).contains("of metadata and journal"));
     }
 
     #[test]

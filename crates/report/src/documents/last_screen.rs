@@ -5,21 +5,23 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 use model::{CampaignResults, Metric};
-use stats::{Analysis, Rank, ResultRow};
+use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow};
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
 use crate::tables::overview::{entry, row_scale};
 use crate::tables::{disk_faults, full, survival};
-use crate::text::answer::promise;
+use crate::text::answer::{promise, promise_and_losses};
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
 use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, category_conclusions_by_disk, is_answered, is_any_open,
-    missing_tests, split_by_disk, use_case_conclusions_by_disk,
+    no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
 };
 use crate::text::labels::pluralize;
-use crate::text::sanitize::{first_sentences, sanitize_line, sanitize_paragraph, width};
+use crate::text::sanitize::{
+    first_parts, first_sentences, sanitize_line, sanitize_paragraph, width,
+};
 use crate::text::{summary, title};
 
 /// Width of the terminal, in columns.
@@ -60,12 +62,13 @@ pub fn last_screen(
 ) -> Document {
     let (heading, answers) = answers(results, analysis);
     let screen = |room: Room, shown: &[&Item]| {
-        let head = first_sentences(&title::outline(results, analysis), |cut| {
+        let head = first_parts(&title::outline(results, analysis), |cut| {
             fits(&[Block::Title(cut.to_owned())], room.lines)
         });
         let mut document = Document::titled(&head);
         let rest = answers.len() - shown.len();
-        let more = format!("… and {rest} more: `{}`", command("advise"));
+        let all = if heading == BY_USE { "advise" } else { "report" };
+        let more = format!("… and {rest} more: `{}`", command(all));
         let more = (rest > 0).then(|| Item::from(more));
         document.list(heading, shown.iter().map(|item| (*item).clone()).chain(more));
         document.push(Block::Facts(facts(results, analysis, page, command, room)));
@@ -73,7 +76,8 @@ pub fn last_screen(
     };
     let has_room = |room: Room, shown: &[&Item]| height(&screen(room, shown).blocks) <= LINES;
     let cuts = ROOMS.map(|room| -> Vec<Vec<Item>> {
-        answers.iter().map(|one| cuts(one, room.label)).collect()
+        let cuts = |one| cuts(one, room.label, needs_power_cuts(one, analysis));
+        answers.iter().map(cuts).collect()
     });
     let mut rooms = ROOMS.into_iter().zip(&cuts);
     let fitting = rooms.clone().find(|(room, cuts)| has_room(*room, &least(cuts)));
@@ -103,17 +107,28 @@ fn least(cuts: &[Vec<Item>]) -> Vec<&Item> {
     cuts.iter().map(|lines| &lines[0]).collect()
 }
 
-/// Returns an answer in the fewest lines that name its bound, in one line more, and so on.
-fn cuts(one: &ConclusionText, label_columns: usize) -> Vec<Item> {
+/// Whether the question is a use that needs synced files to survive power cuts.
+fn needs_power_cuts(one: &ConclusionText, analysis: &Analysis) -> bool {
+    let parts = split_by_disk(analysis);
+    let mut uses = parts.iter().flat_map(|(_, part)| &part.uses);
+    uses.any(|scores| {
+        one.question.starts_with(&sanitize_line(&scores.title))
+            && scores.needs.iter().any(|need| need.need == NeedKind::PowerCuts)
+    })
+}
+
+/// Returns an answer in the fewest lines that name its bound, and the losses in power cuts if the
+/// use needs that; then in one line more, and so on.
+fn cuts(one: &ConclusionText, label_columns: usize, with_losses: bool) -> Vec<Item> {
     let item = |text: &str| Item::new(label(&one.question, label_columns), text);
     // The facts below say it once for all answers.
     let answer = one.answer.split(NOT_TESTED).next().unwrap_or_default();
     let cut = |lines: usize| {
         item(&first_sentences(answer, |cut| fits(&[Block::list([item(cut)])], lines)))
     };
-    let promise = promise(answer);
+    let necessary = if with_losses { promise_and_losses(answer) } else { promise(answer) };
     let mut cuts: Vec<Item> = (1..=MOST_ANSWER_LINES).map(cut).collect();
-    let least = cuts.iter().position(|cut| cut.text.starts_with(promise));
+    let least = cuts.iter().position(|cut| cut.text.starts_with(necessary));
     cuts.drain(..least.unwrap_or(MOST_ANSWER_LINES - 1));
     cuts
 }
@@ -126,9 +141,9 @@ fn label(question: &str, columns: usize) -> String {
         Some((first, others)) if !has_room(&question) => {
             let others = pluralize(others.split("; ").count() as u64, "more use");
             let others = format!(" and {others}");
-            first_sentences(first, |cut| width(cut) + width(&others) <= columns) + &others
+            first_parts(first, |cut| width(cut) + width(&others) <= columns) + &others
         }
-        _ => first_sentences(&question, has_room),
+        _ => first_parts(&question, has_room),
     }
 }
 
@@ -150,8 +165,11 @@ fn fits(blocks: &[Block], lines: usize) -> bool {
     widths.len() <= lines && widths.iter().all(|columns| *columns <= COLUMNS)
 }
 
-/// Returns the answers by use, or by group of tests if no use has one. Answers on several disks
-/// alternate.
+/// Heading of the answers by use.
+const BY_USE: &str = "By use";
+
+/// Returns the answers by use; if no use has one, by group of tests, or else the results. Answers on
+/// several disks alternate.
 fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
     let mut losses = survival::conclusions(results);
     let heading = match losses.is_empty() {
@@ -167,6 +185,26 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
         return (full::TITLE, full);
     }
     let parts = split_by_disk(analysis);
+    let has_rival = analysis.contenders.len() > 1;
+    if has_rival && parts.iter().any(|(_, part)| part.uses.iter().any(is_answered)) {
+        return (BY_USE, answers_by_use(analysis));
+    }
+    if parts.iter().any(|(_, part)| part.conclusions.iter().any(|one| one.first().is_some())) {
+        // The answer over all groups is the last one.
+        let groups = category_conclusions_by_disk(analysis).into_iter().flat_map(|mut part| {
+            let last = part.len().min(1);
+            part.rotate_right(last);
+            part
+        });
+        return ("By group of tests", groups.collect());
+    }
+    let rows = parts.iter().flat_map(|(_, part)| results_of(part)).collect();
+    (if has_rival { "Results, the best first" } else { "Results" }, rows)
+}
+
+/// Returns the answers by use. Answers on several disks alternate.
+fn answers_by_use(analysis: &Analysis) -> Vec<ConclusionText> {
+    let parts = split_by_disk(analysis);
     let (mut uses, own) = use_case_conclusions_by_disk(analysis);
     let most = own.iter().map(Vec::len).max().unwrap_or(0);
     uses.extend((0..most).flat_map(|at| {
@@ -179,46 +217,35 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
             })
         })
     }));
-    if parts.iter().any(|(_, part)| part.uses.iter().any(is_answered)) {
-        return ("By use", uses);
-    }
-    // The answer over all groups is the last one.
-    let groups = category_conclusions_by_disk(analysis).into_iter().flat_map(|mut part| {
-        let last = part.len().min(1);
-        part.rotate_right(last);
-        part
-    });
-    if !analysis.conclusions.is_empty() {
-        return ("By group of tests", groups.chain(uses).collect());
-    }
-    // Commands and traces belong to no group.
-    let rows: Vec<ConclusionText> = parts.iter().flat_map(|(_, part)| results_of(part)).collect();
-    match rows.is_empty() {
-        true => ("By use", uses),
-        false => ("Results, the best first", rows.into_iter().chain(uses).collect()),
-    }
+    uses
 }
 
-/// Returns each ranked result with its values, the best first.
+/// Returns each result with its values: ranked ones first, the best first.
 fn results_of(analysis: &Analysis) -> impl Iterator<Item = ConclusionText> + '_ {
     let rows = analysis.rows.iter().filter(|row| row.primary && row.metric != Metric::Supported);
-    let is_ranked = |row: &&ResultRow| row.results.iter().any(|result| result.place.is_some());
-    rows.filter(is_ranked).map(|row| {
+    let has_value = |row: &&ResultRow| row.results.iter().any(|one| one.estimate.is_some());
+    rows.filter(has_value).map(|row| {
         let scale = row_scale(row);
         let named = analysis.contenders.iter().zip(&row.results);
-        let mut ranked: Vec<(&Rank, String)> = named
-            .filter_map(|(name, result)| {
-                let (place, value) = (result.place.as_ref()?, entry(row, result, &scale).text);
-                Some((place, format!("{} {value} {}", sanitize_line(name), scale.symbol())))
+        let mut known: Vec<(&MetricResult, String)> = named
+            .filter(|(_, result)| result.estimate.is_some())
+            .map(|(name, result)| {
+                let value = format!("{} {}", entry(row, result, &scale).text, scale.symbol());
+                match analysis.contenders.len() {
+                    1 => (result, value),
+                    _ => (result, format!("{} {value}", sanitize_line(name))),
+                }
             })
             .collect();
-        ranked.sort_by_key(|(place, _)| place.order);
-        let verdict = match ranked.first() {
-            Some((first, _)) if first.best => "",
-            Some((first, _)) if first.is_equal() => ". The first are equal",
+        let order = |result: &MetricResult| result.place.as_ref().map_or(u32::MAX, |at| at.order);
+        known.sort_by_key(|(result, _)| order(result));
+        let verdict = match known.first().and_then(|(first, _)| first.place.as_ref()) {
+            None => "",
+            Some(first) if first.best => "",
+            Some(first) if first.is_equal() => ". The first are equal",
             _ => ". Which is the best is not decided",
         };
-        let values: Vec<String> = ranked.into_iter().map(|(_, value)| value).collect();
+        let values: Vec<String> = known.into_iter().map(|(_, value)| value).collect();
         ConclusionText {
             question: format!("{} {}", row.test, row.phase),
             answer: format!("{}{verdict}.", values.join(", ")),
@@ -252,7 +279,8 @@ fn facts(
         }
     }
     let uses = analysis.uses.iter().chain(analysis.by_disk.iter().flat_map(|d| &d.analysis.uses));
-    if uses.into_iter().any(|one| is_answered(one) && one.has_untested_power_cuts()) {
+    let has_rival = analysis.contenders.len() > 1;
+    if has_rival && uses.into_iter().any(|one| is_answered(one) && one.has_untested_power_cuts()) {
         let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
         fact(Style::Plain, "Untested", &text);
     }
@@ -277,26 +305,25 @@ fn facts(
     }
     if room.commands {
         facts.push(Item::new("Tables", format!("`{}`", command("report"))));
+        facts.extend(no_advice_by_use(analysis).map(|text| Item::new("Uses", text)));
         facts.extend(next(analysis).map(|next| Item::new("Next", next)));
     }
     facts
 }
 
-/// Returns the step that brings more answers or closer ones.
+/// Returns the step that brings closer answers.
 fn next(analysis: &Analysis) -> Option<String> {
-    let is_without = !analysis.uses.is_empty() && !analysis.uses.iter().any(is_answered);
-    let is_open = is_any_open(analysis);
-    if analysis.measured_elsewhere {
+    if analysis.measured_elsewhere || analysis.conclusions.is_empty() {
         return None;
     }
-    if is_without && let Some(options) = missing_tests(analysis) {
-        return Some(format!("The same command with `{options}` brings answers by use."));
-    }
-    if analysis.conclusions.is_empty() || !(is_without || is_open) {
-        return None;
-    }
-    let (option, answers) = (more_work(analysis), if is_without { "more" } else { "closer" });
-    Some(format!("The same command with `{option}` brings {answers} answers."))
+    let is_close = |most: f64| most <= analysis.margin.0;
+    let mut groups = analysis.conclusions.iter().filter_map(Conclusion::first);
+    let is_open = match analysis.uses.iter().any(is_answered) {
+        true => is_any_open(analysis),
+        false => groups.any(|first| !first.at_most.is_some_and(is_close)),
+    };
+    let option = more_work(analysis);
+    is_open.then(|| format!("The same command with `{option}` brings closer answers."))
 }
 
 /// Returns the order of a caveat by importance; `None` if it does not weaken an answer.

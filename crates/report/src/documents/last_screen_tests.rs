@@ -95,6 +95,42 @@ fn virtual_time_is_named() {
     insta::assert_snapshot!(shown(&results, &analysed(&results, &uses_without_needs())));
 }
 
+/// Whatever more tests run, no use has a candidate.
+#[test]
+fn uses_without_candidate_are_not_offered() {
+    let mut results = fixture::plain();
+    results.campaign.contenders.iter_mut().for_each(fixture::make_baseline);
+    let text = shown(&results, &analysed(&results, &uses()));
+    assert!(text.contains("No advice by use: every filesystem is ruled out."), "{text}");
+    assert!(!text.contains("run also") && text.contains("By group of tests"), "{text}");
+}
+
+#[test]
+fn a_group_without_rival_is_answered_by_results() {
+    let mut results = fixture::plain();
+    results.cells.retain(|stored| stored.cell.contender == "fast");
+    let text = shown(&results, &analysed(&results, &[]));
+    assert!(text.contains("Results, the best first:\n  file write: fast "), "{text}");
+}
+
+#[test]
+fn losses_in_power_cuts_stay_for_uses_that_must_not_lose_files() {
+    let results = fixture::realistic();
+    let mut analysis = analysed(&results, &uses_without_needs());
+    for features in &mut analysis.features {
+        let record =
+            stats::PowerCutRecord { cuts: 360, lost: 0, worst: String::new(), shipped: None };
+        features.power_cuts = Some(record);
+    }
+    let text = shown(&results, &analysis);
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let losses = analysis.uses.iter().filter(|one| {
+        is_answered(one) && one.needs.iter().any(|need| need.need == NeedKind::PowerCuts)
+    });
+    let shown = whole.matches("lost no synced file in 360 simulated power cuts").count();
+    assert!(losses.count() <= shown && shown > 0, "{text}");
+}
+
 #[test]
 fn one_filesystem_and_no_answer_by_use() {
     let mut results = fixture::plain();
@@ -172,7 +208,8 @@ fn assert_same_answers(screen: &Document, analysis: &Analysis) {
     for block in &screen.blocks {
         let Block::List(items) = block else { continue };
         for item in items.iter().filter(|item| !item.label.is_empty()) {
-            let text = item.text.strip_suffix('…').map_or(item.text.as_str(), str::trim_end);
+            // The cut of a sentence ends with an ellipsis or a full stop.
+            let text = item.text.trim_end_matches(['…', '.', ' ']);
             let is_cut = full.iter().any(|one| one.answer.starts_with(text));
             assert!(is_cut, "{}: {}", item.label, item.text);
         }

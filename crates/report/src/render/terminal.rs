@@ -236,8 +236,8 @@ impl Page {
         let cell = |(cell, signs): (&TableCell, &usize)| {
             let text = sanitize_paragraph(&cell.text);
             let text = match cell.tone {
-                // A word has no signs and can use their space.
-                Style::Failed | Style::Missing => text,
+                // A word can use the space of signs.
+                Style::Failed | Style::Missing => text + &cell.signs,
                 _ => text + &cell.signs + &" ".repeat(signs - width(&cell.signs)),
             };
             (text, code(cell.tone))

@@ -10,6 +10,8 @@ use crate::document::table::{Style, TableCell};
 use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
 use crate::text::sanitize::sanitize_line;
 
+/// Meaning of a question mark, for results of programs that count no page faults.
+pub(crate) const UNKNOWN: &str = "?: the program that measured did not count it.";
 /// Title of the table, which explains its cells.
 pub(crate) const TITLE: &str = "% of one processor (+ driver), page faults (major+minor)";
 

@@ -11,6 +11,9 @@ use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
 
+/// A contender that has all results, if no other has.
+const NO_RIVAL: &str = "no rival";
+
 /// Returns the overall view: a row for each test category, the mean over all of them, and the most
 /// that each contender costs over all. Returns `None` without other contenders to compare. If there are several disks, it
 /// compares the contenders on each disk.
@@ -93,7 +96,12 @@ fn line(label: String, scores: &[CategoryScore]) -> PhaseLine<'static> {
     let scale = UnitScale::for_values(Unit::Ratio, []);
     let entry = |score: &CategoryScore| match &score.place {
         None => TableCell {
-            text: if score.set_apart > 0 { "not ranked" } else { NO_RESULT }.to_owned(),
+            text: match (score.set_apart, score.counted, score.missing) {
+                (0, 1.., 0) => NO_RIVAL,
+                (0, ..) => NO_RESULT,
+                _ => "not ranked",
+            }
+            .to_owned(),
             signs: (score.missing > 0).then_some(LACKING).into_iter().collect(),
             tone: Style::Missing,
         },

@@ -255,7 +255,7 @@ pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
     let occurs = |sign: char| {
         lines().any(|line| {
             line.unit.contains(sign)
-                || line.label.ends_with(sign)
+                || sign == ADVISED && line.label.ends_with(sign)
                 || line.entries.iter().any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
         })
     };
@@ -328,6 +328,16 @@ mod tests {
         let signs: String =
             legend(&overview(&results, &analysis)).iter().map(|(sign, _)| *sign).collect();
         assert_eq!(signs, "↑▲▼=");
+    }
+
+    /// N* of a knee is no sign.
+    #[test]
+    fn legend_has_no_sign_that_only_a_label_contains() {
+        let results = fixture::plain();
+        let analysis = analyse(&results);
+        let mut blocks = overview(&results, &analysis);
+        blocks[0].lines[0].label = "read knee, N*".to_owned();
+        assert!(legend(&blocks).iter().all(|(sign, _)| *sign != LACKING));
     }
 
     #[test]

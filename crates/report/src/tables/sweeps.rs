@@ -120,6 +120,12 @@ fn lines<'a>(
     lines
 }
 
+/// End of the label of a line with knees.
+pub(crate) const KNEE: &str = "knee, N*";
+/// Meaning of that label.
+pub(crate) const KNEE_MEANING: &str =
+    "knee, N*: more than this mostly wait for the busiest resource";
+
 /// Returns the knees of the curves of a phase: N*, and the smallest concurrency with nearly the
 /// maximum, followed by `+` if the curve still rises at its end.
 fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
@@ -136,7 +142,7 @@ fn knees<'a>(phase: &str, axis: SweepAxis, knees: &[Option<Knee>]) -> [PhaseLine
         entries: knees.iter().map(|knee| entry(knee.as_ref().map(show))).collect(),
     };
     [
-        row(format!("{phase} knee, N*"), &crossing),
+        row(format!("{phase} {KNEE}"), &crossing),
         row(format!("{phase} {:.0} % at", 100.0 * ENOUGH), &enough),
     ]
 }

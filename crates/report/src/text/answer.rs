@@ -16,6 +16,8 @@ use crate::text::scale::three_digits;
 
 /// Maximum number of contenders named after the first, if the noise is unknown.
 const MAX_NEXT: usize = 3;
+/// Maximum number of close contenders that are all named.
+const MAX_CLOSE: usize = 3;
 /// Bound from which a cost is named as a multiple.
 const MAX_PER_CENT: f64 = 10.0;
 /// Largest forecast of a bound that is worth more work.
@@ -83,13 +85,13 @@ impl AnswerText<'_> {
     /// Returns the contender to take with the most that it costs ([`promise`] finds it in an answer).
     fn promise(&self, first: &CostBound, most: f64) -> String {
         let name = self.name(first.contender);
-        let sure = self.certainty();
+        let (sure, close) = (self.certainty(), self.close());
         match (self.question, most > 0.0) {
             (Question::Use, false) => {
                 format!("take {name}{}{NO_COST} {sure}", self.advantage(first))
             }
             (Question::Use, true) => format!(
-                "take {name}{}{COST} at most {} more than the best here {sure}",
+                "{close}take {name}{}{COST} at most {} more than the best here {sure}",
                 self.advantage(first),
                 round_up(most)
             ),
@@ -97,11 +99,24 @@ impl AnswerText<'_> {
                 format!("no other {} less{} than {name}", self.verb(), self.unit())
             }
             (Question::Group(_), true) => format!(
-                "{name} {} at most {} more{} than the best",
+                "{close}{name} {} at most {} more{} than the best",
                 self.verb(),
                 round_up(most),
                 self.unit()
             ),
+        }
+    }
+
+    /// Returns the contenders that are close, and may cost less than the first.
+    fn close(&self) -> String {
+        let conclusion = self.conclusion;
+        let names = self.names(&conclusion.close);
+        match names.len() {
+            // The reason for a displacement has the same fact.
+            _ if conclusion.displaced.is_some() => String::new(),
+            0 => String::new(),
+            1..=MAX_CLOSE => format!("{} are close: ", listed(&names, "and")),
+            many => format!("{} and {} others are close: ", names[0], many - 1),
         }
     }
 
@@ -253,6 +268,18 @@ pub(crate) fn promise(answer: &str) -> &str {
     let Some(start) = starts.min().map(|start| start + 1) else { return "" };
     let ends = [". ", HOPE].into_iter().filter_map(|end| answer[start..].find(end));
     ends.min().map_or(answer.trim_end_matches('.'), |end| &answer[..start + end])
+}
+
+/// Returns the beginning of an answer with the bound, and with the losses in power cuts if the
+/// answer has them.
+pub(crate) fn promise_and_losses(answer: &str) -> &str {
+    let promise = promise(answer);
+    let Some(rest) = answer[promise.len()..].strip_prefix(". ") else { return promise };
+    let end = rest.find(". ").unwrap_or(rest.trim_end_matches('.').len());
+    match !promise.is_empty() && rest[..end].contains(labels::POWER_CUT) {
+        true => &answer[..promise.len() + 2 + end],
+        false => promise,
+    }
 }
 
 /// Returns `at least 12 % more`, or `12 % more` if it is known exactly.

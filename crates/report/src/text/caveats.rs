@@ -272,9 +272,8 @@ fn disturbed(analysis: &Analysis) -> Option<Caveat> {
 
 /// Returns how often a result was measured.
 fn runs(result: &MetricResult) -> usize {
-    let has_run = |round: &&RoundValue| {
-        !matches!(round.outcome, RoundOutcome::NotNeeded | RoundOutcome::NotRun)
-    };
+    let has_run =
+        |round: &&RoundValue| round.outcome.is_planned() && round.outcome != RoundOutcome::NotRun;
     result.rounds.iter().filter(has_run).count()
 }
 

@@ -368,14 +368,30 @@ fn suite_options(missing: &BTreeSet<&str>, ran: &CampaignScope<'_>) -> String {
     all.join(" ")
 }
 
-/// Returns the options that run the tests which the uses without advice need, or `None` if no suite
-/// would provide them.
-pub(crate) fn missing_tests(analysis: &Analysis) -> Option<String> {
+/// Returns one sentence on all uses if none has an answer: the tests that would bring one, or the
+/// reason that no tests would.
+pub(crate) fn no_advice_by_use(analysis: &Analysis) -> Option<String> {
     let ran = CampaignScope::of(analysis);
-    let advice: Vec<Advice> = analysis.uses.iter().map(advise).collect();
+    let parts = split_by_disk(analysis);
+    let uses: Vec<&UseCaseScores> = parts.iter().flat_map(|(_, part)| &part.uses).collect();
+    if uses.is_empty() || uses.iter().any(|one| is_answered(one)) {
+        return None;
+    }
+    let advice: Vec<Advice> = uses.into_iter().map(advise).collect();
     let open = advice.iter().filter(|one| one.recommendation == Recommendation::NoAdvice);
-    let missing: BTreeSet<&str> = open.flat_map(missing_suites).collect();
-    (!missing.is_subset(&ran.suites)).then(|| suite_options(&missing, &ran))
+    let open: Vec<&Advice> = open.collect();
+    let missing: BTreeSet<&str> = open.iter().flat_map(|one| missing_suites(one)).collect();
+    let lacking = missing.difference(&ran.suites).map(|suite| format!("-s {suite}"));
+    let lacking: Vec<String> = lacking.collect();
+    let why = match ran.budget {
+        _ if open.is_empty() => "every filesystem is ruled out".to_owned(),
+        _ if !ran.elsewhere && !lacking.is_empty() => format!("run also `{}`", lacking.join(" ")),
+        Some(budget) if !ran.elsewhere && !missing.is_empty() => {
+            format!("run the same with a larger --budget than {budget}")
+        }
+        _ => "too few results count".to_owned(),
+    };
+    Some(format!("No advice by use: {why}."))
 }
 
 /// Returns the suites that would provide the missing results.

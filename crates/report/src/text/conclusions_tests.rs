@@ -81,6 +81,7 @@ fn concluded(
         shortlist: Vec::new(),
         bounds: bounds.collect(),
         displaced,
+        close: Vec::new(),
         worse: worse.collect(),
         unranked: Vec::new(),
     }

@@ -9,9 +9,15 @@ use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     let is_failure = |reason: &&ExclusionReason| matches!(reason, ExclusionReason::Failure { .. });
     let failures = candidate.ruled_out.iter().filter(is_failure).count();
+    let is_no_result = |reason: &ExclusionReason| *reason == ExclusionReason::NoResults;
+    let has_other = candidate.ruled_out.iter().any(|reason| !is_no_result(reason));
     let mut reasons = Vec::new();
     let mut named = false;
     for reason in &candidate.ruled_out {
+        // More results would not help.
+        if has_other && is_no_result(reason) {
+            continue;
+        }
         // One failure is enough here; the tables list all.
         if is_failure(&reason) && std::mem::replace(&mut named, true) {
             continue;

@@ -132,8 +132,13 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines.iter().map(|line| line.replace("\u{a0}%", " %")).collect()
 }
 
+/// Ends of the clauses of a sentence. They are not part of the clause.
+const CLAUSE_ENDS: [&str; 4] = ["; ", ": ", " (", ", since "];
+/// Ends of the parts of an enumeration, such as a title.
+const PART_ENDS: [&str; 2] = [", ", " ("];
+
 /// Returns the first sentences of a text that fit. If the first one does not fit, returns its first
-/// words with an ellipsis; no code between backticks is split.
+/// clauses, or its first words with an ellipsis; no code between backticks is split.
 pub(crate) fn first_sentences(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();
@@ -142,10 +147,48 @@ pub(crate) fn first_sentences(text: &str, fits: impl Fn(&str) -> bool) -> String
     if let Some(cut) = sentences.take_while(|cut| fits(cut)).last() {
         return cut;
     }
+    let stop = if text.ends_with('.') { "." } else { "" };
+    let clauses = clauses(text, &CLAUSE_ENDS).map(|cut| format!("{cut}{stop}"));
+    let cut = clauses.take_while(|cut| fits(cut)).last();
+    cut.unwrap_or_else(|| first_words(text, fits))
+}
+
+/// Returns the first parts of an enumeration that fit, or else its first words.
+pub(crate) fn first_parts(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    let parts = clauses(text, &PART_ENDS).take_while(|cut| fits(cut)).last();
+    parts.map_or_else(|| first_words(text, fits), str::to_owned)
+}
+
+fn first_words(text: &str, fits: impl Fn(&str) -> bool) -> String {
     let words = text.match_indices(' ').map(|(at, _)| &text[..at]);
     let words = words.filter(|cut| cut.matches('`').count() % 2 == 0);
     let words = words.map(|cut| format!("{} …", cut.trim_end_matches([',', ';', ':'])));
     words.take_while(|cut| fits(cut)).last().unwrap_or_else(|| "…".to_owned())
+}
+
+/// Returns the text up to each of these ends, shortest first. Numbers in parentheses stay with the
+/// words before them; parentheses and code are not split.
+fn clauses<'a>(text: &'a str, ends: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    let mut depth = 0_usize;
+    let mut is_code = false;
+    text.char_indices().filter_map(move |(at, letter)| {
+        let rest = &text[at..];
+        let is_number = rest
+            .strip_prefix(" (")
+            .is_some_and(|inner| inner.starts_with(|first: char| first.is_ascii_digit()));
+        let is_end = ends.iter().any(|end| rest.starts_with(end)) && !is_number;
+        let cut = (is_end && depth == 0 && !is_code).then(|| &text[..at]);
+        match letter {
+            '`' => is_code = !is_code,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        cut
+    })
 }
 
 #[cfg(test)]
@@ -187,8 +230,25 @@ mod tests {
         assert_eq!(cut(answer, 45), "take ext4. It costs at most 9.5 % more.");
         assert_eq!(cut(answer, 12), "take ext4.");
         assert_eq!(cut(answer, 8), "take …");
-        assert_eq!(cut("run it again: `-s tree`", 20), "run it again …");
+        assert_eq!(cut("run it again: `-s tree`", 20), "run it again");
+        assert_eq!(cut("run it again and again", 15), "run it again …");
         assert_eq!(cut("xxxxxxxxxxxx", 8), "…");
+    }
+
+    #[test]
+    fn whole_clauses_are_dropped_and_numbers_are_kept() {
+        let cut = |text, columns| first_sentences(text, |cut| width(cut) <= columns);
+        let nobody = "nothing; every filesystem is ruled out: a (only b reads it: c), d.";
+        assert_eq!(cut(nobody, 41), "nothing; every filesystem is ruled out.");
+        let came = "a came first before b (1.18×), but one round does not show it (more do).";
+        assert_eq!(cut(came, 70), "a came first before b (1.18×), but one round does not show it.");
+        assert_eq!(cut(came, 40), "a came first before b (1.18×), but …");
+        let parts = |text, columns| first_parts(text, |cut| width(cut) <= columns);
+        assert_eq!(
+            parts("3 tests (each run 1, or 2 times), tests took 2 s", 40),
+            "3 tests (each run 1, or 2 times)"
+        );
+        assert_eq!(parts("Mail spool, or many small files", 20), "Mail spool");
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(crate) struct PhaseIndex<'a> {
     /// The planned cells, if not every round has every cell.
     planned: Option<BTreeSet<FactKey<'a>>>,
     rounds: u32,
+    /// Outcome of a cell that was not planned.
+    unplanned: RoundOutcome,
 }
 
 /// Contender, test and round.
@@ -40,6 +42,10 @@ impl<'a> PhaseIndex<'a> {
                 .collect(),
             planned: has_holes.then(|| cells().map(key).collect()),
             rounds: results.campaign.rounds,
+            unplanned: match campaign.measured_by {
+                Some(_) => RoundOutcome::Absent,
+                None => RoundOutcome::NotNeeded,
+            },
         }
     }
 
@@ -51,7 +57,7 @@ impl<'a> PhaseIndex<'a> {
                 let fact = phase_fact(round, self.cells.get(&key).copied(), phase);
                 let planned = self.planned.as_ref();
                 match planned.is_some_and(|planned| !planned.contains(&key)) {
-                    true => PhaseRecord { outcome: RoundOutcome::NotNeeded, ..fact },
+                    true => PhaseRecord { outcome: self.unplanned, ..fact },
                     false => fact,
                 }
             })

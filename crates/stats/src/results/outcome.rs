@@ -34,11 +34,14 @@ pub enum RoundOutcome {
     NotRun,
     /// No such cell was planned, because no open answer needed it.
     NotNeeded,
+    /// The program that measured the campaign has no such result.
+    #[serde(rename = "none")]
+    Absent,
 }
 
 impl RoundOutcome {
     /// Every outcome, in the order of the reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ok,
         Self::Unsupported,
         Self::Failed,
@@ -50,6 +53,7 @@ impl RoundOutcome {
         Self::NotMeasured,
         Self::NotRun,
         Self::NotNeeded,
+        Self::Absent,
     ];
 
     /// Returns the name in reports.
@@ -66,15 +70,19 @@ impl RoundOutcome {
             Self::NotMeasured => "not measured",
             Self::NotRun => "not run yet",
             Self::NotNeeded => "not needed",
+            Self::Absent => "none",
         }
+    }
+
+    /// Whether a cell was planned.
+    pub const fn is_planned(self) -> bool {
+        !matches!(self, Self::NotNeeded | Self::Absent)
     }
 
     /// Whether the phase was tried and failed.
     pub const fn is_failure(self) -> bool {
-        !matches!(
-            self,
-            Self::Ok | Self::TooFast | Self::NotMeasured | Self::NotRun | Self::NotNeeded
-        )
+        self.is_planned()
+            && !matches!(self, Self::Ok | Self::TooFast | Self::NotMeasured | Self::NotRun)
     }
 }
 

@@ -97,7 +97,7 @@ impl MetricResult {
     pub fn outcome_counts(&self) -> Vec<(RoundOutcome, u32)> {
         let mut counts = BTreeMap::new();
         for round in &self.rounds {
-            if !matches!(round.outcome, RoundOutcome::Ok | RoundOutcome::NotNeeded) {
+            if round.outcome.is_planned() && round.outcome != RoundOutcome::Ok {
                 *counts.entry(round.outcome).or_insert(0) += 1;
             }
         }
@@ -108,7 +108,7 @@ impl MetricResult {
 
     /// Returns the number of planned rounds, which may differ between contenders within a budget.
     pub fn planned_rounds(&self) -> u32 {
-        let planned = self.rounds.iter().filter(|r| r.outcome != RoundOutcome::NotNeeded);
+        let planned = self.rounds.iter().filter(|r| r.outcome.is_planned());
         u32::try_from(planned.count()).unwrap_or(u32::MAX)
     }
 

@@ -7,7 +7,7 @@
 use model::WorkloadCategory;
 use serde::{Deserialize, Serialize};
 
-use crate::inference::ComparisonVerdict;
+use crate::inference::{ComparisonVerdict, Margin};
 use crate::{CategoryScore, Overall, Rank};
 
 /// Conclusion of a question. Contenders are indexes in the campaign's order.
@@ -20,13 +20,17 @@ pub struct Conclusion {
     pub answer: ShortlistState,
     /// Contenders that may be the best, by cost.
     pub shortlist: Vec<usize>,
-    /// All ranked contenders with the most that they cost, least first: the first one is the answer.
+    /// All ranked contenders with the most that they cost: the answer, then the others, least first.
     #[serde(default)]
     pub bounds: Vec<CostBound>,
     /// The contender that the first one displaced, because it costs about as much and recovers
     /// from a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<usize>,
+    /// Contenders whose estimated costs are within the margin of the first one's, and that are not
+    /// shown to be worse, by cost; empty if the bound of the first one is within the margin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub close: Vec<usize>,
     /// Contenders that are not on the shortlist, by cost.
     pub worse: Vec<Inferior>,
     /// Contenders that lack results and are not ranked.
@@ -95,7 +99,7 @@ impl CostBound {
 
 /// Bound above which a contender is not recommended: it may cost half as much again as the best.
 pub const MAX_USEFUL_BOUND: f64 = 0.5;
-/// Difference of bounds within which a contender that recovers from a crash comes first.
+/// Difference of bounds within which recovery from a crash, and then the estimated cost, decide.
 pub const ABOUT_EQUAL: f64 = 0.05;
 
 impl Conclusion {
@@ -109,29 +113,55 @@ impl Conclusion {
         self.first().map(|first| first.contender).or(self.shortlist.first().copied())
     }
 
-    /// Moves the first contender that recovers from a crash to the front, if the present first one
-    /// does not and the bounds differ by less than [`ABOUT_EQUAL`].
-    pub(crate) fn prefer(mut self, recovers: impl Fn(usize) -> bool) -> Self {
-        let Some(CostBound { contender: first, at_most: Some(least), .. }) = self.first().copied()
+    /// Moves one contender to the front of those whose bounds exceed the least one by less than
+    /// [`ABOUT_EQUAL`]: one that recovers from a crash if there is any, then the one with the lowest
+    /// estimated cost. Then finds the contenders that are close to it.
+    pub(crate) fn prefer(mut self, margin: Margin, recovers: impl Fn(usize) -> bool) -> Self {
+        let Some(CostBound { contender: former, at_most: Some(least), .. }) = self.first().copied()
         else {
             return self;
         };
-        let is_near =
-            |bound: &CostBound| bound.at_most.is_some_and(|most| most - least < ABOUT_EQUAL);
-        let safer = |bound: &CostBound| is_near(bound) && recovers(bound.contender);
-        if !recovers(first)
-            && let Some(place) = self.bounds.iter().position(safer)
-        {
+        let is_near = |bound: &CostBound| {
+            let most = bound.at_most.unwrap_or(f64::INFINITY);
+            most - least < ABOUT_EQUAL && (most <= MAX_USEFUL_BOUND || least > MAX_USEFUL_BOUND)
+        };
+        let near = self.bounds.iter().enumerate().filter(|(_, bound)| is_near(bound));
+        let preferred = near.min_by(|(_, a), (_, b)| {
+            let recovery = recovers(b.contender).cmp(&recovers(a.contender));
+            recovery.then(a.ratio.total_cmp(&b.ratio))
+        });
+        if let Some((place, bound)) = preferred {
+            let is_safer = recovers(bound.contender) && !recovers(former);
+            self.displaced = is_safer.then_some(former);
             self.bounds[..=place].rotate_right(1);
-            self.displaced = Some(first);
         }
+        self.close = self.close_to_first(margin);
         self
+    }
+
+    /// Returns the value of [`Self::close`].
+    fn close_to_first(&self, margin: Margin) -> Vec<usize> {
+        let Some(first) = self.first().filter(|first| first.at_most > Some(margin.0)) else {
+            return Vec::new();
+        };
+        let is_worse =
+            |contender: usize| self.worse.iter().any(|worse| worse.contender == contender);
+        let is_close = |bound: &&CostBound| {
+            let difference = (bound.ratio / first.ratio).ln().abs();
+            difference <= margin.0.ln_1p() && !is_worse(bound.contender)
+        };
+        let mut close: Vec<&CostBound> = self.bounds.iter().filter(is_close).collect();
+        close.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        match close.len() > 1 && !is_worse(first.contender) {
+            true => close.into_iter().map(|bound| bound.contender).collect(),
+            false => Vec::new(),
+        }
     }
 }
 
 /// Returns a conclusion for each group of tests, and one for all groups if there are several. Empty
 /// if fewer than two contenders compete.
-pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
+pub(crate) fn conclusions(overall: &Overall, margin: Margin) -> Vec<Conclusion> {
     let competes = |score: &CategoryScore| score.set_apart == 0 || score.counted > 0;
     if overall.total.iter().filter(|score| competes(score)).count() < 2 {
         return Vec::new();
@@ -141,7 +171,7 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
         let places: Vec<Option<Rank>> = scores.iter().map(|score| score.place).collect();
         let mut conclusion = conclude(&places, |contender| has_all(&scores[contender]));
         conclusion.unranked.retain(|one| competes(&scores[*one]));
-        Conclusion { group, ..conclusion }
+        Conclusion { group, ..conclusion }.prefer(margin, |_| false)
     };
     let groups = overall.groups.iter();
     let mut all: Vec<Conclusion> = groups.map(|g| of(Some(g.group), &g.scores)).collect();
@@ -193,6 +223,7 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
         answer,
         bounds,
         displaced: None,
+        close: Vec::new(),
         worse: worse.collect(),
         unranked: (0..places.len())
             .filter(|one| places[*one].is_none() && !named.contains(one))
@@ -235,6 +266,35 @@ mod tests {
         let groups: Vec<_> = analysis.conclusions.iter().map(|c| c.group).collect();
         assert_eq!(groups.len(), analysis.overall.groups.len() + 1);
         assert_eq!(groups.last(), Some(&None), "all groups come last");
+    }
+
+    #[test]
+    fn the_estimate_decides_between_bounds_that_are_about_equal() {
+        let bounds = [(2, 1.02, 0.286), (0, 1.0, 0.289), (1, 1.01, 0.31), (3, 1.0, 0.4)];
+        let bounds = bounds.map(|(contender, ratio, most)| CostBound {
+            contender,
+            ratio,
+            at_most: Some(most),
+            forecast: None,
+        });
+        let conclusion = conclude(&[], |_| false);
+        let conclusion = Conclusion { bounds: bounds.to_vec(), ..conclusion };
+        let order = |found: &Conclusion| -> Vec<usize> {
+            found.bounds.iter().map(|bound| bound.contender).collect()
+        };
+        let found = conclusion.clone().prefer(Margin::default(), |_| true);
+        assert_eq!((order(&found), found.displaced), (vec![0, 2, 1, 3], None));
+        assert_eq!(found.close, [0, 3, 1, 2], "by estimate");
+        let safer = conclusion.clone().prefer(Margin::default(), |one| one == 1);
+        assert_eq!((order(&safer), safer.displaced), (vec![1, 2, 0, 3], Some(2)));
+        let mut sure = conclusion;
+        sure.bounds[1].at_most = Some(0.05);
+        sure.bounds.swap(0, 1);
+        assert_eq!(
+            sure.prefer(Margin::default(), |_| true).close,
+            [0; 0],
+            "its bound is close enough"
+        );
     }
 
     #[test]

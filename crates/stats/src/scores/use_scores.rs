@@ -103,6 +103,13 @@ pub struct Candidate {
     pub not_probed: Vec<Feature>,
 }
 
+impl Candidate {
+    /// Whether a reason excludes the candidate that further tests would not remove.
+    pub(crate) fn is_excluded_without_tests(&self) -> bool {
+        self.ruled_out.iter().any(|reason| *reason != ExclusionReason::NoResults)
+    }
+}
+
 /// A need of a use case, and which contenders meet it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -228,7 +235,7 @@ impl UseCaseScores {
             // The sum of an empty sequence is −0 (IEEE 754).
             tested: (tested.map(|group| group.weight).sum::<f64>() / whole).max(0.0),
             conclusion: among(&comes, conclude(&places, |contender| comes[contender]))
-                .prefer(|contender| recovers(&asked.features[contender])),
+                .prefer(margin, |contender| recovers(&asked.features[contender])),
             places,
             margin,
             groups,
