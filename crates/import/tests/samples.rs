@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use import::{InputFormat, NamingOptions, ParsedInput, detect_format, merge, read};
+use import::{
+    InputFormat, NamingOptions, ParsedInput, detect_format, detect_only_format, merge, read,
+};
 use model::{ImportedResult, Status};
 
 fn samples() -> Vec<PathBuf> {
@@ -66,6 +68,31 @@ fn every_sample_is_recognised_and_read() {
         let found = read(format, &bytes, &naming()).unwrap_or_else(|e| panic!("{name}: {e}"));
         insta::assert_snapshot!(name.clone(), shown(&found));
         found.into_results().unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn output_of_two_programs_in_one_file_is_refused_with_both_names() {
+    let all: Vec<(InputFormat, Vec<u8>)> = samples()
+        .iter()
+        .filter(|path| stem(path) != "fio-3.33-utf16")
+        .map(|path| fs::read(path).unwrap())
+        .map(|bytes| (detect_only_format(&bytes).unwrap(), bytes))
+        .collect();
+    let is_of_text = |format: InputFormat| format != InputFormat::Phoronix;
+    let one_each = InputFormat::ALL.into_iter().filter(|format| is_of_text(*format));
+    let one_each: Vec<_> =
+        one_each.filter_map(|format| all.iter().find(|(known, _)| *known == format)).collect();
+    assert!(one_each.len() >= 10);
+    for (first, before) in &one_each {
+        for (second, after) in one_each.iter().filter(|(second, _)| second != first) {
+            let both = [before.as_slice(), b"\n", after].concat();
+            let error = detect_only_format(&both).unwrap_err().to_string();
+            for format in [first, second] {
+                assert!(error.contains(format.title()), "{first} and {second}: {error}");
+            }
+            assert!(error.contains("save the output of each program as a file"), "{error}");
+        }
     }
 }
 
