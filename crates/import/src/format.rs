@@ -113,22 +113,25 @@ pub fn formats(text: &str, format: InputFormat) -> BTreeSet<InputFormat> {
     if text.trim_start().starts_with('<') || format == InputFormat::Csv {
         return all;
     }
-    let mut is_json = false;
+    // Blanks before the brace that begins a document of JSON.
+    let mut document: Option<&str> = None;
     for line in text.lines() {
-        if is_json {
-            is_json = line.trim_end() != "}";
-        } else if line.trim_start().starts_with('{') {
-            is_json = !line.trim_end().ends_with('}');
+        let content = line.trim_start();
+        let blanks = &line[..line.len() - content.len()];
+        if let Some(begin) = document {
+            document = document.filter(|_| blanks != begin || content.trim_end() != "}");
+        } else if content.starts_with('{') {
+            document = Some(blanks).filter(|_| !content.trim_end().ends_with('}'));
         } else if is_certain(line) {
             all.extend(of_line(line));
         }
     }
-    for (sign, other) in [
-        ("\"fio version\"", InputFormat::Fio),
-        ("\"exit_codes\"", InputFormat::Hyperfine),
-        ("\"bwMiB\"", InputFormat::Ior),
+    for (signs, other) in [
+        (["\"fio version\"", "\"jobs\""], InputFormat::Fio),
+        (["\"results\"", "\"command\""], InputFormat::Hyperfine),
+        (["\"tests\"", "\"bwMiB\""], InputFormat::Ior),
     ] {
-        if text.contains(sign) {
+        if signs.iter().all(|sign| text.contains(sign)) {
             all.insert(other);
         }
     }

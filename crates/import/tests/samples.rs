@@ -127,7 +127,7 @@ fn one_name_is_for_one_contender() {
     let naming = NamingOptions { given: Some("ext4".to_owned()), ..naming() };
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "phoronix").unwrap()).unwrap();
     let error = read(InputFormat::Phoronix, &bytes, &naming).unwrap_err();
-    assert!(error.to_string().contains("several contenders (btrfs, ext4)"), "{error}");
+    assert!(error.to_string().contains("it holds 2 contenders (btrfs, ext4)"), "{error}");
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "bonnie-1.03").unwrap()).unwrap();
     let found = read(InputFormat::Bonnie, &bytes, &naming).unwrap();
     assert_eq!(found.reported.contenders[0].name, "ext4");

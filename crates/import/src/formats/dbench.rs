@@ -105,7 +105,9 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                             false => values.push((metric, value)),
                         }
                     }
-                    gathering.add(line, ok_value(&contender, &test, &phase, values))?;
+                    if !values.is_empty() {
+                        gathering.add(line, ok_value(&contender, &test, &phase, values))?;
+                    }
                 }
             }
             &[operation, count, mean, longest] if is_table => {

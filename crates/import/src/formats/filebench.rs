@@ -205,22 +205,22 @@ fn row(line: usize, operation: &str, words: &[&str]) -> Result<FilebenchRow, Imp
             continue;
         };
         let next = words.get(at + 1).copied().unwrap_or_default();
-        let time = |seconds: f64| match is_coarse(digits) {
+        let time = |per_second: f64| match is_coarse(digits) {
             true => Err(()),
-            false => Ok(number * seconds),
+            false => Ok(number / per_second),
         };
         match unit {
             "ops" => row.count = Some(number),
             "ops/s" => rate = Some(number),
             "mb/s" => bytes = Some(number * 1024.0 * 1024.0),
-            "ms/op" => mean = Some(time(1e-3)),
-            "us/op" => mean = Some(time(1e-6)),
-            "ms" if next == "latency" => mean = Some(time(1e-3)),
+            "ms/op" => mean = Some(time(1e3)),
+            "us/op" => mean = Some(time(1e6)),
+            "ms" if next == "latency" => mean = Some(time(1e3)),
             // The time of the processor.
             "us" if next.starts_with("cpu/op") => {}
             // The minimum comes first, then the maximum.
-            "ms" => longest = Some(time(1e-3)),
-            "us" => longest = Some(time(1e-6)),
+            "ms" => longest = Some(time(1e3)),
+            "us" => longest = Some(time(1e6)),
             _ => {}
         }
     }

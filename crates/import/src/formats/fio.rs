@@ -365,7 +365,8 @@ pub fn is_other_output(line: &str) -> bool {
 
 /// Returns true for a line of fio's terse output.
 pub fn is_terse(line: &str) -> bool {
-    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..]) && line.matches(';').count() > 40
+    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..])
+        && (line[1..].starts_with(";fio-") || line.matches(';').count() > 40)
 }
 
 /// Reads the jobs of all runs.
@@ -636,6 +637,10 @@ impl Job<'_> {
     fn described(&self, differs_in: &str) -> Vec<String> {
         const FIRST: [&str; 4] = ["rw ", "bs ", "iodepth ", "numjobs "];
         let parts = differs_in.split(", ").filter(|part| !part.is_empty() && *part != "time 1");
+        // fio omits its default size.
+        let is_default =
+            self.options.get("rw").is_some() && !parts.clone().any(|part| part.starts_with("bs"));
+        let parts = parts.chain(is_default.then_some("bs 4096"));
         let rank = |part: &&str| FIRST.iter().position(|name| part.starts_with(name));
         let (mut first, others): (Vec<&str>, Vec<&str>) =
             parts.partition(|part| rank(part).is_some());
@@ -643,6 +648,7 @@ impl Job<'_> {
         let shown = |part: &str| match part.split_once(' ') {
             Some(("rw", direction)) => shortened(direction),
             Some(("bs", size)) => size
+                .trim_end_matches('b')
                 .parse()
                 .map_or_else(|_| shortened(part), |bytes: u64| model::Bytes(bytes).to_string()),
             _ => shortened(part),

@@ -36,6 +36,11 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             gathering.set_program(&format!("mdtest {version}"));
         }
         let words = split_words(text);
+        let is_end = |first: &&str| ["--", "SUMMARY", "SUMMARY:"].contains(first);
+        if table.is_behind && words.first().is_some_and(|first| !is_end(first)) {
+            table.end(&mut gathering, (&place_of, &heading), &parameters)?;
+            heading.set_in_run(false);
+        }
         match words.as_slice() {
             ["Path", ":", path] | ["Path:", path] if !is_place_given => {
                 place_of = Place::directories(&path.split('@').collect::<Vec<_>>());
@@ -70,13 +75,10 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 table.close();
                 heading.set_in_run(false);
             }
-            [] if table.rows.is_empty() => {}
-            [] => {
-                table.end(&mut gathering, (&place_of, &heading), &parameters)?;
-                heading.set_in_run(false);
-            }
+            [] => table.is_behind = !table.rows.is_empty(),
+            [fence] if fence.starts_with("```") => table.is_behind = !table.rows.is_empty(),
             ["Operation" | "---------", ..] => {}
-            _ if table.is_open && !text.starts_with("```") => {
+            _ if table.is_open => {
                 let contender = contender(&mut gathering, &place_of, &heading)?;
                 let called = row(&mut gathering, line, &contender, &parameters, &words)?;
                 table.rows.insert(called);
@@ -105,6 +107,8 @@ fn contender(
 #[derive(Default)]
 struct MdtestTable {
     is_open: bool,
+    /// Whether an empty line follows the rows.
+    is_behind: bool,
     /// Line of its heading.
     line: usize,
     /// Operations with a row, in the spelling of phases.
@@ -115,7 +119,7 @@ struct MdtestTable {
 
 impl MdtestTable {
     fn close(&mut self) {
-        self.is_open = false;
+        (self.is_open, self.is_behind) = (false, false);
         self.rows.clear();
     }
 
@@ -136,7 +140,9 @@ impl MdtestTable {
             let test = gathering.unique_test_name("mdtest", parameters);
             for phase in self.expected.iter().filter(|phase| !self.rows.contains(*phase)) {
                 let reason = "it was requested and has no result: the table is cut off";
-                let phase = gathering.phase(&test, phase);
+                // The printed form, so that the phase is that of other tables.
+                let printed = phase[..1].to_uppercase() + &phase[1..].replace('-', " ");
+                let phase = gathering.phase(&test, &printed);
                 gathering.add(self.line, failed_value(&contender, &test, &phase, reason))?;
             }
             if self.expected.is_empty() {
