@@ -175,9 +175,9 @@ fn unread_form(line: &str) -> Option<&'static str> {
         Some("it is output of sysbench, which is not read")
     } else if words.first() == Some(&"pgbench") || line.starts_with("transaction type: ") {
         Some("it is output of pgbench, which is not read")
-    } else if line.starts_with("fio version ") && line.contains("iolog") {
-        Some(TRACE)
-    } else if is_call && line.contains(") ") && line.contains(" = ") {
+    } else if line.starts_with("fio version ") && line.contains("iolog")
+        || is_call && line.contains(") ") && line.contains(" = ")
+    {
         Some(TRACE)
     } else if matches!(words.as_slice(), [device, cpu, sequence, time, process, ..]
         if device.split_once(',').is_some_and(|(major, minor)| is_number(&major) && is_number(&minor))
