@@ -506,7 +506,7 @@ const fn word_of(format: InputFormat) -> &'static str {
 }
 
 impl NameKey {
-    /// Returns the title of a test: its parameters, or its name if there are none. Parameters that
+    /// Returns the title of a test: its parameters, or else its name. Parameters that
     /// not all `others` of this name have come first.
     fn title(&self, others: &[&Self]) -> String {
         if self.parameters.is_empty() {

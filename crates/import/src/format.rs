@@ -107,7 +107,7 @@ pub fn detect_only_format(bytes: &[u8]) -> Result<InputFormat, ImportError> {
     Ok(format)
 }
 
-/// Returns all formats whose signs a text has. `format` is the one that it is read as.
+/// Returns all formats whose signs a text has, and `format`, which reads it.
 pub fn formats(text: &str, format: InputFormat) -> BTreeSet<InputFormat> {
     let mut all = BTreeSet::from([format]);
     if text.trim_start().starts_with('<') || format == InputFormat::Csv {
@@ -163,11 +163,7 @@ fn unread_form(line: &str) -> Option<&'static str> {
     let is_call = call.split_once('(').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     });
-    if crate::formats::fio::is_terse(line.trim()) {
-        Some(
-            "it is fio's terse output, which lacks options of its jobs; run fio with --output-format=json",
-        )
-    } else if line.contains("------Sequential Output------") {
+    if line.contains("------Sequential Output------") {
         Some(
             "it is the table of bonnie++, which lacks its parameters; import the line of CSV that bonnie++ prints after the table (-q prints only that line)",
         )
@@ -268,9 +264,7 @@ mod tests {
 
     #[test]
     fn forms_that_are_not_read_are_named_with_the_way_out() {
-        let terse = format!("3;fio-3.33;name{}", ";0".repeat(60));
         for (line, way_out) in [
-            (terse.as_str(), "--output-format=json"),
             ("Version 1.97 ------Sequential Output------ --Sequential Input-", "line of CSV"),
             ("sysbench 1.0.20 (using LuaJIT)", "output of sysbench, which is not read"),
             ("pgbench (17.5)", "output of pgbench, which is not read"),

@@ -174,7 +174,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             Some(layout) if is_result(&text) => result(&mut gathering, line, &columns, &layout)?,
             None if columns.len() > 30 => {
                 let what = format!(
-                    "`{}` is no format of bonnie++ that is read: lines of 1.93 to 1.99 begin with their format, and those of 1.03 with the name of the machine",
+                    "the format `{}` of bonnie++ is not read: lines of 1.93 to 1.99 begin with their format, and those of 1.03 with the name of the machine",
                     shortened(columns[0])
                 );
                 return Err(ImportError::at_line(line, what));

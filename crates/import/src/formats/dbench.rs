@@ -18,7 +18,7 @@ use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 /// A line of the table: operation, count, mean and maximum latency.
 type DbenchRow<'a> = (usize, &'a str, [&'a str; 3]);
 
-/// Latencies that are no values.
+/// Kind of latencies that are omitted.
 const ROUNDED: &str = "latencies that are rounded by more than 5 %";
 
 /// Reads its summary.

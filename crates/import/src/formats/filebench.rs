@@ -20,7 +20,7 @@ use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 /// Maximum number of file sets and kinds of threads of a workload.
 const MAX_PARAMETERS: usize = 32;
 
-/// Latencies that are no values.
+/// Kind of latencies that are omitted.
 const ROUNDED: &str = "latencies that are rounded by more than 5 %";
 
 /// A line with an operation or with the sum of a run.

@@ -364,7 +364,7 @@ pub fn is_other_output(line: &str) -> bool {
 }
 
 /// Returns true for a line of fio's terse output.
-pub fn is_terse(line: &str) -> bool {
+fn is_terse(line: &str) -> bool {
     matches!(line.as_bytes(), [b'2'..=b'5', b';', ..])
         && (line[1..].starts_with(";fio-") || line.matches(';').count() > 40)
 }

@@ -123,7 +123,7 @@ impl MdtestTable {
         self.rows.clear();
     }
 
-    /// Ends a table without a line behind it. Its last row is that of the removal of the tree. If
+    /// Ends a table after which no line follows. Its last row is that of the removal of the tree. If
     /// that is missing, the requested operations without a row failed.
     fn end(
         &mut self,
@@ -204,7 +204,7 @@ fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
     match count.and_then(|count| count.parse::<u32>().ok()) {
         Some(0 | 1) | None => {}
         Some(count) => gathering.skip_with_reason(format!(
-            "Max, Min and Std Dev over {count} iterations, of which mdtest prints none: their mean is one round"
+            "Max, Min and Std Dev over {count} iterations: mdtest prints no single iterations, and their mean is one round"
         )),
     }
 }

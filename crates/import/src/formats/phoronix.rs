@@ -52,7 +52,7 @@ fn check_attributes(text: &str) -> Result<(), ImportError> {
             if attributes > MAX_ATTRIBUTES {
                 let line = text[..text.len() - rest.len()].matches('\n').count() + 1;
                 let what = format!(
-                    "an element has more than {MAX_ATTRIBUTES} attributes: it is no result of the Phoronix Test Suite"
+                    "an element has more than {MAX_ATTRIBUTES} attributes: the Phoronix Test Suite writes none"
                 );
                 return Err(ImportError::at_line(line, what));
             }
