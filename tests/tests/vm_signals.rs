@@ -29,7 +29,8 @@ fn signals_end_a_campaign_whose_emulator_misbehaves() {
         for signal in [Signal::SIGINT, Signal::SIGTERM] {
             let sandbox = Sandbox::new();
             let programs = sandbox.path("programs");
-            let (emulator, started) = (programs.join("qemu-system-x86_64"), sandbox.path("started"));
+            let (emulator, started) =
+                (programs.join("qemu-system-x86_64"), sandbox.path("started"));
             fs::create_dir(&programs).unwrap();
             let script = format!(
                 "#!/bin/sh\n: >{}\ncase $1 in --version) {version};; *) {machine};; esac\n",
@@ -39,7 +40,9 @@ fn signals_end_a_campaign_whose_emulator_misbehaves() {
             fs::set_permissions(&emulator, fs::Permissions::from_mode(0o755)).unwrap();
             let path = std::env::var("PATH").unwrap();
             let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4"], "1");
-            command.args(["--suite", "trial"]).env("PATH", format!("{}:{path}", programs.display()));
+            command
+                .args(["--suite", "trial"])
+                .env("PATH", format!("{}:{path}", programs.display()));
             let mut run = with_default_signals(&command).spawn().unwrap();
             while !started.exists() {
                 assert!(run.try_wait().unwrap().is_none(), "{version}, {machine}: it has ended");

@@ -26,6 +26,9 @@ const MAX_NAME: usize = 4096;
 /// Maximum length of the parameters of a test, or of a list of paths, in bytes.
 pub const MAX_PARAMETERS: usize = 4 * MAX_NAME;
 
+/// Tests of one name, and phases of one test, whose parameters are compared for titles.
+const MAX_COMPARED: usize = 32;
+
 /// Refuses a text that each result would copy. `what` names it.
 ///
 /// # Errors
@@ -76,6 +79,8 @@ pub struct StatedNames<'a> {
     pub title: Option<&'a str>,
     /// The text before the run, which may be a title.
     pub heading: Option<&'a str>,
+    /// Whether the heading separates runs in one place: a heading of Markdown or the like.
+    pub is_named: bool,
 }
 
 impl<'a> StatedNames<'a> {
@@ -120,12 +125,21 @@ pub struct ParsedInput {
     pub assumptions: BTreeSet<String>,
     /// Origin of each contender's name that the input does not state as such.
     pub assumed: BTreeMap<String, &'static str>,
-    /// Exact place or heading of each phase's rounds, by contender, test and phase.
-    pub places: BTreeMap<(String, String, String), BTreeSet<String>>,
+    /// Exact places of each phase's rounds, by contender, test and phase.
+    pub places: BTreeMap<ImportedPhaseKey, BTreeSet<String>>,
+    /// Headings of each phase's rounds.
+    pub headings: BTreeMap<ImportedPhaseKey, BTreeSet<String>>,
+    /// Options of each phase that distinguish it from others, by test and phase.
+    pub described: BTreeMap<(String, String), Vec<String>>,
+    /// Number of files that were read.
+    pub files: usize,
 }
 
 /// Key of a cell: contender, test and round.
 pub type ImportedCellKey = (String, String, u32);
+
+/// Key of a phase of a contender: contender, test and phase.
+pub type ImportedPhaseKey = (String, String, String);
 
 /// Collects the results of an imported campaign.
 #[derive(Debug)]
@@ -137,8 +151,8 @@ pub struct CampaignBuilder<'a> {
     contenders: UniqueNames,
     /// Names of the contenders in the input.
     called: BTreeSet<String>,
-    /// Exact place or heading of each contender's current run.
-    working_in: BTreeMap<String, String>,
+    /// Exact place and heading of each contender's current run.
+    working_in: BTreeMap<String, RunPlace>,
     /// Contenders that are already part of the result.
     competing: BTreeSet<String>,
     tests: UniqueNames,
@@ -148,6 +162,13 @@ pub struct CampaignBuilder<'a> {
     left_out: BTreeMap<String, usize>,
     /// First name of a test or phase that is too long. The next result is refused.
     too_long: Option<ImportError>,
+}
+
+/// Exact place and heading of a run, if known.
+#[derive(Debug, PartialEq, Eq)]
+struct RunPlace {
+    exact: Option<String>,
+    heading: Option<String>,
 }
 
 impl<'a> CampaignBuilder<'a> {
@@ -178,6 +199,9 @@ impl<'a> CampaignBuilder<'a> {
                 assumptions: BTreeSet::new(),
                 assumed: BTreeMap::new(),
                 places: BTreeMap::new(),
+                headings: BTreeMap::new(),
+                described: BTreeMap::new(),
+                files: 1,
             },
             programs: Vec::new(),
             contenders: UniqueNames::default(),
@@ -271,25 +295,23 @@ impl<'a> CampaignBuilder<'a> {
         let Some(given) = &self.naming.given else {
             let name = self.contenders.contender(called);
             let exact = place.map(|place| place.exact.as_str());
-            let exact = exact.or(stated.heading.filter(|_| title.is_none()));
-            match (exact, wanted) {
-                (Some(exact), None) => {
-                    if self.working_in.get(&name).is_none_or(|known| known != exact) {
-                        self.working_in.insert(name.clone(), exact.to_owned());
-                    }
+            let has_heading = title.is_none() && (exact.is_none() || stated.is_named);
+            let heading = stated.heading.filter(|_| has_heading);
+            let known = self.working_in.get(&name);
+            let is_known = known.is_some_and(|known| {
+                known.exact.as_deref() == exact && known.heading.as_deref() == heading
+            });
+            match wanted {
+                None if is_known => {}
+                None => {
+                    let [exact, heading] = [exact, heading].map(|text| text.map(str::to_owned));
+                    self.working_in.insert(name.clone(), RunPlace { exact, heading });
                 }
-                _ => _ = self.working_in.remove(&name),
+                Some(_) => _ = self.working_in.remove(&name),
             }
             self.found.assumed.extend(after.map(|after| (name.clone(), after)));
             return Ok(name);
         };
-        if self.called.len() > 1 {
-            let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
-            return Err(ImportError::in_file(format!(
-                "it holds several contenders ({}), and one name was given: leave that out",
-                names.join(", ")
-            )));
-        }
         Ok(self.contenders.contender(given))
     }
 
@@ -354,6 +376,12 @@ impl<'a> CampaignBuilder<'a> {
         self.found.points.insert(test.to_owned(), point);
     }
 
+    /// Sets the options of a phase, the most important ones first. They are in the title of the test.
+    pub fn describe_phase(&mut self, test: &str, phase: &str, options: Vec<String>) {
+        let key = (test.to_owned(), phase.to_owned());
+        self.found.described.entry(key).or_insert(options);
+    }
+
     /// Adds a contender, even if it has no results. Contenders are kept in the order of their
     /// addition.
     pub fn add_contender(&mut self, contender: &str) {
@@ -389,10 +417,16 @@ impl<'a> CampaignBuilder<'a> {
         }
         figure.reason = figure.reason.map(|reason| shortened(&reason));
         let key = (figure.contender.clone(), figure.test.clone(), figure.phase.clone());
-        if let Some(exact) = self.working_in.get(&figure.contender) {
-            let places = self.found.places.entry(key.clone()).or_default();
-            if !places.contains(exact) {
-                places.insert(exact.clone());
+        if let Some(run) = self.working_in.get(&figure.contender) {
+            let found = &mut self.found;
+            for (all, text) in
+                [(&mut found.places, &run.exact), (&mut found.headings, &run.heading)]
+            {
+                let Some(text) = text else { continue };
+                let known = all.entry(key.clone()).or_default();
+                if !known.contains(text) {
+                    known.insert(text.clone());
+                }
             }
         }
         let last = self.rounds.entry(key).or_insert(0);
@@ -438,6 +472,16 @@ impl<'a> CampaignBuilder<'a> {
     /// # Errors
     /// Returns an error if the campaign would have too many cells.
     pub fn finish(mut self) -> Result<ParsedInput, ImportError> {
+        if self.called.len() > 1 && self.naming.given.is_some() {
+            const MAX_NAMES: usize = 4;
+            let count = self.called.len();
+            let names: Vec<&str> = self.called.iter().map(String::as_str).take(MAX_NAMES).collect();
+            let more = if count > MAX_NAMES { ", …" } else { "" };
+            return Err(ImportError::in_file(format!(
+                "it holds {count} contenders ({}{more}), and one name was given: leave that out",
+                names.join(", ")
+            )));
+        }
         let lines = self.left_out.into_iter();
         self.found.skipped = lines
             .map(|(what, times)| match times {
@@ -462,20 +506,60 @@ const fn word_of(format: InputFormat) -> &'static str {
 }
 
 impl NameKey {
-    /// Returns the parameters, truncated to one line, or the name if there are no parameters.
-    fn title(&self) -> String {
-        const MAX_TITLE: usize = 100;
-        let title = match self.parameters.as_str() {
-            "" => &self.called,
-            parameters => parameters,
-        };
-        let mut letters = title.chars().filter(|letter| !letter.is_control());
-        let mut title: String = letters.by_ref().take(MAX_TITLE).collect();
-        if letters.next().is_some() {
-            title.push('…');
+    /// Returns the title of a test: its parameters, or else its name. Parameters that
+    /// not all `others` of this name have come first.
+    fn title(&self, others: &[&Self]) -> String {
+        if self.parameters.is_empty() {
+            return one_line(&self.called);
         }
-        title
+        let all: Vec<BTreeSet<&str>> =
+            others.iter().map(|other| other.parameters.split(", ").collect()).collect();
+        let is_common = |part: &&str| all.iter().all(|parts| parts.contains(part));
+        let (common, own): (Vec<&str>, Vec<&str>) =
+            self.parameters.split(", ").partition(is_common);
+        let has = |flag: &str| own.iter().any(|part| flag_of(part) == flag);
+        let lacks = all.iter().flatten().filter(|part| part.starts_with('-') && !is_common(part));
+        let lacks: BTreeSet<&str> =
+            lacks.map(|part| flag_of(part)).filter(|flag| !has(flag)).collect();
+        let lacks = lacks.into_iter().map(|flag| format!("no {flag}"));
+        let own = own.into_iter().map(str::to_owned).chain(lacks);
+        let parts = own.chain(common.into_iter().map(str::to_owned));
+        one_line(&parts.collect::<Vec<_>>().join(", "))
     }
+}
+
+/// Returns an option without its value.
+fn flag_of(part: &str) -> &str {
+    part.split([' ', '=']).next().unwrap_or(part)
+}
+
+/// Truncates a title to one line.
+fn one_line(title: &str) -> String {
+    const MAX_TITLE: usize = 100;
+    let mut letters = title.chars().filter(|letter| !letter.is_control());
+    let mut title: String = letters.by_ref().take(MAX_TITLE).collect();
+    if letters.next().is_some() {
+        title.push('…');
+    }
+    title
+}
+
+/// Returns the title of a test from the options of its phases: those of all phases, then the others
+/// of each phase. Returns `None` if a phase has no known options.
+fn title_of_phases(phases: &[(&str, &Vec<String>)]) -> Option<String> {
+    let (_, first) = phases.first()?;
+    let is_common = |part: &&String| phases.iter().all(|(_, parts)| parts.contains(part));
+    let common: Vec<&str> = first.iter().filter(is_common).map(String::as_str).collect();
+    let each = phases.iter().filter_map(|(phase, parts)| {
+        let others: Vec<&str> =
+            parts.iter().filter(|part| !is_common(part)).map(String::as_str).collect();
+        (!others.is_empty()).then(|| format!("{phase}: {}", others.join(", ")))
+    });
+    let each = each.collect::<Vec<_>>().join("; ");
+    let common = common.join(", ");
+    let all: Vec<&str> =
+        [common.as_str(), &each].into_iter().filter(|part| !part.is_empty()).collect();
+    (!all.is_empty()).then(|| one_line(&all.join("; ")))
 }
 
 impl ParsedInput {
@@ -546,9 +630,10 @@ impl ParsedInput {
         }
         let of = ranges.into_iter().map(|((names, _), (least, most))| (most / least, names));
         let (times, (contender, test, phase)) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let split = if self.files == 1 { "split the file and " } else { "" };
         (times >= USUAL).then(|| {
             format!(
-                "rounds of {contender} are one filesystem, although {test}/{phase} differs {times:.0}-fold; if they are not, use NAME=FILE"
+                "rounds of {contender} are one filesystem, although {test}/{phase} differs {times:.0}-fold; if they are not, {split}use NAME=FILE"
             )
         })
     }
@@ -560,9 +645,27 @@ impl ParsedInput {
     pub fn into_results(self) -> Result<CampaignResults, ImportError> {
         let results = self.reported.into_results(&self.suite);
         let mut results = results.map_err(ImportError::in_file)?;
+        let mut alike: BTreeMap<&str, Vec<&NameKey>> = BTreeMap::new();
+        for meant in self.tests.values() {
+            alike.entry(&meant.called).or_default().push(meant);
+        }
         for test in results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests) {
             if let Some(meant) = self.tests.get(&test.name) {
-                test.title = meant.title();
+                // Titles of many tests are compared with the first ones only.
+                let others = alike.get(meant.called.as_str()).map_or(&[][..], Vec::as_slice);
+                test.title = meant.title(&others[..others.len().min(MAX_COMPARED)]);
+            }
+            let described: Vec<(&str, &Vec<String>)> = test
+                .phases
+                .iter()
+                .take(MAX_COMPARED)
+                .filter_map(|phase| {
+                    let key = (test.name.clone(), phase.name.clone());
+                    Some((phase.name.as_str(), self.described.get(&key)?))
+                })
+                .collect();
+            if let Some(title) = title_of_phases(&described) {
+                test.title = title;
             }
             test.sweep = self.points.get(&test.name).cloned();
             if let Some(point) = &test.sweep {
@@ -624,10 +727,11 @@ fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>)
 /// Lists the contenders in the order of the results, and checks the number of cells, and that all
 /// rounds of a phase are of one place.
 pub fn complete(mut found: ParsedInput) -> Result<ParsedInput, ImportError> {
-    for ((contender, test, phase), places) in &found.places {
-        let mut shown = places.iter().map(|place| shortened(place));
+    let places = found.places.iter().map(|known| ("path", known));
+    let headings = found.headings.iter().map(|known| ("title", known));
+    for (from, ((contender, test, phase), known)) in places.chain(headings) {
+        let mut shown = known.iter().map(|text| shortened(text));
         if let (Some(one), Some(other)) = (shown.next(), shown.next()) {
-            let from = if one.starts_with('/') { "path" } else { "title" };
             return Err(ImportError::in_file(format!(
                 "runs of {test}/{phase} under `{one}` and `{other}` may be one contender ({contender}) or several; use --contender NAME for one, --contender-from {from} for several"
             )));

@@ -17,7 +17,7 @@ mod validate;
 pub use campaign_builder::{MAX_RESULTS, MAX_TABLE_SIZE, NameSource, NamingOptions, ParsedInput};
 pub use error::ImportError;
 pub use expected::{ExpectedPhase, duration, expected, fio_space};
-pub use format::{InputFormat, detect_format};
+pub use format::{InputFormat, detect_format, detect_only_format};
 pub use formats::filebench_file::filebench_workload;
 pub use formats::fio_job_file::{JobFileContext, MAX_JOB_FILE_SIZE, fio_arguments};
 pub use merge::merge;
@@ -35,7 +35,7 @@ pub fn read(
 ) -> Result<ParsedInput, ImportError> {
     let text = crate::parse::text::decode(bytes);
     let bytes = text.as_bytes();
-    let found = match format {
+    let mut found = match format {
         InputFormat::Bonnie => crate::formats::bonnie::read(bytes, naming),
         InputFormat::Iozone => crate::formats::iozone::read(bytes, naming),
         InputFormat::Fio => crate::formats::fio::read(bytes, naming),
@@ -49,6 +49,10 @@ pub fn read(
         InputFormat::Dbench => crate::formats::dbench::read(bytes, naming),
         InputFormat::Csv => crate::formats::fsarena_csv::read(bytes, naming),
     }?;
+    let others = crate::format::formats(&text, format);
+    found.skipped.extend(others.into_iter().filter(|other| *other != format).map(|other| {
+        format!("output of {}, because one program was read; use --from {other}", other.title())
+    }));
     match found.reported.figures.is_empty() {
         true => Err(ImportError::in_file(format!("it holds no result of {}", format.title()))),
         false => Ok(found),

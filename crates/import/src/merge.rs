@@ -54,6 +54,11 @@ pub fn merge(inputs: Vec<ParsedInput>) -> Result<ParsedInput, ImportError> {
         for (key, places) in next.places {
             all.places.entry(key).or_default().extend(places);
         }
+        for (key, headings) in next.headings {
+            all.headings.entry(key).or_default().extend(headings);
+        }
+        all.described.extend(next.described);
+        all.files += next.files;
         // If the inputs are from several machines, the campaign has no machine.
         if all.reported.environment != next.reported.environment {
             all.reported.environment = Default::default();
@@ -92,10 +97,13 @@ impl MergedNames {
         let phase = |key| renamed.get(&key).cloned();
         found.phases = keyed(&mut found.phases, phase);
         found.ranked_by = keyed(&mut found.ranked_by, phase);
-        found.places = keyed(&mut found.places, |(contender, test, called)| {
-            let (test, phase) = phase((test, called))?;
-            Some((contender, test, phase))
-        });
+        found.described = keyed(&mut found.described, phase);
+        for known in [&mut found.places, &mut found.headings] {
+            *known = keyed(known, |(contender, test, called)| {
+                let (test, phase) = phase((test, called))?;
+                Some((contender, test, phase))
+            });
+        }
         let known = std::mem::take(&mut found.tests);
         let mut test = |called: String| Some(self.test(&known, &called));
         found.suites = keyed(&mut found.suites, &mut test);

@@ -87,7 +87,16 @@ fn contender(text: &str) -> String {
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect();
-    let name: String = line.join(" ").chars().take(CONTENDER).collect();
+    let letters: Vec<char> = line.join(" ").chars().collect();
+    let name: String = match letters.len() > CONTENDER {
+        // Commands often differ at their ends.
+        true => {
+            let begin = &letters[..CONTENDER / 2];
+            let end = &letters[letters.len() - (CONTENDER / 2 - 1)..];
+            begin.iter().chain(&['…']).chain(end).collect()
+        }
+        false => letters.into_iter().collect(),
+    };
     match name.trim() {
         "" => "unnamed".to_owned(),
         name => name.to_owned(),
@@ -127,6 +136,16 @@ mod tests {
         assert_eq!(names.contender("Ext4 (data=journal)"), "Ext4 (data=journal)");
         assert_eq!(names.contender(" a\tb\u{1b}[1m\n"), "a b [1m");
         assert_eq!(names.contender("\n"), "unnamed");
+    }
+
+    #[test]
+    fn long_names_of_contenders_keep_begin_and_end() {
+        let mut names = UniqueNames::default();
+        let long = |end: &str| format!("find . {} {end}", "x".repeat(100));
+        let [one, other] = ["[ERROR]", "-name a"].map(|end| names.contender(&long(end)));
+        assert!(one.starts_with("find . x") && one.ends_with("x [ERROR]"), "{one}");
+        assert!(other.ends_with("x -name a"), "{other}");
+        assert_eq!(one.chars().count(), 80);
     }
 
     #[test]

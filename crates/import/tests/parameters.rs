@@ -54,7 +54,7 @@ fn files_of_other_sizes_and_other_syncs_are_other_tests() {
     ];
     assert_eq!(places(&both), of_all);
     let tests = both.into_results().unwrap().campaign.suites.remove(0).tests;
-    assert_eq!(tests[1].title, "50 files of 4096 bytes, threads 1, NO SYNC");
+    assert_eq!(tests[1].title, "NO SYNC, 50 files of 4096 bytes, threads 1");
 }
 
 #[test]

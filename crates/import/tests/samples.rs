@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use import::{InputFormat, NamingOptions, ParsedInput, detect_format, merge, read};
+use import::{
+    InputFormat, NamingOptions, ParsedInput, detect_format, detect_only_format, merge, read,
+};
 use model::{ImportedResult, Status};
 
 fn samples() -> Vec<PathBuf> {
@@ -69,6 +71,31 @@ fn every_sample_is_recognised_and_read() {
     }
 }
 
+#[test]
+fn output_of_two_programs_in_one_file_is_refused_with_both_names() {
+    let all: Vec<(InputFormat, Vec<u8>)> = samples()
+        .iter()
+        .filter(|path| stem(path) != "fio-3.33-utf16")
+        .map(|path| fs::read(path).unwrap())
+        .map(|bytes| (detect_only_format(&bytes).unwrap(), bytes))
+        .collect();
+    let is_of_text = |format: InputFormat| format != InputFormat::Phoronix;
+    let one_each = InputFormat::ALL.into_iter().filter(|format| is_of_text(*format));
+    let one_each: Vec<_> =
+        one_each.filter_map(|format| all.iter().find(|(known, _)| *known == format)).collect();
+    assert!(one_each.len() >= 10);
+    for (first, before) in &one_each {
+        for (second, after) in one_each.iter().filter(|(second, _)| second != first) {
+            let both = [before.as_slice(), b"\n", after].concat();
+            let error = detect_only_format(&both).unwrap_err().to_string();
+            for format in [first, second] {
+                assert!(error.contains(format.title()), "{first} and {second}: {error}");
+            }
+            assert!(error.contains("save the output of each program as a file"), "{error}");
+        }
+    }
+}
+
 /// At any truncation, a sample is parsed up to that point or refused with a one-line error.
 #[test]
 fn no_sample_that_is_cut_off_or_damaged_is_a_panic() {
@@ -100,7 +127,7 @@ fn one_name_is_for_one_contender() {
     let naming = NamingOptions { given: Some("ext4".to_owned()), ..naming() };
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "phoronix").unwrap()).unwrap();
     let error = read(InputFormat::Phoronix, &bytes, &naming).unwrap_err();
-    assert!(error.to_string().contains("several contenders (btrfs, ext4)"), "{error}");
+    assert!(error.to_string().contains("it holds 2 contenders (btrfs, ext4)"), "{error}");
     let bytes = fs::read(samples().iter().find(|p| stem(p) == "bonnie-1.03").unwrap()).unwrap();
     let found = read(InputFormat::Bonnie, &bytes, &naming).unwrap();
     assert_eq!(found.reported.contenders[0].name, "ext4");

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use campaign::store::{CampaignId, ImportSource, Store};
 use config::Catalog;
-use import::{InputFormat, NamingOptions, ParsedInput};
+use import::{NamingOptions, ParsedInput};
 use model::{Campaign, CampaignResults};
 use serde_json::{Value, json};
 use sys::fs::plain_file;
@@ -183,12 +183,8 @@ fn read(input: &Input, args: &ImportArgs) -> anyhow::Result<InputKind> {
         })?;
         return Ok(InputKind::Campaign(Box::new(results)));
     }
-    let format = from.or_else(|| import::detect_format(&bytes)).ok_or_else(|| {
-        let all = InputFormat::ALL.map(InputFormat::name).join(", ");
-        UsageError(format!(
-            "cannot import {shown}: not a database or JSON report of fsarena, and not output of one of: {all}; set the format with --from"
-        ))
-    })?;
+    let format = from.map_or_else(|| import::detect_only_format(&bytes), Ok);
+    let format = format.map_err(|why| UsageError(format!("cannot import {shown}: {why}")))?;
     let stem = input.path.file_stem().unwrap_or_default().to_string_lossy();
     let naming = NamingOptions {
         given: input.contender.clone(),

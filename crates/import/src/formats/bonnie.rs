@@ -15,7 +15,7 @@ use model::{ImportedResult, Metric};
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, ok_value};
 use crate::parse::number::{number, seconds};
-use crate::parse::text::lines;
+use crate::parse::text::{lines, shortened};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Test, phase and metric of each rate, in the order of the columns.
@@ -174,8 +174,8 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             Some(layout) if is_result(&text) => result(&mut gathering, line, &columns, &layout)?,
             None if columns.len() > 30 => {
                 let what = format!(
-                    "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
-                    columns[0]
+                    "the format `{}` of bonnie++ is not read: lines of 1.93 to 1.99 begin with their format, and those of 1.03 with the name of the machine",
+                    shortened(columns[0])
                 );
                 return Err(ImportError::at_line(line, what));
             }

@@ -4,18 +4,22 @@
 //! Source of the format: `dbench.c` and the output of dbench 4.00, and of 3.x, which counts `procs`
 //! instead of clients. `MB` is 10^6 bytes; latencies are milliseconds. The number of clients and
 //! synchronous modes (`-s`, `-S`) are part of the test's name, the load and its duration of its
-//! parameters. A throughput of 0 or a failed child is a failure.
+//! parameters. A throughput of 0 or a failed child is a failure. Latencies have three decimals: those
+//! of a few microseconds are rounded too much for comparisons.
 
 use model::Metric;
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
 use crate::parse::heading::Heading;
-use crate::parse::number::{number, optional, split_unit};
+use crate::parse::number::{is_coarse, number, optional, split_unit};
 use crate::parse::text::{lines, shortened, split_words};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// A line of the table: operation, count, mean and maximum latency.
 type DbenchRow<'a> = (usize, &'a str, [&'a str; 3]);
+
+/// Kind of latencies that are omitted.
+const ROUNDED: &str = "latencies that are rounded by more than 5 %";
 
 /// Reads its summary.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
@@ -24,10 +28,13 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut is_table = false;
     let mut heading = Heading::default();
     let (mut load, mut failure) = (String::new(), None);
+    let mut begun = None;
     for (line, text) in lines(bytes)? {
         let words = split_words(text);
         match words.as_slice() {
             ["dbench", "version", version, ..] => {
+                check_complete(begun.replace(line))?;
+                rows.clear();
                 gathering.set_program(&format!("dbench {version}"));
                 (load, failure) = (String::new(), None);
                 heading.set_in_run(true);
@@ -39,10 +46,11 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             ["Child", .., "failed", "with", "status", _] => failure = Some(shortened(text.trim())),
             ["Operation", "Count", "AvgLat", "MaxLat"] => {
                 is_table = true;
+                begun.get_or_insert(line);
                 heading.set_in_run(true);
             }
             ["Throughput", rate, "MB/sec", rest @ ..] => {
-                is_table = false;
+                (is_table, begun) = (false, None);
                 heading.set_in_run(false);
                 let clients = |word: &str| {
                     let at = rest.iter().position(|known| *known == word)?;
@@ -87,11 +95,19 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 gathering.add(line, ok_value(&contender, &test, "all", values))?;
                 for (line, operation, [_, mean, longest]) in rows.drain(..) {
                     let phase = gathering.phase(&test, operation);
-                    let values = vec![
-                        (Metric::LatencyMean, number(mean, line)? / 1e3),
-                        (Metric::LatencyMax, number(longest, line)? / 1e3),
-                    ];
-                    gathering.add(line, ok_value(&contender, &test, &phase, values))?;
+                    let mut values = Vec::new();
+                    for (metric, time) in
+                        [(Metric::LatencyMean, mean), (Metric::LatencyMax, longest)]
+                    {
+                        let value = number(time, line)? / 1e3;
+                        match is_coarse(time) {
+                            true => gathering.skip_with_reason(ROUNDED),
+                            false => values.push((metric, value)),
+                        }
+                    }
+                    if !values.is_empty() {
+                        gathering.add(line, ok_value(&contender, &test, &phase, values))?;
+                    }
                 }
             }
             &[operation, count, mean, longest] if is_table => {
@@ -101,5 +117,14 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
             _ => heading.line(text),
         }
     }
+    check_complete(begun)?;
     gathering.finish()
+}
+
+/// Refuses a run that began in a line and has no result.
+fn check_complete(begun: Option<usize>) -> Result<(), ImportError> {
+    begun.map_or(Ok(()), |line| {
+        let what = "this run has no line `Throughput`: it was cut off; remove it";
+        Err(ImportError::at_line(line, what))
+    })
 }

@@ -31,11 +31,13 @@ use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_val
 use crate::formats::fio_options::Options;
 use crate::parse::number::{finite_non_negative, since_1970};
 use crate::parse::place::Place;
-use crate::parse::text::as_utf8;
+use crate::parse::text::{as_utf8, shortened};
 use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Maximum size of the options of all jobs, with the global options of each.
 const MAX_OPTIONS_SIZE: usize = 64 << 20;
+/// Maximum number of options of a phase in a title.
+const MAX_DESCRIBED: usize = 16;
 const VERSION: &str = "\"fio version\"";
 /// Name of the entry with the sum over all hosts.
 const ALL_CLIENTS: &str = "All clients";
@@ -361,8 +363,10 @@ pub fn is_other_output(line: &str) -> bool {
     is_terse(line) || line.contains(": (groupid=") && line.contains(": err=")
 }
 
+/// Returns true for a line of fio's terse output.
 fn is_terse(line: &str) -> bool {
-    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..]) && line.matches(';').count() > 40
+    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..])
+        && (line[1..].starts_with(";fio-") || line.matches(';').count() > 40)
 }
 
 /// Reads the jobs of all runs.
@@ -605,6 +609,7 @@ impl Job<'_> {
             let differs_in =
                 format!("{}{}", self.differs_in, if is_total { ", total" } else { "" });
             let phase = gathering.unique_phase_name(&test, &called, &differs_in);
+            gathering.describe_phase(&test, &phase, self.described(&differs_in));
             if is_total {
                 gathering.skip_with_reason(format!(
                     "completion latencies of {phase}: fio measured them with submission (lat), and these are shown"
@@ -626,6 +631,29 @@ impl Job<'_> {
             gathering.add(0, ImportedResult { group, too_fast, ..figure })?;
         }
         Ok(())
+    }
+
+    /// Returns the options for a title: direction, size of requests, depth, and the others.
+    fn described(&self, differs_in: &str) -> Vec<String> {
+        const FIRST: [&str; 4] = ["rw ", "bs ", "iodepth ", "numjobs "];
+        let parts = differs_in.split(", ").filter(|part| !part.is_empty() && *part != "time 1");
+        // fio omits its default size.
+        let is_default =
+            self.options.get("rw").is_some() && !parts.clone().any(|part| part.starts_with("bs"));
+        let parts = parts.chain(is_default.then_some("bs 4096"));
+        let rank = |part: &&str| FIRST.iter().position(|name| part.starts_with(name));
+        let (mut first, others): (Vec<&str>, Vec<&str>) =
+            parts.partition(|part| rank(part).is_some());
+        first.sort_by_key(rank);
+        let shown = |part: &str| match part.split_once(' ') {
+            Some(("rw", direction)) => shortened(direction),
+            Some(("bs", size)) => size
+                .trim_end_matches('b')
+                .parse()
+                .map_or_else(|_| shortened(part), |bytes: u64| model::Bytes(bytes).to_string()),
+            _ => shortened(part),
+        };
+        first.into_iter().chain(others).take(MAX_DESCRIBED).map(shown).collect()
     }
 
     fn sides(&self, name: &str) -> impl Iterator<Item = &FioDirection> {

@@ -7,9 +7,10 @@
 //! the sizes of files, names and requests are part of the test's identity. The printed number of
 //! files is the sum over all iterations. A rate of 0 is an iteration that found no free space.
 
-use model::{ImportedResult, Metric, WorkloadCategory};
+use model::{Campaign, ImportedResult, Metric, WorkloadCategory};
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::heading::Heading;
 use crate::parse::number::{number, optional, parse_ctime};
 use crate::parse::place::Place;
 use crate::parse::text::{flags, lines, shortened, split_words};
@@ -39,6 +40,15 @@ struct Header {
     keeps: bool,
     /// Files in each iteration, and the share of used space, according to the first one.
     first: Option<(String, String)>,
+    /// Requested number of iterations (`-L`).
+    iterations: Option<usize>,
+    /// Line of the header or the table, until the first result.
+    begun: Option<usize>,
+    /// Iterations in the table, and the number of files after the last one.
+    rows: usize,
+    count: f64,
+    /// Size of the files, from the table.
+    size: String,
 }
 
 impl Header {
@@ -68,15 +78,22 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let mut is_table = false;
     let mut group = None;
     let mut stated = Header::default();
+    let mut heading = Heading::default();
     for (line, text) in lines(bytes)? {
         let words = split_words(text);
         match words.as_slice() {
             ["#", command @ ..] if command.first().is_some_and(|c| c.ends_with("fs_mark")) => {
+                end_run(&mut gathering, place_of.as_ref(), heading.name(), (&stated, group))?;
+                heading.set_in_run(true);
+                is_table = false;
                 let given = flags(command, WITH_VALUE);
                 let paths = given.iter().filter(|(letter, _)| *letter == 'd');
                 place_of = Place::directories(&paths.map(|(_, path)| *path).collect::<Vec<_>>());
                 let keeps = given.iter().any(|(letter, _)| *letter == 'k');
-                stated = Header { keeps, ..Header::default() };
+                let iterations = given.iter().find(|(letter, _)| *letter == 'L');
+                let iterations = iterations.and_then(|(_, count)| count.parse().ok());
+                let begun = Some(line);
+                stated = Header { keeps, iterations, begun, ..Header::default() };
             }
             ["#", "Directories:", "no" | "No", ..] => stated.spread = None,
             ["#", "Directories:", spread @ ..] => {
@@ -110,33 +127,80 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 let of_write = of_write.and_then(|at| info.get(at + 3));
                 stated.of_write = of_write.map(|bytes| shortened(bytes));
             }
-            [first, ..] if first.starts_with('#') => {}
             ["FSUse%", ..] => {
+                if stated.rows > 0 {
+                    end_run(&mut gathering, place_of.as_ref(), heading.name(), (&stated, group))?;
+                }
+                heading.set_in_run(true);
                 is_table = true;
-                stated.first = None;
+                (stated.first, stated.rows, stated.begun) = (None, 0, Some(line));
             }
             [] => {}
             // Iterations after the filesystem was full, and other lines without a result.
-            _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {}
+            _ if !is_table || !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
+                heading.line(text);
+            }
             _ => {
-                if let [used, count, ..] = words.as_slice() {
+                if let [used, count, size, ..] = words.as_slice() {
+                    let files = optional(count).unwrap_or(0.0);
                     match &stated.first {
                         None => stated.first = Some((shortened(count), shortened(used))),
-                        Some((_, before)) if before != used => gathering.assume(
-                            "iterations of fs_mark are rounds, although they fill one filesystem",
-                        ),
+                        Some((_, before)) if before != used && files > stated.count => gathering
+                            .assume(
+                                "iterations of fs_mark are rounds, although they fill one filesystem",
+                            ),
                         Some(_) => {}
                     }
+                    (stated.count, stated.size) = (files, shortened(size));
                 }
-                let contender = gathering.contender(&StatedNames {
-                    place: place_of.clone(),
-                    ..StatedNames::default()
-                })?;
+                stated.rows += 1;
+                stated.begun = None;
+                heading.set_in_run(false);
+                let contender = contender(&mut gathering, place_of.as_ref(), heading.name())?;
                 result(&mut gathering, line, &contender, (&stated, group), &words)?;
             }
         }
     }
+    end_run(&mut gathering, place_of.as_ref(), heading.name(), (&stated, group))?;
     gathering.finish()
+}
+
+fn contender(
+    gathering: &mut CampaignBuilder<'_>,
+    place: Option<&Place>,
+    heading: Option<&str>,
+) -> Result<String, ImportError> {
+    gathering.contender(&StatedNames {
+        place: place.cloned(),
+        heading,
+        is_named: true,
+        ..StatedNames::default()
+    })
+}
+
+/// Adds a failure for each requested iteration without a line.
+fn end_run(
+    gathering: &mut CampaignBuilder<'_>,
+    place: Option<&Place>,
+    heading: Option<&str>,
+    (stated, group): (&Header, Option<WorkloadCategory>),
+) -> Result<(), ImportError> {
+    if let Some(line) = stated.begun {
+        let what = "this run of fs_mark has no result: it was cut off or failed; remove it";
+        return Err(ImportError::at_line(line, what));
+    }
+    let wanted = stated.iterations.unwrap_or(0).min(Campaign::MAX_ROUNDS as usize);
+    if stated.rows == 0 || stated.rows >= wanted {
+        return Ok(());
+    }
+    let contender = contender(gathering, place, heading)?;
+    let test = gathering.unique_test_name("fs-mark", &stated.parameters(&stated.size));
+    for iteration in stated.rows..wanted {
+        let reason = format!("iteration {} of {wanted} has no result", iteration + 1);
+        let taken = failed_value(&contender, &test, "create", reason);
+        gathering.add(0, ImportedResult { group, ..taken })?;
+    }
+    Ok(())
 }
 
 fn result(

@@ -15,6 +15,7 @@ use model::Metric;
 use serde_json::{Map, Value};
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::heading::Heading;
 use crate::parse::json;
 use crate::parse::number::{optional, parse_ctime};
 use crate::parse::place::Place;
@@ -23,6 +24,8 @@ use crate::{ImportError, InputFormat, NamingOptions, ParsedInput};
 
 /// Maximum number of options of a run: twice the number that IOR 4 prints.
 const MAX_OPTIONS: usize = 50;
+/// Options that most often differ between runs.
+const SIZES: [&str; 4] = ["xfersize", "blocksize", "tasks", "clients"];
 /// Letters of options that take a value (`ior -h` of 4.0).
 const WITH_VALUE: &str = "aAbdDfGhiIjJlMnNoOQsStTUX";
 /// Letters of options that choose phases or places, repeat, or are printed with the options.
@@ -59,6 +62,9 @@ struct IorReader<'a> {
     wrong: Option<(&'static str, String)>,
     /// First error of the run.
     error: Option<String>,
+    /// Line of the banner of a run without a result so far.
+    begun: Option<usize>,
+    heading: Heading,
 }
 
 /// Reads the results of all runs of the output.
@@ -78,6 +84,8 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         written: None,
         wrong: None,
         error: None,
+        begun: None,
+        heading: Heading::default(),
     };
     if as_utf8(bytes)?.trim_start().starts_with('{') {
         reader.document(&json::read(bytes)?)?;
@@ -85,7 +93,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
         for (line, text) in lines(bytes)? {
             reader.line(line, text)?;
         }
-        reader.end_test()?;
+        reader.end_run()?;
     }
     reader.gathering.finish()
 }
@@ -93,9 +101,11 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
 impl IorReader<'_> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
         if let Some(version) = text.trim_start().strip_prefix("IOR-") {
-            self.end_test()?;
+            self.end_run()?;
             let version = version.split(':').next().unwrap_or_default();
             self.begin(version);
+            self.begun = Some(line);
+            self.heading.set_in_run(true);
             return Ok(());
         }
         // The rows of CSV have no blanks.
@@ -119,13 +129,19 @@ impl IorReader<'_> {
             [first, ..] if command.is_some_and(|_| !first.starts_with("IOR-")) => {
                 // After a prompt, another run follows.
                 if *first != "Command" {
-                    self.end_test()?;
+                    self.end_run()?;
                 }
-                self.set_command(command.unwrap_or_default());
+                self.set_command(command.unwrap_or_default(), *first == "Command");
             }
             ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
                 self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
+                self.begun.get_or_insert(line);
             }
+            ["Finished" | "Finished:", ..] | ["Run", "finished:", ..] => {
+                self.end_test()?;
+                self.heading.set_in_run(false);
+            }
+            [] | ["------", ..] => {}
             _ if warning.contains("errors found)") && warning.contains("incorrect data on ") => {
                 self.set_wrong(&warning, text.trim());
             }
@@ -143,11 +159,12 @@ impl IorReader<'_> {
                 let apart = text.split_once(" : ").or_else(|| text.split_once("= "));
                 let apart =
                     apart.or_else(|| text.split_once(": ").filter(|_| first.ends_with(':')));
-                if let Some((key, value)) = apart {
-                    self.option(key.trim(), value.trim());
+                match apart {
+                    Some((key, value)) => self.option(key.trim(), value.trim()),
+                    None => self.heading.line(text),
                 }
             }
-            _ => {}
+            _ => self.heading.line(text),
         }
         Ok(())
     }
@@ -172,17 +189,20 @@ impl IorReader<'_> {
             | "Used Inodes" | "verbose" | "TEST" | "refnum" | "WARNING" => {}
             _ if value.is_empty() || self.options.len() == MAX_OPTIONS => {}
             // Titles begin with the options that most often differ between runs.
-            "xfersize" | "blocksize" | "tasks" | "clients" => {
+            _ if SIZES.contains(&key) => {
                 self.options.insert(0, shortened(&format!("{key} {value}")));
             }
             _ => self.options.push(shortened(&format!("{key} {value}"))),
         }
     }
 
-    fn set_command(&mut self, command: &[&str]) {
+    /// Takes the options of a command line. Without -w, -r, -W and -R, IOR writes and reads. Prose
+    /// that shows a prompt may omit rows.
+    fn set_command(&mut self, command: &[&str], is_printed: bool) {
         let given = flags(command, WITH_VALUE);
         let has = |letter: char| given.iter().any(|(given, _)| *given == letter);
-        let operations = [("write", has('w')), ("read", has('r'))];
+        let is_default = is_printed && !"wrWR".chars().any(has);
+        let operations = [("write", has('w') || is_default), ("read", has('r') || is_default)];
         // A script may select other operations for each test.
         let operations = operations.into_iter().filter(|(_, given)| *given && !has('f'));
         self.requested = operations.map(|(operation, _)| operation).collect();
@@ -287,6 +307,24 @@ impl IorReader<'_> {
         Ok(())
     }
 
+    /// Ends a run. If it was stopped before its table, its requested operations failed.
+    fn end_run(&mut self) -> Result<(), ImportError> {
+        self.end_test()?;
+        if self.begun.is_some() {
+            self.columns = Some(Vec::new());
+            self.end_test()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a run without a result, if its requested operations are not known.
+    fn check_complete(&self) -> Result<(), ImportError> {
+        self.begun.map_or(Ok(()), |line| {
+            let what = "this run of IOR has no result: it was cut off; remove it";
+            Err(ImportError::at_line(line, what))
+        })
+    }
+
     /// Adds the rows of a test, and the failures of its missing ones.
     fn end_test(&mut self) -> Result<(), ImportError> {
         if self.columns.take().is_none() {
@@ -310,16 +348,23 @@ impl IorReader<'_> {
             }));
         }
         if rows.is_empty() {
-            return Ok(());
+            return self.check_complete();
         }
+        self.begun = None;
         let place = self.place();
         let directory = place.as_ref().and_then(|place| place.test.clone());
-        let parameters: Vec<String> =
-            options.into_iter().chain(self.command.clone()).chain(directory).collect();
-        let parameters = parameters.join(", ");
+        // Sizes and the command line distinguish runs best.
+        let is_size =
+            |option: &String| SIZES.iter().any(|size| option.split(' ').next() == Some(size));
+        let (sizes, others): (Vec<String>, Vec<String>) = options.into_iter().partition(is_size);
+        let all = sizes.into_iter().chain(self.command.clone()).chain(others).chain(directory);
+        let parameters = all.collect::<Vec<_>>().join(", ");
         let machine = self.machine.clone();
         let machine = machine.split_whitespace().nth(1);
-        let stated = StatedNames { place, host: machine, ..StatedNames::default() };
+        let heading = self.heading.name().map(str::to_owned);
+        let heading = heading.as_deref();
+        let stated =
+            StatedNames { place, host: machine, heading, is_named: true, ..StatedNames::default() };
         for IorRow { line, operation, values, failure } in rows {
             let contender = self.gathering.contender(&stated)?;
             let test = self.gathering.unique_test_name("ior", &parameters);
@@ -339,6 +384,8 @@ impl IorReader<'_> {
     fn place(&self) -> Option<Place> {
         let file = self.file.as_deref();
         match &self.directory {
+            // IOR 4 prints the file, which may have the number of a task at its end.
+            Some(path) if file.is_some_and(|file| is_file(path, file)) => Place::file(path),
             Some(directory) => {
                 let place = Place::directory(directory)?;
                 let exact = match file.filter(|file| file.starts_with('/')) {
@@ -362,7 +409,7 @@ impl IorReader<'_> {
         self.machine = field(document, "Machine");
         let tests = document.get("tests").and_then(Value::as_array);
         for test in tests.into_iter().flatten().filter_map(Value::as_object) {
-            self.set_command(&split_words(&command));
+            self.set_command(&split_words(&command), false);
             self.directory = test.get("Path").map(plain);
             let named = |name| test.get(name).and_then(Value::as_object);
             let parameters = named("Parameters");
@@ -399,6 +446,16 @@ impl IorReader<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns true if a path is that of the file and has the name of a file. `-o` may name a directory.
+fn is_file(path: &str, file: &str) -> bool {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let (path, file) = (last(path), last(file));
+    let number = path.strip_prefix(&file).filter(|_| !file.is_empty());
+    let is_number = |rest: &str| rest.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    number.is_some_and(is_number)
+        && (path.contains('.') || ["file", "test", "ior"].iter().any(|word| path.contains(word)))
 }
 
 fn plain(value: &Value) -> String {

@@ -556,7 +556,11 @@ impl IozoneReader<'_> {
         let contender = self.gathering.contender(&StatedNames {
             place: self.place.clone(),
             title: self.contender.as_deref(),
-            heading: self.heading.text(),
+            heading: match self.place {
+                Some(_) => self.heading.name(),
+                None => self.heading.text(),
+            },
+            is_named: true,
             ..StatedNames::default()
         })?;
         let mut modes: Vec<&str> = self.modes.iter().map(String::as_str).collect();

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use model::Metric;
 
 use crate::campaign_builder::{CampaignBuilder, StatedNames, failed_value, ok_value};
+use crate::parse::heading::Heading;
 use crate::parse::number::{number, optional, parse_us_date};
 use crate::parse::place::Place;
 use crate::parse::text::{flags, lines, option, shortened, split_words};
@@ -22,15 +23,24 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
     let (mut place_of, mut is_place_given) = (None, false);
     let mut options = String::new();
     let mut parameters = String::new();
-    let mut is_table = false;
+    let mut table = MdtestTable::default();
+    let mut heading = Heading::default();
     for (line, text) in lines(bytes)? {
         if let Some(version) = text.trim_start().strip_prefix("mdtest-") {
+            table.end(&mut gathering, (&place_of, &heading), &parameters)?;
+            heading.set_in_run(true);
             (place_of, is_place_given) = (None, false);
             options.clear();
+            table.expected.clear();
             let version = version.split_whitespace().next().unwrap_or_default();
             gathering.set_program(&format!("mdtest {version}"));
         }
         let words = split_words(text);
+        let is_end = |first: &&str| ["--", "SUMMARY", "SUMMARY:"].contains(first);
+        if table.is_behind && words.first().is_some_and(|first| !is_end(first)) {
+            table.end(&mut gathering, (&place_of, &heading), &parameters)?;
+            heading.set_in_run(false);
+        }
         match words.as_slice() {
             ["Path", ":", path] | ["Path:", path] if !is_place_given => {
                 place_of = Place::directories(&path.split('@').collect::<Vec<_>>());
@@ -43,6 +53,7 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                     path.and_then(|path| Place::directories(&path.split('@').collect::<Vec<_>>()));
                 is_place_given = place_of.is_some();
                 options = work_of(&command);
+                table.expected = phases(&command);
             }
             ["--", "started", "at", day, time, ..] => {
                 gathering.set_started(parse_us_date(day, time));
@@ -55,22 +66,92 @@ pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportE
                 parameters = shortened(&all.collect::<Vec<_>>().join(", "));
             }
             ["SUMMARY", "rate" | "rate:", ..] | ["SUMMARY:", ..] => {
-                is_table = true;
+                table.end(&mut gathering, (&place_of, &heading), &parameters)?;
+                (table.is_open, table.line) = (true, line);
                 iterations(&mut gathering, text);
             }
-            ["SUMMARY", ..] | ["--", ..] => is_table = false,
-            ["Operation" | "---------", ..] | [] => {}
-            _ if is_table => {
-                let contender = gathering.contender(&StatedNames {
-                    place: place_of.clone(),
-                    ..StatedNames::default()
-                })?;
-                row(&mut gathering, line, &contender, &parameters, &words)?;
+            // The table is complete.
+            ["SUMMARY", ..] | ["--", ..] => {
+                table.close();
+                heading.set_in_run(false);
             }
-            _ => {}
+            [] => table.is_behind = !table.rows.is_empty(),
+            [fence] if fence.starts_with("```") => table.is_behind = !table.rows.is_empty(),
+            ["Operation" | "---------", ..] => {}
+            _ if table.is_open => {
+                let contender = contender(&mut gathering, &place_of, &heading)?;
+                let called = row(&mut gathering, line, &contender, &parameters, &words)?;
+                table.rows.insert(called);
+            }
+            _ => heading.line(text),
         }
     }
+    table.end(&mut gathering, (&place_of, &heading), &parameters)?;
     gathering.finish()
+}
+
+fn contender(
+    gathering: &mut CampaignBuilder<'_>,
+    place: &Option<Place>,
+    heading: &Heading,
+) -> Result<String, ImportError> {
+    gathering.contender(&StatedNames {
+        place: place.clone(),
+        heading: heading.name(),
+        is_named: true,
+        ..StatedNames::default()
+    })
+}
+
+/// The current table of rates.
+#[derive(Default)]
+struct MdtestTable {
+    is_open: bool,
+    /// Whether an empty line follows the rows.
+    is_behind: bool,
+    /// Line of its heading.
+    line: usize,
+    /// Operations with a row, in the spelling of phases.
+    rows: BTreeSet<String>,
+    /// Operations that the command line requests.
+    expected: Vec<String>,
+}
+
+impl MdtestTable {
+    fn close(&mut self) {
+        (self.is_open, self.is_behind) = (false, false);
+        self.rows.clear();
+    }
+
+    /// Ends a table after which no line follows. Its last row is that of the removal of the tree. If
+    /// that is missing, the requested operations without a row failed.
+    fn end(
+        &mut self,
+        gathering: &mut CampaignBuilder<'_>,
+        (place, heading): (&Option<Place>, &Heading),
+        parameters: &str,
+    ) -> Result<(), ImportError> {
+        if self.is_open && !self.rows.contains("tree-removal") {
+            if self.rows.is_empty() {
+                let what = "the table of mdtest has no row: it is cut off; remove it";
+                return Err(ImportError::at_line(self.line, what));
+            }
+            let contender = contender(gathering, place, heading)?;
+            let test = gathering.unique_test_name("mdtest", parameters);
+            for phase in self.expected.iter().filter(|phase| !self.rows.contains(*phase)) {
+                let reason = "it was requested and has no result: the table is cut off";
+                // The printed form, so that the phase is that of other tables.
+                let printed = phase[..1].to_uppercase() + &phase[1..].replace('-', " ");
+                let phase = gathering.phase(&test, &printed);
+                gathering.add(self.line, failed_value(&contender, &test, &phase, reason))?;
+            }
+            if self.expected.is_empty() {
+                gathering.skip_with_reason("the end of a table, which is cut off");
+            }
+        }
+        self.close();
+        Ok(())
+    }
 }
 
 /// Returns the options that change the work, sorted. Others select phases, places, printed
@@ -123,12 +204,12 @@ fn iterations(gathering: &mut CampaignBuilder<'_>, text: &str) {
     match count.and_then(|count| count.parse::<u32>().ok()) {
         Some(0 | 1) | None => {}
         Some(count) => gathering.skip_with_reason(format!(
-            "single iterations, which mdtest does not print: a mean over {count} is one round"
+            "Max, Min and Std Dev over {count} iterations: mdtest prints no single iterations, and their mean is one round"
         )),
     }
 }
 
-/// Parses a line such as `File creation : 7147.432 6789.531 6996.044 132.149`. In versions before 4
+/// Adds the result of a line and returns its operation. Example: `File creation : 7147.432 6789.531 6996.044 132.149`. In versions before 4
 /// the colon follows, in the oldest directly after the name.
 fn row(
     gathering: &mut CampaignBuilder<'_>,
@@ -136,7 +217,7 @@ fn row(
     contender: &str,
     parameters: &str,
     words: &[&str],
-) -> Result<(), ImportError> {
+) -> Result<String, ImportError> {
     let is_value = |word: &&str| {
         optional(word).is_some() || matches!(word.trim_start_matches('-'), "nan" | "inf")
     };
@@ -146,19 +227,22 @@ fn row(
     };
     let called = words[..first].join(" ");
     let called = called.trim_end_matches([' ', ':']);
+    let operation = shortened(&called.to_lowercase().replace(' ', "-"));
     let stated = words[words.len() - 2];
     let mean = if is_value(&stated) { optional(stated) } else { Some(number(stated, line)?) };
     let Some(mean) = mean else {
         let test = gathering.unique_test_name("mdtest", parameters);
         let phase = gathering.phase(&test, called);
         let reason = format!("it states a rate of {stated}");
-        return gathering.add(line, failed_value(contender, &test, &phase, reason));
+        gathering.add(line, failed_value(contender, &test, &phase, reason))?;
+        return Ok(operation);
     };
     if mean == 0.0 {
         gathering.skip_with_reason(format!("{called}, which mdtest did not run: its rate is 0"));
-        return Ok(());
+        return Ok(operation);
     }
     let test = gathering.unique_test_name("mdtest", parameters);
     let phase = gathering.phase(&test, called);
-    gathering.add(line, ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]))
+    gathering.add(line, ok_value(contender, &test, &phase, vec![(Metric::Rate, mean)]))?;
+    Ok(operation)
 }

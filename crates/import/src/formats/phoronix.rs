@@ -20,10 +20,53 @@ use crate::{ImportError, InputFormat, MAX_RESULTS, NamingOptions, ParsedInput};
 /// Maximum number of XML nodes: enough for 200,000 results, and less memory than one result needs.
 const MAX_NODES: u32 = 8 * MAX_RESULTS as u32;
 
+/// Maximum number of attributes of an element. The suite writes none; the time for parsing grows with
+/// their square.
+const MAX_ATTRIBUTES: usize = 64;
+
+/// Refuses an element with too many attributes.
+fn check_attributes(text: &str) -> Result<(), ImportError> {
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let sections = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        let section = sections.iter().find(|(begin, _)| rest.starts_with(begin));
+        if let Some((begin, end)) = section {
+            let behind = &rest[begin.len()..];
+            rest = behind.find(end).map_or("", |at| &behind[at + end.len()..]);
+            continue;
+        }
+        let (mut quote, mut attributes, mut end) = (None, 0, rest.len());
+        for (at, byte) in rest.bytes().enumerate() {
+            match (quote, byte) {
+                (Some(open), _) if byte == open => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'=') => attributes += 1,
+                (None, b'>') => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+            if attributes > MAX_ATTRIBUTES {
+                let line = text[..text.len() - rest.len()].matches('\n').count() + 1;
+                let what = format!(
+                    "an element has more than {MAX_ATTRIBUTES} attributes: the Phoronix Test Suite writes none"
+                );
+                return Err(ImportError::at_line(line, what));
+            }
+        }
+        rest = &rest[end..];
+    }
+    Ok(())
+}
+
 /// Reads all results.
 pub fn read(bytes: &[u8], naming: &NamingOptions) -> Result<ParsedInput, ImportError> {
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    check_attributes(as_utf8(bytes)?)?;
     let document = Document::parse_with_options(as_utf8(bytes)?, options).map_err(|error| {
         let what: String = error.to_string().chars().take(200).collect();
         ImportError::at_line(error.pos().row as usize, format!("it is no XML that is read: {what}"))
@@ -260,6 +303,17 @@ fn of_first(scale: &str, list: &[(&str, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_with_many_attributes_are_refused_before_parsing() {
+        let attributes =
+            |count: usize| (0..count).map(|number| format!(" a{number}='=>'")).collect::<String>();
+        let few = format!("<?x ====?><!-- <a {} --><a{}>", attributes(100), attributes(64));
+        assert_eq!(check_attributes(&few.repeat(50)), Ok(()));
+        let many = format!("<PhoronixTestSuite>\n<a{}/>", attributes(400_000));
+        let error = read(many.as_bytes(), &NamingOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("line 2: an element has more than 64 attributes"), "{error}");
+    }
 
     #[test]
     fn scales_map_to_metrics_or_are_refused() {

@@ -38,6 +38,15 @@ pub fn optional(text: &str) -> Option<f64> {
     finite_non_negative(value)
 }
 
+/// Returns true if a printed number may differ by more than 5 % from the measured one, because it
+/// has too few digits. Comparisons call results within 5 % equal.
+pub fn is_coarse(text: &str) -> bool {
+    const MARGIN: f64 = 0.05;
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let rounding = 0.5 / 10_f64.powi(decimals.min(30) as i32);
+    optional(text).is_some_and(|value| value > 0.0 && rounding > MARGIN * value)
+}
+
 /// Returns a number that is already parsed if it is a possible measured value.
 pub fn finite_non_negative(value: f64) -> Option<f64> {
     (value.is_finite() && (0.0..=MAX_NUMBER).contains(&value)).then_some(value)
@@ -140,6 +149,16 @@ mod tests {
             assert_eq!(optional(good), Some(value));
         }
         assert!(number("x", 7).unwrap_err().to_string().starts_with("line 7: `x` is no"));
+    }
+
+    #[test]
+    fn numbers_with_too_few_digits_are_coarse() {
+        for coarse in ["0.003", "9", "0.9", "0.009"] {
+            assert!(is_coarse(coarse), "{coarse}");
+        }
+        for fine in ["0.010", "10", "1.0", "0.05000", "0.000", "x"] {
+            assert!(!is_coarse(fine), "{fine}");
+        }
     }
 
     #[test]

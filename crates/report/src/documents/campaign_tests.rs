@@ -144,7 +144,7 @@ mod in_markdown {
         assert!(text.starts_with(head), "{text}");
         for said in [
             "(fsarena study claims debian-file-server-2006).\n\n28 figures are printed as ranges",
-            "- **Rounds:** one number each; the spread is not stated\n",
+            "- **Rounds:** one number each, without a spread\n",
             "- **Processor:** Intel Celeron 533\n- **Main memory:** 512 MB\n",
             "| unmount | ms ↓ |",
             "| all minor-faults |",

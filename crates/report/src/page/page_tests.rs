@@ -70,7 +70,7 @@ fn page_of_a_study_does_not_describe_fsarenas_method() {
     }
     for said in [
         "<dt>Processor</dt><dd>Intel Celeron 533</dd>",
-        "<dt>Rounds</dt><dd>one number each; the spread is not stated</dd>",
+        "<dt>Rounds</dt><dd>one number each, without a spread</dd>",
         "<code>fsarena study show debian-file-server-2006</code> has them",
         "Others made these measurements with their own method",
     ] {

@@ -42,7 +42,7 @@ pub(crate) fn facts(results: &CampaignResults, analysis: &Analysis) -> Vec<(&'st
 /// be a mean.
 fn repeats(rounds: u32) -> String {
     match rounds {
-        1 => "one number each; the spread is not stated".to_owned(),
+        1 => "one number each, without a spread".to_owned(),
         rounds => pluralize(rounds, "round"),
     }
 }
