@@ -139,7 +139,7 @@ impl Report<'_> {
         }
         self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));
         self.document.list(disk_faults::CONCLUSIONS, disk_faults::conclusions(self.results));
-        self.document.list(full::TITLE, full::conclusion(self.results));
+        self.document.list(full::CONCLUSIONS, full::conclusion(self.results));
         let title = match analysis.by_disk.is_empty() {
             true => "By use",
             false => "By use, on every disk alike",

@@ -182,7 +182,7 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
     }
     let full: Vec<ConclusionText> = full::conclusion(results).into_iter().collect();
     if !full.is_empty() && analysis.conclusions.is_empty() {
-        return (full::TITLE, full);
+        return (full::CONCLUSIONS, full);
     }
     let parts = split_by_disk(analysis);
     let has_rival = analysis.contenders.len() > 1;

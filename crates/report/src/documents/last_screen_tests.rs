@@ -202,7 +202,10 @@ fn every_use_has_its_bound_on_a_full_screen() {
 
 /// Checks that an answer on the screen is the beginning of the answer in other reports.
 fn assert_same_answers(screen: &Document, analysis: &Analysis) {
-    let full = |part: &Analysis| [use_case_conclusions(part), category_conclusions(part)].concat();
+    let full = |part: &Analysis| {
+        let results = results_of(part).collect();
+        [use_case_conclusions(part), category_conclusions(part), results].concat()
+    };
     let parts = split_by_disk(analysis);
     let full: Vec<ConclusionText> = parts.iter().flat_map(|(_, part)| full(part)).collect();
     for block in &screen.blocks {

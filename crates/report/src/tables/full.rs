@@ -8,8 +8,10 @@ use crate::text::conclusions::{ConclusionText, listed};
 use crate::text::labels::pluralize;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
-/// Title of the table and of its conclusion.
+/// Title of the table, and of its conclusion in an answer.
 pub(crate) const TITLE: &str = "At 100 % full";
+/// Title of the conclusion if there is no other.
+pub(crate) const CONCLUSIONS: &str = "Full filesystems";
 
 const NOTE: &str = "Synced: files whose sync succeeded. First failure: for data, and for empty files. Lost: files without their \
                     content, at once and after an unmount and a mount. Replaced: a small file, by a new one with \

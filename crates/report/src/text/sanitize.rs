@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(cut(nobody, 41), "nothing; every filesystem is ruled out.");
         let came = "a came first before b (1.18×), but one round does not show it (more do).";
         assert_eq!(cut(came, 70), "a came first before b (1.18×), but one round does not show it.");
-        assert_eq!(cut(came, 40), "a came first before b (1.18×), but …");
+        assert_eq!(cut(came, 39), "a came first before b (1.18×), but …");
         let parts = |text, columns| first_parts(text, |cut| width(cut) <= columns);
         assert_eq!(
             parts("3 tests (each run 1, or 2 times), tests took 2 s", 40),
