@@ -78,16 +78,22 @@ function closeWords({ close, displaced }) {
 // The most that a contender costs more than the best, for a table.
 const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0 %");
 
+// Bound from which it is not named, as a multiple.
+const MAX_MULTIPLE = 100;
+
 // Who came first, and why nothing useful is known about its cost.
 function noPromise(ranked, unit) {
   const [first, ...others] = ranked;
   const came = `${nameOfOne(first.contender)} came first`;
-  if (first.bound === null) {
+  const isVague = first.bound !== null && !(1 + shareOf(first.bound.most) < MAX_MULTIPLE);
+  if (first.bound === null || isVague) {
     const why = isSingle()
       ? "one number each does not show how far they vary"
       : inference.rounds.every((rounds) => rounds === 1)
         ? "one round does not show the noise (--rounds 5 does)"
-        : "the rounds do not show the noise";
+        : isVague
+          ? "the rounds vary too much for a bound"
+          : "the rounds do not show the noise";
     const next = others
       .slice(0, 3)
       .map((one) => `${nameOfOne(one.contender)} (${threeDigits(Math.exp(one.difference - first.difference))}×)`);

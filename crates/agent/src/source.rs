@@ -17,6 +17,7 @@ use workload::{CellWorkspace, IoMode, OpError, PhaseMeter, Progress, ScannedSour
 
 use crate::cell::volume::{CellVolume, StepResult};
 use crate::sandbox::SandboxedRunner;
+use crate::sandbox::command::output_file;
 
 /// Maximum size of the output of mount(8).
 const MAX_OUTPUT_SIZE: Bytes = Bytes::kib(64);
@@ -43,12 +44,14 @@ fn mount_device(device: &Path, at: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
     command.args(["-i", "-o", read_only_mount::OPTIONS]).arg(device).arg(at).stdin(Stdio::null());
     let failed = |why: String| format!("the source {} cannot be mounted: {why}", device.display());
-    let output = bounded::output(&mut command, MAX_OUTPUT_SIZE, &|| false)
-        .map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
+    // A process whose children get a private PID namespace cannot start the threads that read pipes.
+    let printed = output_file().map_err(|error| failed(error.to_string()))?;
+    let errors = printed.try_clone().map_err(|error| failed(error.to_string()))?;
+    let status = command.stdout(Stdio::null()).stderr(errors).status();
+    if status.map_err(|error| failed(error.to_string()))?.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = bounded::read_end(&printed, MAX_OUTPUT_SIZE).unwrap_or_default();
     let said: Vec<&str> = said.split_whitespace().collect();
     Err(failed(format!(
         "{} (it takes no writes: a journal that has to be replayed first keeps it from being mounted)",

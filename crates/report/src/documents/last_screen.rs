@@ -70,7 +70,7 @@ pub fn last_screen(
         let all = if heading == BY_USE { "advise" } else { "report" };
         let more = format!("… and {rest} more: `{}`", command(all));
         let more = (rest > 0).then(|| Item::from(more));
-        document.list(heading, shown.iter().map(|item| (*item).clone()).chain(more));
+        document.list(heading.as_str(), shown.iter().map(|item| (*item).clone()).chain(more));
         document.push(Block::Facts(facts(results, analysis, page, command, room)));
         document
     };
@@ -170,7 +170,7 @@ const BY_USE: &str = "By use";
 
 /// Returns the answers by use; if no use has one, by group of tests, or else the results. Answers on
 /// several disks alternate.
-fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec<ConclusionText>) {
+fn answers(results: &CampaignResults, analysis: &Analysis) -> (String, Vec<ConclusionText>) {
     let mut losses = survival::conclusions(results);
     let heading = match losses.is_empty() {
         true => disk_faults::CONCLUSIONS,
@@ -178,16 +178,16 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
     };
     losses.extend(disk_faults::conclusions(results));
     if !losses.is_empty() && analysis.conclusions.is_empty() {
-        return (heading, losses);
+        return (heading.to_owned(), losses);
     }
     let full: Vec<ConclusionText> = full::conclusion(results).into_iter().collect();
     if !full.is_empty() && analysis.conclusions.is_empty() {
-        return (full::CONCLUSIONS, full);
+        return (full::CONCLUSIONS.to_owned(), full);
     }
     let parts = split_by_disk(analysis);
     let has_rival = analysis.contenders.len() > 1;
     if has_rival && parts.iter().any(|(_, part)| part.uses.iter().any(is_answered)) {
-        return (BY_USE, answers_by_use(analysis));
+        return (BY_USE.to_owned(), answers_by_use(analysis));
     }
     if parts.iter().any(|(_, part)| part.conclusions.iter().any(|one| one.first().is_some())) {
         // The answer over all groups is the last one.
@@ -196,10 +196,17 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (&'static str, Vec
             part.rotate_right(last);
             part
         });
-        return ("By group of tests", groups.collect());
+        return ("By group of tests".to_owned(), groups.collect());
     }
     let rows = parts.iter().flat_map(|(_, part)| results_of(part)).collect();
-    (if has_rival { "Results, the best first" } else { "Results" }, rows)
+    let heading = match &analysis.contenders[..] {
+        [one] => {
+            let heading = format!("Results of {}", sanitize_line(one));
+            first_parts(&heading, |cut| width(cut) < COLUMNS)
+        }
+        _ => "Results, the best first".to_owned(),
+    };
+    (heading, rows)
 }
 
 /// Returns the answers by use. Answers on several disks alternate.

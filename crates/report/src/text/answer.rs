@@ -20,6 +20,8 @@ const MAX_NEXT: usize = 3;
 const MAX_CLOSE: usize = 3;
 /// Bound from which a cost is named as a multiple.
 const MAX_PER_CENT: f64 = 10.0;
+/// Bound from which it is not named, as a multiple.
+const MAX_MULTIPLE: f64 = 100.0;
 /// Largest forecast of a bound that is worth more work.
 const MAX_HOPE: f64 = 1.0;
 /// Start of the sentence with the bound of the filesystem to take.
@@ -132,10 +134,11 @@ impl AnswerText<'_> {
     /// Returns the contender that came first, and why nothing useful is known about its cost.
     fn no_promise(&self, first: &CostBound) -> String {
         let came = format!("{} came first", self.name(first.contender));
-        let Some(most) = first.at_most else {
+        let Some(most) = first.at_most.filter(|most| 1.0 + most < MAX_MULTIPLE) else {
             let why = match (is_single(self.analysis), most_rounds(self.analysis)) {
                 (true, _) => "one number each does not show how far they vary",
                 (false, Some(1)) => "one round does not show the noise (--rounds 5 does)",
+                (false, _) if first.at_most.is_some() => "the rounds vary too much for a bound",
                 (false, _) => "the rounds do not show the noise",
             };
             return format!("{came}{}, but {why}", self.next());

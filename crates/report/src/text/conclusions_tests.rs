@@ -100,6 +100,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
         concluded(trees, &all([0.083, 0.9, 5.0]), &[(1, 0.1), (2, 2.0)], None),
         concluded(trees, &all([1.43, 2.0, 5.0]), &[(2, 1.5)], None),
         concluded(trees, &all([25.0, 30.0, 50.0]), &[], None),
+        concluded(trees, &all([150.0, 160.0, 200.0]), &[], None),
         concluded(trees, &[], &[], None),
     ];
     let answers: Vec<String> =
@@ -114,6 +115,7 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",
             "fast came first, but this run cannot promise less than 143 % more; --rounds 9 would bring about 48 %. slow costs at least 2.50 times as much.",
             "fast came first, but this run cannot promise less than 26.0 times as much.",
+            "fast came first before middle (1.10×) and slow (1.20×), but the rounds vary too much for a bound.",
             "no filesystem has all results.",
         ]
     );
