@@ -24,7 +24,7 @@ fn signals_end_a_campaign_whose_emulator_misbehaves() {
         (format!("echo {VERSION}"), "exec yes"),
         (format!("echo {VERSION}"), "exec cat /dev/zero"),
         ("exec yes".to_owned(), "exit 1"),
-        ("sleep 1000 & exit 0".to_owned(), "exit 1"),
+        ("sleep 1000 & echo $! >\"$0.child\"; exit 0".to_owned(), "exit 1"),
     ] {
         for signal in [Signal::SIGINT, Signal::SIGTERM] {
             let sandbox = Sandbox::new();
@@ -53,6 +53,11 @@ fn signals_end_a_campaign_whose_emulator_misbehaves() {
             let status = run.wait().unwrap();
             stopwatch.assert_within(PROMISE, &format!("{signal}: {version}, {machine}"));
             assert_eq!(status.code(), Some(130), "{signal}: {version}, {machine}");
+            // A child that the emulator left is not known to fsarena.
+            let child = fs::read_to_string(programs.join("qemu-system-x86_64.child"));
+            if let Ok(child) = child {
+                kill(Pid::from_raw(child.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+            }
             sandbox.assert_clean();
         }
     }

@@ -64,7 +64,7 @@ impl QmpMonitor {
     /// Returns the next message, or `None` if none arrives within this time.
     ///
     /// # Errors
-    /// Returns `UnexpectedEof` if the machine has ended.
+    /// Returns `UnexpectedEof` if the machine has ended, or `InvalidData` for a line that is too long.
     pub(crate) fn receive(&mut self, within: Duration) -> io::Result<Option<Value>> {
         let begun = clock::now();
         loop {
@@ -88,6 +88,7 @@ impl QmpMonitor {
             let mut more = [0; 4096];
             match self.output.read(&mut more)? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                _ if self.read.len() > MAX_LINE => return Err(io::ErrorKind::InvalidData.into()),
                 bytes => self.read.extend_from_slice(&more[..bytes]),
             }
         }
@@ -159,11 +160,19 @@ impl GuestProgress {
     /// Reads pending messages and then calls [`Self::pass`], if no other reader exists. Only
     /// the instruction count is used.
     pub(crate) fn poll_and_advance(&mut self, passed: Nanos) -> Nanos {
-        while let Ok(Some(_)) = self.monitor.receive(Duration::ZERO) {}
+        for _ in 0..MAX_MESSAGES {
+            if !matches!(self.monitor.receive(Duration::ZERO), Ok(Some(_))) {
+                break;
+            }
+        }
         self.pass(passed)
     }
 }
 
+/// Maximum length of a line of the monitor, in bytes.
+const MAX_LINE: usize = 1 << 20;
+/// Maximum number of messages that are read at once: a broken machine sends them without end.
+const MAX_MESSAGES: u32 = 1000;
 /// Instructions that count as one second of a guest: about the speed of QEMU emulation on a 3 GHz
 /// processor.
 const A_SECOND: u64 = 250_000_000;
