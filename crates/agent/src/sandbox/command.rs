@@ -150,8 +150,8 @@ fn complaint(program: &str, output: &str) -> String {
 
 /// Cuts a line of a program that is too long for a message.
 pub fn cut(line: &str) -> String {
-    const MOST: usize = 400;
-    match line.char_indices().nth(MOST) {
+    const MAX_LENGTH: usize = 400;
+    match line.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
