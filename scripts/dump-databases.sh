@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes small databases with a given fsarena and writes them as SQL text, as crates/campaign/tests/old_databases.rs reads
+# Makes small databases with a given fsarena and writes them as SQL text, as crates/campaign/tests/all/old_databases.rs reads
 # them. For a program whose databases are not covered yet; the dumps of older programs are never made again.
 #
 #   sudo scripts/dump-databases.sh FSARENA DIRECTORY

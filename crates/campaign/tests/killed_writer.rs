@@ -5,6 +5,7 @@
 //! a line when a cell is stored. The parent kills it after a given number of lines, regardless of
 //! its progress with the next cell.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeSet;

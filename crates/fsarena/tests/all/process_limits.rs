@@ -1,16 +1,14 @@
 //! Process limits: exceeding one is reported in one line with an exit code, and never ends in a
 //! signal.
 
-mod told;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::told::assert_told;
 use campaign::store::Store;
 use model::Nanos;
 use stats::fixture;
-use told::assert_told;
 
 /// Creates a database with one campaign.
 fn database(directory: &Path) -> std::path::PathBuf {

@@ -1,8 +1,7 @@
 //! Any result reads back equal, including arbitrary strings and numbers reported by the tools of a
 //! filesystem.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
 use campaign::store::Store;

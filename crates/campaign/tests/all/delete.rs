@@ -1,7 +1,6 @@
 //! Deleting campaigns removes all their data, gives the space back and changes nothing else.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -92,7 +91,7 @@ fn deletes_all_or_none() {
 fn deletes_campaigns_of_older_versions() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.db");
-    let sql = include_str!("old_databases/loop.sql");
+    let sql = include_str!("../old_databases/loop.sql");
     Connection::open(&path).unwrap().execute_batch(sql).unwrap();
     let mut store = Store::open(&path).unwrap();
     let all: Vec<CampaignId> = store.campaigns().unwrap().iter().map(|c| c.id).collect();

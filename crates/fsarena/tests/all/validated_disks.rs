@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const PAGE: &str = include_str!("../../../docs/disks.md");
+const PAGE: &str = include_str!("../../../../docs/disks.md");
 
 /// Checks that a table is in the documentation. Returns the ratio of each row with the row.
 fn ratios(words: &[&str]) -> Vec<(f64, String)> {

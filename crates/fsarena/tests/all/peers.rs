@@ -1,13 +1,11 @@
 //! Other programs as suites: their output becomes phases.
 
-mod told;
-
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
+use crate::told::assert_told;
 use serde_json::Value;
 use tempfile::TempDir;
-use told::assert_told;
 
 fn fsarena(home: &TempDir, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));

@@ -115,7 +115,7 @@ fn truncated_input_is_reported_as_cut_off() {
             .contains("cut off")
     );
     assert!(told(InputFormat::Tiobench, "Random Reads\na b 3").contains("cut off"));
-    let whole = include_str!("samples/bonnie-2.00.csv").lines().next().unwrap();
+    let whole = include_str!("../samples/bonnie-2.00.csv").lines().next().unwrap();
     for end in ["1.98,2.00a,zz,1,17956", "1.98,2.0", "1.9", "host,300M,1,2"] {
         let text = format!("{whole}\n{end}");
         assert!(told(InputFormat::Bonnie, &text).contains("cut off"), "{end}");

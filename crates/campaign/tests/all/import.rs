@@ -1,7 +1,6 @@
 //! Import of campaigns from other databases and of results of other programs.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! Checks that stored rows cannot be changed by any program, even one that does not use fsarena's
 //! connection settings, such as the sqlite3 shell.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 
 use campaign::run::in_memory::{self, FakeBackend};

@@ -1,15 +1,13 @@
 //! `fsarena import`: output of other programs and other databases become campaigns. Invalid input
 //! changes nothing.
 
-mod told;
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::told::assert_told;
 use serde_json::Value;
 use tempfile::TempDir;
-use told::assert_told;
 
 fn sample(name: &str) -> PathBuf {
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples");

@@ -1,8 +1,7 @@
 //! Damaged data is detected: by its checksum when it is read, and by a check of the whole file
 //! before data is added.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! The guarantees of the store to its callers.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! Databases of older versions are read unchanged, and migrated by the first writer.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use model::Nanos;
 use rusqlite::{Connection, params};
 
 const MIGRATIONS: [&str; 2] = [
-    include_str!("../migrations/0001_campaigns.sql"),
-    include_str!("../migrations/0002_calibration.sql"),
+    include_str!("../../migrations/0001_campaigns.sql"),
+    include_str!("../../migrations/0002_calibration.sql"),
 ];
 const ID: CampaignId = CampaignId(1);
 

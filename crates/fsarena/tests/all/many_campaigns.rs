@@ -177,8 +177,8 @@ fn advice_for_a_use_is_given_disk_by_disk() {
 /// A script inserts the tables of the page between two marker lines.
 #[test]
 fn the_page_on_virtual_time_has_a_place_for_its_tables() {
-    let page = include_str!("../../../docs/virtual-time.md");
-    let script = include_str!("../../../scripts/virtual-time.sh");
+    let page = include_str!("../../../../docs/virtual-time.md");
+    let script = include_str!("../../../../scripts/virtual-time.sh");
     let [begin, end] = ["begin", "end"].map(|word| format!("<!-- fsarena tool agree: {word} -->"));
     for line in [&begin, &end] {
         assert_eq!(page.lines().filter(|l| l == line).count(), 1, "{line}");

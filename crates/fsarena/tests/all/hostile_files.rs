@@ -1,8 +1,6 @@
 //! Campaign files and catalogs that are not regular files: pipes, directories, devices, files of
 //! any size.
 
-mod told;
-
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,11 +13,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::told::assert_told;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
-use told::assert_told;
 
 fn fsarena(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));

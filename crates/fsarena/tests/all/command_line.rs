@@ -286,7 +286,7 @@ fn every_list_exists_as_text_and_as_json() {
 fn user_catalog_is_listed_and_examined() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mine.toml");
-    let entry = include_str!("../../../catalog/filesystems/ext2.toml");
+    let entry = include_str!("../../../../catalog/filesystems/ext2.toml");
     fs::write(file, entry.replace("\"ext2\"", "\"mine\"").replace("mke2fs", "mkfs.mine")).unwrap();
     let catalog = directory.path().to_str().unwrap();
     assert!(said(&["--catalog", catalog, "list"]).contains("\nmine "));
