@@ -186,13 +186,20 @@ impl FromStr for FileStep {
 pub enum Expectation {
     /// Files and names of a completed sync exist, according to fsync(2) and sync(2).
     Promise,
+    /// In addition, the result of the last step survives. A program that then reports success relies
+    /// on it, also if no sync promises it.
+    Acknowledged,
     /// All files are in a state that existed at one moment since the last sync. Many programs
     /// assume this, and no standard promises it.
     Order,
 }
 
 impl Expectation {
-    const WORDS: [(&'static str, Self); 2] = [("promise", Self::Promise), ("order", Self::Order)];
+    const WORDS: [(&'static str, Self); 3] = [
+        ("promise", Self::Promise),
+        ("acknowledged", Self::Acknowledged),
+        ("order", Self::Order),
+    ];
 }
 
 keyed! {

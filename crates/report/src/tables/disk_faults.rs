@@ -4,6 +4,7 @@ use model::{CampaignResults, DescribedFault, DiskFaultKind, FaultCounts, FaultVe
 use stats::{ContenderFaults, FaultSummary, disk_faults};
 
 use crate::document::{Block, Item, Table};
+use crate::tables::survival::repeat_item;
 use crate::text::conclusions::{ConclusionText, listed};
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
@@ -36,7 +37,13 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
         }
     }
     let details = all.iter().flat_map(|one| one.kinds.iter().filter_map(|kind| detail(one, kind)));
-    vec![Block::Table(table), Block::list(details), Block::Note(MEANING.to_owned())]
+    let repeat = all.iter().filter_map(|one| {
+        let wrong = one.kinds.iter().filter(|kind| kind.faults.total().wrong > 0);
+        let tests = wrong.map(|kind| kind.test.as_str()).collect();
+        repeat_item(&results.campaign, &one.contender, &tests)
+    });
+    let details = Block::list(details);
+    vec![Block::Table(table), details, Block::list(repeat), Block::Note(MEANING.to_owned())]
 }
 
 fn share(counts: &FaultCounts) -> String {
@@ -179,7 +186,8 @@ mod tests {
             lost_after_error: false,
             effect: "a has bytes that no step wrote at byte 0".into(),
         });
-        let kind = FaultSummary { phase: fault.to_string(), fault, faults, reason: None };
+        let (test, phase) = ("t".to_owned(), fault.to_string());
+        let kind = FaultSummary { test, phase, fault, faults, reason: None };
         ContenderFaults { contender: name.into(), kinds: vec![kind] }
     }
 

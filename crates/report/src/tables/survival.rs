@@ -1,9 +1,12 @@
 //! Power cuts without a loss, for each contender and sequence of file operations.
 
-use model::{CampaignResults, Expectation, FileStep};
+use std::collections::BTreeSet;
+
+use model::{Campaign, CampaignResults, Expectation, FileStep};
 use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 
 use crate::document::{Block, Item, Table};
+use crate::text::command::repeat_cells_command;
 use crate::text::conclusions::{ConclusionText, listed};
 use crate::text::sanitize::sanitize_line;
 
@@ -30,7 +33,27 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
     }
     let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
     let ignored = Block::list(all.iter().filter_map(without_flushes));
-    vec![Block::Table(table), Block::list(lost), ignored, Block::Note(meaning(&all))]
+    let repeat = Block::list(all.iter().filter_map(|one| repeat(&results.campaign, one)));
+    vec![Block::Table(table), Block::list(lost), ignored, repeat, Block::Note(meaning(&all))]
+}
+
+/// Returns the command that repeats the losses of a contender, if it has any.
+fn repeat(campaign: &Campaign, one: &ContenderSurvival) -> Option<Item> {
+    let lossy = honest(one).filter(|one| one.survival.lost() > 0);
+    let tests: BTreeSet<&str> = lossy.map(|one| one.test.as_str()).collect();
+    repeat_item(campaign, &one.contender, &tests)
+}
+
+/// Returns the command that repeats tests of a contender as an item of a list. `None` without tests,
+/// and for a campaign of another program.
+pub(crate) fn repeat_item(
+    campaign: &Campaign,
+    contender: &str,
+    tests: &BTreeSet<&str>,
+) -> Option<Item> {
+    let command = repeat_cells_command(campaign, contender, tests);
+    let name = format!("repeat {}", sanitize_line(contender));
+    (!tests.is_empty() && !command.is_empty()).then(|| Item::new(name, format!("`{command}`")))
 }
 
 /// Returns the sequences on a disk that obeys flushes.
@@ -110,21 +133,27 @@ fn upper_limit(cuts: u32) -> f64 {
 fn meaning(all: &[ContenderSurvival]) -> String {
     let sequences = || all.iter().flat_map(honest);
     let most = sequences().map(|one| one.survival.cuts).max().unwrap_or(0);
-    let assumed: Vec<String> = honest(&all[0])
-        .filter(|one| one.expect == Expectation::Order)
-        .map(|one| sanitize_line(&one.phase))
-        .collect();
-    let assumed = match assumed.is_empty() {
-        true => String::new(),
-        false => format!(
-            " {}: no document promises a result. Many programs assume that all files are in a state that existed \
-             at one moment.",
-            listed(&assumed, "and")
-        ),
+    let assumed = |expect, assumption: &str| {
+        let phases = honest(&all[0]).filter(|one| one.expect == expect);
+        let phases: Vec<String> = phases.map(|one| sanitize_line(&one.phase)).collect();
+        match phases.is_empty() {
+            true => String::new(),
+            false => format!(" {}: {assumption}", listed(&phases, "and")),
+        }
     };
+    let order = assumed(
+        Expectation::Order,
+        "no document promises a result. Many programs assume that all files are in a state that existed at one \
+         moment.",
+    );
+    let acknowledged = assumed(
+        Expectation::Acknowledged,
+        "a loss after the last step counts, because the program then reports success, also if no sync promises \
+         its result.",
+    );
     format!(
         "{most}/{most} means that at most {:.1} % of such cuts lose something (95 %). Cuts are a sample of the \
-         positions in the recorded writes, with all, none or some of the writes in doubt kept.{assumed} A \
+         positions in the recorded writes, with all, none or some of the writes in doubt kept.{order}{acknowledged} A \
          simulated disk shows what a filesystem asks of its disk, not what a broken disk does.",
         upper_limit(most)
     )
@@ -135,6 +164,7 @@ pub(crate) fn conclusions(results: &CampaignResults) -> Vec<ConclusionText> {
     let all = survival(results);
     let kinds = [
         (Expectation::Promise, "Synced files after a power cut"),
+        (Expectation::Acknowledged, "Work that programs reported as done"),
         (Expectation::Order, "Files without a sync"),
     ];
     kinds.into_iter().filter_map(|(expect, question)| conclusion(&all, expect, question)).collect()

@@ -1,5 +1,7 @@
 //! The shell command that repeats a campaign.
 
+use std::collections::BTreeSet;
+
 use model::{
     BackendKind, Bytes, Campaign, CampaignResults, Contender, CopySource, GuestDisk, RECORDING,
 };
@@ -13,7 +15,26 @@ use crate::text::sanitize::sanitize_line;
 /// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
 /// Empty if fsarena did not run the campaign.
 pub(crate) fn rerun_command(results: &CampaignResults) -> String {
-    let campaign = &results.campaign;
+    command(&results.campaign)
+}
+
+/// Returns the command that repeats the cells of one contender in some tests. They have the same
+/// seeds, because these do not depend on the other contenders and tests.
+pub(crate) fn repeat_cells_command(
+    campaign: &Campaign,
+    contender: &str,
+    tests: &BTreeSet<&str>,
+) -> String {
+    let mut part = campaign.clone();
+    part.contenders.retain(|one| one.name == contender);
+    for suite in &mut part.suites {
+        suite.tests.retain(|test| tests.contains(test.name.as_str()));
+    }
+    part.suites.retain(|suite| !suite.tests.is_empty());
+    command(&part)
+}
+
+fn command(campaign: &Campaign) -> String {
     if campaign.measured_by.is_some() {
         return String::new();
     }
@@ -26,7 +47,10 @@ pub(crate) fn rerun_command(results: &CampaignResults) -> String {
         None => words.push("run".to_owned()),
     }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    option("--rounds", campaign.rounds.to_string());
+    match campaign.budget {
+        Some(budget) => option("--budget", format!("{}s", budget.as_secs_f64().ceil())),
+        None => option("--rounds", campaign.rounds.to_string()),
+    }
     option("--profile", campaign.profile.to_string());
     for contender in campaign.contenders.iter().filter(|c| c.directory.is_none()) {
         option("-c", spec(contender));
@@ -95,13 +119,15 @@ pub(crate) fn more_work(analysis: &Analysis) -> String {
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// Returns the command with more work in place of its number of rounds. Empty without a command.
+/// Returns the command with more work in place of its number of rounds or its budget. Empty without
+/// a command.
 pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
-    let Some((before, behind)) = command.split_once(" --rounds ") else {
+    let work = [" --rounds ", " --budget "].into_iter().find_map(|work| command.split_once(work));
+    let Some((before, behind)) = work else {
         return String::new();
     };
-    let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("`{before} {}{rest}`", more_work(analysis))
+    let rest = behind.split_once(' ').map_or("", |(_, rest)| rest);
+    format!("`{}`", format!("{before} {} {rest}", more_work(analysis)).trim_end())
 }
 
 /// Returns a contender in the syntax of the command line.
@@ -183,6 +209,18 @@ mod tests {
         ] {
             assert!(command.contains(part), "{part}: {command}");
         }
+    }
+
+    #[test]
+    fn cells_of_one_contender_are_repeated_with_their_seed() {
+        let campaign = fixture::plain().campaign;
+        let test = campaign.suites[0].tests[0].name.as_str();
+        let command = repeat_cells_command(&campaign, "slow", &BTreeSet::from([test]));
+        let seed = format!(" --seed {}", campaign.seed);
+        for part in [" -c slow", &format!(" -s made/{test} "), &seed, " --rounds 3"] {
+            assert!(command.contains(part), "{part}: {command}");
+        }
+        assert!(!command.contains("fast"), "{command}");
     }
 
     #[test]

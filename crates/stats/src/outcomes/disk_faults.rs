@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Faults of one kind for one contender, summed over rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultSummary {
+    /// Name of the test.
+    pub test: String,
     /// Name of the phase.
     pub phase: String,
     /// The kind.
@@ -50,6 +52,7 @@ pub fn disk_faults(results: &CampaignResults) -> Vec<ContenderFaults> {
     }
     let summary = |contender: &Contender, test: &str, phase: &Phase, fault: DiskFaultKind| {
         let mut sum = FaultSummary {
+            test: test.to_owned(),
             phase: phase.name.clone(),
             fault,
             faults: DiskFaults::default(),
@@ -104,7 +107,7 @@ mod tests {
         let kind = |fault, block, verdict| {
             let mut faults = DiskFaults::default();
             faults.of(block).count(verdict);
-            FaultSummary { phase: "p".into(), fault, faults, reason: None }
+            FaultSummary { test: "t".into(), phase: "p".into(), fault, faults, reason: None }
         };
         let other = vec![
             kind(DiskFaultKind::BitFlip, BlockContent::Other, FaultVerdict::Wrong),

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Power cuts of one contender in one phase, summed over rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceSurvival {
+    /// Name of the test.
+    pub test: String,
     /// Name of the phase.
     pub phase: String,
     /// The expectation.
@@ -108,6 +110,7 @@ fn sum<'a>(
         }
     }
     SequenceSurvival {
+        test: one.test.name.clone(),
         phase: phase.clone(),
         expect: one.expect,
         ignores_flushes: one.ignores_flushes,
@@ -171,8 +174,8 @@ mod tests {
 
     fn sequence(expect: Expectation, cuts: u32, held: u32) -> SequenceSurvival {
         let survival = Survival { cuts, held, ..Survival::default() };
-        let phase = "p".to_owned();
-        SequenceSurvival { phase, expect, ignores_flushes: false, survival, reason: None }
+        let [test, phase] = ["t", "p"].map(str::to_owned);
+        SequenceSurvival { test, phase, expect, ignores_flushes: false, survival, reason: None }
     }
 
     #[test]

@@ -218,8 +218,26 @@ impl ExpectedStates {
         let lost = self.names().into_iter().find_map(|name| self.lost_name(name, reached, found));
         match expect {
             Expectation::Promise => lost,
+            Expectation::Acknowledged => lost.or_else(|| self.lost_result(done, found)),
             Expectation::Order => lost.or_else(|| self.out_of_order(reached, found)),
         }
+    }
+
+    /// Returns what is lost of the result of all steps, if they have succeeded.
+    fn lost_result(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        let tree = self.states.get(done).filter(|_| done == self.steps.len())?;
+        let name = tree.names.keys().find(|name| !self.is_name_of(name, done, done, found))?;
+        Some(match found.get(name) {
+            None => format!("{name} is missing"),
+            Some(FoundFile::Unreadable { error, .. }) => format!("{name} cannot be read: {error}"),
+            Some(FoundFile::File { blocks, .. }) => {
+                let difference = self.differing_content(name, done, blocks);
+                format!("{name} has {}", difference.unwrap_or_else(|| "another size".to_owned()))
+            }
+            Some(FoundFile::Directory | FoundFile::Symlink(_)) => {
+                format!("{name} is not what the last step left")
+            }
+        })
     }
 
     /// Removes the promise of a sync that failed.
@@ -461,7 +479,7 @@ fn describe(found: FoundBlock, wanted: u32, index: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Expectation::{Order, Promise};
+    use Expectation::{Acknowledged, Order, Promise};
 
     fn steps(text: &[&str]) -> Vec<FileStep> {
         text.iter().map(|step| step.parse().unwrap()).collect()
@@ -535,6 +553,31 @@ mod tests {
             let lost = states.lost(Promise, done, &found(&files));
             assert_eq!(lost.is_none(), held, "{done} {files:?}: {lost:?}");
         }
+    }
+
+    #[test]
+    fn an_acknowledged_result_survives_although_no_sync_promises_it() {
+        let deliver = steps(&["write t 2", "fsync t", "link t m", "unlink t"]);
+        let states = ExpectedStates::new(&[], &deliver);
+        for (done, files, lost) in [
+            (3, vec![], None),
+            (4, vec![], Some("m is missing")),
+            (4, vec![("m", file(1, 2))], None),
+            (4, vec![("m", file(1, 2)), ("t", file(1, 2))], None),
+            (4, vec![("m", file(1, 1))], Some("m has 4096 of 8192 bytes")),
+            (4, vec![("m", unreadable())], Some("m cannot be read: EIO")),
+        ] {
+            assert_eq!(
+                states.lost(Acknowledged, done, &found(&files)).as_deref(),
+                lost,
+                "{files:?}"
+            );
+            assert_eq!(states.lost(Promise, 3, &found(&[])), None, "the name is not synced");
+        }
+        let unsynced = ExpectedStates::new(&[], &steps(&["write a 1", "fsync .", "append a 1"]));
+        let short = found(&[("a", file(1, 1))]);
+        assert_eq!(unsynced.lost(Acknowledged, 3, &short).unwrap(), "a has another size");
+        assert_eq!(unsynced.lost(Promise, 3, &short), None);
     }
 
     #[test]
