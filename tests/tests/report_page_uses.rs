@@ -237,3 +237,30 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
     }
     assert_eq!(kinds.len(), 8, "{kinds:?}");
 }
+
+/// Covers contenders that a budget dropped after one round, and sizes.
+#[test]
+fn the_page_gives_the_answers_of_the_reports_for_the_example_campaigns() {
+    let catalog = config::Catalog::builtin().unwrap();
+    for name in ["shootout.json", "busy.json"] {
+        let path = format!("{}/../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
+        let results = report::read_json(&std::fs::read(path).unwrap()).unwrap();
+        let mut analysis = analyse(&results);
+        analysis.score_use_cases(catalog.uses(), &stats::SuitesByGroup::new());
+        let html = render(ReportFormat::Html, &results, &analysis, &DocumentOptions::default());
+        let answers: Vec<String> = html
+            .split("<p class=\"said\">")
+            .skip(1)
+            .filter_map(|rest| rest.split_once("</p>"))
+            .map(|(said, _)| said.replace("<code>", "").replace("</code>", ""))
+            .collect();
+        assert!(answers.len() > 4, "{answers:?}");
+        let shown = look(&html, Viewport::DESK, |page| {
+            page.texts(
+                "[...document.querySelectorAll('.uses button')].map((tab, use) => { tab.click(); \
+                 return document.querySelectorAll('#uses .said')[use].textContent; })",
+            )
+        });
+        assert_eq!(shown, answers, "{name}");
+    }
+}

@@ -241,10 +241,11 @@ function withoutNoise(differences, margin) {
   return least >= -margin && most <= margin ? { equal: true } : null;
 }
 
-// The part of the log cost of a contender in a result that a stall may explain: with one round, no other round shows it.
+// The part of the log cost of a contender in a result that a stall may explain: with one round, no other round shows it. A
+// size does not depend on time.
 function stallInRow(row, one) {
   const rounds = (inference.costs[row][one] ?? []).filter((log) => log !== null).length;
-  return !inference.exact && rounds === 1 ? inference.stall : 0;
+  return !inference.exact && !inference.isSize[row] && rounds === 1 ? inference.stall : 0;
 }
 
 // The same in a sum of results. One cell stalled, the results of which share its test.

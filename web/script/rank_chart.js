@@ -53,10 +53,10 @@ function rankBar(one, ratio, end, { x, y, top, margin, first }) {
     const at = round(x(ratio));
     group.append(drawn("path", { class: "estimate", d: `M${at} ${round(y - RANKS.bar / 2)}v${RANKS.bar}` }));
   }
-  const most = one.bound === null ? "unknown" : `${threeDigits(Math.exp(one.bound.most))}×`;
-  group.append(label("value", RANKS.width - 2, y + 4, most));
+  const most = one.bound === null ? "unknown" : `at most ${excessWords(one.bound)}`;
+  group.append(label("value", RANKS.width - 2, y + 4, one.bound === null ? most : excessWords(one.bound)));
   return titled(
     group,
-    `${name}: at most ${most}, estimate ${threeDigits(ratio)}×, ${placeWords(one.verdict, margin)}`,
+    `${name}: ${most}, estimate ${threeDigits(ratio)}×, ${placeWords(one.verdict, margin)}`,
   );
 }

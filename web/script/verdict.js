@@ -28,14 +28,13 @@ function conclusionWords(ranked, all, amounts = COSTS) {
   const unranked = all.filter((one) => ranked.length > 0 && !ranked.some(({ contender }) => contender === one));
   const second = runnerUp(ranked);
   const worse = ranked.filter((one) => isWorse(one) && one !== second);
-  const named = second ? 2 : 1;
   const parts = [
     ranked.length === 0
       ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: no other is comparable`
       : firstWords(ranked, amounts),
     amounts.isUse ? powerCuts(ranked, all) : null,
     second ? secondWords(second) : null,
-    worse.length > 0 ? worseWords(worse, worse.length + named === ranked.length, amounts) : null,
+    worse.length > 0 ? worseWords(worse, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,
   ];
   return `${parts.filter((part) => part !== null).join(". ")}.`;
@@ -159,14 +158,14 @@ function placeWords(verdict, margin) {
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
-function worseWords(worse, isRest, { verb }) {
+function worseWords(worse, { verb }) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
   const bound = ({ verdict }) => boundOf(more(verdict.worse));
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
   const [next] = others;
   if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, ${isRest ? "all" : others.length} others at least ${more(next.verdict.worse)}`;
+  return `${words}, ${others.length} others at least ${more(next.verdict.worse)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.

@@ -110,6 +110,9 @@ pub(super) struct InferenceData {
     tests: Vec<usize>,
     /// Number of rounds of each result.
     rounds: Vec<usize>,
+    /// Whether each result is a size, which no stall changes.
+    #[serde(rename = "isSize")]
+    is_size: Vec<bool>,
     /// Logarithm of the cost of each result and contender, by round; `None` if it is not
     /// comparable.
     costs: Vec<Vec<Option<Vec<Option<RoundedNumber>>>>>,
@@ -264,6 +267,7 @@ fn inference(
     InferenceData {
         tests: estimates.tests().collect(),
         rounds: estimates.rounds().collect(),
+        is_size: estimates.costs().map(|costs| costs.is_size).collect(),
         costs: estimates.costs().map(costs).collect(),
         quantiles: quantiles.collect(),
         pairs,
