@@ -258,7 +258,10 @@ fn uses(catalog: &Catalog) -> (String, Value) {
             let systems: Vec<String> = readers.one_of.iter().map(ToString::to_string).collect();
             format!("read-by({})", systems.join("|"))
         });
-        let needs: Vec<String> = features.chain(readers).collect();
+        let recovery = one.crash_recovery.iter();
+        let recovery = recovery.flat_map(|_| ["crash-recovery", "synced-files-survive"]);
+        let needs: Vec<String> =
+            features.chain(readers).chain(recovery.map(str::to_owned)).collect();
         let weights = one.weights.iter();
         let weights = weights.map(|w| format!("{} {}", w.group, w.weight));
         [

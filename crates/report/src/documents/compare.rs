@@ -240,7 +240,7 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     let [old, new] = found.disturbed;
     if old[0] + new[0] > 0 {
         text += &format!(
-            " Other processes were busy during {} of {} test runs {before} and {} of {} {after}.",
+            " The machine was busy during {} of {} test runs {before} and {} of {} {after}.",
             old[0], old[1], new[0], new[1]
         );
     }

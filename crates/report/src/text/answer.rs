@@ -202,17 +202,12 @@ impl AnswerText<'_> {
         worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
         let (nearest, others) = worse.split_first()?;
         let cost = format!("{} {} {}", self.name(nearest.contender), self.verb(), bound(nearest));
-        let is_rest =
-            worse.len() + 1 + usize::from(named.is_some()) == self.conclusion.bounds.len();
         Some(match others {
             [] => cost,
             [other] => format!("{cost}, {} {}", self.name(other.contender), bound(other)),
             [next, ..] => {
-                let who = match is_rest {
-                    true => "all others".to_owned(),
-                    false => format!("{} others", others.len()),
-                };
-                format!("{cost}, {who} at least {}", format_excess(next.at_least))
+                let least = format_excess(next.at_least);
+                format!("{cost}, {} others at least {least}", others.len())
             }
         })
     }

@@ -417,7 +417,7 @@ impl fmt::Display for Caveat {
                 pluralize(states.images, "kept image"),
             ),
             Self::Disturbed { cells, again, still, ran } => {
-                write!(f, "Other processes were busy during {cells} of {}", pluralize(*ran, "test run"))?;
+                write!(f, "The machine was busy during {cells} of {}", pluralize(*ran, "test run"))?;
                 if *again > 0 {
                     write!(f, "; {again} of them ran again, and only the second run counts")?;
                 }

@@ -138,7 +138,7 @@ fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
     let text = shown(&results);
     let cell = &results.cells[1].cell;
     let named = format!(
-        "Other processes were busy during 2 of {} test runs; 1 of them ran again, and only the second run counts. Busy \
+        "The machine was busy during 2 of {} test runs; 1 of them ran again, and only the second run counts. Busy \
          means more than 10 % of the processors, or 5 % taken by the host. Busy in the run that counts: {}: {} (round {}: \
          other processes 40 % of the processors, stolen 0 %).",
         results.cells.len(),

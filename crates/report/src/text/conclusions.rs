@@ -299,7 +299,7 @@ pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &
 }
 
 /// Text for an answer that more rounds would not change.
-pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "Nothing is open.";
+pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "No more rounds are needed.";
 
 /// Lists the excluded contenders, grouped by the reason.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {

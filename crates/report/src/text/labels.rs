@@ -15,9 +15,11 @@ use crate::text::sanitize::sanitize_line;
 /// A power cut that a test simulates.
 pub(crate) const POWER_CUT: &str = "simulated power cut";
 
-/// Returns what a contender lost in power cuts, as a predicate.
+/// Returns what a contender lost in power cuts, as a predicate. Measurements of the catalog came
+/// before the campaign.
 pub(crate) fn power_cuts(record: &PowerCutRecord) -> String {
-    let cuts = pluralize(u64::from(record.cuts), POWER_CUT);
+    let earlier = if record.shipped.is_some() { "earlier " } else { "" };
+    let cuts = pluralize(u64::from(record.cuts), &format!("{earlier}{POWER_CUT}"));
     match record.lost {
         0 => format!("lost no synced file in {cuts}"),
         lost => format!("lost synced files in {lost} of {cuts}"),
