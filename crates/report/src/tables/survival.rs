@@ -180,15 +180,14 @@ fn conclusion(
     let share = |total: &PowerCutRecord| f64::from(total.lost) / f64::from(total.cuts);
     lossy.sort_by(|a, b| share(&b.1).total_cmp(&share(&a.1)));
     let mut sentences = Vec::new();
-    if let Some((_, total)) = whole.first() {
+    let cuts = || whole.iter().map(|(_, total)| total.cuts);
+    if let (Some(least), Some(most)) = (cuts().min(), cuts().max()) {
         let names: Vec<String> =
             whole.iter().map(|(one, _)| sanitize_line(&one.contender)).collect();
+        let more = if least == most { "" } else { " or more" };
         let each = if names.len() == 1 { "" } else { " each" };
-        sentences.push(format!(
-            "{} lost none in {} cuts{each}.",
-            listed(&names, "and"),
-            total.cuts
-        ));
+        let names = listed(&names, "and");
+        sentences.push(format!("{names} lost none in {least}{more} cuts{each}."));
     }
     if let Some((worst, total)) = lossy.first() {
         let name = sanitize_line(&worst.contender);

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Contender, CopySource, GuestDisk, RECORDING,
+    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk,
+    RECORDING,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
@@ -75,7 +76,11 @@ fn command(campaign: &Campaign) -> String {
     }
     if campaign.backend == BackendKind::Vm {
         option("--backend", campaign.backend.to_string());
-        option("--clock", campaign.clock.to_string());
+        let clock = match campaign.clock {
+            Clock::Real => "real",
+            Clock::Virtual => "virtual",
+        };
+        option("--clock", clock.to_owned());
     }
     // Contenders with their own disks specify them.
     let is_shared = campaign.contenders.iter().any(|c| c.own.disk.is_none());
@@ -213,11 +218,15 @@ mod tests {
 
     #[test]
     fn cells_of_one_contender_are_repeated_with_their_seed() {
-        let campaign = fixture::plain().campaign;
+        let mut campaign = fixture::plain().campaign;
+        campaign.backend = BackendKind::Vm;
+        campaign.clock = Clock::Virtual;
         let test = campaign.suites[0].tests[0].name.as_str();
         let command = repeat_cells_command(&campaign, "slow", &BTreeSet::from([test]));
         let seed = format!(" --seed {}", campaign.seed);
-        for part in [" -c slow", &format!(" -s made/{test} "), &seed, " --rounds 3"] {
+        for part in
+            [" -c slow", &format!(" -s made/{test} "), &seed, " --rounds 3", " --clock virtual"]
+        {
             assert!(command.contains(part), "{part}: {command}");
         }
         assert!(!command.contains("fast"), "{command}");
