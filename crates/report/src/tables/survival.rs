@@ -202,3 +202,31 @@ fn conclusion(
     (!sentences.is_empty())
         .then(|| ConclusionText { question: question.to_owned(), answer: sentences.join(" ") })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Survival;
+
+    #[test]
+    fn filesystems_without_a_loss_have_the_least_of_their_numbers_of_cuts() {
+        let one = |contender: &str, cuts| ContenderSurvival {
+            contender: contender.to_owned(),
+            sequences: vec![SequenceSurvival {
+                test: "t".to_owned(),
+                phase: "p".to_owned(),
+                expect: Expectation::Promise,
+                ignores_flushes: false,
+                survival: Survival { cuts, held: cuts, ..Survival::default() },
+                reason: None,
+            }],
+        };
+        let answer = |all: &[ContenderSurvival]| {
+            conclusion(all, Expectation::Promise, "question").unwrap().answer
+        };
+        assert_eq!(answer(&[one("a", 44)]), "a lost none in 44 cuts.");
+        assert_eq!(answer(&[one("a", 44), one("b", 44)]), "a and b lost none in 44 cuts each.");
+        let both = [one("a", 44), one("b", 27)];
+        assert_eq!(answer(&both), "a and b lost none in 27 or more cuts each.");
+    }
+}

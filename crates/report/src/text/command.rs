@@ -26,7 +26,8 @@ pub(crate) fn repeat_cells_command(
     contender: &str,
     tests: &BTreeSet<&str>,
 ) -> String {
-    let mut part = campaign.clone();
+    // A budget chooses rounds by the results of all contenders.
+    let mut part = Campaign { budget: None, ..campaign.clone() };
     part.contenders.retain(|one| one.name == contender);
     for suite in &mut part.suites {
         suite.tests.retain(|test| tests.contains(test.name.as_str()));
@@ -188,6 +189,7 @@ pub fn shell_quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Nanos;
     use stats::fixture;
 
     #[test]
@@ -221,6 +223,7 @@ mod tests {
         let mut campaign = fixture::plain().campaign;
         campaign.backend = BackendKind::Vm;
         campaign.clock = Clock::Virtual;
+        campaign.budget = Some(Nanos::from_secs(60));
         let test = campaign.suites[0].tests[0].name.as_str();
         let command = repeat_cells_command(&campaign, "slow", &BTreeSet::from([test]));
         let seed = format!(" --seed {}", campaign.seed);
