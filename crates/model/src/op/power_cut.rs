@@ -195,11 +195,8 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    const WORDS: [(&'static str, Self); 3] = [
-        ("promise", Self::Promise),
-        ("acknowledged", Self::Acknowledged),
-        ("order", Self::Order),
-    ];
+    const WORDS: [(&'static str, Self); 3] =
+        [("promise", Self::Promise), ("acknowledged", Self::Acknowledged), ("order", Self::Order)];
 }
 
 keyed! {
