@@ -113,17 +113,17 @@ function pairsOfRow(row, shown, sign, margin) {
 
 // Verdicts of all rows: one family of claims.
 function judged(rows, shown, margin) {
-  const others = Math.max(1, shown.length - 1);
+  const tries = Math.max(2, shown.length);
   const all = rows.flatMap(({ of }) => [...of.values()]);
   const worse = levelOf(
-    all.map((found) => Math.min(1, found.worse * others)),
+    all.map((found) => Math.min(1, found.worse * tries)),
     inference.falseLimit,
   );
   const equal = levelOf(
     all.flatMap((found) => (found.equal === null ? [] : [found.equal])),
     inference.falseLimit,
   );
-  const levels = { worse: worse / others, equal };
+  const levels = { worse: worse / tries, equal };
   return rows.map((pairs) => standingInRow(pairs, levels, shown, margin));
 }
 

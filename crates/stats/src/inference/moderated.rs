@@ -158,8 +158,11 @@ fn estimate(
         Some(expected) => {
             let belief = expected.freedom * prior_weight(squares, freedom, expected, independent);
             let sum = belief * expected.variance + squares;
-            let freedom = (belief + freedom).max(1.0);
-            (sum / freedom, freedom)
+            match belief + freedom {
+                // The prior knows less than one degree of freedom, and a single value adds none.
+                freedom if freedom < 1.0 => (f64::INFINITY, 1.0),
+                freedom => (sum / freedom, freedom),
+            }
         }
         // A single size is taken as exact, so a few of them are not less certain: a filesystem that
         // rounds to a block now and then has no rare, large deviations.
@@ -180,11 +183,29 @@ pub(super) fn prior_weight(
 ) -> f64 {
     let freedom = freedom.max(1.0);
     let ratio = squares / freedom / expected.variance;
-    // Such a small ratio is never conspicuous.
-    if ratio < 4.0 {
+    // Such a small ratio is never conspicuous. It is not a number for a single value if the prior
+    // expects no noise.
+    if ratio.is_nan() || ratio < 4.0 {
         return 1.0;
     }
     let d0 = expected.freedom;
     let chance = beta_reg(d0 / 2.0, freedom / 2.0, d0 / (d0 + freedom * ratio));
     ((chance * independent).min(1.0) * 4.0).floor() / 4.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One value and a prior of half a degree of freedom say nothing about the noise.
+    #[test]
+    fn the_noise_of_a_single_value_is_unknown_without_a_degree_of_freedom() {
+        let estimated = |values: &[f64], freedom: f64| {
+            let series = PairSeries::from_values(0, 0, values, 0);
+            estimate(&series, Some(PriorVariance { variance: 1.0, freedom }), 4.0).unwrap()
+        };
+        assert_eq!(estimated(&[0.3], 0.5).variance, f64::INFINITY);
+        assert_eq!(estimated(&[0.3], 2.0).variance, 1.0);
+        assert!(estimated(&[0.3, 0.4], 0.5).variance.is_finite());
+    }
 }

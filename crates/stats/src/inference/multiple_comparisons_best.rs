@@ -149,11 +149,13 @@ impl PairwiseEstimates {
     /// best, whichever that is; 0 if no other costs less. `None` if the noise is unknown.
     ///
     /// The bound of contender i is U = max(0, max over j of d + c): d is the estimated difference
-    /// in cost between i and j, and c is the error that it exceeds with a probability of α/(k − 1)
-    /// among k contenders. All bounds of a question hold together with a probability of 1 − α: a
-    /// bound is false only if the bound of the pair with the true best is false, and there are
-    /// k − 1 such pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the
-    /// contender with the least bound may be chosen after the fact.
+    /// in cost between i and j, and c is the error that it exceeds with a probability of α/k among k
+    /// contenders. All bounds of a question hold together with a probability of 1 − α: a bound is
+    /// false only if the bound of the pair with the true best is false, and there are k − 1 such
+    /// pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the contender with the
+    /// least bound may be chosen after the fact. α/(k − 1) would suffice for a fixed number of
+    /// rounds. A campaign with a budget ends depending on its results, and then broke 8 % of the
+    /// bounds of two contenders in simulated campaigns.
     pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<ExcessBound>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
@@ -162,7 +164,7 @@ impl PairwiseEstimates {
             let most = |one| most_in_any_round(&together, one).map(ExcessBound::exact);
             return (0..all.contenders).map(most).collect();
         }
-        let level = FDR_LIMIT / all.comparable.saturating_sub(1).max(1) as f64;
+        let level = FDR_LIMIT / all.comparable.max(2) as f64;
         let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
         // The error of a sum is at most that of parts that all err together, each with the fewest
         // degrees of freedom. Most pairs need no exact tail, because even this error does not make
@@ -311,10 +313,11 @@ struct SignificanceLevels {
 
 impl SignificanceLevels {
     /// Computes the levels over all rows. Any other contender can show that one is worse than the
-    /// best, so its p value is the smallest of them multiplied by their number. Equality is shown
-    /// only against the first, which the estimates favour.
+    /// best, so its p value is the smallest of them multiplied by their number, plus one for the end
+    /// of a campaign with a budget; see [`PairwiseEstimates::at_most`]. Equality is shown only
+    /// against the first, which the estimates favour.
     fn of(rows: impl Iterator<Item = PairDifferences>, takes_part: usize, margin: Margin) -> Self {
-        let others = takes_part.saturating_sub(1).max(1) as f64;
+        let tries = takes_part.max(2) as f64;
         let (mut worse, mut equal) = (Vec::new(), Vec::new());
         for pairs in rows {
             for one in 0..pairs.contenders {
@@ -322,12 +325,12 @@ impl SignificanceLevels {
                 let farthest = farthest.and_then(|other| {
                     Some((pairs.between(one, other)?, margin.log() + pairs.stall(one, other)))
                 });
-                worse.extend(farthest.map(|(e, least)| (e.p_value(least) * others).min(1.0)));
+                worse.extend(farthest.map(|(e, least)| (e.p_value(least) * tries).min(1.0)));
                 let beside = pairs.relative_to(one).filter(|e| !e.is_nothing);
                 equal.extend(beside.map(|e| e.tost_p_value(margin.log())));
             }
         }
-        Self { worse: level(worse, FDR_LIMIT) / others, equal: level(equal, FDR_LIMIT) }
+        Self { worse: level(worse, FDR_LIMIT) / tries, equal: level(equal, FDR_LIMIT) }
     }
 }
 

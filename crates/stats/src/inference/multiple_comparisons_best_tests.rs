@@ -343,7 +343,7 @@ fn a_bound_is_the_largest_of_all_pairs() {
             for (one, bound) in estimates.at_most(asked).into_iter().enumerate() {
                 let ends = (0..6).filter(|other| *other != one).map(|other| {
                     let sum = estimates.sum(&used, one, other).unwrap();
-                    sum.value + sum.reach(FDR_LIMIT / 5.0).unwrap()
+                    sum.value + sum.reach(FDR_LIMIT / 6.0).unwrap()
                 });
                 let most = ends.fold(0.0, f64::max);
                 assert_eq!(bound.unwrap().most, most, "{seed} {one}");

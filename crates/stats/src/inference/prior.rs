@@ -8,6 +8,8 @@
 //! model. As degrees of freedom of the prior it is d₀ with ψ′(d₀/2)/4 = that variance (G. K. Smyth,
 //! Stat. Appl. Genet. Mol. Biol. 3, 2004, whose prior has a single effect).
 
+use std::collections::BTreeSet;
+
 use statrs::function::gamma::digamma;
 
 use super::scale::{LogScaleEstimate, inverse_trigamma};
@@ -30,6 +32,33 @@ pub(super) struct SeriesTable {
     pub independent_columns: f64,
     /// Number of independent rows, which is the number of tests.
     pub down: f64,
+}
+
+impl SeriesTable {
+    /// Returns the numbers of independent positions with a known value: in a row, in a column, and
+    /// in all.
+    ///
+    /// A campaign with a budget repeats only some tests, so that many series have a single value
+    /// and no known noise.
+    fn independent(self, known: &[(usize, usize, LogScaleEstimate)]) -> (f64, f64, f64) {
+        let distinct = |position: fn(&(usize, usize, LogScaleEstimate)) -> usize| {
+            known.iter().map(position).collect::<BTreeSet<usize>>().len().max(1) as f64
+        };
+        let (rows, columns) = (distinct(|known| known.0), distinct(|known| known.1));
+        let in_row = self.independent_among(known.len() as f64 / rows);
+        let in_column = self.down * known.len() as f64 / columns / self.rows as f64;
+        (in_row, in_column, in_row * self.down * rows / self.rows as f64)
+    }
+
+    /// Returns the number of independent ones among columns of a row: m − 1 of the m·(m − 1)/2
+    /// pairs of m contenders, or the same share as in a full row if columns are not pairs.
+    fn independent_among(self, columns: f64) -> f64 {
+        let (all, independent) = (self.columns as f64, self.independent_columns);
+        match all == independent * (independent + 1.0) / 2.0 {
+            true => ((8.0 * columns + 1.0).sqrt() - 1.0) / 2.0,
+            false => independent * columns / all,
+        }
+    }
 }
 
 /// Treatment of the prior's uncertainty.
@@ -69,6 +98,7 @@ impl Prior {
         trust: PriorWeighting,
     ) -> Option<Self> {
         let count = known.len() as f64;
+        let (in_row, in_column, independent) = table.independent(known);
         let mean = |of: &dyn Fn(&(usize, usize, LogScaleEstimate)) -> f64| {
             known.iter().map(of).sum::<f64>() / count
         };
@@ -76,13 +106,13 @@ impl Prior {
         let (mut row, mut column) = (Effects::none(table.rows), Effects::none(table.columns));
         for _ in 0..3 {
             let rest = known.iter().map(|(r, c, k)| (*r, k.value - level - column.of[*c]));
-            row = Effects::of(table.rows, rest, chance, table.independent_columns);
+            row = Effects::of(table.rows, rest, chance, in_row);
             let rest = known.iter().map(|(r, c, k)| (*c, k.value - level - row.of[*r]));
-            column = Effects::of(table.columns, rest, chance, table.down);
+            column = Effects::of(table.columns, rest, chance, in_column);
         }
-        let independent = table.independent_columns * table.down;
-        let fitted =
-            1.0 + row.kept * (table.down - 1.0) + column.kept * (table.independent_columns - 1.0);
+        let fitted = 1.0
+            + row.kept * (independent / in_row - 1.0)
+            + column.kept * (independent / in_column - 1.0);
         let left = independent - fitted;
         if !(left >= 1.0 && count > 0.0) {
             return None;
@@ -92,9 +122,7 @@ impl Prior {
         let excess = match trust {
             PriorWeighting::Full => rest - chance,
             PriorWeighting::Cautious => {
-                let parts = row.kept / table.independent_columns
-                    + column.kept / table.down
-                    + 1.0 / independent;
+                let parts = row.kept / in_row + column.kept / in_column + 1.0 / independent;
                 rest * upper_limit(left) - chance + chance * parts
             }
         };
@@ -166,5 +194,23 @@ impl Effects {
         let found = squares / (count as f64 - 1.0);
         let kept = 1.0 - chance / found.max(chance);
         Self { of: means.into_iter().map(|mean| mean * kept).collect(), kept }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::scale::by_squares;
+
+    /// The noise of a campaign with a budget is known only of the tests that ran again.
+    #[test]
+    fn a_prior_has_no_more_freedom_than_the_series_that_are_known() {
+        let table = SeriesTable { rows: 5, columns: 1, independent_columns: 1.0, down: 5.0 };
+        let freedom = |known: usize| {
+            let known = (0..known).map(|row| (row, 0, by_squares(1.0, 1.0).unwrap()));
+            let prior = Prior::fit(table, &known.collect::<Vec<_>>(), PriorWeighting::Full)?;
+            Some(prior.freedom())
+        };
+        assert_eq!([0, 1, 2, 3, 5].map(freedom), [None, None, Some(1.0), Some(2.0), Some(4.0)]);
     }
 }
