@@ -92,7 +92,7 @@ function noPromise(ranked, unit) {
         ? "one round does not show the noise (--rounds 5 does)"
         : isVague
           ? "the rounds vary too much for a bound"
-          : "the rounds do not show the noise";
+          : "the rounds are too few to tell how results vary";
     const next = others
       .slice(0, 3)
       .map((one) => `${nameOfOne(one.contender)} (${threeDigits(Math.exp(one.difference - first.difference))}×)`);
@@ -154,7 +154,7 @@ function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
   if (verdict.worse !== undefined) return `costs ${boundOf(more(verdict.worse))}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
-  return "may be the best";
+  return "not shown to be worse";
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.

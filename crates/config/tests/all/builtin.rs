@@ -492,8 +492,15 @@ fn every_study_fits_its_volume_and_lists_omissions() {
 fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.uses().map(|u| u.name.as_str()).collect();
-    let wanted =
-        ["desktop", "file-server", "removable", "media-backup", "build-machine", "mail-spool"];
+    let wanted = [
+        "desktop",
+        "file-server",
+        "removable",
+        "media-backup",
+        "build-machine",
+        "mail-spool",
+        "database",
+    ];
     assert_eq!(names, wanted);
     let suites = catalog.suites(SizeProfile::Quick);
     let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);

@@ -345,9 +345,9 @@ impl Report<'_> {
             .collect();
         if failures.is_empty() && self.detail == Detail::Full {
             let nothing = Block::Paragraph("Nothing: every test that ran is ok.".to_owned());
-            self.document.section("Not ok", [nothing]);
+            self.document.section("Failures and missing features", [nothing]);
         }
-        self.document.section("Not ok", [Block::Facts(failures)]);
+        self.document.section("Failures and missing features", [Block::Facts(failures)]);
         let complaints = complaint_lines(analysis);
         let complaints = complaints.iter().map(|complaint| {
             let subject = format!("{} ({})", complaint.contender(), complaint.extent());

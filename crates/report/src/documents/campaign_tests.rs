@@ -71,7 +71,7 @@ mod on_a_terminal {
     fn no_line_of_the_table_is_wider_than_the_terminal() {
         for terminal in [40, 60, 80, 100, 200] {
             let text = shown(&fixture::realistic(), terminal, false);
-            let table = text.split("\nNot ok:").next().unwrap();
+            let table = text.split("\nFailures and missing features:").next().unwrap();
             let widest = table.lines().skip(2).map(width).max().unwrap();
             assert!(widest <= terminal.max(60), "{terminal}: {widest}\n{table}");
         }

@@ -139,7 +139,7 @@ impl AnswerText<'_> {
                 (true, _) => "one number each does not show how far they vary",
                 (false, Some(1)) => "one round does not show the noise (--rounds 5 does)",
                 (false, _) if first.at_most.is_some() => "the rounds vary too much for a bound",
-                (false, _) => "the rounds do not show the noise",
+                (false, _) => "the rounds are too few to tell how results vary",
             };
             return format!("{came}{}, but {why}", self.next());
         };

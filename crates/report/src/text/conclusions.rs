@@ -414,7 +414,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
-        ComparisonVerdict::NotEnoughRounds { .. } => "may be the best".to_owned(),
+        ComparisonVerdict::NotEnoughRounds { .. } => "not shown to be worse".to_owned(),
     }
 }
 
