@@ -35,19 +35,14 @@ pub(super) struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// Returns the numbers of independent positions with a known value: in a row, in a column, and
-    /// in all.
+    /// Returns the number of independent positions with a known value.
     ///
     /// A campaign with a budget repeats only some tests, so that many series have a single value
     /// and no known noise.
-    fn independent(self, known: &[(usize, usize, LogScaleEstimate)]) -> (f64, f64, f64) {
-        let distinct = |position: fn(&(usize, usize, LogScaleEstimate)) -> usize| {
-            known.iter().map(position).collect::<BTreeSet<usize>>().len().max(1) as f64
-        };
-        let (rows, columns) = (distinct(|known| known.0), distinct(|known| known.1));
-        let in_row = self.independent_among(known.len() as f64 / rows);
-        let in_column = self.down * known.len() as f64 / columns / self.rows as f64;
-        (in_row, in_column, in_row * self.down * rows / self.rows as f64)
+    fn independent(self, known: &[(usize, usize, LogScaleEstimate)]) -> f64 {
+        let rows = known.iter().map(|known| known.0).collect::<BTreeSet<usize>>().len();
+        let in_row = self.independent_among(known.len() as f64 / rows.max(1) as f64);
+        in_row * self.down * rows as f64 / self.rows as f64
     }
 
     /// Returns the number of independent ones among columns of a row: m − 1 of the m·(m − 1)/2
@@ -98,7 +93,6 @@ impl Prior {
         trust: PriorWeighting,
     ) -> Option<Self> {
         let count = known.len() as f64;
-        let (in_row, in_column, independent) = table.independent(known);
         let mean = |of: &dyn Fn(&(usize, usize, LogScaleEstimate)) -> f64| {
             known.iter().map(of).sum::<f64>() / count
         };
@@ -106,15 +100,16 @@ impl Prior {
         let (mut row, mut column) = (Effects::none(table.rows), Effects::none(table.columns));
         for _ in 0..3 {
             let rest = known.iter().map(|(r, c, k)| (*r, k.value - level - column.of[*c]));
-            row = Effects::of(table.rows, rest, chance, in_row);
+            row = Effects::of(table.rows, rest, chance, table.independent_columns);
             let rest = known.iter().map(|(r, c, k)| (*c, k.value - level - row.of[*r]));
-            column = Effects::of(table.columns, rest, chance, in_column);
+            column = Effects::of(table.columns, rest, chance, table.down);
         }
-        let fitted = 1.0
-            + row.kept * (independent / in_row - 1.0)
-            + column.kept * (independent / in_column - 1.0);
+        let independent = table.independent_columns * table.down;
+        let fitted =
+            1.0 + row.kept * (table.down - 1.0) + column.kept * (table.independent_columns - 1.0);
         let left = independent - fitted;
-        if !(left >= 1.0 && count > 0.0) {
+        let left_of_known = left.min(table.independent(known) - 1.0);
+        if !(left_of_known >= 1.0) {
             return None;
         }
         let rest = mean(&|(r, c, k)| (k.value - level - row.of[*r] - column.of[*c]).powi(2));
@@ -122,7 +117,9 @@ impl Prior {
         let excess = match trust {
             PriorWeighting::Full => rest - chance,
             PriorWeighting::Cautious => {
-                let parts = row.kept / in_row + column.kept / in_column + 1.0 / independent;
+                let parts = row.kept / table.independent_columns
+                    + column.kept / table.down
+                    + 1.0 / independent;
                 rest * upper_limit(left) - chance + chance * parts
             }
         };
@@ -130,7 +127,7 @@ impl Prior {
             true => 2.0 * inverse_trigamma(4.0 * excess),
             false => MAX_FREEDOM,
         };
-        let freedom = freedom.min(MAX_FREEDOM).min(left);
+        let freedom = freedom.min(MAX_FREEDOM).min(left_of_known);
         Some(Self {
             level: level + (digamma(freedom / 2.0) - (freedom / 2.0).ln()) / 2.0,
             of_row: row.of,
