@@ -59,7 +59,7 @@ function viewData() {
     command: data.command,
     address: addressOf(state),
     use: data.uses[state.use]?.title ?? null,
-    answer: weighedUse() ? answerOf(data.uses[state.use], weighedUse()) : null,
+    answer: weighedUse() ? sentenceOf(answerOf(data.uses[state.use], weighedUse())) : null,
     ranking: (weighedUse()?.ranked ?? []).map(({ contender, difference, bound, verdict }) => ({
       contender: contenders[contender].name,
       times_the_lowest: Number(threeDigits(Math.exp(difference))),

@@ -37,7 +37,7 @@ function useView(host, use) {
   let all = false;
   const draw = () => {
     const found = weighedUse();
-    said.replaceChildren(...withCode(answerOf(use, found)));
+    said.replaceChildren(...withCode(sentenceOf(answerOf(use, found))));
     title.textContent = [
       use.title,
       ...(chosen().isEverything ? [] : ["of what is shown"]),

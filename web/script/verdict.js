@@ -1,5 +1,9 @@
 // Answers in words, as every report has them: the same selection and weights give the same words.
 
+// An answer with a capital first letter; the name of a filesystem keeps its letters.
+const sentenceOf = (answer) =>
+  /^(take |no |nothing)/.test(answer) ? answer[0].toUpperCase() + answer.slice(1) : answer;
+
 // The answer for a use: `found` is what `weighed` makes of it.
 function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";

@@ -120,7 +120,7 @@ fn sentence(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> 
         suites: suites.map(|suite| suite.name.as_str()).collect(),
         ..CampaignScope::of(analysis)
     };
-    summary::heading(&use_case_conclusion(advice, analysis, &ran))
+    summary::sentence(&use_case_conclusion(advice, analysis, &ran))
 }
 
 /// Adds the cost of the runner-up compared with the first, by test category.

@@ -22,6 +22,7 @@ use crate::text::exclusions::{describe, reasons};
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
+use crate::text::summary;
 
 /// A use case with its results.
 pub(super) struct UseView {
@@ -412,11 +413,11 @@ fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
         title: sanitize_line(&one.title),
-        answer: conclusions::use_case_conclusion(
+        answer: summary::sentence(&conclusions::use_case_conclusion(
             &advise(one),
             analysis,
             &conclusions::CampaignScope::of(analysis),
-        ),
+        )),
         settled_by: conclusions::resolving_command(&advise(one), analysis, command),
         rationale: sanitize_paragraph(&one.rationale),
         source: sanitize_paragraph(&one.source),

@@ -181,6 +181,16 @@ pub(crate) fn heading(what: &str) -> String {
     sanitize_line(&first.into_iter().chain(letters).collect::<String>())
 }
 
+/// Returns an answer as a sentence with a capital first letter. The name of a filesystem keeps its
+/// letters.
+pub(crate) fn sentence(answer: &str) -> String {
+    const FIRST_WORDS: [&str; 3] = ["take ", "no ", "nothing"];
+    match FIRST_WORDS.iter().any(|word| answer.starts_with(word)) {
+        true => heading(answer),
+        false => answer.to_owned(),
+    }
+}
+
 fn memory(environment: &Environment) -> String {
     let size = environment.memory;
     match environment.memory_goes_back {
