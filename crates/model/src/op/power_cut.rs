@@ -49,6 +49,10 @@ pub enum FileStep {
     MapWrite(String),
     /// Allocates this number of blocks at the end of a file, which read as zeros.
     Allocate(String, u32),
+    /// Makes the first block of a file a hole, which reads as zeros.
+    Punch(String),
+    /// Sets an extended attribute of a file to the number of the step.
+    SetAttribute(String),
     /// Removes the name of a file.
     Unlink(String),
     /// Removes an empty directory.
@@ -57,14 +61,16 @@ pub enum FileStep {
     Fsync(String),
     /// Calls `fdatasync` on a file.
     Fdatasync(String),
+    /// Calls `sync_file_range` for a whole file, which promises nothing.
+    SyncRange(String),
     /// Calls `syncfs`.
     Sync,
 }
 
 impl FileStep {
-    /// Returns true if the step makes earlier steps durable.
+    /// Returns true if the step changes nothing, and may make earlier steps durable.
     pub const fn is_sync(&self) -> bool {
-        matches!(self, Self::Fsync(_) | Self::Fdatasync(_) | Self::Sync)
+        matches!(self, Self::Fsync(_) | Self::Fdatasync(_) | Self::SyncRange(_) | Self::Sync)
     }
 
     /// Returns the paths that the step names.
@@ -77,10 +83,13 @@ impl FileStep {
             | Self::Append(path, _)
             | Self::Truncate(path, _)
             | Self::Allocate(path, _)
+            | Self::Punch(path)
+            | Self::SetAttribute(path)
             | Self::Unlink(path)
             | Self::Rmdir(path)
             | Self::Fsync(path)
-            | Self::Fdatasync(path) => (Some(path), None),
+            | Self::Fdatasync(path)
+            | Self::SyncRange(path) => (Some(path), None),
             Self::Rename(from, to) | Self::Link(from, to) | Self::Symlink(from, to) => {
                 (Some(from), Some(to))
             }
@@ -103,10 +112,13 @@ impl fmt::Display for FileStep {
             Self::Symlink(target, name) => write!(f, "symlink {target} {name}"),
             Self::MapWrite(path) => write!(f, "map-write {path}"),
             Self::Allocate(path, blocks) => write!(f, "allocate {path} {blocks}"),
+            Self::Punch(path) => write!(f, "punch {path}"),
+            Self::SetAttribute(path) => write!(f, "setxattr {path}"),
             Self::Unlink(path) => write!(f, "unlink {path}"),
             Self::Rmdir(path) => write!(f, "rmdir {path}"),
             Self::Fsync(path) => write!(f, "fsync {path}"),
             Self::Fdatasync(path) => write!(f, "fdatasync {path}"),
+            Self::SyncRange(path) => write!(f, "sync-file-range {path}"),
             Self::Sync => f.write_str("sync"),
         }
     }
@@ -148,16 +160,20 @@ impl FromStr for FileStep {
             ["symlink", target, name] => Self::Symlink(target.into(), name.into()),
             ["map-write", path] => Self::MapWrite(path.into()),
             ["allocate", path, count] => Self::Allocate(path.into(), blocks(count)?),
+            ["punch", path] => Self::Punch(path.into()),
+            ["setxattr", path] => Self::SetAttribute(path.into()),
             ["unlink", path] => Self::Unlink(path.into()),
             ["rmdir", path] => Self::Rmdir(path.into()),
             ["fsync", path] => Self::Fsync(path.into()),
             ["fdatasync", path] => Self::Fdatasync(path.into()),
+            ["sync-file-range", path] => Self::SyncRange(path.into()),
             ["sync"] => Self::Sync,
             _ => {
                 return Err(format!(
                     "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `map-write F`, \
-                     `append F BLOCKS`, `truncate F BLOCKS`, `allocate F BLOCKS`, `rename A B`, `link A B`, \
-                     `symlink TARGET NAME`, `unlink F`, `rmdir D`, `fsync F`, `fdatasync F`, `sync`"
+                     `append F BLOCKS`, `truncate F BLOCKS`, `allocate F BLOCKS`, `punch F`, `setxattr F`, \
+                     `rename A B`, `link A B`, `symlink TARGET NAME`, `unlink F`, `rmdir D`, `fsync F`, \
+                     `fdatasync F`, `sync-file-range F`, `sync`"
                 ));
             }
         };

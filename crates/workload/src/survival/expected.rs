@@ -1,8 +1,8 @@
 //! The states that a sequence of file operations allows after a power cut. A pure model: it opens
 //! no file.
 //!
-//! fsync(2) promises the content and size of a file, and of a directory the names in it; sync(2)
-//! promises both for all. A name is not promised by the fsync of its file. Whatever was promised
+//! fsync(2) promises the content, size and attributes of a file, and of a directory the names in
+//! it; fdatasync(2) promises content and size, sync_file_range(2) nothing, sync(2) all for all. A name is not promised by the fsync of its file. Whatever was promised
 //! stays promised until a later step changes it; a change without a sync may be lost or kept.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,8 @@ pub enum FoundFile {
         size: u64,
         /// The blocks; the last may be shorter.
         blocks: Vec<FoundBlock>,
+        /// The step that set its extended attribute, or 0 if it has none.
+        attribute: u32,
     },
     /// It exists, but cannot be read.
     Unreadable {
@@ -70,6 +72,8 @@ enum Node {
 struct FileTree {
     names: BTreeMap<String, Node>,
     contents: BTreeMap<usize, Vec<u32>>,
+    /// The step that set the extended attribute of each file that has one.
+    attributes: BTreeMap<usize, u32>,
     /// Directories that were ever made, without the root.
     directories: usize,
 }
@@ -124,6 +128,15 @@ impl FileTree {
                 let new = vec![0; *blocks as usize];
                 self.content_of(path).into_iter().for_each(|content| content.extend(&new));
             }
+            FileStep::Punch(path) => {
+                let first = self.content_of(path).and_then(|content| content.first_mut());
+                first.into_iter().for_each(|block| *block = 0);
+            }
+            FileStep::SetAttribute(path) => {
+                if let Some(Node::File(inode)) = self.names.get(path) {
+                    self.attributes.insert(*inode, number);
+                }
+            }
             FileStep::Truncate(path, blocks) => {
                 let content = self.content_of(path).into_iter();
                 content.for_each(|content| content.resize(*blocks as usize, 0));
@@ -150,7 +163,10 @@ impl FileTree {
             FileStep::Unlink(path) | FileStep::Rmdir(path) => {
                 self.names.remove(path);
             }
-            FileStep::Fsync(_) | FileStep::Fdatasync(_) | FileStep::Sync => {}
+            FileStep::Fsync(_)
+            | FileStep::Fdatasync(_)
+            | FileStep::SyncRange(_)
+            | FileStep::Sync => {}
         }
     }
 
@@ -169,6 +185,11 @@ impl FileTree {
         }
         let (path, _) = self.names.iter().find(|(_, node)| **node == Node::Directory(directory))?;
         Some(self.names.get(&format!("{path}/{name}")).cloned())
+    }
+
+    /// Returns the step that set the extended attribute of a file, or 0 if it has none.
+    fn attribute(&self, inode: usize) -> u32 {
+        self.attributes.get(&inode).copied().unwrap_or(0)
     }
 
     fn content_of(&mut self, path: &str) -> Option<&mut Vec<u32>> {
@@ -326,9 +347,11 @@ impl ExpectedStates {
                 let node = Some(Node::Symlink(target.clone()));
                 (!allowed.contains(&node)).then(|| format!("{name} is a symbolic link to {target}"))
             }
-            Some(FoundFile::File { size, blocks }) => {
-                let mut wrong =
-                    files.map(|inode| self.wrong_content(inode, reached, *size, blocks));
+            Some(FoundFile::File { size, blocks, attribute }) => {
+                let mut wrong = files.map(|inode| {
+                    self.wrong_content(inode, reached, *size, blocks)
+                        .or_else(|| self.wrong_attribute(inode, reached, *attribute))
+                });
                 match wrong.next() {
                     None if allowed.iter().any(Option::is_some) => {
                         Some(format!("{name} is a file"))
@@ -383,6 +406,19 @@ impl ExpectedStates {
         })
     }
 
+    /// Returns the difference between the extended attribute of a found file and the promised one,
+    /// if any.
+    fn wrong_attribute(&self, inode: usize, reached: ReachedSteps, found: u32) -> Option<String> {
+        let since = self.durable_since(reached.done, |step, tree| match step {
+            FileStep::Fsync(path) => tree.names.get(path) == Some(&Node::File(inode)),
+            FileStep::Sync => true,
+            _ => false,
+        });
+        let mut allowed =
+            self.states[since..=reached.last].iter().map(|tree| tree.attribute(inode));
+        (!allowed.any(|step| step == found)).then(|| describe_attribute(found).to_owned())
+    }
+
     /// Returns a description if the files match no single moment since the last complete sync.
     fn out_of_order(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
         let ReachedSteps { done, last } = reached;
@@ -398,7 +434,7 @@ impl ExpectedStates {
         Some(match found.get(*name) {
             None => format!("{name} is missing, but a later change exists"),
             Some(FoundFile::Unreadable { error, .. }) => format!("{name} cannot be read: {error}"),
-            Some(FoundFile::File { size, blocks }) => {
+            Some(FoundFile::File { size, blocks, .. }) => {
                 self.differing_content(name, done, blocks).map_or_else(
                     || format!("{name} has {size} bytes, a size that it had at no moment"),
                     |difference| format!("{name} has {difference}"),
@@ -444,18 +480,32 @@ impl ExpectedStates {
                 nodes.contains(&Some(&Node::Symlink(target.clone())))
             }
             Some(FoundFile::Unreadable { .. }) => false,
-            Some(FoundFile::File { size, blocks }) => nodes.into_iter().flatten().any(|node| {
-                let Node::File(inode) = node else { return false };
-                let contents = [from, to].map(|k| self.states[k].contents.get(inode));
-                let sizes = contents.map(|content| content.map_or(0, Vec::len) * BLOCK);
-                let range = sizes[0].min(sizes[1]) as u64..=sizes[0].max(sizes[1]) as u64;
-                let is_of = |index: usize, block: &FoundBlock| {
-                    let mut wanted = contents.iter().flatten().filter_map(|c| c.get(index));
-                    wanted.any(|step| *block == expected_block(*step, index))
-                };
-                range.contains(size) && blocks.iter().enumerate().all(|(i, block)| is_of(i, block))
-            }),
+            Some(FoundFile::File { size, blocks, attribute }) => {
+                nodes.into_iter().flatten().any(|node| {
+                    let Node::File(inode) = node else { return false };
+                    let contents = [from, to].map(|k| self.states[k].contents.get(inode));
+                    let sizes = contents.map(|content| content.map_or(0, Vec::len) * BLOCK);
+                    let range = sizes[0].min(sizes[1]) as u64..=sizes[0].max(sizes[1]) as u64;
+                    let is_of = |index: usize, block: &FoundBlock| {
+                        let mut wanted = contents.iter().flatten().filter_map(|c| c.get(index));
+                        wanted.any(|step| *block == expected_block(*step, index))
+                    };
+                    let is_set =
+                        [from, to].iter().any(|k| self.states[*k].attribute(*inode) == *attribute);
+                    is_set
+                        && range.contains(size)
+                        && blocks.iter().enumerate().all(|(i, block)| is_of(i, block))
+                })
+            }
         }
+    }
+}
+
+/// Returns what is wrong with an extended attribute that this step set, or 0 if it is missing.
+const fn describe_attribute(found: u32) -> &'static str {
+    match found {
+        0 => "lacks its extended attribute",
+        _ => "has an extended attribute of another step",
     }
 }
 
@@ -471,6 +521,7 @@ fn describe(found: FoundBlock, wanted: u32, index: usize) -> &'static str {
         FoundBlock::Zeros => "zeros instead of its data",
         FoundBlock::Other => "bytes that no step wrote",
         FoundBlock::Written { block, .. } if block as usize != index => "data of another place",
+        FoundBlock::Written { .. } if wanted == 0 => "data in place of zeros",
         FoundBlock::Written { step, .. } if step < wanted => "older data",
         FoundBlock::Written { .. } => "data of a later step",
     }
@@ -487,7 +538,11 @@ mod tests {
 
     fn file(step: u32, blocks: u32) -> FoundFile {
         let content = (0..blocks).map(|block| FoundBlock::Written { step, block });
-        FoundFile::File { size: u64::from(blocks) * BLOCK as u64, blocks: content.collect() }
+        FoundFile::File {
+            size: u64::from(blocks) * BLOCK as u64,
+            blocks: content.collect(),
+            attribute: 0,
+        }
     }
 
     fn found(files: &[(&str, FoundFile)]) -> FoundFiles {
@@ -531,7 +586,7 @@ mod tests {
         assert_eq!(states.lost(Promise, 1, &empty), None);
         assert_eq!(states.lost(Promise, 2, &empty).unwrap(), "a has 0 of 8192 bytes");
         let FoundFile::File { size, .. } = file(1, 2) else { unreachable!() };
-        let zeros = FoundFile::File { size, blocks: vec![FoundBlock::Zeros; 2] };
+        let zeros = FoundFile::File { size, blocks: vec![FoundBlock::Zeros; 2], attribute: 0 };
         let lost = states.lost(Promise, 3, &found(&[("a", zeros)])).unwrap();
         assert_eq!(lost, "a has zeros instead of its data at byte 0");
     }
@@ -594,7 +649,7 @@ mod tests {
         let append = ExpectedStates::new(&steps(&["write a 1"]), &steps(&["append a 2"]));
         let grown = |second| {
             let blocks = vec![FoundBlock::Written { step: 1, block: 0 }, second];
-            found(&[("a", FoundFile::File { size: 2 * BLOCK as u64, blocks })])
+            found(&[("a", FoundFile::File { size: 2 * BLOCK as u64, blocks, attribute: 0 })])
         };
         let right = FoundBlock::Written { step: 2, block: 1 };
         assert_eq!(append.lost(Order, 1, &grown(right)), None);
@@ -644,6 +699,50 @@ mod tests {
     }
 
     #[test]
+    fn an_attribute_is_promised_by_fsync_and_by_neither_fdatasync_nor_sync_file_range() {
+        let prepare = steps(&["write a 1"]);
+        let with = |attribute: u32| {
+            let FoundFile::File { size, blocks, .. } = file(1, 1) else { unreachable!() };
+            found(&[("a", FoundFile::File { size, blocks, attribute })])
+        };
+        for (sync, is_promised) in [
+            ("fsync a", true),
+            ("sync", true),
+            ("fdatasync a", false),
+            ("sync-file-range a", false),
+            ("fsync .", false),
+        ] {
+            let states = ExpectedStates::new(&prepare, &steps(&["setxattr a", sync]));
+            assert_eq!(states.lost(Promise, 2, &with(2)), None, "{sync}");
+            assert_eq!(states.lost(Promise, 1, &with(0)), None, "{sync} has not ended");
+            let lost = states.lost(Promise, 2, &with(0));
+            let wanted = is_promised.then_some("a lacks its extended attribute");
+            assert_eq!(lost.as_deref(), wanted, "{sync}");
+        }
+        let twice = steps(&["setxattr a", "setxattr a", "fsync a"]);
+        let states = ExpectedStates::new(&prepare, &twice);
+        let old = states.lost(Promise, 3, &with(2)).unwrap();
+        assert_eq!(old, "a has an extended attribute of another step");
+        let order = ExpectedStates::new(&prepare, &steps(&["setxattr a", "append a 1"]));
+        let FoundFile::File { size, mut blocks, .. } = file(1, 1) else { unreachable!() };
+        blocks.push(FoundBlock::Written { step: 3, block: 1 });
+        let later = FoundFile::File { size: 2 * size, blocks, attribute: 0 };
+        assert!(order.lost(Order, 2, &found(&[("a", later)])).is_some(), "no moment has both");
+    }
+
+    #[test]
+    fn a_synced_hole_reads_as_zeros() {
+        let prepare = steps(&["write a 2"]);
+        let states = ExpectedStates::new(&prepare, &steps(&["punch a", "fsync a"]));
+        let whole = found(&[("a", file(1, 2))]);
+        assert_eq!(states.lost(Promise, 1, &whole), None);
+        assert_eq!(
+            states.lost(Promise, 2, &whole).unwrap(),
+            "a has data in place of zeros at byte 0"
+        );
+    }
+
+    #[test]
     fn every_state_at_a_step_is_expected_after_it() {
         let prepare = steps(&["mkdir d", "write a 2", "write d/b 1"]);
         let sequence = steps(&[
@@ -657,6 +756,9 @@ mod tests {
             "overwrite a",
             "allocate a 2",
             "map-write a",
+            "setxattr a",
+            "punch a",
+            "sync-file-range a",
             "symlink a s",
             "unlink e/b",
             "rmdir e",
@@ -670,7 +772,8 @@ mod tests {
                         let content = &tree.contents[inode];
                         let blocks = content.iter().enumerate();
                         let blocks = blocks.map(|(i, step)| expected_block(*step, i)).collect();
-                        FoundFile::File { size: (content.len() * BLOCK) as u64, blocks }
+                        let size = (content.len() * BLOCK) as u64;
+                        FoundFile::File { size, blocks, attribute: tree.attribute(*inode) }
                     }
                     Node::Symlink(target) => FoundFile::Symlink(target.clone()),
                 };

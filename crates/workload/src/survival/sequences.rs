@@ -1,6 +1,6 @@
 //! Short sequences of file operations, each operation followed by a sync or none. The operations
 //! and syncs are those of ACE, the automatic crash explorer (J. Mohan et al., OSDI 2018, table 3),
-//! without extended attributes and direct I/O.
+//! without direct I/O.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use model::{Expectation, FileStep, PowerCut, SeededRng};
 const PREPARED: [&str; 5] = ["mkdir A", "mkdir B", "write A/foo 2", "write foo 2", "write bar 1"];
 
 /// Operations, each with the object and the directories that a program syncs after it.
-const OPERATIONS: [(&str, &str, &[&str]); 18] = [
+const OPERATIONS: [(&str, &str, &[&str]); 20] = [
     ("write new 2", "new", &["."]),
     ("write A/new 2", "A/new", &["A"]),
     ("mkdir C", "C", &["."]),
@@ -29,6 +29,8 @@ const OPERATIONS: [(&str, &str, &[&str]); 18] = [
     ("truncate foo 1", "foo", &["."]),
     ("truncate A/foo 3", "A/foo", &["A"]),
     ("allocate foo 2", "foo", &["."]),
+    ("punch foo", "foo", &["."]),
+    ("setxattr A/foo", "A/foo", &["A"]),
 ];
 
 /// Returns at most `limit` sequences of `operations` operations, always the same for a seed.
@@ -74,6 +76,7 @@ fn synced_operations() -> impl Iterator<Item = Vec<FileStep>> {
         }
         if ![".", "A", "C"].contains(object) {
             syncs.push(vec![FileStep::Fdatasync((*object).to_owned())]);
+            syncs.push(vec![FileStep::SyncRange((*object).to_owned())]);
         }
         let operation = operation.parse::<FileStep>().ok();
         syncs
@@ -135,7 +138,10 @@ fn is_next(names: &mut BTreeMap<String, bool>, step: &FileStep) -> bool {
         | FileStep::Append(path, _)
         | FileStep::Truncate(path, _)
         | FileStep::Allocate(path, _)
-        | FileStep::Fdatasync(path) => is_file(path),
+        | FileStep::Punch(path)
+        | FileStep::SetAttribute(path)
+        | FileStep::Fdatasync(path)
+        | FileStep::SyncRange(path) => is_file(path),
         FileStep::Sync => true,
     }
 }
@@ -153,7 +159,7 @@ mod tests {
         let steps: std::collections::HashSet<String> =
             all.iter().map(|one| format!("{:?}", one.steps)).collect();
         assert_eq!(steps.len(), all.len());
-        assert_eq!(all.len(), 97);
+        assert_eq!(all.len(), 124);
         for (operation, ..) in OPERATIONS {
             let first = operation.parse::<FileStep>().unwrap();
             assert!(all.iter().any(|one| one.steps == [first.clone()]), "{operation}");

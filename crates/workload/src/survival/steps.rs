@@ -9,6 +9,7 @@ use model::FileStep;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::close;
 use sys::fs::mapping::Mapping;
+use sys::io::caches::{sync_filesystem, sync_range};
 
 use super::expected::{FoundBlock, FoundFile, FoundFiles};
 use super::{BLOCK, block_content};
@@ -17,6 +18,8 @@ use crate::error::OpContext;
 
 /// Name of the file by which a recovered filesystem is tried.
 const PROBE: &str = "written-after-the-cut";
+/// Name of the extended attribute of step `setxattr`.
+const ATTRIBUTE: &str = "user.step";
 /// Maximum number of entries that are read of a directory. The order of damaged ones may be a ring.
 const MOST_ENTRIES: usize = 1000;
 
@@ -37,6 +40,10 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
         FileStep::Append(path, blocks) => append(&at(path), *blocks, number),
         FileStep::MapWrite(path) => map_write(&at(path), number),
         FileStep::Allocate(path, blocks) => allocate(&at(path), *blocks),
+        FileStep::Punch(path) => punch(&at(path)),
+        FileStep::SetAttribute(path) => {
+            named("setxattr", path, xattr::set(at(path), ATTRIBUTE, &number.to_le_bytes()))
+        }
         FileStep::Truncate(path, blocks) => {
             let size = u64::from(*blocks) * BLOCK as u64;
             let file = OpenOptions::new().write(true).open(at(path));
@@ -55,7 +62,11 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
         FileStep::Fdatasync(path) => {
             named("fdatasync", path, File::open(at(path)).and_then(|file| file.sync_data()))
         }
-        FileStep::Sync => named("syncfs", ".", sys::io::caches::sync_filesystem(root)),
+        FileStep::SyncRange(path) => {
+            let file = File::open(at(path));
+            named("sync_file_range", path, file.and_then(|file| sync_range(&file, 0, 0)))
+        }
+        FileStep::Sync => named("syncfs", ".", sync_filesystem(root)),
     }
 }
 
@@ -94,6 +105,13 @@ fn allocate(path: &Path, blocks: u32) -> Result<(), OpError> {
     close(file).with_call("close", path)
 }
 
+fn punch(path: &Path) -> Result<(), OpError> {
+    let file = OpenOptions::new().write(true).open(path).with_call("open", path)?;
+    let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+    fallocate(&file, how, 0, BLOCK as i64).with_call("fallocate", path)?;
+    close(file).with_call("close", path)
+}
+
 fn append(path: &Path, blocks: u32, number: u32) -> Result<(), OpError> {
     let mut file = OpenOptions::new().append(true).open(path).with_call("open", path)?;
     let first = (file.metadata().with_call("fstat", path)?.len() / BLOCK as u64) as u32;
@@ -126,7 +144,8 @@ fn find(path: &Path, limit: u32) -> Option<FoundFile> {
         let file = File::open(path).map_err(in_call("open"))?;
         file.take(most).read_to_end(&mut bytes).map_err(in_call("read"))?;
         let blocks = bytes.chunks(BLOCK).map(recognise).collect();
-        Ok(FoundFile::File { size: bytes.len() as u64, blocks })
+        let attribute = attribute(path).map_err(in_call("getxattr"))?;
+        Ok(FoundFile::File { size: bytes.len() as u64, blocks, attribute })
     };
     match read() {
         Ok(found) => Some(found),
@@ -134,6 +153,16 @@ fn find(path: &Path, limit: u32) -> Option<FoundFile> {
         Err((call, error)) => {
             Some(FoundFile::Unreadable { call, error: sys::errno::describe(&error) })
         }
+    }
+}
+
+/// Returns the step that set the extended attribute of a file, or 0 if it has none.
+fn attribute(path: &Path) -> io::Result<u32> {
+    match xattr::get(path, ATTRIBUTE) {
+        Ok(value) => Ok(value
+            .map_or(0, |value| value.as_slice().try_into().map_or(u32::MAX, u32::from_le_bytes))),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(0),
+        Err(error) => Err(error),
     }
 }
 
