@@ -93,7 +93,7 @@ fn partitions_that_the_kernel_knows_are_refused() {
     let disk = Disk::blank(64);
     partition_table(&disk, 64);
     on(&disk, &["partx", "--add"]);
-    let _remove = Undo(|| on(&disk, &["partx", "--delete"]));
+    let _remove = Undo(|| common::remove_partitions(&disk));
     let (refused, lost) = lost_with_consent(&disk);
     assert!(matches!(refused, DeviceRefusal::Partitions { .. }));
     let name = format!("{}p1", disk.path().file_name().unwrap().display());
@@ -105,7 +105,7 @@ fn a_disk_with_a_mounted_partition_is_refused_despite_consent() {
     let disk = Disk::blank(64);
     partition_table(&disk, 64);
     on(&disk, &["partx", "--add"]);
-    let _remove = Undo(|| on(&disk, &["partx", "--delete"]));
+    let _remove = Undo(|| common::remove_partitions(&disk));
     let partition = format!("{}p1", disk.path().display());
     common::run(&["mkfs.ext4", "-q", "-F"], Path::new(&partition));
     let mountpoint = disk.mountpoint();

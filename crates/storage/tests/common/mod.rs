@@ -81,6 +81,20 @@ pub fn run(words: &[&str], path: &Path) {
     assert!(output.status.success(), "{words:?}: {output:?}");
 }
 
+/// Removes the partitions of a device. Other programs may hold one for a moment: they read each new
+/// device.
+pub fn remove_partitions(disk: &Disk) {
+    let partx = storage::find_program("partx").expect("partx");
+    for _ in 0..50 {
+        let delete = Command::new(&partx).arg("--delete").arg(disk.path()).output().unwrap();
+        if delete.status.success() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    on(disk, &["partx", "--delete"]);
+}
+
 /// Runs a cleanup function when the test ends, even if it fails.
 pub struct Undo<F: FnMut()>(pub F);
 
