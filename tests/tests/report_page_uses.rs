@@ -228,7 +228,7 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
                     "at most",
                     "No other costs less",
                     "it has a journal",
-                    "no advice",
+                    "No advice",
                     "times as much",
                 ];
                 kinds.extend(words.into_iter().filter(|word| shown.contains(word)));

@@ -119,7 +119,7 @@ function secondWords({ contender, bound, verdict }) {
   const atMost = `at most ${roundUp(most)} more`;
   if (verdict.worse !== undefined) {
     if (isOneSeed()) return `Second: ${name}, ${more(bound.most)}`;
-    return `Second: ${name}, at least ${percent(shareOf(verdict.worse))} and ${atMost}`;
+    return `Second: ${name}, at least ${percent(roundedDown(shareOf(verdict.worse)))} and ${atMost}`;
   }
   return most > 0 ? `Second: ${name}, ${atMost}` : `Second: ${name}, which is no worse`;
 }
@@ -156,7 +156,7 @@ const isWorse = ({ verdict }) => verdict.worse !== undefined;
 // What a verdict says beside the best.
 function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
-  if (verdict.worse !== undefined) return `costs ${boundOf(more(verdict.worse))}`;
+  if (verdict.worse !== undefined) return `costs ${boundOf(verdict.worse)}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
   return "not shown to be worse";
 }
@@ -164,17 +164,17 @@ function placeWords(verdict, margin) {
 // By how much the others are worse: the nearest by name, and everybody else.
 function worseWords(worse, { verb }) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
-  const bound = ({ verdict }) => boundOf(more(verdict.worse));
+  const bound = ({ verdict }) => boundOf(verdict.worse);
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
   const [next] = others;
   if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, ${others.length} others at least ${more(next.verdict.worse)}`;
+  return `${words}, ${others.length} others at least ${least(next.verdict.worse)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.
-function boundOf(amount) {
-  return isOneSeed() ? amount : `at least ${amount}`;
+function boundOf(log) {
+  return isOneSeed() ? more(log) : `at least ${least(log)}`;
 }
 
 // What is worse costs more; of space, the same files need more disk.
@@ -233,9 +233,26 @@ function listed(names, lastWord) {
 }
 
 // `12 % more`, `3.40 times as much`, of a difference of logarithms.
-function more(log) {
-  const share = Math.expm1(log);
-  return share < 0.995 ? `${percent(share)} more` : `${threeDigits(1 + share)} times as much`;
+const more = (log) => moreOf(Math.expm1(log));
+
+// That of a lower bound.
+const least = (log) => moreOf(roundedDown(Math.expm1(log)));
+
+// Share from which it is shown as a multiple.
+const MIN_MULTIPLE = 0.995;
+
+const moreOf = (share) =>
+  share < MIN_MULTIPLE ? `${percent(share)} more` : `${threeDigits(1 + share)} times as much`;
+
+// Rounds a share down to the digits that are shown: a lower bound that is rounded up claims too much.
+function roundedDown(share) {
+  const isSmall = share < MIN_MULTIPLE;
+  const value = isSmall ? 100 * share : 1 + share;
+  if (value <= 0) return share;
+  const exact = 10 ** (Math.floor(Math.log10(value)) - (isSmall ? 1 : 2));
+  const step = isSmall ? Math.min(1, Math.max(1e-6, exact)) : exact;
+  const down = Math.floor(value / step + 1e-6) * step;
+  return isSmall ? down / 100 : down - 1;
 }
 
 function percent(share) {

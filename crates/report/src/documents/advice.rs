@@ -10,8 +10,8 @@ use crate::text::answer::{NO_EXCESS, excess_bound};
 use crate::text::caveats::Caveat;
 use crate::text::command::rerun_command;
 use crate::text::conclusions::{
-    CampaignScope, confidence_text, is_answered, is_open, listed, resolving_command, split_by_disk,
-    use_case_conclusion, use_case_conclusions,
+    CampaignScope, confidence_text, is_answered, is_open, listed, resolving_command, round_down,
+    split_by_disk, use_case_conclusion, use_case_conclusions,
 };
 use crate::text::exclusions::by_reason;
 use crate::text::labels::{percent as percent_text, pluralize};
@@ -99,7 +99,12 @@ fn ranking(advice: &Advice) -> Vec<Block> {
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
         let least = place.map(|place| match place.verdict {
-            ComparisonVerdict::WorseByAtLeast(share) => format!("+{}", percent_text(share)),
+            ComparisonVerdict::WorseByAtLeast(share) if place.exact => {
+                format!("+{}", percent_text(share))
+            }
+            ComparisonVerdict::WorseByAtLeast(share) => {
+                format!("+{}", percent_text(round_down(share)))
+            }
             _ => NO_EXCESS.to_owned(),
         });
         table.push([

@@ -8,7 +8,7 @@ use stats::{
 use crate::UnitScale;
 use crate::document::table::ratio;
 use crate::document::{Block, Document, Table};
-use crate::text::conclusions::{bound_prefix, describe, format_excess, listed};
+use crate::text::conclusions::{describe, format_excess, least_excess, listed};
 use crate::text::labels::{arrow, percent, pluralize};
 use crate::text::sanitize::sanitize_line;
 
@@ -213,9 +213,8 @@ pub(crate) fn verdict(found: &CampaignComparison) -> String {
     for (overall, share) in found.worse_overall() {
         let contender = sanitize_line(&overall.contender);
         text += &format!(
-            " Over all its results {contender} costs {}{}.",
-            bound_prefix(overall.cost.is_some_and(|cost| cost.is_exact())),
-            format_excess(share)
+            " Over all its results {contender} costs {}.",
+            least_excess(share, overall.cost.is_some_and(|cost| cost.is_exact()))
         );
     }
     if !found.new_failures.is_empty() {

@@ -18,7 +18,7 @@ use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, category_conclusions_by_disk, is_answered, is_any_open,
     no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
 };
-use crate::text::labels::pluralize;
+use crate::text::labels::{LOST_FILES, pluralize};
 use crate::text::sanitize::{
     first_parts, first_sentences, sanitize_line, sanitize_paragraph, width,
 };
@@ -118,7 +118,7 @@ fn needs_power_cuts(one: &ConclusionText, analysis: &Analysis) -> bool {
 }
 
 /// Returns an answer in the fewest lines that name its bound, and the losses in power cuts if the
-/// use needs that; then in one line more, and so on.
+/// use needs that or the filesystem lost files; then in one line more, and so on.
 fn cuts(one: &ConclusionText, label_columns: usize, with_losses: bool) -> Vec<Item> {
     let item = |text: &str| Item::new(label(&one.question, label_columns), text);
     // The facts below say it once for all answers.
@@ -126,6 +126,7 @@ fn cuts(one: &ConclusionText, label_columns: usize, with_losses: bool) -> Vec<It
     let cut = |lines: usize| {
         item(&first_sentences(answer, |cut| fits(&[Block::list([item(cut)])], lines)))
     };
+    let with_losses = with_losses || answer.contains(LOST_FILES);
     let necessary = if with_losses { promise_and_losses(answer) } else { promise(answer) };
     let mut cuts: Vec<Item> = (1..=MOST_ANSWER_LINES).map(cut).collect();
     let least = cuts.iter().position(|cut| cut.text.starts_with(necessary));

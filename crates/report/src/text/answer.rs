@@ -9,7 +9,8 @@ use stats::{Analysis, Conclusion, CostBound, Inferior, ShortlistState};
 
 use crate::text::command::more_work;
 use crate::text::conclusions::{
-    bound_prefix, format_excess, is_one_seed, is_single, listed, most_rounds, names, shortened,
+    format_excess, is_one_seed, is_single, least_excess, listed, most_rounds, names, round_down,
+    shortened,
 };
 use crate::text::labels::{self, percent};
 use crate::text::scale::three_digits;
@@ -186,7 +187,7 @@ impl AnswerText<'_> {
             Some(worse) if worse.exact => format!("Second: {name}, {}", format_excess(most)),
             Some(worse) => format!(
                 "Second: {name}, at least {} and at most {} more",
-                percent(worse.at_least),
+                percent(round_down(worse.at_least)),
                 round_up(most)
             ),
             None if most > 0.0 => format!("Second: {name}, at most {} more", round_up(most)),
@@ -206,7 +207,7 @@ impl AnswerText<'_> {
             [] => cost,
             [other] => format!("{cost}, {} {}", self.name(other.contender), bound(other)),
             [next, ..] => {
-                let least = format_excess(next.at_least);
+                let least = format_excess(round_down(next.at_least));
                 format!("{cost}, {} others at least {least}", others.len())
             }
         })
@@ -272,17 +273,22 @@ pub(crate) fn promise(answer: &str) -> &str {
 /// answer has them.
 pub(crate) fn promise_and_losses(answer: &str) -> &str {
     let promise = promise(answer);
-    let Some(rest) = answer[promise.len()..].strip_prefix(". ") else { return promise };
+    // Without a bound, the first sentence names the filesystem.
+    let named = match promise {
+        "" => answer.find(". ").map_or("", |end| &answer[..end]),
+        promise => promise,
+    };
+    let Some(rest) = answer[named.len()..].strip_prefix(". ") else { return promise };
     let end = rest.find(". ").unwrap_or(rest.trim_end_matches('.').len());
-    match !promise.is_empty() && rest[..end].contains(labels::POWER_CUT) {
-        true => &answer[..promise.len() + 2 + end],
+    match rest[..end].contains(labels::POWER_CUT) {
+        true => &answer[..named.len() + 2 + end],
         false => promise,
     }
 }
 
 /// Returns `at least 12 % more`, or `12 % more` if it is known exactly.
 fn bound(worse: &Inferior) -> String {
-    bound_prefix(worse.exact).to_owned() + &format_excess(worse.at_least)
+    least_excess(worse.at_least, worse.exact)
 }
 
 /// Formats the most that a contender costs more than the best for a table: `+9 %`.

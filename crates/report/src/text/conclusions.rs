@@ -410,7 +410,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
     match place.verdict {
         ComparisonVerdict::BetterByAtLeast(_) => "best".to_owned(),
         ComparisonVerdict::WorseByAtLeast(share) => {
-            format!("costs {}{}", bound_prefix(place.exact), format_excess(share))
+            format!("costs {}", least_excess(share, place.exact))
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
@@ -418,23 +418,43 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
     }
 }
 
-/// Returns the prefix of a share: empty if the share is known exactly.
-pub(crate) const fn bound_prefix(exact: bool) -> &'static str {
+/// Returns `at least 12 % more`, or `12 % more` if it is known exactly.
+pub(crate) fn least_excess(share: f64, exact: bool) -> String {
     match exact {
-        true => "",
-        false => "at least ",
+        true => format_excess(share),
+        false => format!("at least {}", format_excess(round_down(share))),
     }
+}
+
+/// Rounds a share down to the digits that [`format_excess`] shows. A lower bound that is rounded up
+/// claims too much.
+pub(crate) fn round_down(share: f64) -> f64 {
+    let (value, most) = match share < MIN_MULTIPLE {
+        true => (100.0 * share, 1.0),
+        false => (1.0 + share, 2.0),
+    };
+    if value <= 0.0 {
+        return share;
+    }
+    let step = 10.0f64.powf(value.log10().floor() - most);
+    let step = if share < MIN_MULTIPLE { step.clamp(1e-6, 1.0) } else { step };
+    // Rounding errors in the last digits must not lower a whole number.
+    let down = (value / step + 1e-6).floor() * step;
+    if share < MIN_MULTIPLE { down / 100.0 } else { down - 1.0 }
 }
 
 /// Returns the verdict on the later side compared with the earlier one.
 pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
-    let at_least = bound_prefix(compared.is_exact());
     match &compared.verdict {
         ComparisonVerdict::WorseByAtLeast(share) => {
-            format!("costs {at_least}{}", format_excess(*share))
+            format!("costs {}", least_excess(*share, compared.is_exact()))
         }
         ComparisonVerdict::BetterByAtLeast(share) => {
-            format!("costs {at_least}{} less", percent(share / (1.0 + share)))
+            let saved = share / (1.0 + share);
+            match compared.is_exact() {
+                true => format!("costs {} less", percent(saved)),
+                false => format!("costs at least {} less", percent(round_down(saved))),
+            }
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
@@ -445,9 +465,12 @@ pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
     }
 }
 
+/// Share from which an excess is shown as a multiple.
+const MIN_MULTIPLE: f64 = 0.995;
+
 /// Formats an excess: `12 % more`, `3.40 times as much`.
 pub(crate) fn format_excess(share: f64) -> String {
-    match share < 0.995 {
+    match share < MIN_MULTIPLE {
         true => format!("{} more", percent(share)),
         false => format!("{} times as much", three_digits(1.0 + share)),
     }

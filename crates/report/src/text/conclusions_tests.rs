@@ -204,7 +204,7 @@ fn without_evidence_the_advice_is_a_command() {
     assert_eq!(
         said(use_case_conclusions(&analysis)),
         [
-            "Media: take fast. No other costs less (95 %). middle costs at least 68 % more, slow at least 2.83 times as much.",
+            "Media: take fast. No other costs less (95 %). middle costs at least 68 % more, slow at least 2.82 times as much.",
             "Mail spool: no advice, since only 2.2 % of the weight was tested, and not durable writes: run the same with `-s fs-mark -s made`.",
         ]
     );
@@ -334,4 +334,24 @@ fn advice_names_only_suites_that_exist() {
     };
     let text = suite_options(&["tree"].into(), &ran);
     assert_eq!(text, "-s bonnie -s tree");
+}
+
+#[test]
+fn a_lower_bound_is_never_rounded_up() {
+    for (share, shown) in [
+        (0.96557, "96 % more"),
+        (0.10569, "10 % more"),
+        (0.29, "29 % more"),
+        (0.0512, "5.1 % more"),
+        (0.9951, "99 % more"),
+        (1.0254, "2.02 times as much"),
+        (1231.9, "1230 times as much"),
+    ] {
+        assert_eq!(format_excess(round_down(share)), shown, "{share}");
+    }
+    for step in 1..2000 {
+        let share = 0.0007 * f64::from(step).powf(1.7);
+        let down = round_down(share);
+        assert!(down <= share + 1e-8 && down > 0.89 * share - 1e-9, "{share}: {down}");
+    }
 }

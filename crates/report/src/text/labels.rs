@@ -15,6 +15,9 @@ use crate::text::sanitize::sanitize_line;
 /// A power cut that a test simulates.
 pub(crate) const POWER_CUT: &str = "simulated power cut";
 
+/// Begin of the text about a contender that lost files in power cuts.
+pub(crate) const LOST_FILES: &str = "lost synced files in";
+
 /// Returns what a contender lost in power cuts, as a predicate. Measurements of the catalog came
 /// before the campaign.
 pub(crate) fn power_cuts(record: &PowerCutRecord) -> String {
@@ -22,7 +25,7 @@ pub(crate) fn power_cuts(record: &PowerCutRecord) -> String {
     let cuts = pluralize(u64::from(record.cuts), &format!("{earlier}{POWER_CUT}"));
     match record.lost {
         0 => format!("lost no synced file in {cuts}"),
-        lost => format!("lost synced files in {lost} of {cuts}"),
+        lost => format!("{LOST_FILES} {lost} of {cuts}"),
     }
 }
 
