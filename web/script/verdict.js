@@ -251,7 +251,7 @@ function roundedDown(share) {
   if (value <= 0) return share;
   const exact = 10 ** (Math.floor(Math.log10(value)) - (isSmall ? 1 : 2));
   const step = isSmall ? Math.min(1, Math.max(1e-6, exact)) : exact;
-  const down = Math.floor(value / step + 1e-6) * step;
+  const down = Math.floor(value / step + 1e-3) * step;
   return isSmall ? down / 100 : down - 1;
 }
 

@@ -438,8 +438,8 @@ pub(crate) fn round_down(share: f64) -> f64 {
     }
     let step = 10.0f64.powf(value.log10().floor() - most);
     let step = if share < MIN_MULTIPLE { step.clamp(1e-6, 1.0) } else { step };
-    // Rounding errors in the last digits must not lower a whole number.
-    let down = (value / step + 1e-6).floor() * step;
+    // The error of a computed bound must not lower a whole number.
+    let down = (value / step + 1e-3).floor() * step;
     if share < MIN_MULTIPLE { down / 100.0 } else { down - 1.0 }
 }
 

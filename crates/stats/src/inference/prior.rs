@@ -109,7 +109,7 @@ impl Prior {
             1.0 + row.kept * (table.down - 1.0) + column.kept * (table.independent_columns - 1.0);
         let left = independent - fitted;
         let left_of_known = left.min(table.independent(known) - 1.0);
-        if !(left_of_known >= 1.0) {
+        if left_of_known.is_nan() || left_of_known < 1.0 {
             return None;
         }
         let rest = mean(&|(r, c, k)| (k.value - level - row.of[*r] - column.of[*c]).powi(2));
