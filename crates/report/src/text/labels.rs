@@ -15,7 +15,7 @@ use crate::text::sanitize::sanitize_line;
 /// A power cut that a test simulates.
 pub(crate) const POWER_CUT: &str = "simulated power cut";
 
-/// Begin of the text about a contender that lost files in power cuts.
+/// Start of the text about a contender that lost files in power cuts.
 pub(crate) const LOST_FILES: &str = "lost synced files in";
 
 /// Returns what a contender lost in power cuts, as a predicate. Measurements of the catalog came
