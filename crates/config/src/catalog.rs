@@ -458,15 +458,18 @@ impl Catalog {
         uses.into_iter()
     }
 
-    /// Finds a use case by name.
+    /// Finds a use case by name or title, in upper or lower case.
     ///
     /// # Errors
     /// Returns an error with the nearest names if no use case has this name.
     pub fn use_case(&self, name: &str) -> Result<&UseCase, CatalogError> {
         let known = self.uses.keys().map(String::as_str);
-        self.uses
-            .get(name)
-            .map(|entry| &entry.value)
+        let named = self.uses.get(name).map(|entry| &entry.value);
+        let is_meant = |one: &&UseCase| {
+            one.name.eq_ignore_ascii_case(name) || one.title.eq_ignore_ascii_case(name)
+        };
+        named
+            .or_else(|| self.uses.values().map(|entry| &entry.value).find(is_meant))
             .ok_or_else(|| CatalogError::unknown("use", name, known))
     }
 

@@ -54,6 +54,8 @@ fn every_filesystem_has_an_origin_and_sources_of_its_facts() {
 fn removable_disks_need_support_by_another_system() {
     let catalog = catalog();
     let removable = catalog.use_case("removable").unwrap();
+    assert_eq!(catalog.use_case("Removable").unwrap().name, "removable");
+    assert_eq!(catalog.use_case(&removable.title).unwrap().name, "removable");
     let readers = removable.readers.as_ref().unwrap();
     assert!(!readers.one_of.contains(&OperatingSystem::Linux));
     let is_read = |name: &str| {
