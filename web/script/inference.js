@@ -365,7 +365,8 @@ function standingOf(used, takesPart, { margin, limit, isUse = false }) {
   const difference = (one) => (one === first ? 0 : beside(one, first)?.value);
   const known = ranked.filter((one) => difference(one) !== undefined && verdicts.get(one) !== null);
   const lowest = Math.min(...known.map(difference));
-  const level = inference.falseLimit / Math.max(2, ranked.length);
+  const others = Math.max(2, ranked.length) - 1;
+  const level = inference.falseLimit / (others + (inference.endsByResults ? 2 : 0));
   const bound = (one) =>
     logs ? excessInAnyRound(logs, one) : excessBound(othersOf(one).map((other) => beside(one, other)), level);
   const all = known.map((contender) => ({

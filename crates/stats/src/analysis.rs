@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::inference::{Margin, PairwiseEstimates};
 use crate::outcomes::{disks, failures, features, resources};
-use crate::results::costs::{self, RankedCosts};
+use crate::results::costs::{self, CampaignDesign, RankedCosts};
 use crate::results::facts::PhaseIndex;
 use crate::results::selection::Selection;
 use crate::results::{interference, row, sweep, total};
@@ -101,6 +101,9 @@ pub struct Analysis {
     /// The time budget of the campaign, or `None` if the number of rounds was fixed by other means.
     #[serde(default)]
     pub budget: Option<Nanos>,
+    /// Whether the campaign ends depending on its results: with a budget or a stopping rule.
+    #[serde(default)]
+    pub ends_by_results: bool,
     /// Features of each contender.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -139,7 +142,10 @@ pub fn analyse_with_margin(
     }
     let unflushed = unflushed::unflushed(results);
     unflushed::mark_unflushed(&mut rows, results, &unflushed);
-    let ranked = costs::rank_rows(&mut rows, clock, margin);
+    let campaign = &results.campaign;
+    let ends_by_results = campaign.budget.is_some() || campaign.stopping_rule.is_some();
+    let design = CampaignDesign { clock, ends_by_results };
+    let ranked = costs::rank_rows(&mut rows, design, margin);
     let counts = CellCounts::from_results(results);
     let everybody = vec![true; contenders.len()];
     let overall = Overall::compute(results, &rows, &ranked, margin, &everybody);
@@ -153,6 +159,7 @@ pub fn analyse_with_margin(
         unflushed,
         stop: StopDecision::decide(results, &counts, &rows),
         budget: results.campaign.budget,
+        ends_by_results,
         counts,
         measured_elsewhere: results.campaign.measured_by.is_some(),
         phase_counts: win_counts::phase_counts(&contenders, &rows),
@@ -192,7 +199,7 @@ impl Analysis {
         suites: &SuitesByGroup,
     ) {
         let uses: Vec<&UseCase> = uses.into_iter().collect();
-        let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
+        let ranked = RankedCosts::from_primary_rows(&self.rows, self.design());
         let selected = self.selection.as_ref().map(|some| some.apply(&self.rows));
         let everybody = vec![true; self.contenders.len()];
         let asked = UseScoreInput {
@@ -219,7 +226,7 @@ impl Analysis {
     /// metrics, categories, conclusions and the results of [`Self::score_use_cases`] refer to the
     /// selection only. The noise estimate still comes from the whole campaign, `results`.
     pub fn restrict_to(&mut self, results: &CampaignResults, selection: Selection) {
-        let ranked = RankedCosts::from_primary_rows(&self.rows, self.clock);
+        let ranked = RankedCosts::from_primary_rows(&self.rows, self.design());
         ranked.rank_among(&mut self.rows, &selection, self.margin);
         let others = self.rows.iter_mut().filter(|row| !row.primary);
         for result in others.flat_map(|row| &mut row.results) {
@@ -246,10 +253,14 @@ impl Analysis {
         Some((&of.analysis, place))
     }
 
+    pub(crate) const fn design(&self) -> CampaignDesign {
+        CampaignDesign { clock: self.clock, ends_by_results: self.ends_by_results }
+    }
+
     /// Returns the estimates of each pair of contenders in each row that counts for groups and
     /// uses, and the index of each such row in [`Self::rows`].
     pub fn estimates(&self) -> (PairwiseEstimates, Vec<usize>) {
-        RankedCosts::from_primary_rows(&self.rows, self.clock).into_estimates()
+        RankedCosts::from_primary_rows(&self.rows, self.design()).into_estimates()
     }
 }
 

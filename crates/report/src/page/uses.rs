@@ -128,6 +128,9 @@ pub(super) struct InferenceData {
     correlation: f64,
     /// Whether values are free of noise.
     exact: bool,
+    /// Whether the campaign ended depending on its results.
+    #[serde(rename = "endsByResults")]
+    ends_by_results: bool,
     /// The part of the log cost of a contender with one round that a stall may explain.
     stall: f64,
     /// Bound of a cost above which a contender is not recommended.
@@ -275,6 +278,7 @@ fn inference(
         freedoms,
         correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
+        ends_by_results: analysis.ends_by_results,
         stall: STALL_FACTOR.ln(),
         most_useful: MAX_USEFUL_BOUND,
         about_equal: ABOUT_EQUAL,

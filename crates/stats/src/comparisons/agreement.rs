@@ -194,7 +194,7 @@ struct AgreementSide<'a> {
 impl<'a> AgreementSide<'a> {
     fn of(campaign: AnalysedCampaign<'a>, margin: Margin) -> Self {
         let analysis = campaign.analysis;
-        let costs = RankedCosts::from_primary_rows(&analysis.rows, analysis.clock);
+        let costs = RankedCosts::from_primary_rows(&analysis.rows, analysis.design());
         Self { campaign, pairs: costs.every_pair(margin) }
     }
 

@@ -65,6 +65,8 @@ pub struct CampaignCosts {
     /// Whether values are free of noise, as in virtual time. A verdict is about the rounds that
     /// were run: a single one is enough, and a bound is the smallest value over the rounds.
     pub exact: bool,
+    /// Whether the campaign ended depending on its results, as with a budget.
+    pub ends_by_results: bool,
 }
 
 /// A selection of contenders and rows of a campaign.

@@ -14,6 +14,15 @@ use crate::results::rank::places;
 use crate::results::selection::Selection;
 use crate::{Rank, RankingState, ResultRow};
 
+/// Facts about a campaign that determine how certain its results are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CampaignDesign {
+    /// The clock of its measurements.
+    pub clock: Clock,
+    /// Whether it ended depending on its results.
+    pub ends_by_results: bool,
+}
+
 /// The log costs of ranked rows, with the number of each row in the analysis.
 pub(crate) struct RankedCosts {
     costs: CampaignCosts,
@@ -25,11 +34,11 @@ pub(crate) struct RankedCosts {
 
 impl RankedCosts {
     /// Returns the costs of the rows of primary metrics.
-    pub fn from_primary_rows(rows: &[ResultRow], clock: Clock) -> Self {
-        Self::of(rows, clock, |row| row.primary)
+    pub fn from_primary_rows(rows: &[ResultRow], design: CampaignDesign) -> Self {
+        Self::of(rows, design, |row| row.primary)
     }
 
-    fn of(rows: &[ResultRow], clock: Clock, wanted: impl Fn(&ResultRow) -> bool) -> Self {
+    fn of(rows: &[ResultRow], design: CampaignDesign, wanted: impl Fn(&ResultRow) -> bool) -> Self {
         let mut tests: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut numbers = BTreeMap::new();
         let mut costs = Vec::new();
@@ -49,7 +58,8 @@ impl RankedCosts {
         let costs = CampaignCosts {
             contenders: rows.first().map_or(0, |row| row.results.len()),
             rows: costs,
-            exact: clock == Clock::Virtual,
+            exact: design.clock == Clock::Virtual,
+            ends_by_results: design.ends_by_results,
         };
         Self { costs, numbers, estimates: OnceCell::new() }
     }
@@ -160,9 +170,13 @@ impl RankedCosts {
 
 /// Gives every result of a ranked row its place. The primary metrics, whose costs are returned, are
 /// one family, all others a second one.
-pub(crate) fn rank_rows(all: &mut [ResultRow], clock: Clock, margin: Margin) -> RankedCosts {
+pub(crate) fn rank_rows(
+    all: &mut [ResultRow],
+    design: CampaignDesign,
+    margin: Margin,
+) -> RankedCosts {
     let mut rank = |primary| {
-        let ranked = RankedCosts::of(all, clock, |row| row.primary == primary);
+        let ranked = RankedCosts::of(all, design, |row| row.primary == primary);
         let [standings, gains] = ranked.estimates().rows_among(&ranked.costs.everything(), margin);
         for (row, number) in &ranked.numbers {
             give(&mut all[*row], &standings[*number], &gains[*number]);

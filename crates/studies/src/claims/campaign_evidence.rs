@@ -80,6 +80,7 @@ impl CampaignEvidence {
                 })
                 .collect(),
             exact: clock == Clock::Virtual,
+            ends_by_results: analysis.ends_by_results,
         };
         let pairs = match contenders.len() > 1 && !figures.is_empty() {
             true => PairwiseEstimates::from_costs(costs).every_pair(analysis.margin),
