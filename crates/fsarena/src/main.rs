@@ -52,7 +52,11 @@ fn program() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     let globals = &cli.globals;
-    let outcome = match &cli.command {
+    let Some(command) = &cli.command else {
+        return commands::overview::run(globals)
+            .unwrap_or_else(|error| exit::report(&error, globals.json));
+    };
+    let outcome = match command {
         Command::Run(args) => commands::run::run(args, globals),
         Command::Resume(args) => commands::resume::run(args, globals),
         Command::Watch(args) => commands::watch::run(args, globals),

@@ -48,9 +48,9 @@ pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
     pub globals: GlobalArgs,
-    /// The command.
+    /// The command; without one, an overview is printed.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// Options of every command.
@@ -216,7 +216,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   fsarena doctor
-  sudo apt-get install $(fsarena doctor --packages)")]
+  fsarena doctor --fix                                installs missing packages
+  sudo apt-get install $(fsarena doctor --packages)   the same by hand")]
     Doctor(DoctorArgs),
     /// Import results of other programs, or campaigns of another database.
     #[command(after_help = "\
@@ -378,6 +379,12 @@ pub struct DoctorArgs {
     /// Print only the missing Debian packages, for apt-get.
     #[arg(long)]
     pub packages: bool,
+    /// Install the missing packages with apt-get, after a question.
+    #[arg(long, conflicts_with_all = ["packages", "host"])]
+    pub fix: bool,
+    /// Skip the question.
+    #[arg(short, long, requires = "fix")]
+    pub yes: bool,
     /// Examine another machine, through ssh.
     #[arg(long, value_name = "USER@SERVER")]
     pub host: Option<String>,

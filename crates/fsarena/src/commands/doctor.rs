@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use storage::{Availability, HostInfo, MissingRequirement, check_availability, missing_programs};
 
 use crate::args::cli::{DoctorArgs, GlobalArgs};
-use crate::commands::guest as guest_command;
+use crate::commands::{guest as guest_command, install, overview};
 use crate::output::exit::{self, ExitReason};
 use crate::output::text::{
     line, print, print_json, print_note, print_unwrapped, table_on_screen, wrap_with_margin,
@@ -33,6 +33,12 @@ pub fn run(args: &DoctorArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         true => (machine, None),
         false => with_guest(&catalog, machine),
     };
+    if args.fix {
+        let emulator = storage::emulator(&machine).into_iter().flat_map(|need| need.packages);
+        let missing = packages(&catalog, &machine).into_iter().chain(emulator).collect();
+        install::install(&missing, args)?;
+        return overview::run(globals);
+    }
     match (args.packages, globals.json) {
         (true, false) => {
             let packages: Vec<String> = packages(&catalog, &machine).into_iter().collect();
@@ -80,7 +86,7 @@ fn left(reach: &dyn AgentTransport, args: &DoctorArgs, globals: &GlobalArgs) -> 
 
 /// Returns this machine with its guest, if one was built, and the reason if the guest cannot be
 /// examined.
-fn with_guest(catalog: &Catalog, machine: HostInfo) -> (HostInfo, Option<String>) {
+pub fn with_guest(catalog: &Catalog, machine: HostInfo) -> (HostInfo, Option<String>) {
     let (guest, trouble) = match guest_command::find(catalog) {
         Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
         Err(error) => (None, Some(exit::error_chain(&error))),

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -113,10 +114,55 @@ fn a_mistake_is_one_line_and_exit_code_2() {
 }
 
 #[test]
-fn no_command_shows_help_and_exits_with_2() {
-    let output = run(&[]);
+fn no_command_shows_what_runs_here_and_what_to_try() {
+    let overview = said(&[]);
+    assert!(overview.lines().count() <= 10, "{overview}");
+    for word in ["filesystems run here", "Try:", "fsarena run --budget", "fsarena --help"] {
+        assert!(overview.contains(word), "{word}: {overview}");
+    }
+    let listed = json(&["--json"]);
+    for name in listed["loop"].as_array().unwrap() {
+        assert!(overview.contains(name.as_str().unwrap()), "{name}: {overview}");
+    }
+}
+
+#[test]
+fn a_group_without_a_command_shows_help_and_exits_with_2() {
+    let output = run(&["disk"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("Usage: fsarena"));
+    assert!(text(&output.stderr).contains("Usage: fsarena disk"));
+}
+
+/// A directory with a program that replaces apt-get, and writes its arguments to a file.
+fn fake_apt(home: &Path) {
+    let script = format!("#!/bin/sh\necho \"$*\" >> {}/calls\n", home.display());
+    for (name, script) in [("apt-get", script.as_str()), ("sudo", "#!/bin/sh\nexec \"$@\"\n")] {
+        let path = home.join(name);
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn doctor_installs_missing_packages_after_a_question() {
+    let home = tempfile::tempdir().unwrap();
+    fake_apt(home.path());
+    let doctor = |arguments: &[&str]| {
+        let mut command = fsarena(home.path(), &["doctor"]);
+        command.args(arguments).env("PATH", home.path()).output().unwrap()
+    };
+    let asked = doctor(&["--fix"]);
+    assert_eq!(asked.status.code(), Some(2));
+    let complaint = text(&asked.stderr);
+    let expected = "without confirmation: standard input is not a terminal; add --yes";
+    assert!(complaint.contains(expected) && complaint.lines().count() == 1, "{complaint}");
+    assert!(!home.path().join("calls").exists(), "an installation needs an answer");
+    let fixed = doctor(&["--fix", "--yes"]);
+    assert_eq!(fixed.status.code(), Some(0), "{fixed:?}");
+    assert!(text(&fixed.stdout).contains("filesystems run here"), "{fixed:?}");
+    let calls = fs::read_to_string(home.path().join("calls")).unwrap();
+    let packages = calls.trim().strip_prefix("install --yes --no-install-recommends --no-remove ");
+    assert!(packages.unwrap().split(' ').any(|name| name == "qemu-system-x86"), "{calls}");
 }
 
 #[test]
