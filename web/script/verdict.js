@@ -34,15 +34,22 @@ function conclusionWords(ranked, all, amounts = COSTS) {
   const worse = ranked.filter((one) => isWorse(one) && one !== second);
   const parts = [
     ranked.length === 0
-      ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: no other is comparable`
+      ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: ${noOther(amounts)}`
       : firstWords(ranked, amounts),
     amounts.isUse ? powerCuts(ranked, all) : null,
-    second ? secondWords(second) : null,
+    second ? secondWords(second) + untestedCuts(ranked, second, amounts) : null,
     worse.length > 0 ? worseWords(worse, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,
   ];
   return `${parts.filter((part) => part !== null).join(". ")}.`;
 }
+
+const noOther = ({ isUse }) =>
+  !isUse ? "no other is comparable" : contenders.length > 1 ? "all others are ruled out" : "no other was compared";
+
+// Untested power cuts of the first are in the last sentence.
+const untestedCuts = (ranked, { contender }, { isUse }) =>
+  isUse && powerCuts(ranked, []) !== null && !contenders[contender].cuts ? "; its power cuts are untested" : "";
 
 const shareOf = (log) => Math.expm1(log);
 const isUseful = ({ bound }) => bound !== null && shareOf(bound.most) <= inference.mostUseful;

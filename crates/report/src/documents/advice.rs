@@ -1,17 +1,19 @@
 //! Advice: the recommended contender and the reasons, the cost of the runner-up, the contenders
 //! ruled out, and the share of the weight that was tested.
 
+use std::collections::BTreeSet;
+
 use model::CampaignResults;
-use stats::{Advice, Analysis, ComparisonVerdict, QualifiedContender, advise};
+use stats::{Advice, Analysis, ComparisonVerdict, PowerCutRecord, QualifiedContender, advise};
 
 use crate::document::table::percent;
 use crate::document::{Block, Document, Item, Table};
 use crate::text::answer::{NO_EXCESS, excess_bound};
 use crate::text::caveats::Caveat;
-use crate::text::command::rerun_command;
+use crate::text::command::repeat_part_command;
 use crate::text::conclusions::{
-    CampaignScope, confidence_text, is_answered, is_open, listed, resolving_command, round_down,
-    split_by_disk, use_case_conclusion, use_case_conclusions,
+    CampaignScope, FEATURE_SUITE, confidence_text, is_answered, is_open, listed, resolving_command,
+    round_down, split_by_disk, use_case_conclusion, use_case_conclusions,
 };
 use crate::text::exclusions::by_reason;
 use crate::text::labels::{percent as percent_text, pluralize};
@@ -37,12 +39,11 @@ pub fn advice_report(
     document.paragraph(summary::one_line(results, analysis));
     document.paragraph(sentence(advice, analysis, results));
     document.blocks.extend(opinion.map(|text| Block::Paragraph(format!("Second opinion: {text}"))));
-    let command = resolving_command(advice, analysis, &rerun_command(results));
+    let command = resolving_command(advice, analysis, &command_of_use(advice, analysis, results));
     if is_open(advice) && !command.is_empty() {
         document.paragraph(format!("For a closer answer: {command}"));
     }
-    warnings(analysis, &mut document);
-    document.section("Order", ranking(advice));
+    document.section("Order", ranking(advice, analysis));
     price(advice, &mut document);
     let ruled_out = by_reason(advice).into_iter();
     let ruled_out = ruled_out.map(|(names, reason)| Item::new(listed(&names, "and"), reason));
@@ -50,8 +51,22 @@ pub fn advice_report(
     document.section("Not tested", untested(advice));
     document.list("Do not count, since not all who qualify have them", left_out(advice));
     document.list("Needed, and never tried (suite lifecycle tries it)", untried(advice));
-    document.push(Block::Note(format!("weights: {}", sanitize_line(&scores.source))));
+    warnings(analysis, &mut document);
+    document.push(Block::Note(sanitize_line(&scores.source)));
     document
+}
+
+/// Returns the command that repeats the tests that count for a use, with the filesystems that
+/// qualify.
+fn command_of_use(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
+    let ranked = advice.ranking.iter().filter(|ranked| ranked.place.is_some());
+    let contenders: BTreeSet<&str> = ranked.map(|ranked| ranked.contender.as_str()).collect();
+    let weighted = advice.scores.groups.iter().filter(|group| group.weight > 0.0);
+    let rows = weighted.flat_map(|group| &group.results).map(|result| &analysis.rows[result.row]);
+    // The features that a use needs are tried by another suite.
+    let probes = analysis.rows.iter().filter(|row| row.suite == FEATURE_SUITE);
+    let tests: BTreeSet<&str> = rows.chain(probes).map(|row| row.test.as_str()).collect();
+    repeat_part_command(&results.campaign, &contenders, &tests)
 }
 
 /// Returns one sentence for each use case, and its [second opinion](crate::second_opinion).
@@ -88,15 +103,20 @@ fn name(ranked: &QualifiedContender) -> String {
     sanitize_line(&ranked.contender)
 }
 
-/// Returns the cost and the place of each contender. Contenders that lack results have no place; if
-/// none has a place, there is no table.
-fn ranking(advice: &Advice) -> Vec<Block> {
+/// Returns the cost, the place and the losses of each contender. Contenders that lack results have no
+/// place; if none has a place, there is no table.
+fn ranking(advice: &Advice, analysis: &Analysis) -> Vec<Block> {
     if advice.ranking.iter().all(|ranked| ranked.place.is_none()) {
         return Vec::new();
     }
-    let mut table = Table::new(&["filesystem", ">estimate", ">at least", ">at most"]);
+    let losses: Vec<Option<&PowerCutRecord>> =
+        advice.ranking.iter().map(|ranked| losses(ranked, analysis)).collect();
+    let has_losses = losses.iter().any(Option::is_some);
+    let heading = ["filesystem", ">estimate", ">at least", ">at most", ">lost in power cuts"];
+    let shown = if has_losses { heading.len() } else { heading.len() - 1 };
+    let mut table = Table::new(&heading[..shown]);
     let dash = || "–".to_owned();
-    for ranked in &advice.ranking {
+    for (ranked, losses) in advice.ranking.iter().zip(&losses) {
         let place = ranked.place.as_ref();
         let least = place.map(|place| match place.verdict {
             ComparisonVerdict::WorseByAtLeast(share) if place.exact => {
@@ -107,15 +127,32 @@ fn ranking(advice: &Advice) -> Vec<Block> {
             }
             _ => NO_EXCESS.to_owned(),
         });
-        table.push([
+        let cells = [
             name(ranked),
             place.map_or_else(dash, |place| format!("{}×", three_digits(place.ratio))),
             least.unwrap_or_else(dash),
             place.and_then(|place| place.at_most).map_or_else(dash, excess_bound),
-        ]);
+            losses.map_or_else(
+                || "not tested".to_owned(),
+                |record| format!("{} of {}", record.lost, record.cuts),
+            ),
+        ];
+        table.push(cells.into_iter().take(shown));
     }
-    let note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best.";
-    vec![Block::Table(table), Block::Note(note.to_owned())]
+    let mut note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best.".to_owned();
+    let sources = losses.iter().flatten().filter_map(|record| record.shipped.as_deref());
+    let sources: BTreeSet<String> = sources.map(sanitize_line).collect();
+    if !sources.is_empty() {
+        let sources: Vec<String> = sources.into_iter().collect();
+        note += &format!(" Power cuts: {}.", sources.join("; "));
+    }
+    vec![Block::Table(table), Block::Note(note)]
+}
+
+/// Returns the losses of a contender in power cuts, if known.
+fn losses<'a>(ranked: &QualifiedContender, analysis: &'a Analysis) -> Option<&'a PowerCutRecord> {
+    let mut features = analysis.features.iter();
+    features.find(|features| features.contender == ranked.contender)?.power_cuts.as_ref()
 }
 
 /// Returns the answer, and the command that it recommends.
@@ -254,6 +291,19 @@ mod tests {
     #[test]
     fn a_real_looking_campaign() {
         insta::assert_snapshot!(shown(&fixture::realistic()));
+    }
+
+    #[test]
+    fn a_closer_answer_needs_only_what_counts() {
+        let results = fixture::realistic();
+        let mut analysis = analyse(&results);
+        analysis.score_use_cases([&file_server()], &Default::default());
+        let advice = advise(&analysis.uses[0]);
+        let command = command_of_use(&advice, &analysis, &results);
+        assert!(command.contains(" -c ext2 ") && command.contains("tree"), "{command}");
+        for excluded in ["exfat-fuse", "zfs-fuse", "ntfs-3g"] {
+            assert!(!command.contains(excluded), "{excluded}: {command}");
+        }
     }
 
     #[test]

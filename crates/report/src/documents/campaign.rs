@@ -134,7 +134,8 @@ impl Report<'_> {
         let (everywhere, uses) = use_case_conclusions_by_disk(analysis);
         for ((disk, part), own) in parts.into_iter().zip(uses) {
             let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", sanitize_line(disk)));
-            self.document.list(format!("{on} group of tests"), category_conclusions(part));
+            let all = if part.uses.is_empty() { "" } else { ", of all filesystems" };
+            self.document.list(format!("{on} group of tests{all}"), category_conclusions(part));
             self.document.list(format!("{on} use"), own);
         }
         self.document.list(survival::CONCLUSIONS, survival::conclusions(self.results));

@@ -66,8 +66,14 @@ impl AnswerText<'_> {
         match (conclusion.answer, conclusion.first()) {
             // It is the only contender, or the only one with results that count.
             (ShortlistState::Single, _) if conclusion.unranked.is_empty() => {
-                let take = if self.question == Question::Use { "take " } else { "" };
-                format!("{take}{}: no other is comparable", named())
+                let (take, others) = match self.question {
+                    Question::Group(_) => ("", "no other is comparable"),
+                    Question::Use if self.analysis.contenders.len() > 1 => {
+                        ("take ", "all others are ruled out")
+                    }
+                    Question::Use => ("take ", "no other was compared"),
+                };
+                format!("{take}{}: {others}", named())
             }
             (ShortlistState::Single, _) => format!("only {} has all results", named()),
             (_, None) => "no filesystem has all results".to_owned(),
@@ -183,7 +189,7 @@ impl AnswerText<'_> {
         let name = self.name(second.contender);
         let most = second.at_most?;
         let worse = self.conclusion.worse.iter().find(|one| one.contender == second.contender);
-        Some(match worse {
+        let cost = match worse {
             Some(worse) if worse.exact => format!("Second: {name}, {}", format_excess(most)),
             Some(worse) => format!(
                 "Second: {name}, at least {} and at most {} more",
@@ -192,7 +198,15 @@ impl AnswerText<'_> {
             ),
             None if most > 0.0 => format!("Second: {name}, at most {} more", round_up(most)),
             None => format!("Second: {name}, which is no worse"),
-        })
+        };
+        // Untested power cuts of the first are in the last sentence.
+        let is_untested = self.power_cuts().is_some() && !self.has_power_cuts(second.contender);
+        Some(format!("{cost}{}", if is_untested { "; its power cuts are untested" } else { "" }))
+    }
+
+    fn has_power_cuts(&self, contender: usize) -> bool {
+        let features = self.analysis.features.get(contender);
+        features.is_some_and(|features| features.power_cuts.is_some())
     }
 
     /// Returns the contenders that cost clearly more: the nearest by name, the others as a group.

@@ -27,8 +27,18 @@ pub(crate) fn repeat_cells_command(
     tests: &BTreeSet<&str>,
 ) -> String {
     // A budget chooses rounds by the results of all contenders.
-    let mut part = Campaign { budget: None, ..campaign.clone() };
-    part.contenders.retain(|one| one.name == contender);
+    let whole = Campaign { budget: None, ..campaign.clone() };
+    repeat_part_command(&whole, &[contender].into(), tests)
+}
+
+/// Returns the command that repeats some contenders in some tests.
+pub(crate) fn repeat_part_command(
+    campaign: &Campaign,
+    contenders: &BTreeSet<&str>,
+    tests: &BTreeSet<&str>,
+) -> String {
+    let mut part = campaign.clone();
+    part.contenders.retain(|one| contenders.contains(one.name.as_str()));
     for suite in &mut part.suites {
         suite.tests.retain(|test| tests.contains(test.name.as_str()));
     }

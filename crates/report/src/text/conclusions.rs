@@ -19,6 +19,8 @@ use crate::text::scale::three_digits;
 
 /// Maximum width of a contender's name in a sentence.
 const NAME_COLUMNS: usize = 40;
+/// Suite that probes every feature.
+pub(crate) const FEATURE_SUITE: &str = "lifecycle";
 /// Maximum number of contenders named in a sentence.
 const MAX_NAMES: usize = 5;
 
@@ -166,7 +168,7 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
         true if analysis.clock == Clock::Virtual => {
             "True of each round of simulated time that was run.".to_owned()
         }
-        true => "The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
+        true => "Cost is the time that the same work takes. The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
     };
     let open = match is_any_open(analysis) && !is_single(analysis) {
         true => more_rounds(analysis),
@@ -400,8 +402,7 @@ fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
     let groups = advice.scores.groups.iter();
     let groups = groups.filter(|group| group.results.is_empty() && !is_enough);
     let suites = groups.filter_map(|group| group.tested_by.first());
-    // Suite that probes every feature.
-    let features = (!advice.untried.is_empty()).then_some("lifecycle");
+    let features = (!advice.untried.is_empty()).then_some(FEATURE_SUITE);
     suites.map(String::as_str).chain(features).collect()
 }
 

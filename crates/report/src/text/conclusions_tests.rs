@@ -148,7 +148,7 @@ fn the_answer_for_a_use_states_losses_of_the_contender_to_take() {
         said(use_case_conclusions(&analysis)).swap_remove(0)
     };
     let take = "Media: take middle. It costs at most 4 % more than the best here (95 %).";
-    let second = "Second: fast, at most 20 % more.";
+    let second = "Second: fast, at most 20 % more; its power cuts are untested.";
     assert_eq!(
         told(0),
         format!("{take} middle lost no synced file in 60 simulated power cuts. {second}")

@@ -1,34 +1,37 @@
 //! Reasons why a contender does not qualify for a use case, with the same text in every format.
 
-use stats::{Advice, Candidate, ExclusionReason};
+use stats::{Advice, Candidate, ExclusionReason, RoundOutcome};
 
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
 /// Returns every reason against a candidate, with failures combined; empty without reasons.
 pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
-    let is_failure = |reason: &&ExclusionReason| matches!(reason, ExclusionReason::Failure { .. });
-    let failures = candidate.ruled_out.iter().filter(is_failure).count();
-    let is_no_result = |reason: &ExclusionReason| *reason == ExclusionReason::NoResults;
-    let has_other = candidate.ruled_out.iter().any(|reason| !is_no_result(reason));
-    let mut reasons = Vec::new();
-    let mut named = false;
-    for reason in &candidate.ruled_out {
-        // More results would not help.
-        if has_other && is_no_result(reason) {
-            continue;
-        }
-        // One failure is enough here; the tables list all.
-        if is_failure(&reason) && std::mem::replace(&mut named, true) {
-            continue;
-        }
-        reasons.push(describe(reason));
+    let (failures, mut others): (Vec<&ExclusionReason>, Vec<&ExclusionReason>) =
+        candidate.ruled_out.iter().partition(|reason| outcome(reason).is_some());
+    // More results would not help.
+    if !failures.is_empty() || others.len() > 1 {
+        others.retain(|reason| **reason != ExclusionReason::NoResults);
     }
-    if failures > 1 {
-        let more = labels::pluralize(failures as u64 - 1, "more failure");
+    // A skipped phase is the consequence of a failure.
+    let is_cause = |reason: &&ExclusionReason| outcome(reason) != Some(RoundOutcome::Skipped);
+    let causes: Vec<&ExclusionReason> = failures.iter().copied().filter(is_cause).collect();
+    let failures = if causes.is_empty() { failures } else { causes };
+    // One failure is enough here; the tables list all.
+    let mut reasons: Vec<String> =
+        others.into_iter().chain(failures.first().copied()).map(describe).collect();
+    if failures.len() > 1 {
+        let more = labels::pluralize(failures.len() as u64 - 1, "more failure");
         reasons.push(format!("and {more}"));
     }
     reasons
+}
+
+const fn outcome(reason: &ExclusionReason) -> Option<RoundOutcome> {
+    match reason {
+        ExclusionReason::Failure { outcome, .. } => Some(*outcome),
+        _ => None,
+    }
 }
 
 /// Returns the excluded contenders, those with the same reasons together: their names, and the
@@ -72,11 +75,18 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
                 sanitize_paragraph(why)
             )
         }
-        ExclusionReason::Failure { test, phase, outcome, rounds, of } => format!(
-            "{}/{}: {outcome} in {rounds} of {of} rounds",
-            sanitize_line(test),
-            sanitize_line(phase)
-        ),
+        ExclusionReason::Failure { test, phase, outcome, reason, rounds, of } => {
+            let (test, phase) = (sanitize_line(test), sanitize_line(phase));
+            let rounds = match of {
+                1 => String::new(),
+                _ => format!(" in {rounds} of {of} rounds"),
+            };
+            let why = match reason.is_empty() {
+                true => String::new(),
+                false => format!(": {}", sanitize_line(reason)),
+            };
+            format!("{test}/{phase}: {outcome}{rounds}{why}")
+        }
         ExclusionReason::NotDurable { operations } => format!(
             "not durable: none of its {} flushed the disk's cache, unlike those of other filesystems",
             labels::pluralize(*operations, "synced write")
@@ -89,14 +99,14 @@ pub(crate) fn describe(reason: &ExclusionReason) -> String {
 mod tests {
     use super::*;
     use model::{Feature, OperatingSystem};
-    use stats::RoundOutcome;
 
     #[test]
     fn each_reason_is_listed_and_failures_are_counted() {
-        let failure = |phase: &str| ExclusionReason::Failure {
+        let failure = |phase: &str, outcome: RoundOutcome| ExclusionReason::Failure {
             test: "tree".to_owned(),
             phase: phase.to_owned(),
-            outcome: RoundOutcome::Crashed,
+            outcome,
+            reason: "no space\nleft".to_owned(),
             rounds: 1,
             of: 3,
         };
@@ -118,9 +128,10 @@ mod tests {
                     why: "copies are links".to_owned(),
                 },
                 ExclusionReason::NotDurable { operations: 48 },
-                failure("copy-in"),
-                failure("list"),
-                failure("remove"),
+                failure("before", RoundOutcome::Skipped),
+                failure("copy-in", RoundOutcome::Crashed),
+                failure("list", RoundOutcome::Skipped),
+                failure("remove", RoundOutcome::Failed),
             ],
             not_probed: Vec::new(),
         };
@@ -132,8 +143,8 @@ mod tests {
                 "only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
                 "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other filesystems",
-                "tree/copy-in: crashed in 1 of 3 rounds",
-                "and 2 more failures",
+                "tree/copy-in: crashed in 1 of 3 rounds: no space left",
+                "and 1 more failure",
             ]
         );
     }

@@ -76,6 +76,8 @@ pub enum ExclusionReason {
         phase: String,
         /// Outcome of the result.
         outcome: RoundOutcome,
+        /// Reason of the first failed round in one line; empty if none was recorded.
+        reason: String,
         /// Number of rounds with this outcome.
         rounds: u32,
         /// Number of planned rounds.
@@ -403,6 +405,7 @@ fn failures(
                 test: row.test.clone(),
                 phase: row.phase.clone(),
                 outcome,
+                reason: recorded_reason(row, contender, asked.failures),
                 rounds,
                 of: result.planned_rounds(),
             });
@@ -418,6 +421,17 @@ fn failures(
         found.push(ExclusionReason::NoResults);
     }
     found
+}
+
+/// Returns the reason of the first failed round of a result; empty if none was recorded.
+fn recorded_reason(row: &ResultRow, contender: usize, cells: &[CellFailure]) -> String {
+    let name = &row.results[contender].contender;
+    let of_result = cells
+        .iter()
+        .filter(|cell| cell.contender == *name && cell.suite == row.suite && cell.test == row.test);
+    let mut phases = of_result.flat_map(|cell| &cell.phases);
+    let own = phases.find(|phase| phase.phase == row.phase && phase.reason.is_some());
+    own.and_then(|phase| phase.reason.clone()).unwrap_or_default()
 }
 
 /// Returns a reason to exclude a contender if its synced writes are not durable and results of
@@ -479,6 +493,7 @@ fn failed_around(
             test: cell.test.clone(),
             phase: cell.step.clone(),
             outcome,
+            reason: cell.reason.clone(),
             rounds: u32::try_from(same.count()).unwrap_or(u32::MAX),
             of: row.results[contender].planned_rounds(),
         });

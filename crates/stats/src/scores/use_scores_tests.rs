@@ -71,6 +71,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
         test: "file".to_owned(),
         phase: "read".to_owned(),
         outcome: RoundOutcome::Crashed,
+        reason: "REASON".to_owned(),
         rounds: 1,
         of: 3,
     };
