@@ -24,6 +24,13 @@ pub fn describe(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), name)
 }
 
+/// Returns the name of the error and its text: `ENOSPC (No space left on device)`.
+pub fn name_and_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error ").next().unwrap_or_default();
+    format!("{} ({text})", describe(error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +40,7 @@ mod tests {
         assert_eq!(name(28), "ENOSPC");
         assert_eq!(describe(&io::Error::from_raw_os_error(107)), "ENOTCONN");
         assert_eq!(describe(&io::Error::other("no errno")), "no errno");
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(name_and_text(&full), "ENOSPC (No space left on device)");
     }
 }

@@ -99,7 +99,7 @@ impl fmt::Display for OpError {
                 if let Some(offset) = offset {
                     write!(f, " at offset {offset}")?;
                 }
-                write!(f, ": {} ({error})", sys::errno::describe(error))
+                write!(f, ": {}", sys::errno::name_and_text(error))
             }
             Self::Corrupt { path, corruption } => {
                 write!(f, "corrupt: {} {corruption}", path.display())

@@ -41,7 +41,8 @@ fn text(catalog: &Catalog, machine: &HostInfo) -> String {
     let here = running(catalog, BackendKind::Loop, machine);
     let all = catalog.filesystems().count();
     let mut parts = vec![
-        "fsarena compares filesystems: it names the one to take and the most that it costs.".to_owned(),
+        "fsarena compares filesystems: it names the one to take and the most that it costs."
+            .to_owned(),
         format!("{} of {all} filesystems run here, as root: {}.", here.len(), here.join(", ")),
         guests(catalog, machine),
     ];

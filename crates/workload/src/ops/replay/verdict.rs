@@ -58,7 +58,7 @@ fn differs(
         (None, Err(now)) if is_refusal(call, now) => {
             let error = io::Error::from(now);
             return Err(OpError::Unsupported {
-                reason: format!("{}: {} ({error})", call.name(), sys::errno::describe(&error)),
+                reason: format!("{}: {}", call.name(), sys::errno::name_and_text(&error)),
             });
         }
         _ => {}

@@ -128,7 +128,7 @@ const REFUSALS: [Errno; 3] = [Errno::EPERM, Errno::EOPNOTSUPP, Errno::ENOSYS];
 pub(in crate::ops) fn classify_error(error: OpError) -> OpError {
     match error {
         OpError::System { call, error, .. } if is_refusal(&error) => OpError::Unsupported {
-            reason: format!("{call}: {} ({error})", sys::errno::describe(&error)),
+            reason: format!("{call}: {}", sys::errno::name_and_text(&error)),
         },
         other => other,
     }
