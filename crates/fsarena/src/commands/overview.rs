@@ -104,7 +104,8 @@ fn running<'a>(catalog: &'a Catalog, backend: BackendKind, machine: &HostInfo) -
 /// Returns the packages that are all that filesystems lack, each with these filesystems.
 fn by_package<'a>(catalog: &'a Catalog, machine: &HostInfo) -> BTreeMap<String, Vec<&'a str>> {
     let mut adds: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for filesystem in catalog.filesystems() {
+    let competes = |filesystem: &&Filesystem| filesystem.only_when_named.is_none();
+    for filesystem in catalog.filesystems().filter(competes) {
         let found = check_availability(filesystem, BackendKind::Loop, machine);
         let Availability::Missing { needs } = found else { continue };
         if needs.iter().any(|need| need.packages.is_empty()) {
