@@ -77,6 +77,12 @@ function threeDigits(value) {
   return value.toExponential(2).replace("e+", "e");
 }
 
+// Three significant digits of a number above 1, rounded up.
+function threeDigitsUp(value) {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  return threeDigits(Math.ceil(value / unit - 1e-6) * unit);
+}
+
 // A number of a row as the tables show it. Counts are whole where they can be; capacities have as many digits
 // behind the point as it takes to distinguish them.
 function numberOf(row, value) {

@@ -313,11 +313,17 @@ function excessInAnyRound(logs, one) {
   return { most, forecast: most };
 }
 
-// Those with the least bound first; of those with about the same, one that recovers from a crash, if the question asks for it,
-// and then the one with the lowest cost.
+// Bound from which it is not stated, as a multiple.
+const MAX_MULTIPLE = 100;
+
+const isStated = ({ most }) => Math.exp(most) < MAX_MULTIPLE;
+
+// Those with the least bound first, those without a stated bound in the order of their costs. Of those with about the same
+// bound and cost, one that recovers from a crash, if the question asks for it, and then the one with the lowest cost.
 function byBound(ranked, prefersRecovery, margin) {
-  const most = ({ bound }) => (bound === null ? Infinity : bound.most);
-  const share = (one) => Math.expm1(most(one));
+  const bound = ({ bound }) => (bound === null ? Infinity : bound.most);
+  const most = (one) => (one.bound !== null && isStated(one.bound) ? one.bound.most : Infinity);
+  const share = (one) => Math.expm1(bound(one));
   const recovers = ({ contender }) => prefersRecovery && Boolean(contenders[contender].recovery);
   const sorted = [...ranked].sort((a, b) => (most(a) === most(b) ? a.difference - b.difference : most(a) - most(b)));
   const [former] = sorted;
@@ -325,7 +331,9 @@ function byBound(ranked, prefersRecovery, margin) {
   const least = share(former);
   const near = sorted.filter(
     (one) =>
-      share(one) - least < inference.aboutEqual && (share(one) <= inference.mostUseful || least > inference.mostUseful),
+      one.difference - former.difference <= Math.log1p(inference.aboutEqual) &&
+      share(one) - least < inference.aboutEqual &&
+      (share(one) <= inference.mostUseful || least > inference.mostUseful),
   );
   const [preferred] = near.sort((a, b) => recovers(b) - recovers(a) || a.difference - b.difference);
   const others = sorted.filter((one) => one !== preferred);

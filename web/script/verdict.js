@@ -88,14 +88,12 @@ function closeWords({ close, displaced }) {
 // The most that a contender costs more than the best, for a table.
 const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0 %");
 
-// Bound from which it is not named, as a multiple.
-const MAX_MULTIPLE = 100;
-
 // Who came first, and why nothing useful is known about its cost.
 function noPromise(ranked, unit) {
   const [first, ...others] = ranked;
-  const came = `${nameOfOne(first.contender)} came first`;
-  const isVague = first.bound !== null && !(1 + shareOf(first.bound.most) < MAX_MULTIPLE);
+  const isLowest = others.every((one) => first.difference <= one.difference);
+  const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "has the least bound"}`;
+  const isVague = first.bound !== null && !isStated(first.bound);
   if (first.bound === null || isVague) {
     const why = isSingle()
       ? "one number each does not show how far they vary"
@@ -110,7 +108,7 @@ function noPromise(ranked, unit) {
     return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
-  const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigits(1 + most)} times as much`}${unit}`;
+  const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigitsUp(1 + most)} times as much`}${unit}`;
   const hope = forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
   return `${came}, but this run cannot promise less than ${bound}${hope}`;
 }

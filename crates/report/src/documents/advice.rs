@@ -8,7 +8,7 @@ use stats::{Advice, Analysis, ComparisonVerdict, PowerCutRecord, QualifiedConten
 
 use crate::document::table::percent;
 use crate::document::{Block, Document, Item, Table};
-use crate::text::answer::{NO_EXCESS, excess_bound};
+use crate::text::answer::excess_bound;
 use crate::text::caveats::Caveat;
 use crate::text::command::repeat_part_command;
 use crate::text::conclusions::{
@@ -40,7 +40,7 @@ pub fn advice_report(
     document.paragraph(sentence(advice, analysis, results));
     document.blocks.extend(opinion.map(|text| Block::Paragraph(format!("Second opinion: {text}"))));
     let command = resolving_command(advice, analysis, &command_of_use(advice, analysis, results));
-    if is_open(advice) && !command.is_empty() {
+    if is_open(advice, analysis) && !command.is_empty() {
         document.paragraph(format!("For a closer answer: {command}"));
     }
     document.section("Order", ranking(advice, analysis));
@@ -125,7 +125,7 @@ fn ranking(advice: &Advice, analysis: &Analysis) -> Vec<Block> {
             ComparisonVerdict::WorseByAtLeast(share) => {
                 format!("+{}", percent_text(round_down(share)))
             }
-            _ => NO_EXCESS.to_owned(),
+            _ => dash(),
         });
         let cells = [
             name(ranked),
@@ -139,7 +139,7 @@ fn ranking(advice: &Advice, analysis: &Analysis) -> Vec<Block> {
         ];
         table.push(cells.into_iter().take(shown));
     }
-    let mut note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best.".to_owned();
+    let mut note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best (–: not shown to be worse).".to_owned();
     let sources = losses.iter().flatten().filter_map(|record| record.shipped.as_deref());
     let sources: BTreeSet<String> = sources.map(sanitize_line).collect();
     if !sources.is_empty() {

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CampaignResults, Direction, DriverKind, HostSetting, Metric, OperatingSystem, PosixClass,
-    RecoveryMechanism,
+    CampaignResults, Clock, Direction, DriverKind, HostSetting, Metric, OperatingSystem,
+    PosixClass, RecoveryMechanism,
 };
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -306,8 +306,11 @@ pub(crate) fn block(
         number: results.id,
         command: &command,
         settled: [
-            conclusions::NOTHING_UNRESOLVED_TEXT.to_owned(),
-            closer_answer(analysis, &command),
+            conclusions::settled_text(analysis).to_owned(),
+            match analysis.clock {
+                Clock::Real => closer_answer(analysis, &command),
+                Clock::Virtual => conclusions::settled_text(analysis).to_owned(),
+            },
         ],
         contenders: contenders(analysis),
         groups: groups(analysis),

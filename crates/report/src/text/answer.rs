@@ -13,7 +13,7 @@ use crate::text::conclusions::{
     shortened,
 };
 use crate::text::labels::{self, percent};
-use crate::text::scale::three_digits;
+use crate::text::scale::{three_digits, three_digits_up};
 
 /// Maximum number of contenders named after the first, if the noise is unknown.
 const MAX_NEXT: usize = 3;
@@ -21,8 +21,6 @@ const MAX_NEXT: usize = 3;
 const MAX_CLOSE: usize = 3;
 /// Bound from which a cost is named as a multiple.
 const MAX_PER_CENT: f64 = 10.0;
-/// Bound from which it is not named, as a multiple.
-const MAX_MULTIPLE: f64 = 100.0;
 /// Largest forecast of a bound that is worth more work.
 const MAX_HOPE: f64 = 1.0;
 /// Start of the sentence with the bound of the filesystem to take.
@@ -140,8 +138,13 @@ impl AnswerText<'_> {
 
     /// Returns the contender that came first, and why nothing useful is known about its cost.
     fn no_promise(&self, first: &CostBound) -> String {
-        let came = format!("{} came first", self.name(first.contender));
-        let Some(most) = first.at_most.filter(|most| 1.0 + most < MAX_MULTIPLE) else {
+        let name = self.name(first.contender);
+        let is_lowest = self.conclusion.bounds.iter().all(|bound| first.ratio <= bound.ratio);
+        let came = match is_lowest {
+            true => format!("{name} came first"),
+            false => format!("{name} has the least bound"),
+        };
+        let Some(most) = first.stated() else {
             let why = match (is_single(self.analysis), most_rounds(self.analysis)) {
                 (true, _) => "one number each does not show how far they vary",
                 (false, Some(1)) => "one round does not show the noise (--rounds 5 does)",
@@ -152,7 +155,7 @@ impl AnswerText<'_> {
         };
         let bound = match most < MAX_PER_CENT {
             true => format!("{} more{}", round_up(most), self.unit()),
-            false => format!("{} times as much{}", three_digits(1.0 + most), self.unit()),
+            false => format!("{} times as much{}", three_digits_up(1.0 + most), self.unit()),
         };
         let is_useful = |share: &f64| *share < most / 1.2 && *share <= MAX_HOPE;
         let hope = first.forecast.filter(is_useful).map_or_else(String::new, |share| {

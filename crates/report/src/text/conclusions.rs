@@ -180,14 +180,16 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
 
 /// Whether more rounds would give a closer answer to a use.
 pub(crate) fn is_any_open(analysis: &Analysis) -> bool {
-    analysis.uses.iter().any(|one| is_open(&advise(one)))
+    analysis.uses.iter().any(|one| is_open(&advise(one), analysis))
 }
 
 /// Whether more rounds would give a closer answer.
-pub(crate) fn is_open(advice: &Advice) -> bool {
+pub(crate) fn is_open(advice: &Advice, analysis: &Analysis) -> bool {
     let is_close =
         |bound: &CostBound| bound.at_most.is_some_and(|share| share <= advice.scores.margin.0);
     match advice.recommendation {
+        // More rounds of simulated time are more seeds, which never lower a bound.
+        _ if analysis.clock == Clock::Virtual => false,
         Recommendation::Take | Recommendation::Unsure => {
             !advice.scores.conclusion.first().is_some_and(is_close)
         }
@@ -295,13 +297,18 @@ fn not_tested(advice: &Advice) -> String {
 pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
     match advice.recommendation {
         Recommendation::NoneQualifies | Recommendation::NoAdvice => String::new(),
-        _ if is_open(advice) => closer_answer(analysis, command),
-        _ => NOTHING_UNRESOLVED_TEXT.to_owned(),
+        _ if is_open(advice, analysis) => closer_answer(analysis, command),
+        _ => settled_text(analysis).to_owned(),
     }
 }
 
-/// Text for an answer that more rounds would not change.
-pub(crate) const NOTHING_UNRESOLVED_TEXT: &str = "No more rounds are needed.";
+/// Returns the text for an answer that more rounds would not bring closer.
+pub(crate) const fn settled_text(analysis: &Analysis) -> &'static str {
+    match analysis.clock {
+        Clock::Real => "The bound is small. More rounds would only separate the others.",
+        Clock::Virtual => "The bound is exact. More rounds have other seeds, and may raise it.",
+    }
+}
 
 /// Lists the excluded contenders, grouped by the reason.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {

@@ -131,6 +131,13 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
+/// Formats a number above 1 like [`three_digits`], rounded up.
+pub(crate) fn three_digits_up(value: f64) -> String {
+    let unit = 10f64.powi(value.log10().floor() as i32 - 2);
+    // Rounding errors in the last digits must not raise a number.
+    three_digits((value / unit - 1e-6).ceil() * unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +158,14 @@ mod tests {
             (1.5e-9, "1.50e-9"),
         ] {
             assert_eq!(three_digits(value), shown, "{value}");
+        }
+    }
+
+    #[test]
+    fn an_upper_bound_is_rounded_up() {
+        for (value, shown) in [(74.0118, "74.1"), (12.0, "12.0"), (99.91, "100"), (1234.0, "1240")]
+        {
+            assert_eq!(three_digits_up(value), shown, "{value}");
         }
     }
 

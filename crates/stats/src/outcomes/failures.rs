@@ -7,6 +7,9 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Step that checks a filesystem after the phases.
+pub(crate) const CHECK_STEP: &str = "fsck";
+
 /// A phase that is not ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -58,7 +61,7 @@ pub struct CellFailure {
 impl CellFailure {
     /// Whether the filesystem check that runs after the phases found damage.
     pub fn is_damage(&self) -> bool {
-        self.step == "fsck"
+        self.step == CHECK_STEP
     }
 }
 

@@ -91,12 +91,19 @@ pub struct CostBound {
 }
 
 impl CostBound {
+    /// Returns the bound if it is small enough to be stated.
+    pub fn stated(&self) -> Option<f64> {
+        self.at_most.filter(|share| 1.0 + share < MAX_MULTIPLE)
+    }
+
     /// Returns the bound if it helps to choose.
     pub fn useful(&self) -> Option<f64> {
         self.at_most.filter(|share| *share <= MAX_USEFUL_BOUND)
     }
 }
 
+/// Bound from which it is not stated, as a multiple.
+const MAX_MULTIPLE: f64 = 100.0;
 /// Bound above which a contender is not recommended: it may cost half as much again as the best.
 pub const MAX_USEFUL_BOUND: f64 = 0.5;
 /// Difference of bounds within which recovery from a crash, and then the estimated cost, decide.
@@ -113,17 +120,21 @@ impl Conclusion {
         self.first().map(|first| first.contender).or(self.shortlist.first().copied())
     }
 
-    /// Moves one contender to the front of those whose bounds exceed the least one by less than
-    /// [`ABOUT_EQUAL`]: one that recovers from a crash if there is any, then the one with the lowest
+    /// Moves one contender to the front of those whose bounds and estimates exceed those of the
+    /// contender with the least bound by less than [`ABOUT_EQUAL`]: one that recovers from a crash if there is any, then the one with the lowest
     /// estimated cost. Then finds the contenders that are close to it.
     pub(crate) fn prefer(mut self, margin: Margin, recovers: impl Fn(usize) -> bool) -> Self {
-        let Some(CostBound { contender: former, at_most: Some(least), .. }) = self.first().copied()
+        let Some(CostBound { contender: former, ratio, at_most: Some(least), .. }) =
+            self.first().copied()
         else {
             return self;
         };
         let is_near = |bound: &CostBound| {
             let most = bound.at_most.unwrap_or(f64::INFINITY);
-            most - least < ABOUT_EQUAL && (most <= MAX_USEFUL_BOUND || least > MAX_USEFUL_BOUND)
+            let is_close = bound.ratio <= ratio * (1.0 + ABOUT_EQUAL);
+            is_close
+                && most - least < ABOUT_EQUAL
+                && (most <= MAX_USEFUL_BOUND || least > MAX_USEFUL_BOUND)
         };
         let near = self.bounds.iter().enumerate().filter(|(_, bound)| is_near(bound));
         let preferred = near.min_by(|(_, a), (_, b)| {
@@ -203,8 +214,9 @@ pub(crate) fn conclude(places: &[Option<Rank>], has_all: impl Fn(usize) -> bool)
             forecast: place.forecast,
         })
         .collect();
-    // Contenders with the same bound stay in the order of their costs.
-    let most = |bound: &CostBound| bound.at_most.unwrap_or(f64::INFINITY);
+    // Contenders with the same bound, or without a bound that is stated, stay in the order of their
+    // costs.
+    let most = |bound: &CostBound| bound.stated().unwrap_or(f64::INFINITY);
     bounds.sort_by(|a, b| most(a).total_cmp(&most(b)));
     let alone: Vec<usize> = match ranked.is_empty() {
         true => (0..places.len()).filter(|one| has_all(*one)).collect(),

@@ -20,6 +20,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use crate::inference::Margin;
+use crate::outcomes::failures::CHECK_STEP;
 use crate::outcomes::survival::PowerCutRecord;
 use crate::results::costs::RankedCosts;
 use crate::scores::conclusion::conclude;
@@ -412,6 +413,7 @@ fn failures(
         }
     }
     found.extend(failed_around(contender, counting, asked, &found));
+    found.sort_by_key(severity);
     found.extend(not_durable(contender, counting, asked));
     let has_one = counting.iter().any(|row| {
         let result = &row.results[contender];
@@ -446,6 +448,16 @@ fn not_durable(
     let found = asked.unflushed.iter().find(|f| f.contender == *name)?;
     let operations = found.operations;
     counts.then_some(ExclusionReason::NotDurable { operations })
+}
+
+/// Returns the place of a failure among others, the worst first: damage, then dead drivers.
+fn severity(reason: &ExclusionReason) -> u8 {
+    match reason {
+        ExclusionReason::Failure { phase, .. } if phase == CHECK_STEP => 0,
+        ExclusionReason::Failure { outcome: RoundOutcome::Crashed, .. } => 1,
+        ExclusionReason::Failure { outcome: RoundOutcome::Failed, .. } => 2,
+        _ => 3,
+    }
 }
 
 fn is_against(outcome: RoundOutcome) -> bool {

@@ -8,7 +8,7 @@ use model::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Analysis, ComparisonVerdict, SuitesByGroup, analyse, fixture};
+use crate::{Analysis, ComparisonVerdict, CostBound, SuitesByGroup, analyse, fixture};
 
 /// A use that needs hard links.
 fn one(weights: &[(WorkloadCategory, f64)]) -> UseCase {
@@ -71,7 +71,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
         test: "file".to_owned(),
         phase: "read".to_owned(),
         outcome: RoundOutcome::Crashed,
-        reason: "REASON".to_owned(),
+        reason: String::new(),
         rounds: 1,
         of: 3,
     };
@@ -256,5 +256,24 @@ proptest! {
             let ratios = conclusion.bounds.iter().map(|bound| bound.ratio);
             prop_assert_eq!(ratios.fold(f64::INFINITY, f64::min), 1.0);
         }
+    }
+}
+
+/// Two contenders may have about the same bound although one costs clearly more: each has another
+/// rival that varies.
+#[test]
+fn recovery_does_not_outweigh_a_higher_cost() {
+    let bound = |contender, ratio, most| CostBound {
+        contender,
+        ratio,
+        at_most: Some(most),
+        forecast: None,
+    };
+    for (ratio, taken) in [(1.04, 1), (1.18, 0)] {
+        let bounds = vec![bound(0, 1.0, 0.32), bound(1, ratio, 0.36)];
+        let conclusion = Conclusion { bounds, ..conclude(&[], |_| false) };
+        let preferred = conclusion.prefer(Margin::default(), |contender| contender == 1);
+        assert_eq!(preferred.pick(), Some(taken), "{ratio}");
+        assert_eq!(preferred.displaced.is_some(), taken == 1, "{ratio}");
     }
 }
