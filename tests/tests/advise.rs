@@ -60,7 +60,7 @@ fn excludes_contenders_that_lack_a_feature_or_lose_data() {
     let mut command = sandbox.campaign(&["made", "linkless"], "trial");
     run(command.args(["--suite", "abilities"])).assert_code(0);
     let text = words(&sandbox, "shelf");
-    assert!(text.contains("Take made: no other is comparable."), "{text}");
+    assert!(text.contains("Take made: all others are ruled out."), "{text}");
     let line = |name: &str| {
         let found = text.lines().find(|l| l.trim_start().starts_with(&format!("{name}: ")));
         found.unwrap_or_else(|| panic!("a line for {name} in {text}")).to_owned()
@@ -115,7 +115,7 @@ fn a_crash_in_a_required_test_excludes_the_contender() {
     sandbox.add_faulty("mortal", &["die-after=3MiB"]);
     run(&mut sandbox.campaign(&["made", "mortal"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
-    assert!(text.contains("mortal: data/write: crashed in 1 of 1 rounds"), "{text}");
+    assert!(text.contains("mortal: data/write: crashed: "), "{text}");
     assert!(text.contains("No advice, since hard-links was not tested"), "{text}");
     sandbox.assert_clean();
 }

@@ -107,6 +107,15 @@ fn needs_of_the_chosen_use_are_on_the_first_screen() {
         assert!(signs.iter().any(|row| row.contains('✗')), "{signs:?}");
         let cuts: String = signs.iter().filter_map(|row| row.chars().nth(1)).collect();
         assert_eq!(cuts, "??✓??????", "the catalog has a measurement of one filesystem");
+        let excluded = page.texts(
+            "[...document.querySelectorAll('#uses ul.plain li')].map(item => item.textContent)",
+        );
+        let of = |name: &str| excluded.iter().find(|line| line.contains(name)).unwrap();
+        let both = "no hard-links (EPERM) and no symlinks (EPERM): copies are links";
+        assert!(of("exfat-fuse").contains(both), "{excluded:?}");
+        let crash =
+            "tree/find: crashed in 1 of 3 rounds: the FUSE process ended: signal 11 (SIGSEGV)";
+        assert!(of("zfs-fuse").ends_with(crash), "{excluded:?}");
     });
 }
 

@@ -46,13 +46,26 @@ function weighed(use, weights, chosen) {
   };
 }
 
+// The reasons as text; neighbouring ones that matter for the same reason are joined.
+function joined(reasons) {
+  const all = [];
+  for (const { what, why } of reasons) {
+    const last = all.at(-1);
+    if (last && why && last.why === why) last.what += ` and ${what}`;
+    else all.push({ what, why });
+  }
+  return all.map(({ what, why }) => (why ? `${what}: ${why}` : what));
+}
+
 // Every reason against a contender that holds of these rows, the failures together.
 function reasonsAgainst(use, contender, chosen, counting) {
   const holds = use.out[contender].filter(({ rows }) => !rows || rows.some(chosen.counts));
-  const failures = holds.filter(({ failure }) => failure);
-  const reasons = holds.filter((reason) => !reason.failure || reason === failures[0]).map(({ w }) => w);
+  const failed = holds.filter(({ failure }) => failure);
+  const causes = failed.filter(({ skipped }) => !skipped);
+  const failures = causes.length > 0 ? causes : failed;
+  const reasons = joined([...holds.filter(({ failure }) => !failure), ...failures.slice(0, 1)]);
   const more = failures.length - 1;
-  if (more > 0) reasons.push(`and ${more} ${more === 1 ? "failure" : "failures"} more`);
+  if (more > 0) reasons.push(`and ${more} more ${more === 1 ? "failure" : "failures"}`);
   const isNone = failures.length === 0 && !counting.some((row) => isComparable(row, contender));
   if (isNone && reasons.length === 0) reasons.push(NO_RESULTS);
   return reasons;

@@ -51,6 +51,7 @@ pub use text::labels::{moment, pluralize};
 pub use text::replication;
 pub use text::sanitize::{escape_invisible, wrap};
 pub use text::scale::UnitScale;
+pub use text::summary::answer_text;
 
 #[cfg(test)]
 mod js_parity_tests;

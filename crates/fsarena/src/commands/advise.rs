@@ -68,7 +68,12 @@ fn all(
     if globals.json {
         let of = |analysis: &Analysis| -> Vec<Value> {
             let uses = analysis.uses.iter();
-            uses.map(|one| json!({ "use": one.name, "advice": stats::advise(one) })).collect()
+            let value = |one| {
+                let advice = stats::advise(one);
+                let answer = report::answer_text(&advice, analysis);
+                json!({ "use": one.name, "answer": answer, "advice": advice })
+            };
+            uses.map(value).collect()
         };
         let by_disk = analysis.by_disk.iter();
         let by_disk: Vec<Value> =
@@ -115,12 +120,13 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     if globals.json {
         let disks = by_disk.iter();
         let disks: Vec<_> =
-            disks.map(|(part, advice)| json!({ "disk": part.disk, "advice": advice })).collect();
+            disks.map(|(part, advice)| json!({ "disk": part.disk, "answer": report::answer_text(advice, &part.analysis), "advice": advice })).collect();
         let value = json!({
             "campaign": results.id,
             "name": results.campaign.name,
             "use": wanted,
             "second_opinion": simulated.opinion(&of(&analysis)?),
+            "answer": report::answer_text(&of(&analysis)?, &analysis),
             "advice": of(&analysis)?,
             "by_disk": disks,
         });

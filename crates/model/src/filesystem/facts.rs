@@ -166,7 +166,7 @@ impl RecoveryMechanism {
     /// Returns what a filesystem with this mechanism does.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::None => "has no journal and no copy on write",
+            Self::None => "has a driver without a journal or copy on write",
             Self::Journal => "has a journal",
             Self::CopyOnWrite => "copies on write",
             Self::Log => "writes a log with checkpoints",

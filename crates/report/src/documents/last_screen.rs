@@ -342,9 +342,9 @@ const fn rank(caveat: &Caveat) -> Option<u8> {
         Caveat::Withheld(_) | Caveat::TooFast(_) => 2,
         Caveat::Unlike(_) | Caveat::Images | Caveat::LessWork(_) | Caveat::Storage(..) => 3,
         caveat if caveat.is_busy() => 0,
-        Caveat::Disturbed { .. } => 4,
-        Caveat::Drift { .. } => 5,
-        Caveat::Unsteady { .. } => 6,
+        Caveat::Unsteady { .. } => 4,
+        Caveat::Disturbed { .. } => 5,
+        Caveat::Drift { .. } => 6,
         _ => return None,
     })
 }

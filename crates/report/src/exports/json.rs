@@ -2,7 +2,10 @@
 
 use model::{CampaignResults, json_error_cause};
 use serde::{Deserialize, Serialize};
-use stats::Analysis;
+use stats::{Analysis, advise};
+
+use crate::text::conclusions::split_by_disk;
+use crate::text::summary::answer_text;
 
 /// Identifier of the document format. It changes when the format changes.
 pub const SCHEMA: &str = "fsarena-report/1";
@@ -25,6 +28,33 @@ pub(crate) struct JsonReport<'a> {
     results: &'a CampaignResults,
     /// The analysis, derived from the results.
     analysis: &'a Analysis,
+    /// The sentences that answer the uses.
+    answers: Vec<UseAnswer>,
+}
+
+/// The sentences that answer a use, the same in every report.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct UseAnswer {
+    /// Name of the use.
+    #[serde(rename = "use")]
+    name: String,
+    /// Disk of the contenders, if there are several.
+    disk: Option<String>,
+    /// The answer.
+    answer: String,
+}
+
+fn answers(analysis: &Analysis) -> Vec<UseAnswer> {
+    let parts = split_by_disk(analysis).into_iter();
+    let all = parts.flat_map(|(disk, part)| {
+        part.uses.iter().map(move |one| UseAnswer {
+            name: one.name.clone(),
+            disk: disk.map(str::to_owned),
+            answer: answer_text(&advise(one), part),
+        })
+    });
+    all.collect()
 }
 
 /// The stored facts of such a document, without the analysis.
@@ -54,7 +84,7 @@ pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
-    let report = JsonReport { schema: SCHEMA, results, analysis };
+    let report = JsonReport { schema: SCHEMA, results, analysis, answers: answers(analysis) };
     // Indentation would be more than half of the text.
     let mut text = serde_json::to_string(&report).expect("results hold only what JSON can say");
     text.push('\n');

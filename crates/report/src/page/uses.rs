@@ -11,14 +11,14 @@ use stats::inference::{
 };
 use stats::{
     ABOUT_EQUAL, Analysis, Candidate, CostBound, ExclusionReason, MAX_USEFUL_BOUND,
-    MIN_TESTED_WEIGHT, NeedKind, ResultRow, RowWeight, UseCaseScores, UseNeed, WeightedCategory,
-    advise,
+    MIN_TESTED_WEIGHT, NeedKind, ResultRow, RoundOutcome, RowWeight, UseCaseScores, UseNeed,
+    WeightedCategory, advise,
 };
 
 use crate::text::answer::excess_bound;
 use crate::text::command::more_work;
 use crate::text::conclusions::{self, describe_rank};
-use crate::text::exclusions::{describe, reasons};
+use crate::text::exclusions::{Exclusion, outcome, reasons};
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
@@ -95,12 +95,18 @@ pub(super) struct UseData {
 /// `None`.
 #[derive(Serialize)]
 struct ExclusionData {
-    w: String,
+    what: String,
+    /// Why it matters. Neighbouring reasons with the same text are joined.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    why: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<usize>>,
     /// Whether the reason is a failure. Only one failure is named.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     failure: bool,
+    /// Whether it is a skipped phase, the consequence of a failure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    skipped: bool,
 }
 
 /// Statistics of each pair of contenders in each result, enough to answer for any selection and any
@@ -385,23 +391,30 @@ fn against(
             cell.contender == candidate.contender && cell.test == test && cell.is_damage()
         })
     };
-    let reason = |reason: &ExclusionReason| ExclusionData {
-        w: describe(reason),
-        failure: matches!(reason, ExclusionReason::Failure { .. }),
-        rows: match reason {
-            ExclusionReason::Failure { test, phase, .. } => {
-                let own = of(&|row| row.test == *test && row.phase == *phase);
-                match own {
-                    Some(rows) if !rows.is_empty() => Some(rows),
-                    _ if is_damage(test) => None,
-                    _ => of(&|row| row.test == *test),
-                }
+    let rows_of = |reason: &ExclusionReason| match reason {
+        ExclusionReason::Failure { test, phase, .. } => {
+            let own = of(&|row| row.test == *test && row.phase == *phase);
+            match own {
+                Some(rows) if !rows.is_empty() => Some(rows),
+                _ if is_damage(test) => None,
+                _ => of(&|row| row.test == *test),
             }
-            ExclusionReason::NotDurable { .. } => {
-                of(&|row| place.is_some_and(|place| row.results[place].set_apart))
-            }
-            _ => None,
-        },
+        }
+        ExclusionReason::NotDurable { .. } => {
+            of(&|row| place.is_some_and(|place| row.results[place].set_apart))
+        }
+        _ => None,
+    };
+    let reason = |reason: &ExclusionReason| {
+        let Exclusion { what, why } = Exclusion::of(reason);
+        let outcome = outcome(reason);
+        ExclusionData {
+            what,
+            why,
+            failure: outcome.is_some(),
+            skipped: outcome == Some(RoundOutcome::Skipped),
+            rows: rows_of(reason),
+        }
     };
     // Missing results are noticed when results are counted.
     let reasons = candidate.ruled_out.iter().filter(|r| **r != ExclusionReason::NoResults);

@@ -10,6 +10,7 @@ use crate::text::answer::excess_bound;
 use crate::text::conclusions::is_single;
 use crate::text::labels;
 use crate::text::sanitize::sanitize_line;
+use crate::text::summary;
 
 /// A contender that has all results, if no other has.
 const NO_RIVAL: &str = "no rival";
@@ -49,7 +50,9 @@ pub(crate) fn overall<'a>(
             "cost as a multiple of the lowest, {}",
             match is_single(analysis) {
                 true => "of one number each".to_owned(),
-                false => labels::replicates(analysis.clock, results.campaign.rounds),
+                false => summary::fewer_runs(results, analysis).unwrap_or_else(|| {
+                    labels::replicates(analysis.clock, results.campaign.rounds)
+                }),
             }
         ),
         lines,

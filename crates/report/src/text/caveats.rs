@@ -383,12 +383,12 @@ impl fmt::Display for Caveat {
             Self::Weights { disk, leader, others } => {
                 let on = disk.as_ref().map_or("It".to_owned(), |disk| format!("On {disk}, it"));
                 let others = others.iter().map(|(name, group, share)| {
-                    format!("{name} where “{group}” has more than {:.0} % of the weight", 100.0 * share)
+                    format!("{name} if “{group}” has more than {:.0} % of the weight", 100.0 * share)
                 });
                 let others: Vec<String> = others.collect();
                 write!(
                     f,
-                    "{on} depends on the weights: {leader} leads if all groups have the same weight, {}.",
+                    "{on} depends on the weights: {leader} leads if all groups have the same weight. It costs more than {}.",
                     listed(&others, "and")
                 )
             }

@@ -64,7 +64,7 @@ fn several_disks_have_their_tables_and_sentences_each() {
         leader_above: 1,
         share: 0.5,
     }];
-    let told = "On hdd, it depends on the weights: fs1 leads if all groups have the same weight, fs3 where";
+    let told = "On hdd, it depends on the weights: fs1 leads if all groups have the same weight. It costs more than fs3 if";
     assert!(said(&analysis).join(" ").contains(told));
 }
 

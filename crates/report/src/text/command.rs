@@ -10,7 +10,7 @@ use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
 
 use crate::text::conclusions::most_rounds;
-use crate::text::sanitize::sanitize_line;
+use crate::text::sanitize::sanitize_paragraph;
 
 /// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
 /// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
@@ -138,8 +138,10 @@ const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 /// Returns the command with more work in place of its number of rounds or its budget. Empty without
 /// a command.
 pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
-    let work = [" --rounds ", " --budget "].into_iter().find_map(|work| command.split_once(work));
-    let Some((before, behind)) = work else {
+    // The first option of the command, before any name.
+    let options = [" --rounds ", " --budget "];
+    let first = options.into_iter().filter_map(|work| command.split_once(work));
+    let Some((before, behind)) = first.min_by_key(|(before, _)| before.len()) else {
         return String::new();
     };
     let rest = behind.split_once(' ').map_or("", |(_, rest)| rest);
@@ -179,10 +181,15 @@ fn typed(size: Bytes) -> String {
     format!("{size:#}").replace(' ', "")
 }
 
-/// Returns words quoted for a shell.
+/// Maximum length of a command that is shown, in bytes.
+const MAX_COMMAND: usize = 4000;
+
+/// Returns words quoted for a shell; empty if they are too long. A command is never cut: without the
+/// end of a quotation, a shell would run words of a name.
 pub(crate) fn quote_words(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
-    sanitize_line(&quoted.join(" "))
+    let command = sanitize_paragraph(&quoted.join(" "));
+    if command.len() > MAX_COMMAND { String::new() } else { command }
 }
 
 /// Returns a word, in single quotes if a POSIX shell would interpret it otherwise (XCU §2.2).
@@ -206,6 +213,9 @@ mod tests {
     fn command_lines_can_be_typed() {
         let words = ["sh", "-c", "echo 'a' > b", ""].map(str::to_owned);
         assert_eq!(quote_words(&words), r"sh -c 'echo '\''a'\'' > b' ''");
+        let long = ["a ".repeat(1000), "$(touch b)".to_owned()];
+        assert!(quote_words(&long).ends_with("a ' '$(touch b)'"), "a command is never cut");
+        assert_eq!(quote_words(&["a".repeat(MAX_COMMAND + 1)]), "");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Reasons why a contender does not qualify for a use case, with the same text in every format.
 
+use std::fmt;
+
 use stats::{Advice, Candidate, ExclusionReason, RoundOutcome};
 
 use crate::text::labels;
@@ -18,8 +20,8 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     let causes: Vec<&ExclusionReason> = failures.iter().copied().filter(is_cause).collect();
     let failures = if causes.is_empty() { failures } else { causes };
     // One failure is enough here; the tables list all.
-    let mut reasons: Vec<String> =
-        others.into_iter().chain(failures.first().copied()).map(describe).collect();
+    let named = others.into_iter().chain(failures.first().copied()).map(Exclusion::of);
+    let mut reasons = joined(named);
     if failures.len() > 1 {
         let more = labels::pluralize(failures.len() as u64 - 1, "more failure");
         reasons.push(format!("and {more}"));
@@ -27,7 +29,22 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     reasons
 }
 
-const fn outcome(reason: &ExclusionReason) -> Option<RoundOutcome> {
+/// Joins neighbouring exclusions that have the same reason.
+fn joined(exclusions: impl Iterator<Item = Exclusion>) -> Vec<String> {
+    let mut joined: Vec<Exclusion> = Vec::new();
+    for one in exclusions {
+        match joined.last_mut() {
+            Some(last) if !one.why.is_empty() && last.why == one.why => {
+                last.what += &format!(" and {}", one.what);
+            }
+            _ => joined.push(one),
+        }
+    }
+    joined.iter().map(ToString::to_string).collect()
+}
+
+/// Returns the outcome of a reason that is a failure.
+pub(crate) const fn outcome(reason: &ExclusionReason) -> Option<RoundOutcome> {
     match reason {
         ExclusionReason::Failure { outcome, .. } => Some(*outcome),
         _ => None,
@@ -49,49 +66,71 @@ pub(crate) fn by_reason(advice: &Advice) -> Vec<(Vec<String>, String)> {
     why
 }
 
-/// One reason.
-pub(crate) fn describe(reason: &ExclusionReason) -> String {
-    match reason {
-        ExclusionReason::Baseline => "a baseline, which keeps nothing".to_owned(),
-        ExclusionReason::MissingReader { read_by, why } => {
-            let reads = if read_by.len() == 1 { "reads" } else { "read" };
-            format!("only {} {reads} it: {}", labels::join_and(read_by), sanitize_paragraph(why))
-        }
-        ExclusionReason::MissingFeature { feature, found, why } => {
-            format!("no {feature} ({}): {}", sanitize_line(found), sanitize_paragraph(why))
-        }
-        ExclusionReason::NoCrashRecovery { why } => format!(
-            "needs a repair after a crash (no journal, no copy on write): {}",
-            sanitize_paragraph(why)
-        ),
-        ExclusionReason::LostInPowerCuts { record, why } => {
-            let measured = record.shipped.as_ref();
-            let measured = measured.map_or_else(String::new, |source| format!("; {source}"));
-            format!(
-                "{} ({}{}): {}",
-                labels::power_cuts(record),
-                sanitize_line(&record.worst),
-                sanitize_line(&measured),
-                sanitize_paragraph(why)
-            )
-        }
-        ExclusionReason::Failure { test, phase, outcome, reason, rounds, of } => {
-            let (test, phase) = (sanitize_line(test), sanitize_line(phase));
-            let rounds = match of {
-                1 => String::new(),
-                _ => format!(" in {rounds} of {of} rounds"),
-            };
-            let why = match reason.is_empty() {
-                true => String::new(),
-                false => format!(": {}", sanitize_line(reason)),
-            };
-            format!("{test}/{phase}: {outcome}{rounds}{why}")
-        }
-        ExclusionReason::NotDurable { operations } => format!(
-            "not durable: none of its {} flushed the disk's cache, unlike those of other filesystems",
-            labels::pluralize(*operations, "synced write")
-        ),
-        ExclusionReason::NoResults => "has none of the results that count".to_owned(),
+/// A reason against a contender as text.
+pub(crate) struct Exclusion {
+    /// The fact about the contender.
+    pub what: String,
+    /// Why it matters for the use; empty if the fact explains itself.
+    pub why: String,
+}
+
+impl fmt::Display for Exclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, why } = self;
+        if why.is_empty() { f.write_str(what) } else { write!(f, "{what}: {why}") }
+    }
+}
+
+impl Exclusion {
+    /// Describes a reason.
+    pub fn of(reason: &ExclusionReason) -> Self {
+        let (what, why) = match reason {
+            ExclusionReason::Baseline => ("a baseline, which keeps nothing".to_owned(), ""),
+            ExclusionReason::MissingReader { read_by, why } => {
+                let reads = if read_by.len() == 1 { "reads" } else { "read" };
+                (format!("only {} {reads} it", labels::join_and(read_by)), why.as_str())
+            }
+            ExclusionReason::MissingFeature { feature, found, why } => {
+                (format!("no {feature} ({})", sanitize_line(found)), why.as_str())
+            }
+            ExclusionReason::NoCrashRecovery { why } => (
+                "needs a repair after a crash (its driver has no journal and no copy on write)"
+                    .to_owned(),
+                why.as_str(),
+            ),
+            ExclusionReason::LostInPowerCuts { record, why } => {
+                let measured = record.shipped.as_ref();
+                let measured = measured.map_or_else(String::new, |source| format!("; {source}"));
+                let what = format!(
+                    "{} ({}{})",
+                    labels::power_cuts(record),
+                    sanitize_line(&record.worst),
+                    sanitize_line(&measured)
+                );
+                (what, why.as_str())
+            }
+            ExclusionReason::Failure { test, phase, outcome, reason, rounds, of } => {
+                let (test, phase) = (sanitize_line(test), sanitize_line(phase));
+                let rounds = match of {
+                    1 => String::new(),
+                    _ => format!(" in {rounds} of {of} rounds"),
+                };
+                let why = match reason.is_empty() {
+                    true => String::new(),
+                    false => format!(": {}", sanitize_line(reason)),
+                };
+                (format!("{test}/{phase}: {outcome}{rounds}{why}"), "")
+            }
+            ExclusionReason::NotDurable { operations } => {
+                let what = format!(
+                    "not durable: none of its {} flushed the disk's cache, unlike those of other filesystems",
+                    labels::pluralize(*operations, "synced write")
+                );
+                (what, "")
+            }
+            ExclusionReason::NoResults => ("has none of the results that count".to_owned(), ""),
+        };
+        Self { what, why: sanitize_paragraph(why) }
     }
 }
 
@@ -139,8 +178,7 @@ mod tests {
             reasons(&candidate),
             [
                 "a baseline, which keeps nothing",
-                "only Linux reads it: it is carried",
-                "only Linux and Haiku read it: it is carried",
+                "only Linux reads it and only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
                 "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other filesystems",
                 "tree/copy-in: crashed in 1 of 3 rounds: no space left",

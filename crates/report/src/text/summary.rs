@@ -2,9 +2,10 @@
 //! outcomes of the cells.
 
 use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
-use stats::{Analysis, RoundOutcome};
+use stats::{Advice, Analysis, RoundOutcome};
 
 use crate::text::caveats::{fewest_runs, runs_text};
+use crate::text::conclusions::{CampaignScope, use_case_conclusion};
 use crate::text::labels::moment;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
@@ -47,8 +48,13 @@ fn repeats(rounds: u32) -> String {
     }
 }
 
+/// Returns the sentences that answer a use, the same in every report.
+pub fn answer_text(advice: &Advice, analysis: &Analysis) -> String {
+    sentence(&use_case_conclusion(advice, analysis, &CampaignScope::of(analysis)))
+}
+
 /// Returns how often each test ran if some ran less often than there are rounds.
-fn fewer_runs(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
+pub(crate) fn fewer_runs(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
     let fewest = fewest_runs(analysis)?;
     let is_less = fewest < results.campaign.rounds as usize;
     is_less.then(|| format!("each test run {}", runs_text(analysis)))
@@ -176,9 +182,13 @@ pub(crate) fn processor(environment: &Environment) -> String {
 
 /// Returns a text with a capital first letter.
 pub(crate) fn heading(what: &str) -> String {
+    sanitize_line(&capitalized(what))
+}
+
+fn capitalized(what: &str) -> String {
     let mut letters = what.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
-    sanitize_line(&first.into_iter().chain(letters).collect::<String>())
+    first.into_iter().chain(letters).collect()
 }
 
 /// Returns an answer as a sentence with a capital first letter. The name of a filesystem keeps its
@@ -186,7 +196,7 @@ pub(crate) fn heading(what: &str) -> String {
 pub(crate) fn sentence(answer: &str) -> String {
     const FIRST_WORDS: [&str; 3] = ["take ", "no ", "nothing"];
     match FIRST_WORDS.iter().any(|word| answer.starts_with(word)) {
-        true => heading(answer),
+        true => capitalized(answer),
         false => answer.to_owned(),
     }
 }
