@@ -69,6 +69,15 @@ fn excludes_contenders_that_lack_a_feature_or_lose_data() {
     assert!(line("linkless").ends_with("copies are links"), "{text}");
     assert!(text.contains("durable writes: 20 % of the weight (-s "), "{text}");
     assert!(text.contains("The advice rests on 80 % of the weight."), "{text}");
+    let all = run(sandbox.fsarena().args(["advise", "--json"])).assert_code(0).stdout;
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"])).assert_code(0).stdout;
+    let all: Value = serde_json::from_str(&all).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    for answers in [&all["uses"], &report["answers"]] {
+        let mut answers = answers.as_array().unwrap().iter();
+        let answer = answers.find(|one| one["use"] == "shelf").unwrap()["answer"].as_str().unwrap();
+        assert!(text.replace('\n', " ").contains(answer), "{answer}: {text}");
+    }
     let advice = advice(&sandbox, "shelf");
     assert_eq!(advice["recommendation"], "only");
     assert_eq!(advice["untested"][0]["group"], "durable");

@@ -7,7 +7,7 @@ use campaign::store::{CampaignSummary, Store};
 use config::Catalog;
 use model::{CampaignResults, Clock};
 use serde_json::{Value, json};
-use stats::{Advice, Analysis};
+use stats::{Advice, Analysis, PerDiskAnalysis};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::AdviseArgs;
@@ -118,16 +118,20 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let by_disk = by_disk.map(|part| Ok((part, of(&part.analysis)?)));
     let by_disk: Vec<_> = by_disk.collect::<anyhow::Result<_>>()?;
     if globals.json {
-        let disks = by_disk.iter();
-        let disks: Vec<_> =
-            disks.map(|(part, advice)| json!({ "disk": part.disk, "answer": report::answer_text(advice, &part.analysis), "advice": advice })).collect();
+        let on_disk = |part: &PerDiskAnalysis, advice: &Advice| {
+            let answer = report::answer_text(advice, &part.analysis);
+            json!({ "disk": part.disk, "answer": answer, "advice": advice })
+        };
+        let disks = by_disk.iter().map(|(part, advice)| on_disk(part, advice));
+        let disks: Vec<Value> = disks.collect();
+        let advice = of(&analysis)?;
         let value = json!({
             "campaign": results.id,
             "name": results.campaign.name,
             "use": wanted,
-            "second_opinion": simulated.opinion(&of(&analysis)?),
-            "answer": report::answer_text(&of(&analysis)?, &analysis),
-            "advice": of(&analysis)?,
+            "second_opinion": simulated.opinion(&advice),
+            "answer": report::answer_text(&advice, &analysis),
+            "advice": advice,
             "by_disk": disks,
         });
         print_json(&value)?;
