@@ -210,7 +210,7 @@ fn observe(
     promises: &Promises,
 ) -> Result<Observation, TrialError> {
     let mut seen = Observation::default();
-    if let Err(failed) = recorded.volume.mount() {
+    if let Err(failed) = recorded.volume.mount_quickly() {
         seen.is_unmountable = true;
         seen.lost = Some(format!("all files: {}", failed.failure.reason));
         seen.errors.push(StepError::from(&failed));
@@ -231,7 +231,7 @@ fn observe(
         seen.lost_after_error = states.broken_promise(promises.certain, &found);
     }
     seen.errors.extend(recorded.write_probe().err());
-    recorded.volume.unmount()?;
+    recorded.volume.unmount_quickly()?;
     Ok(seen)
 }
 

@@ -1,5 +1,6 @@
 //! Steps of one cell inside the agent: mkfs, mount, phases, unmount, fsck.
 
+pub(crate) mod direct_mount;
 pub(crate) mod disk_faults;
 pub(crate) mod full;
 pub(crate) mod iterations;

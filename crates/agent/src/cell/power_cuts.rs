@@ -128,7 +128,7 @@ impl PowerCuts<'_> {
             Repair::First => recorded.volume.repair(),
             Repair::Never => Ok(Vec::new()),
         };
-        if let Err(failed) = repaired.and_then(|_| recorded.volume.mount()) {
+        if let Err(failed) = repaired.and_then(|_| recorded.volume.mount_quickly()) {
             recovery.is_unmountable = true;
             recovery.lost = Some(format!("all files: {}", failed.failure.reason));
             return Ok(recovery);
@@ -137,7 +137,7 @@ impl PowerCuts<'_> {
         let found = recorded.find_files(names.into_iter(), self.states.largest_file());
         recovery.lost = self.states.lost(self.op.expect, done(cut), &found);
         recovery.is_unwritable = recorded.write_probe().is_err();
-        recorded.volume.unmount()?;
+        recorded.volume.unmount_quickly()?;
         recovery.is_inconsistent = recorded.volume.has_fsck() && recorded.volume.fsck().is_err();
         Ok(recovery)
     }

@@ -221,13 +221,17 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         base: &Sectors,
         trial: impl FnOnce(&mut Self) -> Result<T, TrialError>,
     ) -> Result<T, TrialError> {
-        self.write(state)?;
+        let differs = |(sector, content): &(&u64, &Vec<u8>)| base.get(sector) != Some(content);
+        let differing =
+            state.iter().filter(differs).map(|(sector, content)| (*sector, content.clone()));
+        let differing: Sectors = differing.collect();
+        self.write(&differing)?;
         self.recorder.start()?;
         let outcome = trial(self);
         let changed = self.recorder.finish()?;
         let outcome = outcome?;
         let mut restored = owned(&changed.replaced());
-        let replaced = state.keys().filter_map(|sector| base.get_key_value(sector));
+        let replaced = differing.keys().filter_map(|sector| base.get_key_value(sector));
         restored.extend(replaced.map(|(sector, content)| (*sector, content.clone())));
         self.write(&restored)?;
         Ok(outcome)

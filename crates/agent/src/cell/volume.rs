@@ -17,6 +17,7 @@ use sys::mount::mounts;
 use sys::process;
 use sys::process::usage;
 
+use crate::cell::direct_mount::DirectMount;
 use crate::sandbox::SandboxedRunner;
 use crate::sandbox::command::{self, CommandFailed};
 use crate::sandbox::isolation::is_first;
@@ -231,6 +232,39 @@ impl<'a> CellVolume<'a> {
                 Ok(vec![record])
             }
             Err(failure) => Err(CommandFailed { record: Some(record), failure }),
+        }
+    }
+
+    /// Mounts the filesystem as [`Self::mount`] does, without a program if the catalog's command is
+    /// a single system call.
+    pub fn mount_quickly(&mut self) -> StepResult {
+        let Some(direct) = DirectMount::parse(&self.volume.commands.mount) else {
+            return self.mount();
+        };
+        direct.mount().map_err(|error| {
+            let device = self.volume.device.as_deref().unwrap_or(&self.mountpoint);
+            let cause = sys::errno::describe(&error);
+            let failure = Failure {
+                step: "mount".into(),
+                reason: format!("mount of {} returned {cause}", device.display()),
+                error: sys::errno::system_error("mount", &error),
+                ..Failure::default()
+            };
+            CommandFailed { record: None, failure }
+        })?;
+        self.mounted = true;
+        Ok(Vec::new())
+    }
+
+    /// Unmounts the filesystem after [`Self::mount_quickly`].
+    pub fn unmount_quickly(&mut self) -> StepResult {
+        match DirectMount::parse(&self.volume.commands.mount) {
+            Some(direct) if direct.unmount().is_ok() => {
+                self.mounted = false;
+                Ok(Vec::new())
+            }
+            // The program is tried again, and names the cause.
+            _ => self.unmount(),
         }
     }
 
