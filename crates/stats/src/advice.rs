@@ -6,7 +6,7 @@
 //! feature was not tried.
 
 use model::{Feature, WorkloadCategory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::scores::use_scores::ExcludedResult;
 use crate::{Candidate, Rank, ShortlistState, UseCaseScores};
@@ -15,7 +15,7 @@ use crate::{Candidate, Rank, ShortlistState, UseCaseScores};
 pub const MIN_TESTED_WEIGHT: f64 = 0.7;
 
 /// A contender that qualifies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QualifiedContender {
     /// Name of the contender.
     pub contender: String,
@@ -28,7 +28,7 @@ pub struct QualifiedContender {
 }
 
 /// Cost of a contender in one group, relative to the first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CategoryCost {
     /// The group.
     pub group: WorkloadCategory,
@@ -41,7 +41,7 @@ pub struct CategoryCost {
 }
 
 /// A category that has weight but no results.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UntestedCategory {
     /// The group.
     pub group: WorkloadCategory,
@@ -50,7 +50,7 @@ pub struct UntestedCategory {
 }
 
 /// Conclusion of an advice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
     /// The first contender: the most that it costs more than the best is known and small.
@@ -68,7 +68,7 @@ pub enum Recommendation {
 }
 
 /// An advice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// Conclusion.
     pub recommendation: Recommendation,

@@ -157,13 +157,6 @@ fn untested_groups_are_named_with_the_cost_that_turns_the_order() {
 }
 
 #[test]
-fn an_advice_reads_back_from_json() {
-    let advice = advice_on(&BOTH, &fixture::plain());
-    let json = serde_json::to_string(&advice).unwrap();
-    assert_eq!(serde_json::from_str::<Advice>(&json).unwrap(), advice);
-}
-
-#[test]
 fn failures_rule_out_contenders_in_a_realistic_campaign() {
     let weights = [(WorkloadCategory::Trees, 60.0), (WorkloadCategory::StreamWrite, 40.0)];
     let advice = advice_on(&weights, &fixture::realistic());

@@ -1,7 +1,7 @@
 //! The complete analysis of a campaign, assembled from its parts.
 
 use model::{CampaignResults, Clock, ExcludedPhase, HostSetting, Nanos, UseCase};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::inference::{Margin, PairwiseEstimates};
 use crate::outcomes::{disks, failures, features, resources};
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Results of analysing a campaign.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// The clock of all times. Virtual time has no noise: intervals show how much results depend on

@@ -291,13 +291,6 @@ fn features_are_merged_and_the_class_follows() {
 }
 
 #[test]
-fn an_analysis_survives_json() {
-    let analysis = analyse(&fixture::realistic());
-    let json = serde_json::to_string(&analysis).unwrap();
-    assert_eq!(serde_json::from_str::<Analysis>(&json).unwrap(), analysis);
-}
-
-#[test]
 fn unselected_contenders_and_rows_do_not_affect_the_results() {
     let results = fixture::plain();
     let mut analysis = analyse(&results);

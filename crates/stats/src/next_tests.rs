@@ -46,8 +46,8 @@ impl OpenQuestion<'_> {
 }
 
 impl Analysis {
-    /// Returns the tests that can shrink the bound of an answer; empty if each bound is at most the
-    /// margin, or cannot shrink. Failed cells are not repeated.
+    /// Returns the tests that can shrink the bound of an answer; empty if each bound is at most
+    /// half the margin, or cannot shrink. Failed cells are not repeated.
     pub fn open_tests(&self) -> Vec<OpenTest> {
         let (estimates, rows) = self.estimates();
         let names: BTreeMap<usize, (&String, &String)> = estimates

@@ -578,7 +578,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
             }
             BudgetStep::Settled => self
                 .observer
-                .note("every answer for a use is known within its margin, or more rounds cannot narrow it"),
+                .note("every answer for a use is known within half its margin, or more rounds cannot narrow it"),
             BudgetStep::NothingFits => self
                 .observer
                 .note("the budget is spent: no further test that could narrow an answer fits"),

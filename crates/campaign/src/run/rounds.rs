@@ -11,7 +11,7 @@ use stats::{Analysis, OpenTest, StopDecision, StopReason, SuitesByGroup};
 pub enum BudgetStep {
     /// Run these cells: one more round of a test.
     Run(Vec<Cell>),
-    /// End: more rounds shrink no bound that is above the margin.
+    /// End: more rounds shrink no bound that is above half the margin.
     Settled,
     /// End: no test that could shrink a bound fits into the remaining time.
     NothingFits,

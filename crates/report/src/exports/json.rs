@@ -185,24 +185,25 @@ mod tests {
         inner.for_each(|value| parts_of_others(value, found));
     }
 
+    /// Returns the first violation of a schema by each document.
+    fn violations(schema: serde_json::Value, documents: &[serde_json::Value]) -> Vec<String> {
+        let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+        compiler.add_resource("/report.schema.json", schema).unwrap();
+        let schema = compiler.compile("/report.schema.json", &mut schemas).unwrap();
+        let errors = documents.iter().filter_map(|one| schemas.validate(one, schema).err());
+        errors.map(|error| error.to_string()).collect()
+    }
+
     #[test]
     fn every_report_matches_the_schema_and_has_no_unknown_fields() {
         for closed in [false, true] {
-            let validator = jsonschema::validator_for(&schema(closed)).unwrap();
-            for report in reports() {
-                let errors = validator.iter_errors(&report);
-                let errors: Vec<String> = errors
-                    .take(3)
-                    .map(|error| format!("{}: {error}", error.instance_path()))
-                    .collect();
-                assert!(errors.is_empty(), "docs/report.schema.json: {errors:#?}");
-            }
+            let errors = violations(schema(closed), &reports());
+            assert!(errors.is_empty(), "docs/report.schema.json: {errors:#?}");
         }
     }
 
     #[test]
     fn schema_rejects_wrong_documents() {
-        let validator = jsonschema::validator_for(&schema(false)).unwrap();
         let good = reports().swap_remove(0);
         for (pointer, wrong) in [
             ("/schema", serde_json::json!("fsarena-report/0")),
@@ -213,7 +214,7 @@ mod tests {
         ] {
             let mut report = good.clone();
             *report.pointer_mut(pointer).unwrap() = wrong;
-            assert!(!validator.is_valid(&report), "{pointer}");
+            assert_eq!(violations(schema(false), &[report]).len(), 1, "{pointer}");
         }
     }
 
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn results_and_analysis_survive_a_round_trip() {
+    fn results_survive_a_round_trip() {
         let results = fixture::hostile();
         let analysis = analyse(&results);
         let mut value: serde_json::Value =
@@ -238,8 +239,6 @@ mod tests {
         assert_eq!(value["schema"], SCHEMA);
         let read: CampaignResults = serde_json::from_value(value["results"].take()).unwrap();
         assert_eq!(read, results);
-        let read: Analysis = serde_json::from_value(value["analysis"].take()).unwrap();
-        assert_eq!(read, analysis);
     }
 
     /// The analysis of billions of rounds would use all memory.

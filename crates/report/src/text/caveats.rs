@@ -34,7 +34,8 @@ pub(crate) enum Caveat {
     TooFast(Vec<String>),
     /// No cell has run.
     NothingRan,
-    /// Contenders with failed cells, most failures first; number of contenders that lack a feature.
+    /// Contenders with failed cells, most failures first; number of contenders that do not support a
+    /// test.
     Failures { failed: Vec<(String, usize)>, lacking: usize, run: u32 },
     /// Contenders that are fast because their durable writes are not durable.
     NotDurable(Vec<String>),
@@ -179,18 +180,18 @@ fn weights(disk: Option<&str>, analysis: &Analysis) -> Option<Caveat> {
     Some(Caveat::Weights { disk: disk.map(sanitize_line), leader, others })
 }
 
-/// Returns the number of contenders that lack a feature which a test tried.
+/// Returns the number of contenders that do not support a test.
 pub(crate) fn lacking(analysis: &Analysis) -> usize {
     let cannot = analysis.failures.iter().filter(|f| f.status == Status::Unsupported);
     cannot.map(|failure| &failure.contender).collect::<BTreeSet<_>>().len()
 }
 
-/// Formats the number of contenders that lack a feature, for the end of a sentence.
+/// Formats the number of contenders that do not support a test, for the end of a sentence.
 pub(crate) fn lacking_text(lacking: usize) -> String {
     match lacking {
         0 => String::new(),
-        1 => "; 1 filesystem lacks a feature".to_owned(),
-        several => format!("; {several} filesystems lack a feature"),
+        1 => "; 1 filesystem does not support some tests".to_owned(),
+        several => format!("; {several} filesystems do not support some tests"),
     }
 }
 
@@ -352,7 +353,7 @@ impl fmt::Display for Caveat {
             Self::Failures { failed, lacking, run } => failures_text(f, failed, *lacking, *run),
             Self::NotDurable(who) => write!(
                 f,
-                "Not durable: {} never flushed the disk's cache, so a power cut may take synced data. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
+                "{} never flushed the disk's cache: a power cut may take synced data. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
                 some_of(who)
             ),
             Self::Unsteady { unsteady, results } => write!(
@@ -499,7 +500,7 @@ fn budget_text(
     left_out: &[String],
 ) -> fmt::Result {
     let why = match settled {
-        true => "each answer is known within the margin, or more rounds cannot narrow it",
+        true => "each answer is known within half the margin, or more rounds cannot narrow it",
         false => "then the time was over; narrower answers need more of it",
     };
     let tests = if left_out.is_empty() { "every test" } else { "every test that fit" };

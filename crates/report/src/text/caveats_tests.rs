@@ -197,8 +197,7 @@ fn contender_that_never_flushes_is_not_durable() {
     analysis.unflushed =
         vec![stats::UnflushedSync { contender: "jfs".to_owned(), operations: 2048 }];
     let said = said(&analysis).join("\n");
-    let told =
-        "Not durable: jfs (2048 synced writes) never flushed the disk's cache, so a power cut may";
+    let told = "jfs (2048 synced writes) never flushed the disk's cache: a power cut may";
     assert!(said.contains(told), "{said}");
 }
 

@@ -38,21 +38,31 @@ pub fn escape_invisible(text: &str) -> String {
     shown
 }
 
-/// Returns true for control characters, and for Unicode format characters that are invisible or
-/// reorder text (UAX #9, UTR #36 §2).
+/// Returns true for control characters, line separators and characters that a font shows as nothing
+/// (`Default_Ignorable_Code_Point` of the Unicode Character Database, and the blank Braille pattern).
+/// Some of those reorder text (UAX #9, UTR #36 §2).
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
-                | '\u{180e}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -200,6 +210,9 @@ mod tests {
     fn hidden_characters_are_shown_by_their_number() {
         assert_eq!(sanitize_line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(sanitize_line("ext4\u{202e}4tsf"), "ext4\\u{202e}4tsf");
+        for blank in ['\u{3164}', '\u{115f}', '\u{34f}', '\u{2800}', '\u{e0101}'] {
+            assert_eq!(sanitize_line(&blank.to_string()), blank.escape_unicode().to_string());
+        }
         assert_eq!(sanitize_line("two\r\nlines\tand more\n"), "two lines and more");
         assert_eq!(clean_lines("a\r\n\tb\u{7}\n"), "a\n    b\\u{7}");
         assert_eq!(sanitize_line("Größe 測試"), "Größe 測試");

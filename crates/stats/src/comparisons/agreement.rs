@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use model::{Metric, WorkloadCategory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::comparisons::agreement_causes::{DisagreementCause, causes};
 use crate::comparisons::difference::{
@@ -26,7 +26,7 @@ use crate::results::costs::RankedCosts;
 use crate::{Margin, ResultRow};
 
 /// Agreement of two campaigns on the same pairs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PairAgreement {
     /// Pairs of contenders that both campaigns compare.
     pub pairs: u32,
@@ -42,7 +42,7 @@ pub struct PairAgreement {
 }
 
 /// Quartiles of a list of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
     /// First quartile.
     pub low: f64,
@@ -53,7 +53,7 @@ pub struct Quartiles {
 }
 
 /// A phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseAgreement {
     /// Name of the test.
     pub test: String,
@@ -69,7 +69,7 @@ pub struct PhaseAgreement {
 }
 
 /// Agreement within a workload category.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupAgreement {
     /// The group.
     pub group: WorkloadCategory,
@@ -80,7 +80,7 @@ pub struct GroupAgreement {
 }
 
 /// A pair that both campaigns report as different, but in opposite directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     /// Name of the test.
     pub test: String,
@@ -100,7 +100,7 @@ pub struct Disagreement {
 }
 
 /// Agreement of two campaigns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
     /// Margin of relevance: pairs closer than this are not different.
     pub margin: Margin,

@@ -3,7 +3,7 @@
 //! disk.
 
 use model::Metric;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{Analysis, ResultRow};
 
@@ -18,7 +18,7 @@ const PROCESSOR: f64 = 80.0;
 const WAITS: f64 = 50.0;
 
 /// A difference between two campaigns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DisagreementCause {
     /// A contender flushes the disk's cache in only one of them.

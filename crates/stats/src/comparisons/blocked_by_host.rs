@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::difference::{
     AnalysedCampaign, CampaignComparison, CompareFilter, common_rows, disturbed, find_result,
@@ -19,7 +19,7 @@ use crate::results::paired::{RowPair, caches, is_sound, logs};
 use crate::{IncomparableTest, MetricResult, ResultRow};
 
 /// A host that is a block of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostBlock {
     /// Its name.
     pub name: String,

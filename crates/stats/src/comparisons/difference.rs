@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use model::{
     CampaignResults, Clock, Contender, Direction, Metric, Phase, ResultSelector, Test, Unit,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::comparisons::blocked_by_host::HostBlock;
 use crate::comparisons::setting_diff::{self, IncomparableCampaigns, SettingChange};
@@ -62,7 +62,7 @@ impl CompareFilter {
 }
 
 /// One result before and after.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultChange {
     /// Name of the contender. If two contenders are compared, name of the second.
     pub contender: String,
@@ -97,7 +97,7 @@ impl ResultChange {
 }
 
 /// A phase that was ok in every round before, but not after.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewFailure {
     /// Name of the contender.
     pub contender: String,
@@ -119,7 +119,7 @@ pub struct NewFailure {
 }
 
 /// Change of a contender over all its results.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverallChange {
     /// Name of the contender.
     pub contender: String,
@@ -131,7 +131,7 @@ pub struct OverallChange {
 }
 
 /// A test whose results are not compared, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IncomparableTest {
     /// Name of the test.
     pub test: String,
@@ -143,7 +143,7 @@ pub struct IncomparableTest {
 }
 
 /// Result of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CampaignComparison {
     /// Whether rounds are paired, because two contenders of one campaign are compared.
     pub paired: bool,

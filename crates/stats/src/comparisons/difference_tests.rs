@@ -191,13 +191,6 @@ fn a_contender_has_one_ratio_over_all_its_results() {
     assert_eq!(found.overall[0].results, 1);
 }
 
-#[test]
-fn a_comparison_reads_back_from_json() {
-    let found = compared(&fixture::realistic(), &fixture::realistic());
-    let json = serde_json::to_string(&found).unwrap();
-    assert_eq!(serde_json::from_str::<CampaignComparison>(&json).unwrap(), found);
-}
-
 /// Sessions of two contenders in eight results. All times of a session are longer by a random
 /// factor of up to 30 %.
 fn sessions(count: u64, seed: u64, slower: f64) -> Vec<CampaignResults> {

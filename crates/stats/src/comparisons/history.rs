@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, Contender, Direction, Metric, Nanos, Phase, ResultSelector, Unit};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::comparisons::setting_diff::{clock, contender_differences, host};
 use crate::estimate::change_points::change_points;
 use crate::{AnalysedCampaign, ResultRow, RobustEstimate, median};
 
 /// A campaign's value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryPoint {
     /// Number of the campaign.
     pub campaign: i64,
@@ -35,7 +35,7 @@ pub struct HistoryPoint {
 }
 
 /// A change of level between two campaigns.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelChange {
     /// Index of the first point after the change, in [`Series::points`].
     pub at: usize,
@@ -50,7 +50,7 @@ pub struct LevelChange {
 }
 
 /// A result of one contender over the campaigns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// Name of the contender.
     pub contender: String,
@@ -79,7 +79,7 @@ pub struct Series {
 }
 
 /// A campaign that is not comparable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExcludedCampaign {
     /// Number of the campaign.
     pub campaign: i64,
@@ -89,7 +89,7 @@ pub struct ExcludedCampaign {
 }
 
 /// The history of one or several results over many campaigns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct History {
     /// A series for each result and contender.
     pub series: Vec<Series>,

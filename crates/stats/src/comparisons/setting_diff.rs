@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use model::{CampaignResults, Contender, Environment};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Why two campaigns cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl fmt::Display for IncomparableCampaigns {
 impl std::error::Error for IncomparableCampaigns {}
 
 /// A setting that differs between two campaigns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingChange {
     /// Name of the setting: `kernel`, `mount options of ext4`.
     #[serde(rename = "what")]

@@ -15,7 +15,7 @@
 //! one: no order of them is rare enough.
 
 use model::SeededRng;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::ranks::doubled_ranks;
 
@@ -29,7 +29,7 @@ const DRAWS: u32 = 9_999;
 const SEED: u64 = 0x6368_616e_6765_7321;
 
 /// A change of level.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,

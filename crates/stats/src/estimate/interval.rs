@@ -9,13 +9,13 @@
 //! interval is minimum to maximum, with its actual confidence: 0 % with one round, 50 % with two,
 //! 75 % with three, 93.75 % with five; from six rounds on it is 95 % or more.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Desired confidence of an interval.
 pub const WANTED_CONFIDENCE: f64 = 0.95;
 
 /// An interval for the median of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end, in the unit of the result.

@@ -5,13 +5,13 @@
 //! throughput is at most N times that at 1, and at most the capacity of the busiest resource. The
 //! two bounds cross at N* = X_max / X_1; at higher concurrency some operation always waits.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Share of the maximum throughput that is good enough: higher concurrency gains little.
 pub const ENOUGH: f64 = 0.9;
 
 /// The knee of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
     /// Throughput at concurrency 1, in the metric's unit.

@@ -1,6 +1,6 @@
 //! Estimates over several rounds: median, interval and coefficient of variation.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::interval::{Interval, median, median_interval};
 
@@ -8,7 +8,7 @@ use super::interval::{Interval, median, median_interval};
 pub const UNSTEADY_ABOVE: f64 = 10.0;
 
 /// Estimate from the values of several rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RobustEstimate {
     /// Number of rounds with a value.

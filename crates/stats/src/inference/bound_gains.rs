@@ -19,20 +19,24 @@ const DROP_FACTOR: f64 = 10.0;
 /// Largest error of a bound, as a logarithm, that more rounds are expected to shrink; also the error
 /// while the noise is unknown.
 const MAX_ERROR: f64 = 1.0;
+/// Share of the margin below which no rounds are spent on a bound: half of it is known well enough.
+const SETTLED_SHARE: f64 = 0.5;
 /// Assumed variance of a row whose noise is unknown: large, so that tests with such rows come first.
 const UNKNOWN_VARIANCE: f64 = 1.0;
 
 impl PairwiseEstimates {
     /// Returns by how much one more round of each test is expected to shrink the bound of a
-    /// contender, by the number of the test. Empty if the bound is at most the margin, or if more
-    /// rounds cannot shrink it.
+    /// contender, by the number of the test. Empty if the bound is at most half the margin,
+    /// or if more rounds cannot shrink it.
     ///
     /// The bound is d + c against one rival ([`Self::at_most`]), and the error c grows with the
     /// square root of a variance, to which each test contributes. A test with n rounds loses
     /// 1/(n + 1) of its contribution in one more round, and c loses half of that share.
     pub fn bound_gains(&self, asked: Contrast<'_>, contender: usize) -> BTreeMap<usize, f64> {
         let bound = self.at_most(asked)[contender];
-        if self.costs.exact || bound.is_some_and(|bound| bound.most <= asked.margin.log()) {
+        if self.costs.exact
+            || bound.is_some_and(|bound| bound.most <= asked.margin.log() * SETTLED_SHARE)
+        {
             return BTreeMap::new();
         }
         let used = asked.used();

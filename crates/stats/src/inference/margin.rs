@@ -5,14 +5,14 @@
 //! Biopharm. 15, 1987). If neither test succeeds, the verdict is open and is never reported as a
 //! tie.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Maximum number of rounds that a report announces as sufficient. For a larger number it promises
 /// nothing.
 pub const MAX_ROUNDS: u32 = 100;
 
 /// The margin of relevance as a share: with 0.05, a contender that costs up to 5 % more is as good.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margin(pub f64);
 
@@ -31,7 +31,7 @@ impl Margin {
 
 /// Verdict on one contender against another. Shares are of the lower cost: at 0.2 the worse one
 /// costs 1.2 times as much.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {

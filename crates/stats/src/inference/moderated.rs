@@ -137,7 +137,9 @@ fn estimate(
     expected: Option<PriorVariance>,
     independent: f64,
 ) -> Option<ModeratedEstimate> {
-    let &PairSeries { count, replaced, mean, squares, is_nothing, is_size, .. } = series;
+    let &PairSeries { count, replaced, mean, squares, is_size, .. } = series;
+    // Two equal times of a single round are a coincidence.
+    let is_nothing = series.is_nothing && (count > 1 || is_size);
     if count == 0 {
         return None;
     }
@@ -207,5 +209,17 @@ mod tests {
         assert_eq!(estimated(&[0.3], 0.5).variance, f64::INFINITY);
         assert_eq!(estimated(&[0.3], 2.0).variance, 1.0);
         assert!(estimated(&[0.3, 0.4], 0.5).variance.is_finite());
+    }
+
+    /// Two contenders took the same time in one round. A size has no noise.
+    #[test]
+    fn one_equal_time_is_a_coincidence_and_one_equal_size_is_not() {
+        let of = |values: &[f64], is_size| {
+            let series = PairSeries { is_size, ..PairSeries::from_values(0, 0, values, 0) };
+            estimate(&series, None, 4.0).unwrap()
+        };
+        assert!(!of(&[0.0], false).is_nothing);
+        assert_eq!(of(&[0.0], false).variance, f64::INFINITY);
+        assert!(of(&[0.0], true).is_nothing && of(&[0.0, 0.0], false).is_nothing);
     }
 }

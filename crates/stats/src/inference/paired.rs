@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::FDR_LIMIT;
 use super::estimates::{PairwiseEstimates, all_pairs};
@@ -49,7 +49,7 @@ pub struct PairedResult {
 }
 
 /// Comparison of a result after with the same result before.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonResult {
     /// The cost after as a multiple of the cost before.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, CellRecord};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::RoundOutcome;
 
 /// Whether every planned cell has run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Completeness {
@@ -19,7 +19,7 @@ pub enum Completeness {
 }
 
 /// Number of cells by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellCounts {
     /// Planned cells.

@@ -1,7 +1,7 @@
 //! Behaviour of each contender on disks with faults, by kind of fault.
 
 use model::{CampaignResults, Contender, DiskFaultKind, DiskFaults, Op, Phase, Status};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Faults of one kind for one contender, summed over rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct ContenderFaults {
 }
 
 /// Behaviour of a filesystem after a bit of a file was flipped on the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlippedBitRecord {
     /// Number of flipped bits in contents of files.

@@ -5,13 +5,13 @@ use model::{
     CampaignResults, Cell, CellId, CellResult, CommandRecord, KernelEvent, PhaseResult, Status,
     SyscallError,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Step that checks a filesystem after the phases.
 pub(crate) const CHECK_STEP: &str = "fsck";
 
 /// A phase that is not ok.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseFailure {
     /// Name of the phase.
@@ -25,7 +25,7 @@ pub struct PhaseFailure {
 }
 
 /// A cell that is not ok, or that has a phase that is not ok.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellFailure {
     /// The cell.
@@ -66,7 +66,7 @@ impl CellFailure {
 }
 
 /// Kernel log complaints during a cell that is ok.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelWarning {
     /// The cell.

@@ -4,13 +4,13 @@ use model::{
     Bytes, CampaignResults, Contender, DriverKind, Feature, Features, FilesystemFacts, PosixClass,
     ProbeResult, RecoveryMechanism,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::outcomes::disk_faults::{ContenderFaults, FlippedBitRecord, disk_faults};
 use crate::outcomes::survival::{self, ContenderSurvival, PowerCutRecord};
 
 /// Result of a feature probe, merged over several cells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSupport {
@@ -27,7 +27,7 @@ pub enum FeatureSupport {
 }
 
 /// A feature and its probe result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureState {
     /// The feature.
@@ -37,7 +37,7 @@ pub struct FeatureState {
 }
 
 /// The features of one contender.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderFeatures {
     /// Name of the contender.

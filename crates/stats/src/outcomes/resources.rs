@@ -7,12 +7,12 @@ use model::{
     BackendKind, Bytes, Campaign, CampaignResults, CellRecord, CellResult, Contender, GuestDisk,
     HostSetting, KernelMemoryUse,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::RobustEstimate;
 
 /// Resource limits of a contender, and its usage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resources {
     /// Name of the contender.
@@ -36,7 +36,7 @@ pub struct Resources {
 }
 
 /// Memory usage. The round is the replicate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryUsage {
     /// Memory directly after the first mount: the maximum over all tests of a round.

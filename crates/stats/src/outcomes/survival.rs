@@ -3,7 +3,7 @@
 use model::{
     CampaignResults, CellResult, Contender, Expectation, Op, Phase, Status, Survival, Test,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Power cuts of one contender in one phase, summed over rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct ContenderSurvival {
 }
 
 /// Losses of synced files in power cuts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerCutRecord {
     /// Number of cuts.

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, Direction, Mix, Op, Phase, Test};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::ResultRow;
 use model::Metric;
 
 /// A role of a mix, compared with the same role alone in the same test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interference {
     /// Name of the suite.
@@ -31,7 +31,7 @@ pub struct Interference {
 
 /// Medians of one contender over rounds, in the metric's unit. `None` if it has no value, or if a
 /// round failed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterferenceValues {
     /// Median of the role by itself.

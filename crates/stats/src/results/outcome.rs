@@ -3,10 +3,10 @@
 use std::fmt;
 
 use model::Status;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Outcome of a phase in one round, from the point of view of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundOutcome {

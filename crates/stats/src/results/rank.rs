@@ -1,11 +1,11 @@
 //! Place of a contender relative to the best of a row, a group of tests or a use.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::inference::{BestComparison, ComparisonVerdict};
 
 /// Place of a contender relative to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     /// One plus the number of contenders with a lower estimated cost.

@@ -9,7 +9,7 @@ use model::{
     AccessPattern, CacheState, Calibration, HarnessOverhead, Io, IoEngine, Metric, Op, Phase,
     PhaseResult, RawDevicePerformance, RepeatedValue, SyncAtEnd,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Share of a result, in percent, above which the harness overhead is flagged.
 pub const OVERHEAD_ABOVE: f64 = 5.0;
@@ -19,7 +19,7 @@ pub const OVERHEAD_ABOVE: f64 = 5.0;
 pub const STEADY_BELOW: f64 = 10.0;
 
 /// Range of the raw device's speed, if readings differ too much for one number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RawDeviceRange {
     /// Speed derived from the smallest readings.

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use model::{CacheState, Metric};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::interval::median;
 use crate::estimate::outlier;
 use crate::{OVERHEAD_ABOVE, Rank, RobustEstimate, RoundOutcome};
 
 /// Result of one planned round.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundValue {
     /// The round, from 1.
@@ -41,7 +41,7 @@ pub struct RoundValue {
 }
 
 /// One metric of one phase for one contender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricResult {
     /// Name of the contender.

@@ -6,7 +6,7 @@ use model::{
     CacheState, CampaignResults, Direction, ExcludedPhase, Metric, Phase, PhaseResult, SyncAtEnd,
     Test, Unit,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::results::facts::{PhaseIndex, PhaseRecord};
 use crate::results::raw_device::{RawDeviceBounds, RawDeviceRange};
@@ -14,7 +14,7 @@ use crate::results::result::is_cumulative;
 use crate::{MetricResult, RoundOutcome, RoundValue};
 
 /// Whether the contenders of a row are ranked, and the reason if not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RankingState {
@@ -35,7 +35,7 @@ pub enum RankingState {
 }
 
 /// A metric of a phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultRow {
     /// Name of the suite.

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Bytes, CampaignResults, Metric, Op, SweepAxis, Test};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::ResultRow;
 use crate::estimate::knee::{Knee, knee};
 
 /// A sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Name of the suite.
@@ -29,7 +29,7 @@ pub struct Sweep {
 }
 
 /// A metric of a phase of a sweep: the primary metric and, for random I/O, also the throughput.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPhase {
     /// Name of the phase.
@@ -44,7 +44,7 @@ pub struct SweptPhase {
 }
 
 /// A phase at one point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptRow {
     /// The value on each axis.

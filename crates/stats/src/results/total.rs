@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, CellResult, Metric, Op, Phase, PhaseResult, Status, Suite, Test};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{RobustEstimate, RoundOutcome, median};
 
@@ -19,7 +19,7 @@ use crate::{RobustEstimate, RoundOutcome, median};
 const MIN_STEPS: usize = 3;
 
 /// The totals of a test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Total {
     /// Name of the suite.
@@ -36,7 +36,7 @@ pub struct Total {
 }
 
 /// The total of a contender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderTotal {
     /// Name of the contender.
@@ -59,7 +59,7 @@ pub struct ContenderTotal {
 }
 
 /// The time of one step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTime {
     /// Estimate over the counted attempts that have a time, in seconds.
@@ -74,7 +74,7 @@ pub struct StepTime {
 }
 
 /// One pass through all steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attempt {
     /// The round, from 1.
@@ -96,7 +96,7 @@ pub struct Attempt {
 }
 
 /// A step without a time, which makes the total invalid.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedStep {
     /// Name of the phase.

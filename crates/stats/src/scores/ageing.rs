@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use model::{AgeingSpec, CampaignResults, Contender, Direction, Metric, Phase, WorkloadCategory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::interval::median;
 use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
@@ -14,7 +14,7 @@ use crate::results::paired::{ComparisonKey, design_within_campaign, paired_costs
 use crate::{ComparisonVerdict, Margin, ResultRow};
 
 /// Cost of age in a campaign; empty if no contender competes both fresh and aged.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeingCost {
     /// Each aged contender that also competes fresh, in the campaign's order.
@@ -28,7 +28,7 @@ pub struct AgeingCost {
 }
 
 /// Number of cells that started from an aged state made earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReusedImages {
     /// These cells.
@@ -38,7 +38,7 @@ pub struct ReusedImages {
 }
 
 /// Cost of a contender's age.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderAgeingCost {
     /// Index of the fresh contender in the campaign's order.
@@ -57,7 +57,7 @@ pub struct ContenderAgeingCost {
 }
 
 /// Results of ageing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AchievedAge {
     /// Fill of the filesystem, as a share.
@@ -74,7 +74,7 @@ pub struct AchievedAge {
 }
 
 /// One result, aged compared with fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultAgeingCost {
     /// The number of its row in the analysis.
@@ -84,7 +84,7 @@ pub struct ResultAgeingCost {
 }
 
 /// A group of tests, aged compared with fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryAgeingCost {
     /// The group.
@@ -97,7 +97,7 @@ pub struct CategoryAgeingCost {
 
 /// Two contenders whose order reverses: one is shown to be better fresh, and the other at the same
 /// age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankReversal {
     /// Group of tests, or `None` for all results.

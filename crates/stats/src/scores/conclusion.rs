@@ -5,13 +5,13 @@
 //! Conclusions follow from the places of contenders without further statistical tests.
 
 use model::WorkloadCategory;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::inference::{ComparisonVerdict, Margin};
 use crate::{CategoryScore, Overall, Rank};
 
 /// Conclusion of a question. Contenders are indexes in the campaign's order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conclusion {
     /// The category. `None` for a use case, and for all categories together with equal weights.
@@ -38,7 +38,7 @@ pub struct Conclusion {
 }
 
 /// Answer about the contenders that may be the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShortlistState {
@@ -60,7 +60,7 @@ pub enum ShortlistState {
 }
 
 /// A contender that is not the best.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inferior {
     /// The contender.
@@ -75,7 +75,7 @@ pub struct Inferior {
 }
 
 /// The most that a contender costs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostBound {
     /// The contender.
@@ -317,11 +317,11 @@ mod tests {
         let [write, read, all] = &analyse(&results).conclusions[..] else {
             panic!("two groups, and both together")
         };
-        for open in [write, all] {
+        // Even if all values are the same: those of one round may be so by chance.
+        for open in [write, read, all] {
             assert_eq!((open.shortlist.len(), open.worse.len()), (3, 0));
             assert!(matches!(open.answer, ShortlistState::NotEnoughRounds { .. }));
         }
-        assert_eq!(read.answer, ShortlistState::Equal, "its values are the same");
     }
 
     #[test]

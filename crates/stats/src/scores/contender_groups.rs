@@ -4,12 +4,12 @@
 //! multiple of the lowest cost of the campaign. A member that lacks results is excluded, and counted.
 
 use model::CampaignResults;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{CategoryScore, Overall, WorkloadCategory};
 
 /// Means of a contender group of the campaign.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderGroupMeans {
     /// Its name.
@@ -23,7 +23,7 @@ pub struct ContenderGroupMeans {
 }
 
 /// The mean of a contender group in one category.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestGroupMean {
     /// The group of tests.
@@ -33,7 +33,7 @@ pub struct TestGroupMean {
 }
 
 /// The mean of some contenders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupMean {
     /// The geometric mean of the members' estimated costs, as a multiple of the lowest cost. `None`

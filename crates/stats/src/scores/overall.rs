@@ -13,14 +13,14 @@
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, Metric};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::inference::Margin;
 use crate::results::costs::RankedCosts;
 use crate::{Rank, RankingState, ResultRow, WorkloadCategory};
 
 /// A row with its weight in the score of its category.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowWeight {
     /// Number of the row in [`crate::Analysis::rows`].
@@ -30,7 +30,7 @@ pub struct RowWeight {
 }
 
 /// Standing of a contender in one or several categories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScore {
     /// Number of counted results.
@@ -46,7 +46,7 @@ pub struct CategoryScore {
 }
 
 /// A category with the scores of all contenders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryScores {
     /// The group.
@@ -58,7 +58,7 @@ pub struct CategoryScores {
 }
 
 /// A weight above which one contender overtakes another.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Crossover {
     /// The category whose weight increases.
@@ -74,7 +74,7 @@ pub struct Crossover {
 }
 
 /// The overall view of a campaign.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
     /// The categories with tests in the campaign, in the order of [`WorkloadCategory::ALL`].

@@ -17,7 +17,7 @@ use model::{
     Feature, OperatingSystem, PosixClass, RecoveryMechanism, RequiredReaders, UseCase,
     WorkloadCategory,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::inference::Margin;
 use crate::outcomes::failures::CHECK_STEP;
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Reason why a contender does not qualify.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum ExclusionReason {
@@ -95,7 +95,7 @@ pub enum ExclusionReason {
 }
 
 /// A contender that is considered for a use case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Name of the contender.
@@ -114,7 +114,7 @@ impl Candidate {
 }
 
 /// A need of a use case, and which contenders meet it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UseNeed {
     /// The need.
@@ -127,7 +127,7 @@ pub struct UseNeed {
 }
 
 /// Kind of a need.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NeedKind {
@@ -142,7 +142,7 @@ pub enum NeedKind {
 }
 
 /// A category that counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedCategory {
     /// The group.
@@ -163,7 +163,7 @@ pub struct WeightedCategory {
 }
 
 /// A result that does not count because some qualifying contenders do not have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExcludedResult {
     /// Name of the test.
@@ -175,7 +175,7 @@ pub struct ExcludedResult {
 }
 
 /// Scores of a campaign for a use case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UseCaseScores {
     /// Name of the use case.

@@ -5,12 +5,12 @@
 //! a contest, so phases that try a feature are omitted.
 
 use model::Metric;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{Rank, ResultRow};
 
 /// Counts of the phases in which a contender performed well or failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WinCounts {
     /// Name of the contender.

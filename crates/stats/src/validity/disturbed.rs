@@ -1,10 +1,10 @@
 //! Cells whose times are less reliable because of other activity on the machine.
 
 use model::{CampaignResults, HostNoise};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Such a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DisturbedCell {
     /// Name of the contender.

@@ -12,7 +12,7 @@
 //! finding.
 
 use model::{Direction, Metric};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::kendall;
 use crate::{RankingState, ResultRow};
@@ -24,7 +24,7 @@ pub const FALSE_DRIFT_LIMIT: f64 = 0.05;
 pub const DRIFT_FROM: u32 = 5;
 
 /// The trend of one contender, or of all contenders together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// Index of the contender in the campaign's order, or `None` for all contenders together.

@@ -4,14 +4,14 @@
 //! noise, and how often that is called a difference.
 
 use model::{CampaignResults, Contender};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::interval::median;
 use crate::results::costs::RankedCosts;
 use crate::{Margin, ResultRow};
 
 /// Two contenders that differ only in their names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseFloor {
     /// Index of the first contender in the campaign's order.

@@ -11,13 +11,13 @@
 //! rounds.
 
 use model::{CampaignResults, Metric, StoppingRule};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::estimate::interval::WANTED_CONFIDENCE;
 use crate::{CellCounts, Completeness, ResultRow, RobustEstimate};
 
 /// Reason to stop or to add a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
@@ -38,7 +38,7 @@ pub enum StopReason {
 }
 
 /// A result that is not narrow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WideInterval {
     /// Number of the row in [`crate::Analysis::rows`].
@@ -51,7 +51,7 @@ pub struct WideInterval {
 }
 
 /// Result of the stopping rule for a campaign.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopDecision {
     /// The requested rule.

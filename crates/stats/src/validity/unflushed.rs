@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{CampaignResults, Status, SyncAtEnd, WorkloadCategory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::outcomes::resources;
 use crate::{MetricResult, ResultRow};
 
 /// A contender whose syncs complete before the disk's cache is flushed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnflushedSync {
     /// Name of the contender.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::{Bytes, CampaignResults, Op};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A phase of a contender that was planned as warm, but read from the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotActuallyWarm {
     /// Name of the contender.
