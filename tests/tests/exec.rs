@@ -98,8 +98,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
     };
     let text = [
         "name = \"ours\"\ntitle = \"Ours\"\nsource = \"our own\"\n".to_owned(),
-        "requires = { packages = [\"no-such-package\"], programs = [\"no-such-program\"] }\n"
-            .into(),
+        "requires = { packages = [\"no-such-package\"] }\n".into(),
         "[[test]]\nname = \"ours\"\nrationale = \"Made for a test.\"\nspace = \"1 MiB\"\n".into(),
         phase("missing", "no-such-program --now"),
         phase("killed", "sh -c 'touch here; kill -9 $$'"),
@@ -129,8 +128,25 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         ]
     );
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
+
+    // The requirements of a suite are checked before the campaign.
+    let requires = "packages = [\"no-such-package\"], programs = [\"no-such-program\"], files = \
+                    [\"usr/include/no-such-file.h\", \"usr/no-such-prefix*\"]";
+    let text = text.concat().replace("packages = [\"no-such-package\"]", requires);
+    sandbox.add_suite("ours", &text);
+    for dry in [&["--dry-run"][..], &[]] {
+        let mut campaign = sandbox.fsarena();
+        campaign.args(["run", "--profile", "smoke", "-s", "ours"]).args(dry).arg("--dir");
+        let stderr = run(campaign.arg(&place)).assert_code(3).stderr;
+        let reason = "cannot run suite ours: it needs no-such-program, \
+                      /usr/include/no-such-file.h, missing here; apt-get install no-such-package";
+        assert!(stderr.contains(reason), "{stderr}");
+    }
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
-    assert!(doctor.contains("Suite ours lacks no-such-program: "), "{doctor}");
+    assert!(
+        doctor.contains("Suite ours lacks no-such-program, /usr/include/no-such-file.h: "),
+        "{doctor}"
+    );
     let packages = run(sandbox.fsarena().args(["doctor", "--packages"])).assert_code(0).stdout;
     assert!(packages.split_whitespace().any(|p| p == "no-such-package"), "{packages}");
 }

@@ -94,7 +94,7 @@ fn program() -> ExitCode {
             ToolCommand::Agree(args) => tool::agree::run(args, globals),
             ToolCommand::Site(args) => tool::site::run(args, globals),
             ToolCommand::Completions(args) => tool::completions::run(args),
-            ToolCommand::Man => tool::man::run(),
+            ToolCommand::Man(args) => tool::man::run(args),
         },
         Command::Agent(args) => commands::agent::run(args),
     };

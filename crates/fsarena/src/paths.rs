@@ -117,12 +117,12 @@ pub fn require_utf8(option: &str, path: &Path) -> Result<(), UsageError> {
     }
 }
 
-/// Returns the programs that all filesystems and suites require, and the emulator.
+/// Returns the programs that all filesystems and suites require, the files that suites require, and
+/// the emulator.
 pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
-    let of_filesystems = catalog.filesystems().flat_map(|f| &f.requires.programs);
-    let suites = catalog.suites(SizeProfile::Quick);
-    let of_suites = suites.into_iter().flat_map(|s| &s.requires.programs);
-    let all = of_filesystems.chain(of_suites).cloned();
+    let of_filesystems = catalog.filesystems().flat_map(|f| &f.requires.programs).cloned();
+    let suites = SizeProfile::ALL.into_iter().flat_map(|profile| catalog.suites(profile));
+    let all = of_filesystems.chain(suites.flat_map(|suite| suite.requires.on_host()));
     let peers = external_programs::programs().map(str::to_owned);
     all.chain(peers).chain([guest::QEMU.to_owned()]).collect()
 }

@@ -74,6 +74,13 @@ impl ProgramRequirements {
     pub const fn is_empty(&self) -> bool {
         self.packages.is_empty() && self.programs.is_empty()
     }
+
+    /// Returns the programs and the paths of files that a host must have. Prefixes of files are left
+    /// out: their programs look for them.
+    pub fn on_host(&self) -> impl Iterator<Item = String> {
+        let files = self.files.iter().filter(|file| !file.ends_with('*'));
+        self.programs.iter().cloned().chain(files.map(|file| format!("/{file}")))
+    }
 }
 
 /// A sequence of phases on one newly created filesystem: the unit that a cell runs.

@@ -84,6 +84,7 @@ settings! {
             rounds: Option<u32> = up_to(Campaign::MAX_ROUNDS);
             /// Limit the total time (10min), and run what decides most.
             ///
+            /// `fsarena run` takes 10min if neither suites, profile, rounds nor storage are given.
             /// Run one round of everything, then the tests that narrow the answers most, without
             /// contenders far behind. Cut phases that take more than 3 % of it.
             #[arg(conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]

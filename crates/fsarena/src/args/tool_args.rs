@@ -53,9 +53,17 @@ Examples:
     /// Print the manual page.
     #[command(after_help = "\
 Examples:
-  fsarena tool man | man -l -
-  fsarena tool man > /usr/local/share/man/man1/fsarena.1")]
-    Man,
+  fsarena tool man | man -l -                                  one page for all commands
+  fsarena tool man --directory /usr/local/share/man/man1       a page for each command")]
+    Man(ManArgs),
+}
+
+/// Options of `tool man`.
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this directory.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: Option<PathBuf>,
 }
 
 /// Options of `tool calibrate`.

@@ -141,7 +141,7 @@ fn refuse_twice(inputs: &[Input]) -> anyhow::Result<()> {
 fn named(word: &Path) -> Input {
     let text = word.to_str().unwrap_or_default();
     match text.split_once('=') {
-        Some((name, file)) if !name.is_empty() && !name.contains('/') && !word.exists() => {
+        Some((name, file)) if !name.trim().is_empty() && !name.contains('/') && !word.exists() => {
             Input { path: file.into(), contender: Some(name.to_owned()) }
         }
         _ => Input { path: word.to_owned(), contender: None },

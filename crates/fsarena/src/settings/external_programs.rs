@@ -145,39 +145,39 @@ pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
     programs.filter(|name| required(name).is_some()).cloned()
 }
 
-/// Checks that all programs of a campaign are installed, before cells run. Guests contain their
-/// programs.
+/// Checks that the machine has the programs and files that the suites of a campaign require, before
+/// cells run. Guests contain them.
 ///
 /// # Errors
-/// Returns an error if a program is missing.
+/// Returns an error if one is missing.
 pub fn reject_missing_programs(
     suites: &[Suite],
     backend: BackendKind,
     machine: &HostInfo,
 ) -> Result<(), EnvironmentError> {
-    let Some(suite) = suites.iter().find(|suite| suite.name == SUITE) else {
-        return Ok(());
-    };
     if backend == BackendKind::Vm {
-        let programs = &suite.requires.programs;
-        let other = programs.iter().find(|name| required(name).is_none());
+        let programs = suites.iter().filter(|suite| suite.name == SUITE);
+        let mut programs = programs.flat_map(|suite| &suite.requires.programs);
+        let other = programs.find(|name| required(name).is_none());
         return other.map_or(Ok(()), |name| {
             Err(EnvironmentError(format!(
                 "guests cannot have {name}: run it on images or in mounted directories"
             )))
         });
     }
-    match storage::missing_programs(suite, machine) {
-        None => Ok(()),
-        Some(need) if need.packages.is_empty() => Err(EnvironmentError(format!(
-            "{} is missing, which a suite runs, and Debian has no package of it: build it, and put it on the PATH",
+    for suite in suites {
+        let Some(need) = storage::missing_programs(suite, machine) else { continue };
+        let advice = match need.packages.is_empty() {
+            true => "Debian has no package of it: build it, and put it on the PATH".to_owned(),
+            false => need.command,
+        };
+        let name = &suite.name;
+        return Err(EnvironmentError(format!(
+            "cannot run suite {name}: it needs {}, missing here; {advice}",
             need.description
-        ))),
-        Some(need) => Err(EnvironmentError(format!(
-            "{} is missing, which a suite runs: {}",
-            need.description, need.command
-        ))),
+        )));
     }
+    Ok(())
 }
 
 /// Returns the suite of other programs among the names, and the remaining names. Relative paths are

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use config::settings::campaign_file;
 use config::{Catalog, DEFAULT_PROFILE, ProfileDefaults, Settings, StudySource};
-use model::{BackendKind, Bytes, Campaign, Contender, GuestConfig, SizeProfile, Suite, Test};
+use model::{
+    BackendKind, Bytes, Campaign, Contender, GuestConfig, Nanos, SizeProfile, Suite, Test,
+};
 use nix::unistd::geteuid;
 
 use crate::args::run_args::RunArgs;
@@ -18,6 +20,8 @@ use crate::settings::rounds::RoundCounts;
 use crate::settings::test_machine::TestMachine;
 use crate::settings::validate;
 
+/// Budget of a campaign whose command line has only contenders.
+const USUAL_BUDGET: Nanos = Nanos::from_secs(600);
 /// Unit of readahead in the kernel.
 const PAGE: Bytes = Bytes::kib(4);
 /// Maximum readahead: the kernel keeps it as a number of KiB in 32 bits.
@@ -59,6 +63,9 @@ impl<'a> ResolvedSettings<'a> {
         let of_file = args.file.as_deref().filter(|_| args.settings.suites.is_empty());
         let suites_base = of_file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         let mut settings = args.settings.clone().over(file);
+        if leaves_work_open(args, &settings) {
+            choose_work(&mut settings, args.host.is_some() || geteuid().is_root());
+        }
         let study = args.study.as_ref().map(|name| catalog.study(name));
         let study = study.transpose()?;
         let usual = if study.is_some() { SizeProfile::Study } else { DEFAULT_PROFILE };
@@ -160,6 +167,35 @@ impl<'a> ResolvedSettings<'a> {
     }
 }
 
+/// Whether the user has said neither what to run, nor how often, nor on what.
+fn leaves_work_open(args: &RunArgs, settings: &Settings) -> bool {
+    let is_chosen = args.file.is_some()
+        || args.study.is_some()
+        || !args.own_suites.is_empty()
+        || args.rounds_by_default.is_some()
+        || !settings.suites.is_empty()
+        || !settings.directories.is_empty()
+        || settings.profile.is_some()
+        || settings.rounds.is_some()
+        || settings.budget.is_some()
+        || settings.until_width.is_some()
+        || settings.backend.is_some()
+        || settings.storage.device.is_some();
+    !is_chosen
+}
+
+/// Chooses what answers most questions in ten minutes: a budget on images, or small tests in guests,
+/// which need no root.
+fn choose_work(settings: &mut Settings, is_root: bool) {
+    match is_root {
+        true => settings.budget = Some(USUAL_BUDGET),
+        false => {
+            settings.backend = Some(BackendKind::Vm);
+            settings.profile = Some(SizeProfile::Smoke);
+        }
+    }
+}
+
 /// Returns the tests of a study in another size.
 fn scaled(
     study: &StudySource,
@@ -217,6 +253,17 @@ fn max_written(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_without_work_gets_a_budget_or_guests() {
+        let mut settings = Settings::default();
+        choose_work(&mut settings, true);
+        assert_eq!((settings.budget, settings.backend), (Some(USUAL_BUDGET), None));
+        let mut settings = Settings::default();
+        choose_work(&mut settings, false);
+        assert_eq!((settings.budget, settings.backend), (None, Some(BackendKind::Vm)));
+        assert_eq!(settings.profile, Some(SizeProfile::Smoke));
+    }
 
     #[test]
     fn a_job_file_of_a_campaign_file_is_relative_to_that_file() {

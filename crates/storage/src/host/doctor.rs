@@ -1,7 +1,7 @@
 //! Checks whether a filesystem runs on this machine, and finds the command that installs missing
 //! parts. Pure.
 
-use model::{BackendKind, DriverKind, Filesystem, ProgramRequirements, Suite};
+use model::{BackendKind, DriverKind, Filesystem, Suite};
 use serde::Serialize;
 
 use crate::HostInfo;
@@ -98,11 +98,12 @@ fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
     if needs.is_empty() { Availability::Available } else { Availability::Missing { needs } }
 }
 
-/// Returns the programs that the commands of a suite need and that are missing on this machine.
+/// Returns the programs and files that the commands of a suite need and that are missing on this
+/// machine.
 pub fn missing_programs(suite: &Suite, machine: &HostInfo) -> Option<MissingRequirement> {
-    let ProgramRequirements { packages, programs, .. } = &suite.requires;
-    let lacking = |program: &&String| !machine.programs.have(program);
-    let missing: Vec<&str> = programs.iter().filter(lacking).map(String::as_str).collect();
+    let packages = &suite.requires.packages;
+    let missing: Vec<String> =
+        suite.requires.on_host().filter(|needed| !machine.programs.have(needed)).collect();
     (!missing.is_empty()).then(|| MissingRequirement {
         description: missing.join(", "),
         command: as_root(machine, format!("apt-get install {}", packages.join(" "))),

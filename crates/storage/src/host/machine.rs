@@ -48,9 +48,10 @@ pub enum ProgramLookup {
 }
 
 impl ProgramLookup {
-    /// Returns true if there is a program of this name.
+    /// Returns true if there is a program of this name, or a file if the name is an absolute path.
     pub fn have(&self, name: &str) -> bool {
         match self {
+            Self::OfPath if name.starts_with('/') => Path::new(name).exists(),
             Self::OfPath => find_program(name).is_some(),
             Self::These(names) => names.contains(name),
         }
