@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style format clippy links clean
+.PHONY: shootout test dist check-dist s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style format clippy links clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -115,6 +115,17 @@ check-affs: build
 build:
 	@scripts/install-packages.sh gcc libc6-dev
 	cargo build --release --locked
+
+# Packs a tarball and a Debian package with manual pages and completions, and their checksums, into target/dist. Equal
+# sources give equal bytes.
+dist: build
+	scripts/dist.sh $(FSARENA) target/dist
+
+# Installs these packages on clean roots of the Debian RELEASES, and compares filesystems in a guest there.
+RELEASES := bookworm trixie
+check-dist: dist
+	@scripts/install-packages.sh lintian mmdebstrap busybox-static
+	$(SUDO) scripts/check-dist.sh target/dist $(RELEASES)
 
 # Test programs that run campaigns, guests, a browser or devices and need root. Their manifests have `test = false`, so
 # that `check` does not run them.
