@@ -38,7 +38,8 @@ on_debian() {
   mmdebstrap --quiet --variant=minbase --include=ca-certificates "$release" "$root"
   cp "$package" "$root/root/fsarena.deb"
   local start=$SECONDS
-  in_root "$root" apt-get install --yes --quiet --no-install-recommends /root/fsarena.deb qemu-system-x86 > "$work/log"
+  in_root "$root" apt-get update --quiet > "$work/log"
+  in_root "$root" apt-get install --yes --quiet /root/fsarena.deb > "$work/log"
   in_root "$root" fsarena
   in_root "$root" fsarena guest build
   in_root "$root" fsarena run --backend vm -c ext4 -c xfs -s tree --profile smoke

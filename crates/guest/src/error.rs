@@ -29,6 +29,14 @@ pub enum GuestError {
         /// Error returned by the kernel.
         source: io::Error,
     },
+    /// Programs that are needed to build a guest are missing.
+    #[error("cannot build a guest without {programs}: `apt-get install {packages}`")]
+    Tools {
+        /// The missing programs.
+        programs: String,
+        /// Debian packages that contain them, and a library that they need.
+        packages: String,
+    },
     /// A program that is needed to build a guest failed.
     #[error("`{command}` failed: {complaint}")]
     Failed {

@@ -109,11 +109,34 @@ pub fn description(rebuilds: &[&Rebuild]) -> String {
     lines.collect()
 }
 
+/// Programs that build modules and unpack kernels and sources, and their Debian packages.
+const TOOLS: [(&str, &str); 3] = [("make", "make"), ("gcc", "gcc"), ("xz", "xz-utils")];
+/// Library of the program in the kernel's headers that checks each module.
+const MODULE_LIBRARY: &str = "libelf1";
+
 /// Returns the name and version that the compiler reports.
+///
+/// # Errors
+/// Returns an error that names all missing programs.
 pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
-    programs.run(Command::new("make").arg("--version"), "make")?;
+    let is_missing = |program: &str, package| {
+        let tried = programs.run(Command::new(program).arg("--version"), package);
+        matches!(tried, Err(GuestError::Program { .. }))
+    };
+    if let Some(missing) = missing_tools(is_missing) {
+        return Err(missing);
+    }
     let text = programs.run(Command::new("gcc").arg("--version"), "gcc")?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Returns the error that names all missing programs.
+fn missing_tools(is_missing: impl Fn(&str, &'static str) -> bool) -> Option<GuestError> {
+    let missing = TOOLS.into_iter().filter(|(program, package)| is_missing(program, package));
+    let (programs, mut packages): (Vec<_>, Vec<_>) = missing.unzip();
+    packages.push(MODULE_LIBRARY);
+    (!programs.is_empty())
+        .then(|| GuestError::Tools { programs: programs.join(", "), packages: packages.join(" ") })
 }
 
 /// Relocates an unpacked tree of kernel headers, which expect to be located below `/usr`. Returns
@@ -243,6 +266,15 @@ mod tests {
         let edit = &required_by(&["reiserfs".into()])[0].edits[0];
         apply(edit, directory.path())?;
         Ok(fs::read_to_string(&file).unwrap())
+    }
+
+    #[test]
+    fn all_missing_programs_are_named_with_their_packages() {
+        assert!(missing_tools(|_, _| false).is_none());
+        let error = missing_tools(|program, _| program != "gcc").unwrap().to_string();
+        let expected =
+            "cannot build a guest without make, xz: `apt-get install make xz-utils libelf1`";
+        assert_eq!(error, expected);
     }
 
     #[test]
