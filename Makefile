@@ -122,7 +122,7 @@ dist: build
 	scripts/dist.sh $(FSARENA) target/dist
 
 # Installs these packages on clean roots of the Debian RELEASES, and compares filesystems in a guest there.
-RELEASES := bookworm trixie
+RELEASES := bookworm
 check-dist: dist
 	@scripts/install-packages.sh lintian mmdebstrap busybox-static
 	$(SUDO) scripts/check-dist.sh target/dist $(RELEASES)

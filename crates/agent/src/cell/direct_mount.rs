@@ -1,5 +1,5 @@
 //! Mounts and unmounts a volume by system calls instead of mount(8). A trial of a power cut or of a
-//! fault does both, and starting the two programs would take most of its time.
+//! fault does both; on ext4, starting the two programs took an eighth of its time.
 
 use std::io;
 use std::path::PathBuf;

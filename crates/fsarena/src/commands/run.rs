@@ -31,6 +31,7 @@ use crate::paths;
 use crate::session::{self, RunContext};
 use crate::settings::campaign as request;
 use crate::settings::campaign::ResolvedCampaign;
+use crate::settings::resolve;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -50,6 +51,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let why = "on one machine no cell is checked on another: --check goes with --on".to_owned();
         return Err(UsageError(why).into());
     }
+    let args = &resolve::with_usual_work(args, nix::unistd::geteuid().is_root());
     let sessions = match args.dry_run {
         true => 1,
         false => args.sessions.unwrap_or(1),

@@ -63,9 +63,6 @@ impl<'a> ResolvedSettings<'a> {
         let of_file = args.file.as_deref().filter(|_| args.settings.suites.is_empty());
         let suites_base = of_file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         let mut settings = args.settings.clone().over(file);
-        if leaves_work_open(args, &settings) {
-            choose_work(&mut settings, args.host.is_some() || geteuid().is_root());
-        }
         let study = args.study.as_ref().map(|name| catalog.study(name));
         let study = study.transpose()?;
         let usual = if study.is_some() { SizeProfile::Study } else { DEFAULT_PROFILE };
@@ -167,33 +164,39 @@ impl<'a> ResolvedSettings<'a> {
     }
 }
 
-/// Whether the user has said neither what to run, nor how often, nor on what.
-fn leaves_work_open(args: &RunArgs, settings: &Settings) -> bool {
-    let is_chosen = args.file.is_some()
+/// Adds a budget of ten minutes on images, or small tests in guests without root, to a command line
+/// that chooses no tests, rounds or storage.
+pub fn with_usual_work(args: &RunArgs, is_root: bool) -> RunArgs {
+    let mut args = args.clone();
+    if is_work_chosen(&args) {
+        return args;
+    }
+    match is_root || args.host.is_some() {
+        true => args.settings.budget = Some(USUAL_BUDGET),
+        false => {
+            args.settings.backend = Some(BackendKind::Vm);
+            args.settings.profile = Some(SizeProfile::Smoke);
+        }
+    }
+    args
+}
+
+fn is_work_chosen(args: &RunArgs) -> bool {
+    let settings = &args.settings;
+    args.file.is_some()
         || args.study.is_some()
-        || !args.own_suites.is_empty()
-        || args.rounds_by_default.is_some()
+        || args.machine.is_some()
         || !settings.suites.is_empty()
         || !settings.directories.is_empty()
         || settings.profile.is_some()
         || settings.rounds.is_some()
         || settings.budget.is_some()
         || settings.until_width.is_some()
+        || settings.until_share.is_some()
+        || settings.max_rounds.is_some()
+        || settings.max_time.is_some()
         || settings.backend.is_some()
-        || settings.storage.device.is_some();
-    !is_chosen
-}
-
-/// Chooses what answers most questions in ten minutes: a budget on images, or small tests in guests,
-/// which need no root.
-fn choose_work(settings: &mut Settings, is_root: bool) {
-    match is_root {
-        true => settings.budget = Some(USUAL_BUDGET),
-        false => {
-            settings.backend = Some(BackendKind::Vm);
-            settings.profile = Some(SizeProfile::Smoke);
-        }
-    }
+        || settings.storage.device.is_some()
 }
 
 /// Returns the tests of a study in another size.
@@ -256,13 +259,27 @@ mod tests {
 
     #[test]
     fn a_command_line_without_work_gets_a_budget_or_guests() {
-        let mut settings = Settings::default();
-        choose_work(&mut settings, true);
-        assert_eq!((settings.budget, settings.backend), (Some(USUAL_BUDGET), None));
-        let mut settings = Settings::default();
-        choose_work(&mut settings, false);
-        assert_eq!((settings.budget, settings.backend), (None, Some(BackendKind::Vm)));
-        assert_eq!(settings.profile, Some(SizeProfile::Smoke));
+        use clap::Parser;
+
+        use crate::args::cli::{Cli, Command};
+
+        let chosen = |options: &str, is_root| {
+            let words = options.split_whitespace();
+            let cli = Cli::try_parse_from(["fsarena", "run"].into_iter().chain(words)).unwrap();
+            let Some(Command::Run(args)) = cli.command else { panic!("{options}") };
+            let Settings { budget, backend, profile, .. } =
+                with_usual_work(&args, is_root).settings;
+            (budget, backend, profile)
+        };
+        for plain in ["", "-c ext4 -c xfs", "--size 2GiB --dry-run"] {
+            assert_eq!(chosen(plain, true), (Some(USUAL_BUDGET), None, None), "{plain}");
+            let guests = (None, Some(BackendKind::Vm), Some(SizeProfile::Smoke));
+            assert_eq!(chosen(plain, false), guests, "{plain}");
+        }
+        for own in ["-s tree", "--rounds 2", "--max-time 2h", "--dir /srv", "--device /dev/sdb"] {
+            assert_eq!(chosen(own, true), (None, None, None), "{own}");
+            assert_eq!(chosen(own, false), (None, None, None), "{own}");
+        }
     }
 
     #[test]
