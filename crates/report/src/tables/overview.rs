@@ -313,11 +313,11 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_explains_every_word_instead_of_a_number() {
-        let readme = include_str!("../../../../README.md");
+    fn the_documents_explain_every_word_instead_of_a_number() {
+        let page = include_str!("../../../../docs/reading-a-result.md");
         let outcomes = RoundOutcome::ALL.into_iter().filter(|outcome| *outcome != RoundOutcome::Ok);
         for word in outcomes.map(RoundOutcome::name).chain([NO_RESULT, "not ranked"]) {
-            assert!(readme.contains(&format!("`{word}`")), "{word}");
+            assert!(page.contains(&format!("`{word}`")), "{word}");
         }
     }
 
