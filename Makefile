@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test dist check-dist s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery check-affs build check style format clippy links clean
+.PHONY: shootout test dist check-dist s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery docs check-affs build check style format clippy links clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -90,6 +90,16 @@ gallery: build
 	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
 	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery
 
+# Builds docs/ as a site with search in target/docs; docs/SUMMARY.md is its table of contents. Fails if a document is
+# missing there or a link is broken.
+MDBOOK_VERSION := 0.5.4
+docs:
+	scripts/check-docs.py
+	target/tools/bin/mdbook --version 2>/dev/null | grep -qx 'mdbook v$(MDBOOK_VERSION)' || \
+	  cargo install --locked --no-default-features --features search mdbook@$(MDBOOK_VERSION) --root target/tools
+	target/tools/bin/mdbook build docs
+	scripts/check-docs.py target/docs
+
 # Runs every parser of outside input under a coverage-guided fuzzer, SECONDS each, JOBS in parallel; `make fuzz
 # FUZZ_TARGET=campaign` runs one of them: docs/architecture.md.
 FUZZ_TARGET := all
@@ -145,8 +155,9 @@ test: format
 check: style links
 	$(UNIT_TESTS)
 
-# Finds links to items that do not exist, in the documentation of the code.
+# Finds broken links in the documents, and links to items that do not exist in the documentation of the code.
 links:
+	scripts/check-docs.py
 	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
 
 style: format clippy
