@@ -374,9 +374,12 @@ function standingOf(used, takesPart, { margin, limit, isUse = false }) {
   const known = ranked.filter((one) => difference(one) !== undefined && verdicts.get(one) !== null);
   const lowest = Math.min(...known.map(difference));
   const others = Math.max(2, ranked.length) - 1;
-  const level = inference.falseLimit / (others + (inference.endsByResults ? 2 : 0));
-  const bound = (one) =>
-    logs ? excessInAnyRound(logs, one) : excessBound(othersOf(one).map((other) => beside(one, other)), level);
+  const level = inference.falseLimit / (others + (inference.endsByResults ? 2 : 0.2));
+  const bound = (one) => {
+    if (logs) return excessInAnyRound(logs, one);
+    const all = othersOf(one);
+    return all.length + 1 < ranked.length ? null : excessBound(all.map((other) => beside(one, other)), level);
+  };
   const all = known.map((contender) => ({
     contender,
     verdict: verdicts.get(contender),
