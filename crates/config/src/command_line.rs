@@ -2,7 +2,7 @@
 //!
 //! Pure: runs no programs.
 
-use model::{Bytes, Commands, Contender};
+use model::{Bytes, Commands, Contender, RecoveryMechanism};
 
 /// Options at the start of every mount, regardless of the catalog and the user.
 const SAFE_OPTIONS: &str = "nosuid,nodev";
@@ -65,6 +65,8 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
         fsck_clean: raw.fsck_clean.clone(),
         repair: filled(&raw.repair),
         repair_clean: raw.repair_clean.clone(),
+        replays_at_mount: !raw.repair.is_empty()
+            && contender.crash_recovery().is_some_and(|by| by != RecoveryMechanism::None),
         mkfs_options,
         mount_options,
         pool_mkfs_options: Vec::new(),
@@ -239,6 +241,7 @@ mod tests {
                     fsck_clean: vec![0],
                     repair: words("repair.x {device}"),
                     repair_clean: vec![0, 1],
+                    replays_at_mount: false,
                     mkfs_options: words("-E lazy=0"),
                     mount_options: words("size={size}"),
                     pool_mkfs_options: words("-d raid0"),

@@ -139,12 +139,15 @@ pub struct Commands {
     pub fsck: Vec<String>,
     /// Exit codes of `fsck` that mean no errors.
     pub fsck_clean: Vec<i32>,
-    /// Repairs it after a power cut, before it is mounted; empty if its mount does.
+    /// Repairs it after a power cut; empty if its mount does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repair: Vec<String>,
     /// Exit codes of `repair` that mean success.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repair_clean: Vec<i32>,
+    /// Whether `repair` runs only if the mount fails, because the mount replays a journal or a log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replays_at_mount: bool,
     /// Default options of `mkfs`.
     pub mkfs_options: Vec<String>,
     /// Default options of `mount`, in addition to `nosuid,nodev`.

@@ -70,7 +70,7 @@ pub use result::outcome::{
 };
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};
-pub use result::survival::{BrokenCut, Survival};
+pub use result::survival::{BrokenCut, SequenceCost, Survival};
 pub use rng::SeededRng;
 pub use suite::excluded_phase::ExcludedPhase;
 pub use suite::source::{CopySource, SourceInventory, source_image_size};

@@ -276,6 +276,19 @@ impl WriteLog {
         self.entries.iter().filter(is_flush).count()
     }
 
+    /// Returns the number of flushes before the last mark.
+    pub fn flushes_of_steps(&self) -> usize {
+        let is_mark = |entry: &LogEntry| matches!(entry, LogEntry::Mark { .. });
+        let end = self.entries.iter().rposition(is_mark).unwrap_or(0);
+        let is_flush = |entry: &&LogEntry| matches!(entry, LogEntry::Flush { .. });
+        self.entries[..end].iter().filter(is_flush).count()
+    }
+
+    /// Returns the number of written bytes.
+    pub fn written(&self) -> usize {
+        self.writes().map(|write| write.new.len()).sum()
+    }
+
     /// Returns the bytes that every written sector had before the first write to it.
     pub fn replaced(&self) -> BTreeMap<u64, &[u8]> {
         let mut sectors = BTreeMap::new();

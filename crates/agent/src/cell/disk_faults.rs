@@ -141,7 +141,7 @@ fn fail_requests(
         _ => return Ok(None),
     };
     let first = 1 + op.prepare.len();
-    let (outcomes, RecordedSteps { log, base }) =
+    let (outcomes, RecordedSteps { log, base, .. }) =
         volume.perform_with_faults(&op.steps, first, &requests)?;
     let (state, only_data) = match place {
         FaultPlace::FailedFlush(_) => {

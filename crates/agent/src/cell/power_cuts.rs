@@ -9,16 +9,19 @@ use workload::survival::{self, ExpectedStates};
 use crate::cell::recorded_volume::{RecordedSteps, RecordedVolume, TrialError, owned};
 use crate::cell::volume::CellVolume;
 
-/// Whether the repair command of the catalog runs before the mount.
+/// When the repair command of the catalog runs.
 #[derive(Clone, Copy)]
 enum Repair {
-    First,
+    /// Before the mount, as an administrator does it; if the mount replays a journal, after a mount
+    /// that failed.
+    AsNeeded,
     Never,
 }
 
 /// Outcome of a cut.
 #[derive(Default)]
 struct Recovery {
+    is_repaired: bool,
     lost: Option<String>,
     is_unmountable: bool,
     is_unwritable: bool,
@@ -83,7 +86,7 @@ impl PowerCuts<'_> {
         seed: u64,
         progress: &Progress,
     ) -> Result<Survival, TrialError> {
-        let RecordedSteps { log, base } = recording;
+        let RecordedSteps { log, base, .. } = recording;
         let limit = self.op.cuts as usize;
         let cuts = match self.op.ignores_flushes {
             true => log.cuts_without_flushes(limit, seed),
@@ -96,6 +99,7 @@ impl PowerCuts<'_> {
         let mut survival = Survival {
             positions: log.len() as u32,
             cuts: cuts.len() as u32,
+            cost: Some(recording.cost()),
             ..Survival::default()
         };
         progress.restart();
@@ -105,8 +109,8 @@ impl PowerCuts<'_> {
             let recover = |repair| {
                 move |volume: &mut RecordedVolume<'_, '_>| self.recover(volume, cut, repair)
             };
-            let recovery = volume.with_state(&state, base, recover(Repair::First))?;
-            if recovery.lost.is_some() && volume.volume.has_repair() {
+            let recovery = volume.with_state(&state, base, recover(Repair::AsNeeded))?;
+            if recovery.lost.is_some() && recovery.is_repaired {
                 let before = volume.with_state(&state, base, recover(Repair::Never))?;
                 survival.lost_by_repair += u32::from(before.lost.is_none());
             }
@@ -124,11 +128,17 @@ impl PowerCuts<'_> {
         repair: Repair,
     ) -> Result<Recovery, TrialError> {
         let mut recovery = Recovery::default();
-        let repaired = match repair {
-            Repair::First => recorded.volume.repair(),
-            Repair::Never => Ok(Vec::new()),
-        };
-        if let Err(failed) = repaired.and_then(|_| recorded.volume.mount_quickly()) {
+        let volume = &mut *recorded.volume;
+        let repairs = matches!(repair, Repair::AsNeeded) && volume.has_repair();
+        let mut mounted = Ok(Vec::new());
+        if !repairs || volume.replays_at_mount() {
+            mounted = volume.mount_quickly();
+        }
+        if repairs && (!volume.replays_at_mount() || mounted.is_err()) {
+            recovery.is_repaired = true;
+            mounted = volume.repair().and_then(|_| volume.mount_quickly());
+        }
+        if let Err(failed) = mounted {
             recovery.is_unmountable = true;
             recovery.lost = Some(format!("all files: {}", failed.failure.reason));
             return Ok(recovery);

@@ -7,9 +7,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use model::{Failure, FileStep};
+use model::{Failure, FileStep, SequenceCost};
 use simdisk::SECTOR;
 use simdisk::damage::Sectors;
 use simdisk::write_log::WriteLog;
@@ -62,6 +62,20 @@ pub struct RecordedSteps {
     pub log: WriteLog,
     /// Bytes of the written sectors before the recording.
     pub base: Sectors,
+    /// Time of the steps.
+    pub time: Duration,
+}
+
+impl RecordedSteps {
+    /// Returns what the steps cost.
+    pub fn cost(&self) -> SequenceCost {
+        SequenceCost {
+            recordings: 1,
+            nanoseconds: self.time.as_nanos() as u64,
+            flushes: self.log.flushes_of_steps() as u64,
+            written: self.log.written() as u64,
+        }
+    }
 }
 
 /// Whether an error of a step ends the sequence.
@@ -73,6 +87,12 @@ enum StepErrors {
 
 /// Outcomes of a mount and of the steps after it, up to the end of the sequence.
 pub type StepOutcomes = Vec<Result<(), StepError>>;
+
+/// Steps that were performed.
+struct PerformedSteps {
+    outcomes: StepOutcomes,
+    time: Duration,
+}
 
 /// Error of a step.
 pub struct StepError {
@@ -139,7 +159,9 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         }
         // Without the log the disk cannot be restored, and the cell ends.
         let recording = self.finish()?;
-        let result = recorded.and_then(|_| trials(&mut self, &recording));
+        let result = recorded.and_then(|performed| {
+            trials(&mut self, &RecordedSteps { time: performed.time, ..recording })
+        });
         self.volume.mount()?;
         result
     }
@@ -166,16 +188,20 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         steps: &[FileStep],
         first: usize,
         errors: StepErrors,
-    ) -> Result<StepOutcomes, TrialError> {
+    ) -> Result<PerformedSteps, TrialError> {
         let mounted = self.volume.mount();
         if let (Err(failed), StepErrors::Continue) = (&mounted, errors) {
-            return Ok(steps.iter().map(|_| Err(StepError::from(failed))).collect());
+            let outcomes = steps.iter().map(|_| Err(StepError::from(failed))).collect();
+            return Ok(PerformedSteps { outcomes, time: Duration::ZERO });
         }
         mounted?;
         let mut outcomes = Vec::new();
+        let mut time = Duration::ZERO;
         for (number, step) in (first..).zip(steps) {
             // A step that failed promises nothing.
+            let start = Instant::now();
             let outcome = survival::perform_step(&self.root, step, number as u32);
+            time += start.elapsed();
             match (outcome, errors) {
                 (Err(error), StepErrors::End) => {
                     return Err(TrialError::Unsupported(format!("`{step}`: {error}")));
@@ -186,7 +212,7 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         }
         thread::sleep(IDLE);
         self.volume.unmount()?;
-        Ok(outcomes)
+        Ok(PerformedSteps { outcomes, time })
     }
 
     /// Performs steps while requests to the disk fail ([`WriteRecorder::fail`]). Restores the disk.
@@ -203,7 +229,7 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         // The device reports failed writes once more, to the next sync.
         let _ = File::open(self.device).and_then(|device| device.sync_all());
         let recording = self.finish()?;
-        Ok((outcomes?, recording))
+        Ok((outcomes?.outcomes, recording))
     }
 
     /// Ends a recording and sets the disk to its state before it.
@@ -211,7 +237,7 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         let log = self.recorder.finish()?;
         let base = owned(&log.replaced());
         self.write(&base)?;
-        Ok(RecordedSteps { log, base })
+        Ok(RecordedSteps { log, base, time: Duration::ZERO })
     }
 
     /// Sets the disk to a state, runs a trial, and restores the base of the disk.

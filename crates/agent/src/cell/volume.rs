@@ -298,7 +298,12 @@ impl<'a> CellVolume<'a> {
         !self.volume.commands.repair.is_empty()
     }
 
-    /// Repairs the filesystem after a power cut, if its mount does not.
+    /// Returns true if the mount recovers from a power cut without a repair.
+    pub const fn replays_at_mount(&self) -> bool {
+        self.volume.commands.replays_at_mount
+    }
+
+    /// Repairs the filesystem after a power cut, if the catalog has a command.
     pub fn repair(&self) -> StepResult {
         let commands = &self.volume.commands;
         if !self.has_repair() {

@@ -291,6 +291,7 @@ impl GuestBackend {
             // The job is an input of a cell in virtual time.
             volume.commands.repair.clear();
             volume.commands.repair_clean.clear();
+            volume.commands.replays_at_mount = false;
         }
         let (modules, programs) = needs(&volume, contender, supply);
         let source = supply.map(|supply| {

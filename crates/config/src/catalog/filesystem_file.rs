@@ -278,6 +278,8 @@ fn commands(
         fsck_clean: exit_codes("fsck_clean", vec![0])?,
         repair,
         repair_clean,
+        // Depends on the options of a contender, too.
+        replays_at_mount: false,
         mkfs_options: of_mkfs("mkfs_options")?,
         mount_options: options(&table, "mount_options", check_mount_option, &DEFAULT_OPTIONS)?,
         pool_mkfs_options: of_mkfs("pool_mkfs_options")?,

@@ -33,6 +33,40 @@ pub struct Survival {
     /// The first broken cuts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenCut>,
+    /// Cost of the recorded steps. `None` in results of versions before 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<SequenceCost>,
+}
+
+/// Cost of recorded sequences, summed over the recordings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SequenceCost {
+    /// Number of recordings.
+    pub recordings: u32,
+    /// Time of the steps, in nanoseconds.
+    pub nanoseconds: u64,
+    /// Flushes before the last step succeeded.
+    pub flushes: u64,
+    /// Bytes written to the disk, up to the unmount.
+    pub written: u64,
+}
+
+impl SequenceCost {
+    /// Adds the cost of other recordings. Imported results may contain any numbers.
+    pub const fn add(&mut self, other: &Self) {
+        self.recordings = self.recordings.saturating_add(other.recordings);
+        self.nanoseconds = self.nanoseconds.saturating_add(other.nanoseconds);
+        self.flushes = self.flushes.saturating_add(other.flushes);
+        self.written = self.written.saturating_add(other.written);
+    }
+
+    /// Returns the mean time in milliseconds, number of flushes, and KiB written of a recording.
+    pub fn means(&self) -> [f64; 3] {
+        let recordings = f64::from(self.recordings.max(1));
+        [(self.nanoseconds, 1e6), (self.flushes, 1.0), (self.written, 1024.0)]
+            .map(|(sum, unit)| sum as f64 / unit / recordings)
+    }
 }
 
 /// A power cut that broke an expectation.
@@ -70,6 +104,9 @@ impl Survival {
             (&mut self.lost_by_repair, other.lost_by_repair),
         ] {
             *all = all.saturating_add(count);
+        }
+        if let Some(cost) = &other.cost {
+            self.cost.get_or_insert_default().add(cost);
         }
         self.broken.extend(other.broken.iter().cloned());
         self.broken.truncate(Self::DESCRIBED);

@@ -31,10 +31,36 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
         let counts = honest(one).map(share);
         table.push([sanitize_line(&one.contender)].into_iter().chain(counts));
     }
+    let cost = cost(&all, &heading);
     let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
     let ignored = Block::list(all.iter().filter_map(without_flushes));
     let repeat = Block::list(all.iter().filter_map(|one| repeat(&results.campaign, one)));
-    vec![Block::Table(table), Block::list(lost), ignored, repeat, Block::Note(meaning(&all))]
+    let results =
+        [Block::Table(table), Block::list(lost), ignored, repeat, Block::Note(meaning(&all))];
+    results.into_iter().chain(cost).collect()
+}
+
+/// Returns what the steps cost, and the meaning of the numbers. Empty for results of versions before
+/// 0.2.
+fn cost(all: &[ContenderSurvival], heading: &[&str]) -> Vec<Block> {
+    if all.iter().flat_map(honest).all(|one| one.survival.cost.is_none()) {
+        return Vec::new();
+    }
+    let mut table = Table { by_contender: true, ..Table::new(heading) };
+    for one in all {
+        let costs = honest(one).map(|one| match &one.survival.cost {
+            Some(cost) => {
+                let [time, flushes, written] = cost.means();
+                format!("{time:.2} / {flushes:.0} / {written:.0}")
+            }
+            None => "–".to_owned(),
+        });
+        table.push([sanitize_line(&one.contender)].into_iter().chain(costs));
+    }
+    let note = "Mean of all recordings: the time of the steps on the simulated disk, the flushes from the mount to the \
+                last step, and the bytes written from the mount to the unmount.";
+    let title = Block::Note("Cost of the same steps (ms / flushes / KiB written):".to_owned());
+    vec![title, Block::Table(table), Block::Note(note.to_owned())]
 }
 
 /// Returns the command that repeats the losses of a contender, if it has any.
