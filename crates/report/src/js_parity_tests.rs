@@ -293,10 +293,10 @@ fn every_report_has_class_limits_and_facts_of_the_contenders() {
         (
             ReportFormat::Table,
             [
-                "ext4: POSIX semantics; files here up to 16 TiB - 4 KiB; comes from Linux <2.6> (2008)",
+                "ext4: native, POSIX semantics; files here up to 16 TiB - 4 KiB; comes from Linux <2.6> (2008)",
                 "read by Linux, FreeBSD (read only); boots with GRUB",
                 "largest file 16 TiB; largest volume 1 EiB",
-                "exfat-fuse: POSIX semantics in part",
+                "exfat-fuse: foreign, POSIX semantics in part",
             ],
         ),
         (
@@ -312,7 +312,7 @@ fn every_report_has_class_limits_and_facts_of_the_contenders() {
             ReportFormat::Html,
             [
                 "Linux &#60;2.6&#62; (2008) <small class=\"source\">a|kernel</small>",
-                ">POSIX semantics in part</td>",
+                ">foreign, POSIX semantics in part</td>",
                 ">16 TiB - 4 KiB</td>",
                 ">not said</td>",
             ],

@@ -393,7 +393,7 @@ fn features(analysis: &Analysis) -> Table {
     let mut row = |title: &str, cell: &dyn Fn(&ContenderFeatures) -> String| {
         table.push([title.to_owned()].into_iter().chain(contenders.iter().map(cell)));
     };
-    row("Class", &|c| labels::class(c.class).to_owned());
+    row("Class", &|c| labels::class(c).to_owned());
     row("Driver", &|c| labels::driver(c.driver).to_owned());
     if contenders.iter().any(|one| one.flipped_bits.is_some()) {
         row("Checksums of data", &|c| {

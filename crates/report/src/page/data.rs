@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CampaignResults, Clock, Direction, DriverKind, HostSetting, Metric, OperatingSystem,
-    PosixClass, RecoveryMechanism,
+    CampaignResults, Clock, Direction, DriverKind, HostSetting, Metric, PosixClass,
+    RecoveryMechanism,
 };
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -363,20 +363,12 @@ fn groups(analysis: &Analysis) -> Vec<GroupData> {
     probed.chain(named).collect()
 }
 
-/// Returns the kind of a filesystem. "Foreign" is a kernel filesystem made for another system,
-/// judged by its semantics or by the other systems that can read it.
+/// Returns the kind of a filesystem.
 fn kind(found: &stats::ContenderFeatures) -> &'static str {
-    let elsewhere = |reader: &model::NativeReader| {
-        matches!(
-            reader.system,
-            OperatingSystem::Windows | OperatingSystem::MacOs | OperatingSystem::AmigaOs
-        )
-    };
     match (found.class, found.driver) {
         (PosixClass::Baseline, _) => "baseline",
         (_, DriverKind::Fuse) => "FUSE",
-        (PosixClass::PartialPosix, DriverKind::Kernel) => "foreign",
-        _ if found.facts.read_by.iter().any(elsewhere) => "foreign",
+        _ if labels::is_foreign(found) => "foreign",
         _ => "native",
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
     if !labels::has_tried(analysis) {
         return vec![driver];
     }
-    let class = row("Class, as probed", &|c| plain(labels::class(c.class)));
+    let class = row("Class, as probed", &|c| plain(labels::class(c)));
     let mut rows = vec![class, driver];
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
         rows.push(row(labels::feature(feature), &|c| found(&c.features[index].found)));

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use model::{
-    CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, Nanos, PosixClass,
-    SyncAtEnd,
+    CacheState, Clock, Direction, DriverKind, FACT_TITLES, Feature, Metric, Nanos, NativeReader,
+    OperatingSystem, PosixClass, SyncAtEnd,
 };
 use stats::{
     Analysis, ContenderFeatures, FeatureSupport, FlippedBitRecord, Interval, PowerCutRecord,
@@ -269,19 +269,29 @@ pub(crate) const fn not_ranked(ranking: RankingState) -> Option<&'static str> {
     }
 }
 
-/// Returns the label of a class of filesystems.
-pub(crate) const fn class(class: PosixClass) -> &'static str {
-    match class {
-        PosixClass::Posix => "POSIX semantics",
-        PosixClass::PartialPosix => "POSIX semantics in part",
-        PosixClass::NotProbed => "POSIX features not all tested",
-        PosixClass::Baseline => "baseline",
+/// Returns the class of a filesystem: native or foreign, with or without POSIX semantics.
+pub(crate) fn class(found: &ContenderFeatures) -> &'static str {
+    match (found.class, is_foreign(found)) {
+        (PosixClass::Baseline, _) => "baseline",
+        (PosixClass::NotProbed, _) => "POSIX features not all tested",
+        (PosixClass::Posix, false) => "native, POSIX semantics",
+        (PosixClass::Posix, true) => "foreign, POSIX semantics",
+        (PosixClass::PartialPosix, _) => "foreign, POSIX semantics in part",
     }
+}
+
+/// Returns true for a filesystem of another system, judged by its semantics or by the other systems
+/// that can read it.
+pub(crate) fn is_foreign(found: &ContenderFeatures) -> bool {
+    use OperatingSystem::{AmigaOs, MacOs, Windows};
+    let is_its_home = |reader: &NativeReader| matches!(reader.system, Windows | MacOs | AmigaOs);
+    found.class == PosixClass::PartialPosix || found.facts.read_by.iter().any(is_its_home)
 }
 
 /// Explanation of the classes.
 pub(crate) const CLASSES: &str = "POSIX semantics are permissions, owners, hard links, symbolic links and special \
-    files; a filesystem that lacks one of them has them in part.";
+    files; a filesystem that lacks one of them has them in part. Foreign means that it has them in part, or that \
+    Windows, macOS or AmigaOS reads it.";
 
 /// Returns the result of probing a feature.
 pub(crate) fn found(found: &FeatureSupport) -> String {
@@ -310,7 +320,7 @@ pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
         FeatureSupport::UpTo(size) => Some(format!("files here up to {}", size.format_limit())),
         _ => None,
     });
-    let class = tried.then(|| class(contender.class).to_owned());
+    let class = tried.then(|| class(contender).to_owned());
     let checks = contender.flipped_bits.as_ref();
     let checks = checks.map(|record| format!("checksums of data {}", flipped_bits(record)));
     class.into_iter().chain(here).chain(checks).chain(said).collect::<Vec<_>>().join("; ")

@@ -158,7 +158,9 @@ pub(crate) fn first_sentences(text: &str, fits: impl Fn(&str) -> bool) -> String
         return cut;
     }
     let stop = if text.ends_with('.') { "." } else { "" };
-    let clauses = clauses(text, &CLAUSE_ENDS).map(|cut| format!("{cut}{stop}"));
+    // A part of a list after a colon would look like the whole list.
+    let clauses = clauses(text, &CLAUSE_ENDS).take_while(|cut| !cut.contains(": "));
+    let clauses = clauses.map(|cut| format!("{cut}{stop}"));
     let cut = clauses.take_while(|cut| fits(cut)).last();
     cut.unwrap_or_else(|| first_words(text, fits))
 }
@@ -253,6 +255,8 @@ mod tests {
         let cut = |text, columns| first_sentences(text, |cut| width(cut) <= columns);
         let nobody = "nothing; every filesystem is ruled out: a (only b reads it: c), d.";
         assert_eq!(cut(nobody, 41), "nothing; every filesystem is ruled out.");
+        let several = "nothing; every filesystem is ruled out: ext4 (no reader); xfs (not tried).";
+        assert_eq!(cut(several, 60), "nothing; every filesystem is ruled out.");
         let came = "a came first before b (1.18×), but one round does not show it (more do).";
         assert_eq!(cut(came, 70), "a came first before b (1.18×), but one round does not show it.");
         assert_eq!(cut(came, 39), "a came first before b (1.18×), but …");
