@@ -28,7 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "fsarena",
         &[
             "agent", "backend", "batch", "campaign", "config", "guest", "import", "mkfs", "model",
-            "report", "simdisk", "stats", "storage", "studies", "sys", "trace",
+            "report", "simdisk", "stats", "storage", "studies", "sys", "trace", "workload",
         ],
     ),
     // Not part of fsarena: runs every parser of untrusted input on malformed input.

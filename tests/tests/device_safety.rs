@@ -23,6 +23,8 @@ fn assert_refused(sandbox: &Sandbox, device: &TestLoopDevice, held: &str) {
     let before = fs::read(device.image()).unwrap();
     let word = device.path().to_str().unwrap();
     let mut command = sandbox.campaign(&["ext4"], "trial");
+    run(command.args(["--device", word, "--dry-run"])).assert_code(3);
+    let mut command = sandbox.campaign(&["ext4"], "trial");
     let ended = run(command.args(["--device", word])).assert_code(3);
     assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains(word), "{}", ended.stderr);

@@ -43,6 +43,7 @@ mod statistics;
 mod stopwatch;
 mod studies;
 mod sudo;
+mod survive;
 mod sweeps;
 mod trace;
 mod watch;

@@ -363,7 +363,9 @@ mod tests {
     #[test]
     fn a_study_that_has_no_room_is_unsupported_or_refused_with_the_reason() {
         let catalog = Catalog::builtin().unwrap();
-        let study = catalog.study("emerging-filesystems-2007").unwrap();
+        let mut study = catalog.study("emerging-filesystems-2007").unwrap();
+        // This suite needs md, and some kernels do not have it.
+        study.suites.retain(|suite| suite.name != "disk-scaling");
         let campaign = Campaign {
             suites: study.suites,
             ..campaign(BackendKind::Loop, &["ext4", "fat16"], study.size)

@@ -68,12 +68,12 @@ impl UserPrompt for Agreeing {
 }
 
 impl EarlyChecks<'_> {
-    /// Makes the checks of a run before its first cell. Leaves no file.
-    pub fn dry_run(&self, globals: &GlobalArgs) -> anyhow::Result<()> {
+    /// Makes the checks of a run before its first cell. Leaves no file. `erase` is the device that
+    /// the run may erase; a dry run erases nothing.
+    pub fn dry_run(&self, globals: &GlobalArgs, erase: Option<&Path>) -> anyhow::Result<()> {
         paths::require_writable_store(globals)?;
         self.require_writable_cache()?;
-        // A dry run erases nothing and needs no permission for it.
-        self.inspect_storage(self.campaign.device.as_deref())?;
+        self.inspect_storage(erase)?;
         let work_dir = &self.campaign.work_dir;
         let exists = self.campaign.host.is_some() || work_dir.exists();
         let tried = self.try_options();

@@ -32,8 +32,9 @@ use crate::args::batch_args::ClusterCommand;
 use crate::args::cli::{Cli, Command};
 use crate::args::disk_args::DiskCommand;
 use crate::args::study_args::StudyCommand;
+use crate::args::survive_args::SurviveCommand;
 use crate::args::tool_args::ToolCommand;
-use crate::commands::{cluster, disk, study, tool};
+use crate::commands::{cluster, disk, study, survive, tool};
 use crate::output::exit::{self, ExitReason};
 
 #[global_allocator]
@@ -80,6 +81,10 @@ fn program() -> ExitCode {
             DiskCommand::Requests(args) => disk::requests::run(args, globals),
             DiskCommand::Replay(args) => disk::replay::run(args, globals),
             DiskCommand::Validate(args) => disk::validate::run(args, globals),
+        },
+        Command::Survive(command) => match command {
+            SurviveCommand::Write(args) => survive::write::run(args, globals),
+            SurviveCommand::Check(args) => survive::check::run(args, globals),
         },
         Command::Trace(command) => commands::trace::run(command, globals),
         Command::Cluster(command) => match command {

@@ -16,6 +16,7 @@ use crate::args::report_args::{AdviseArgs, ReportArgs};
 use crate::args::run_args::{ResumeArgs, RunArgs};
 use crate::args::show_args::{ListArgs, ShowArgs};
 use crate::args::study_args::StudyCommand;
+use crate::args::survive_args::SurviveCommand;
 use crate::args::tool_args::ToolCommand;
 use crate::args::trace_args::TraceCommand;
 use crate::output::text::{terminal_width, wrap_last_column};
@@ -41,7 +42,6 @@ Examples:
   sudo fsarena run -c ext4 -c xfs -s bonnie   two filesystems, one suite
   fsarena run --backend vm                    all filesystems, without root
   fsarena advise --use file-server            the best one for a file server
-  fsarena compare 3 4 --threshold 5%          exit with 1 on a regression
 Exit codes: 0 ok, 1 worse, 2 usage, 3 refused, 4 internal, 5 open, 130 stopped"
 )]
 pub struct Cli {
@@ -263,6 +263,18 @@ Examples:
   fsarena disk validate                         the models and the real disks"
     )]
     Disk(DiskCommand),
+    /// Check what a real machine keeps when its power is cut.
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  ssh root@server fsarena survive write /mnt/test > cut.log    then cut the power of the server
+  ssh root@server fsarena survive check /mnt/test < cut.log    after it has started again
+
+The filesystem must be mounted at /mnt/test both times. Power cuts of simulated disks need no other machine: \
+`fsarena run --backend vm -s survival`."
+    )]
+    Survive(SurviveCommand),
     /// Record, import, show and replay the file operations of a program.
     #[command(
         subcommand,

@@ -15,5 +15,6 @@ pub mod report_args;
 pub mod run_args;
 pub mod show_args;
 pub mod study_args;
+pub mod survive_args;
 pub mod tool_args;
 pub mod trace_args;

@@ -25,8 +25,8 @@ pub struct RunArgs {
     /// Repeat a published comparison (see `fsarena list studies`).
     ///
     /// With its suites, sizes, volume, memory and filesystems; -c, --size, --memory and --rounds
-    /// override it, and --profile quick runs its tests at small size.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "file"])]
+    /// override it, -s runs some of its suites, and --profile quick runs its tests at small size.
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
     pub study: Option<String>,
     /// Rounds if neither the command line nor a file specifies them.
     #[arg(skip)]

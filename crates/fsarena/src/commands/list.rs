@@ -233,8 +233,8 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    let hint = "`fsarena run --study STUDY` runs one again, `fsarena study show STUDY` shows its figures, and `fsarena \
-                claims STUDY` judges what it concludes.";
+    let hint = "`fsarena run --study STUDY` runs one again, `fsarena study show STUDY` shows its figures, and \
+                `fsarena study claims STUDY` judges what it concludes.";
     let value = |study: &StudySource| {
         json!({
             "name": study.name, "title": study.title, "source": study.source, "rationale": study.rationale,

@@ -35,6 +35,11 @@ pub mod study {
     pub mod replicate;
     pub mod show;
 }
+pub mod survive {
+    pub mod check;
+    pub mod sequences;
+    pub mod write;
+}
 pub mod tool {
     pub mod agree;
     pub mod calibrate;

@@ -181,7 +181,7 @@ pub fn campaign(
         stop,
     };
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
-        checks.dry_run(globals)?;
+        checks.dry_run(globals, args.execution.erase.consent().erase.as_deref())?;
         return Ok(RunOutcome::Planned(dry_run(&campaign, &plan, &cost, globals)?));
     };
     let most = allowance(&campaign, &cost)?;

@@ -90,13 +90,41 @@ impl<'a> ResolvedSettings<'a> {
         self.settings.storage.device.as_deref()
     }
 
-    /// Returns the named suites, else those of the study, else the default ones.
+    /// Returns the suites of the study, or those of them that are named; without a study, the named
+    /// suites, or the default ones.
     pub fn suites(&self, catalog: &Catalog) -> anyhow::Result<Vec<Suite>> {
-        match &self.study {
-            Some(study) if self.profile == SizeProfile::Study => Ok(study.suites.clone()),
-            Some(study) => scaled(study, catalog, self.profile),
-            None => self.named_suites(catalog),
+        let Some(study) = &self.study else { return self.named_suites(catalog) };
+        let mut suites = match self.profile {
+            SizeProfile::Study => study.suites.clone(),
+            profile => scaled(study, catalog, profile)?,
+        };
+        let wanted = &self.settings.suites;
+        let is_part = |part: &str, suite: &Suite, test: Option<&Test>| match part.split_once('/') {
+            None => part == suite.name,
+            Some((name, of_part)) => {
+                let is_test = |test: &Test| test.sweep_name() == of_part || test.name == of_part;
+                name == suite.name && test.map_or_else(|| suite.tests.iter().any(is_test), is_test)
+            }
+        };
+        let has = |part: &String| suites.iter().any(|suite| is_part(part, suite, None));
+        if let Some(unknown) = wanted.iter().find(|part| !has(part)) {
+            let its: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
+            return Err(UsageError(format!(
+                "cannot run {unknown} of study {}: its suites are {}; name one of them, or SUITE/TEST, or remove --study",
+                study.name,
+                its.join(", ")
+            ))
+            .into());
         }
+        for suite in &mut suites {
+            let whole = suite.clone();
+            let is_wanted = |test: &Test| {
+                wanted.is_empty() || wanted.iter().any(|part| is_part(part, &whole, Some(test)))
+            };
+            suite.tests.retain(is_wanted);
+        }
+        suites.retain(|suite| !suite.tests.is_empty());
+        Ok(suites)
     }
 
     /// Returns the contenders on a machine for these suites, each once and without ages.
@@ -301,6 +329,31 @@ mod tests {
         let settings = Settings { suites, ..Settings::default() };
         let typed = RunArgs { settings, ..of_file };
         assert!(read(&typed).is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_study_is_chosen_by_its_suites() {
+        let catalog = Catalog::builtin().unwrap();
+        let found = |suites: &[&str], profile| {
+            let suites = suites.iter().map(|&suite| suite.to_owned()).collect();
+            let settings =
+                Settings { suites, profile, backend: Some(BackendKind::Vm), ..Settings::default() };
+            let study = Some("emerging-filesystems-2007".to_owned());
+            let args = RunArgs { settings, study, ..RunArgs::default() };
+            let settings =
+                ResolvedSettings::resolve(&args, &catalog, &AtomicBool::new(false)).unwrap();
+            let suites = settings.suites(&catalog).map_err(|error| error.to_string())?;
+            Ok::<_, String>(suites.into_iter().map(|suite| suite.name).collect::<Vec<_>>())
+        };
+        let all = ["bonnie", "tiobench", "emerging", "disk-scaling"];
+        assert_eq!(found(&[], None).unwrap(), all);
+        for profile in [None, Some(SizeProfile::Quick)] {
+            assert_eq!(found(&["tiobench"], profile).unwrap(), ["tiobench"]);
+            assert_eq!(found(&["bonnie/bonnie-block"], profile).unwrap(), ["bonnie"]);
+        }
+        assert!(found(&["bonnie/no-such-test"], None).is_err());
+        let error = found(&["tree"], None).unwrap_err();
+        assert!(error.contains("bonnie, tiobench, emerging, disk-scaling"), "{error}");
     }
 
     #[test]

@@ -264,7 +264,7 @@ fn the_json_of_every_command_is_documented() {
     // The other groups have one section, or no output.
     let without = ["study", "disk", "cluster", "tool", "tool completions", "tool man"];
     let is_described = |name: &&String| {
-        let is_below = name.starts_with("trace ") || name.starts_with("guest ");
+        let is_below = ["trace ", "guest ", "survive "].iter().any(|group| name.starts_with(group));
         !is_below && !without.contains(&name.as_str())
     };
     let commands = every_command();

@@ -55,6 +55,23 @@ pub enum FoundFile {
     },
 }
 
+impl FoundFile {
+    /// Returns this file for steps that were counted from `base` on.
+    pub fn relative_to(self, base: u32) -> Self {
+        let Self::File { size, mut blocks, attribute } = self else { return self };
+        for block in &mut blocks {
+            if let FoundBlock::Written { step, .. } = block {
+                match step.checked_sub(base) {
+                    Some(number) => *step = number,
+                    None => *block = FoundBlock::Other,
+                }
+            }
+        }
+        let attribute = if attribute == 0 { 0 } else { attribute.wrapping_sub(base) };
+        Self::File { size, blocks, attribute }
+    }
+}
+
 /// Found files by name. Names that do not exist are absent.
 pub type FoundFiles = BTreeMap<String, FoundFile>;
 
@@ -236,12 +253,48 @@ impl ExpectedStates {
         found: &FoundFiles,
     ) -> Option<String> {
         let reached = ReachedSteps { done, last: (done + 1).min(self.steps.len()) };
-        let lost = self.names().into_iter().find_map(|name| self.lost_name(name, reached, found));
+        let lost = self.lost_between(reached, found);
         match expect {
             Expectation::Promise => lost,
             Expectation::Acknowledged => lost.or_else(|| self.lost_result(done, found)),
             Expectation::Order => lost.or_else(|| self.out_of_order(reached, found)),
         }
+    }
+
+    /// Returns what is lost if at least `done` steps had succeeded before the cut. The others may have
+    /// succeeded, too, because the message about them can be lost.
+    pub fn lost_of_at_least(&self, done: StepNumber, found: &FoundFiles) -> Option<String> {
+        self.lost_between(ReachedSteps { done, last: self.steps.len() }, found)
+    }
+
+    fn lost_between(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
+        let lost = self.names().into_iter().find_map(|name| self.lost_name(name, reached, found));
+        lost.or_else(|| self.file_without_name(reached, found))
+    }
+
+    /// Returns the names of a file that had one at each moment, and has none now: a rename removes
+    /// the old name only if the new one exists.
+    fn file_without_name(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
+        let since = self.durable_since(reached.done, |step, _| *step == FileStep::Sync);
+        let states = &self.states[since..=reached.last];
+        let names_in = |tree: &FileTree, inode: usize| -> Vec<String> {
+            let is_it = |(_, node): &(&String, &Node)| **node == Node::File(inode);
+            tree.names.iter().filter(is_it).map(|(name, _)| name.clone()).collect()
+        };
+        let first = states.first()?;
+        first.contents.keys().find_map(|&inode| {
+            let mut names = BTreeSet::new();
+            for tree in states {
+                let here = names_in(tree, inode);
+                if here.is_empty() {
+                    return None;
+                }
+                names.extend(here);
+            }
+            let is_found = names.iter().any(|name| found.contains_key(name));
+            let names: Vec<String> = names.into_iter().collect();
+            (!is_found).then(|| format!("{} are missing", names.join(" and ")))
+        })
     }
 
     /// Returns what is lost of the result of all steps, if they have succeeded.
@@ -551,6 +604,23 @@ mod tests {
 
     fn unreadable() -> FoundFile {
         FoundFile::Unreadable { call: "read", error: "EIO".into() }
+    }
+
+    #[test]
+    fn a_file_that_moves_keeps_one_of_its_names() {
+        let prepare = steps(&["mkdir a", "mkdir b", "write a/mail 1", "write a/other 1"]);
+        let states =
+            ExpectedStates::new(&prepare, &steps(&["rename a/mail b/mail", "unlink a/other"]));
+        let left = |names: &[&str]| {
+            let directories = ["a", "b"].map(|name| (name, FoundFile::Directory));
+            let files = names.iter().map(|name| (*name, file(3, 1)));
+            found(&directories.into_iter().chain(files).collect::<Vec<_>>())
+        };
+        for names in [&["a/mail"][..], &["b/mail"], &["a/mail", "b/mail"]] {
+            assert_eq!(states.lost_of_at_least(0, &left(names)), None, "{names:?}");
+        }
+        let lost = states.lost_of_at_least(0, &left(&[])).unwrap();
+        assert_eq!(lost, "a/mail and b/mail are missing");
     }
 
     #[test]

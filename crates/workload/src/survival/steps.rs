@@ -2,11 +2,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use model::FileStep;
-use nix::fcntl::{FallocateFlags, fallocate};
+use nix::fcntl::{FallocateFlags, OFlag, fallocate};
 use nix::unistd::close;
 use sys::fs::mapping::Mapping;
 use sys::io::caches::{sync_filesystem, sync_range};
@@ -139,9 +139,16 @@ fn find(path: &Path, limit: u32) -> Option<FoundFile> {
             entries.try_for_each(|entry| entry.map(drop)).map_err(in_call("readdir"))?;
             return Ok(FoundFile::Directory);
         }
+        if !kind.is_file() {
+            let error = "it is no regular file".to_owned();
+            return Ok(FoundFile::Unreadable { call: "open", error });
+        }
         let mut bytes = Vec::new();
         let most = u64::from(limit) * BLOCK as u64 + 1;
-        let file = File::open(path).map_err(in_call("open"))?;
+        // Between the two calls, another process may replace the file.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let file = file.map_err(in_call("open"))?;
         file.take(most).read_to_end(&mut bytes).map_err(in_call("read"))?;
         let blocks = bytes.chunks(BLOCK).map(recognise).collect();
         let attribute = attribute(path).map_err(in_call("getxattr"))?;
