@@ -141,6 +141,16 @@ impl Debian {
         command.env("PATH", with_ours);
     }
 
+    /// Makes every program of apt fail.
+    ///
+    /// # Panics
+    /// Panics if the directory no longer exists.
+    pub fn break_apt(&self) {
+        for name in ["apt-get", "apt-cache"] {
+            fs::write(self.directory.join("bin").join(name), "#!/bin/sh\nexit 100\n").unwrap();
+        }
+    }
+
     /// Makes a step block when it starts.
     ///
     /// # Panics

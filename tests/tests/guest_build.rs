@@ -104,7 +104,7 @@ impl Scratch {
         let there = names(&self.cache());
         let kind = |name: &String| name.split('-').next().unwrap_or_default().to_owned();
         let kinds: Vec<String> = there.iter().map(kind).collect();
-        let whole = ["answer", "apt", "guest", "lock", "packages"];
+        let whole = ["answer", "answer", "apt", "guest", "lock", "packages"];
         assert_eq!(kinds, whole, "{there:?}");
         assert_eq!(names(&self.temporary()), [""; 0]);
     }
@@ -284,6 +284,31 @@ fn assert_mended(place: &Scratch, what: &str, damage: impl FnOnce(&Path)) {
     assert!(files(&guest) == whole, "{what}");
     place.assert_whole();
     assert_eq!(place.build().assert_code(0).stderr, "");
+}
+
+/// One answer is for the state of apt, and one for machines on which apt knows no packages.
+#[test]
+fn without_apt_the_last_guest_is_used() {
+    let place = Scratch::new();
+    place.built();
+    place.debian.break_apt();
+    let answers: Vec<String> =
+        names(&place.cache()).into_iter().filter(|name| name.starts_with("answer-")).collect();
+    assert_eq!(answers.len(), 2);
+    let without = answers.iter().map(|answer| {
+        let file = place.cache().join(answer);
+        let content = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let built = place.build().assert_code(0);
+        fs::write(&file, content).unwrap();
+        built.stderr.contains("the last one is used")
+    });
+    let without: Vec<bool> = without.collect();
+    assert_eq!(without.iter().filter(|used| **used).count(), 1, "{without:?}");
+    for answer in answers {
+        fs::remove_file(place.cache().join(answer)).unwrap();
+    }
+    place.build().assert_code(3);
 }
 
 #[test]

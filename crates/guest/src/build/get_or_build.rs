@@ -16,6 +16,8 @@ use crate::{Guest, GuestError, Recipe, cache, hash};
 
 /// Name of a guest in the build directory.
 const GUEST: &str = "guest";
+/// State of apt in the question about the last guest of a recipe.
+const ANY_STATE: &str = "any";
 /// Space needed to build a guest: packages, their contents, and the output.
 const ROOM: Bytes = Bytes::mib(1024);
 /// Additional space for each driver that is built from source.
@@ -119,13 +121,19 @@ impl GuestBuild<'_> {
         say("asking apt");
         let lists = AptListKind::Packages.directory();
         let kept_lists = cache.join(lists);
-        let order = PackageSelection::of(recipe, &kept_lists, self.state, self.workshop, say)?;
+        let order = PackageSelection::of(recipe, &kept_lists, self.state, self.workshop, say);
+        let order = match order {
+            Err(error @ (GuestError::Failed { .. } | GuestError::Program { .. })) => {
+                return self.last(say)?.ok_or(error);
+            }
+            order => order?,
+        };
         let name = build_index::guest_name(&order.text(recipe));
         // Changed lists of apt may still contain the same versions of these packages.
         if let Some(answer) = BuildIndexEntry::about(&name, cache)
             && let Some(guest) = self.whole(&answer, say)?
         {
-            answer.write(&file, self.workshop)?;
+            self.write(&answer, &file)?;
             return Ok(guest);
         }
         let made = self.workshop.place(GUEST);
@@ -140,11 +148,28 @@ impl GuestBuild<'_> {
         self.workshop.install(PACKAGES, &kept_packages)?;
         self.workshop.install(GUEST, &cache.join(&name))?;
         let answer = BuildIndexEntry { guest: name, manifest };
-        answer.write(&file, self.workshop)?;
+        self.write(&answer, &file)?;
         taken(recipe, cache, &answer)?.ok_or_else(|| {
             let directory = cache.join(&answer.guest);
             damaged(&directory, "it disappeared immediately after the build".to_owned())
         })
+    }
+
+    /// Stores an answer for this state of apt, and for machines on which apt knows no packages.
+    fn write(&self, answer: &BuildIndexEntry, file: &Path) -> Result<(), GuestError> {
+        answer.write(file, self.workshop)?;
+        answer.write(&file_of(self.recipe, self.cache, ANY_STATE), self.workshop)
+    }
+
+    /// Returns the last guest of this recipe, for a machine without a network or without apt.
+    fn last(&self, say: &mut dyn FnMut(&str)) -> Result<Option<Guest>, GuestError> {
+        let file = file_of(self.recipe, self.cache, ANY_STATE);
+        let Some(answer) = BuildIndexEntry::read(&file) else { return Ok(None) };
+        let guest = self.whole(&answer, say)?;
+        if guest.is_some() {
+            say("apt knows no packages for a guest: the last one is used");
+        }
+        Ok(guest)
     }
 
     /// Opens the guest that an answer names. Returns `None` if it no longer exists. Removes a
