@@ -46,7 +46,7 @@ umount cut inner outer
 fn in_private_mounts(sandbox: &Sandbox) -> CommandOutput {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh"]);
-    run(command.arg(program()).arg(sandbox.path("")))
+    run(command.arg(program::fsarena()).arg(sandbox.path("")))
 }
 
 #[test]
