@@ -48,7 +48,7 @@ bench-report:
 	cargo test --release --locked -p stats error_rates -- --nocapture
 
 # Counts wrong verdicts and found differences of 20 % in simulated campaigns: CAMPAIGNS per scenario with twelve
-# contenders, more with fewer contenders. Takes an hour. Fails if a rate is above its limit: docs/methodology.md.
+# contenders, more with fewer contenders. Takes hours. Fails if a rate is above its limit: docs/methodology.md.
 error-rates:
 	cargo run --release --locked -p stats --features fixture --example error_rates -- $(or $(CAMPAIGNS),80)
 

@@ -91,7 +91,7 @@ function standingOfGroup(parts) {
   const family = tested.length + 1;
   // Every part weighs the same.
   const used = some.flatMap((part) => sharesOf(part, 1 / some.length)).sort((a, b) => a.row - b.row);
-  const asked = { margin: inference.margin, limit: inference.falseLimit / family };
+  const asked = { margin: inference.margin, limit: inference.falseLimit / (inference.endsByResults ? 2 : 1) / family };
   const ranked = used.length > 0 ? standingOf(used, shownContenders(), asked) : [];
   return { scores: countsOf(some), ranked };
 }

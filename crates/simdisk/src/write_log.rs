@@ -272,16 +272,14 @@ impl WriteLog {
 
     /// Returns the number of flushes.
     pub fn flushes(&self) -> usize {
-        let is_flush = |entry: &&LogEntry| matches!(entry, LogEntry::Flush { .. });
-        self.entries.iter().filter(is_flush).count()
+        flushes(&self.entries)
     }
 
     /// Returns the number of flushes before the last mark.
     pub fn flushes_of_steps(&self) -> usize {
         let is_mark = |entry: &LogEntry| matches!(entry, LogEntry::Mark { .. });
         let end = self.entries.iter().rposition(is_mark).unwrap_or(0);
-        let is_flush = |entry: &&LogEntry| matches!(entry, LogEntry::Flush { .. });
-        self.entries[..end].iter().filter(is_flush).count()
+        flushes(&self.entries[..end])
     }
 
     /// Returns the number of written bytes.
@@ -299,6 +297,10 @@ impl WriteLog {
         }
         sectors
     }
+}
+
+fn flushes(entries: &[LogEntry]) -> usize {
+    entries.iter().filter(|entry| matches!(entry, LogEntry::Flush { .. })).count()
 }
 
 /// Returns a random sample of at most `limit` cuts, in the order of their positions.

@@ -3,10 +3,9 @@
 //!
 //! Arguments: the number of campaigns of twelve contenders to simulate for each line, and optionally
 //! a substring that selects lines by name, and one table: `errors`, `bounds`, `found` or `budget`.
-//! Campaigns with fewer contenders take less time, so more
-//! of them run. Exits with 1 if an error rate exceeds its limit by more than chance, if the upper
-//! limit of the share of broken bounds exceeds it, or if too few differences are found in three
-//! rounds.
+//! Campaigns with fewer contenders take less time, so more of them run. Exits with 1 if an error rate
+//! exceeds its limit by more than chance, if the upper limit of the share of broken bounds exceeds
+//! it, or if too few differences are found in three rounds.
 
 use std::process::ExitCode;
 

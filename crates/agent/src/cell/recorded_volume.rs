@@ -158,10 +158,9 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
             self.volume.unmount()?;
         }
         // Without the log the disk cannot be restored, and the cell ends.
-        let recording = self.finish()?;
-        let result = recorded.and_then(|performed| {
-            trials(&mut self, &RecordedSteps { time: performed.time, ..recording })
-        });
+        let time = recorded.as_ref().map_or(Duration::ZERO, |performed| performed.time);
+        let recording = self.finish(time)?;
+        let result = recorded.and_then(|_| trials(&mut self, &recording));
         self.volume.mount()?;
         result
     }
@@ -228,16 +227,18 @@ impl<'a, 'v> RecordedVolume<'a, 'v> {
         self.recorder.fail("off")?;
         // The device reports failed writes once more, to the next sync.
         let _ = File::open(self.device).and_then(|device| device.sync_all());
-        let recording = self.finish()?;
+        let time = outcomes.as_ref().map_or(Duration::ZERO, |performed| performed.time);
+        // Also after an error, because it restores the disk.
+        let recording = self.finish(time)?;
         Ok((outcomes?.outcomes, recording))
     }
 
-    /// Ends a recording and sets the disk to its state before it.
-    fn finish(&mut self) -> Result<RecordedSteps, TrialError> {
+    /// Ends a recording of steps that took `time`, and sets the disk to its state before it.
+    fn finish(&mut self, time: Duration) -> Result<RecordedSteps, TrialError> {
         let log = self.recorder.finish()?;
         let base = owned(&log.replaced());
         self.write(&base)?;
-        Ok(RecordedSteps { log, base, time: Duration::ZERO })
+        Ok(RecordedSteps { log, base, time })
     }
 
     /// Sets the disk to a state, runs a trial, and restores the base of the disk.

@@ -232,7 +232,7 @@ pub(super) type InferenceRows = BTreeMap<usize, usize>;
 pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, InferenceData, InferenceRows) {
     let (estimates, rows) = analysis.estimates();
     let numbers: InferenceRows = rows.iter().enumerate().map(|(n, row)| (*row, n)).collect();
-    let limit = family_level(analysis.uses.len());
+    let limit = family_level(analysis.uses.len(), analysis.ends_by_results);
     let of = |one| of_use(one, analysis, &numbers, limit);
     let uses = analysis.uses.iter().map(of).collect();
     (uses, inference(analysis, &estimates, &numbers), numbers)

