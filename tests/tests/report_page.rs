@@ -389,10 +389,14 @@ fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
 fn sweeps_show_curves_with_borders_and_the_surface() {
     look(&html(&fixture::swept()), Viewport::DESK, |page| {
         scroll_to(page, "article[data-sweep]");
-        let borders = page.texts(
-            "[...document.querySelector('article[data-sweep]').querySelectorAll('text.border')].map(n => n.textContent)",
-        );
-        assert_eq!(borders, ["CPU cache ends", "memory ends"]);
+        let mut borders = |chart: &str| {
+            page.texts(&format!(
+                "[...document.querySelector('article[data-sweep] {chart}').querySelectorAll('text.border')].map(n => n.textContent)"
+            ))
+        };
+        for chart in [".lines", ".heat"] {
+            assert_eq!(borders(chart), ["CPU cache ends", "memory ends"], "{chart}");
+        }
         let lines =
             page.number("document.querySelectorAll('article[data-sweep] .lines .series').length");
         assert!(lines >= 2.0);

@@ -2,6 +2,7 @@
 // no page around it.
 
 const CAPTION = 26;
+const LINE = 17;
 const SOURCE = 16;
 const MARGIN = 8;
 
@@ -92,7 +93,8 @@ function sweptPictures(sweep, phase, shown) {
     const caption = `${place}: ${metricOf(row).title} by ${over} (${row.n[0]})`;
     return [{ name: [...name, "by", over], caption, chart: () => sweepCurve(sweep, phase, view, shown) }];
   });
-  if (axes.length < 2) return curves;
+  const bars = largestFile(sweep, phase, axes, shown, name, place);
+  if (axes.length < 2) return [...curves, ...bars];
   const [down, across] = axes;
   const [first, second] = [sweep.axes[down].name, sweep.axes[across].name];
   const surfaces = shown.map((contender) => ({
@@ -100,7 +102,18 @@ function sweptPictures(sweep, phase, shown) {
     caption: `${place}, ${contenders[contender].label}: ${metricOf(row).title} by ${first} (down) and ${second} (across)`,
     chart: () => surface(sweep, phase, contender, [down, across], placeToHold(sweep, down)),
   }));
-  return [...curves, ...surfaces];
+  return [...curves, ...bars, ...surfaces];
+}
+
+// Bars of the largest file, which fits no cache best.
+function largestFile(sweep, phase, axes, shown, name, place) {
+  const size = axes.find((axis) => sweep.axes[axis].name === "size");
+  const point = size === undefined ? undefined : sweepPoints(phase, { axis: size, held: placeToHold(sweep, size) }).at(-1);
+  if (!point) return [];
+  const at = point.at.map((value, axis) => `${sweep.axes[axis].name} ${sweep.axes[axis].shown[value]}`);
+  const { row } = point;
+  const caption = `${place}, largest file (${at.join(", ")}): ${metricOf(row).title}, ${axisUnit(row)}`;
+  return [{ name: [...name, "largest"], caption, chart: () => barChart(row, phase, shown) }];
 }
 
 // A chart as a document, or the error that drawing it gave, under a name that no other has; `this` holds the
@@ -116,8 +129,13 @@ function alone({ name: words, caption, chart }) {
 
 function standingAlone(chart, caption) {
   const [, , width, height] = chart.getAttribute("viewBox").split(" ").map(Number);
-  const [wide, high] = [width + 2 * MARGIN, height + CAPTION + MARGIN + SOURCE];
-  const place = `translate(${MARGIN} ${CAPTION})`;
+  const wide = width + 2 * MARGIN;
+  const above = textLines(caption, Math.floor(wide * 0.15));
+  const below = textLines(data.source, Math.floor(wide * 0.17));
+  const top = CAPTION + LINE * (above.length - 1);
+  const high = height + top + MARGIN + SOURCE * below.length;
+  const place = `translate(${MARGIN} ${top})`;
+  const text = (name, y, step) => (words, index) => drawn("text", { class: name, x: MARGIN, y: y + step * index }, words);
   const picture = drawn(
     "svg",
     {
@@ -131,12 +149,24 @@ function standingAlone(chart, caption) {
     // The style is put in by the program.
     drawn("style"),
     drawn("rect", { class: "paper", width: wide, height: high }),
-    drawn("text", { class: "caption", x: MARGIN, y: 17 }, shortened(caption, Math.floor(wide * 0.165))),
+    ...above.map(text("caption", 17, LINE)),
     drawn("g", { class: chart.getAttribute("class"), transform: place }, ...chart.childNodes),
     // Where and when the numbers were measured.
-    drawn("text", { class: "source", x: MARGIN, y: high - 7 }, shortened(data.source, Math.floor(wide * 0.19))),
+    ...below.map(text("source", high - 7 - SOURCE * (below.length - 1), SOURCE)),
   );
   return `${picture}\n`;
+}
+
+// Breaks a text between words. A word that is longer than a line is broken, too.
+function textLines(text, letters) {
+  const most = Math.max(letters, 8);
+  const broken = [];
+  for (const word of text.split(" ")) {
+    const last = broken.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= most) broken[broken.length - 1] = `${last} ${word}`;
+    else for (let at = 0; at < Math.max(word.length, 1); at += most) broken.push(word.slice(at, at + most));
+  }
+  return broken;
 }
 
 // A name of lower-case letters, digits and `-` alone, which no filesystem or shell takes amiss.

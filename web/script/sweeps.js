@@ -84,7 +84,9 @@ function surface(sweep, phase, contender, [down, across], held) {
   };
   const [first, second] = [sweep.axes[down], sweep.axes[across]];
   const unit = axisUnit(phase.points[0].row);
+  const between = ({ name, values }) => (name === "size" ? bordersAmong(sweep, values) : []);
   return heatChart({
+    borders: { rows: between(first), columns: between(second) },
     description: `Heat map: ${phase.name} of ${contenders[contender].label}, ${unit}: ${first.name} down, ${second.name} across.`,
     unit,
     columns: second.shown,

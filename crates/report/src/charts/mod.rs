@@ -213,8 +213,24 @@ mod tests {
             .sum();
         let charts = of(&results);
         let surfaces = charts.iter().filter(|c| c.name.contains("-surface-")).count();
-        assert_eq!(charts.len(), slices + surfaces);
+        let largest = charts.iter().filter(|c| c.name.ends_with("-largest"));
+        let by_size =
+            analysis.sweeps.iter().filter(|s| s.axes.contains_key(&model::SweepAxis::Size));
+        assert_eq!(largest.clone().count(), by_size.map(|s| s.phases.len()).sum::<usize>());
+        assert_eq!(charts.len(), slices + surfaces + largest.count());
         assert_eq!(surfaces, 2 * analysis.sweeps[0].phases.len(), "the grid's");
+    }
+
+    #[test]
+    fn surfaces_have_the_borders_of_the_caches_and_whole_titles() {
+        for chart in of(&fixture::swept()) {
+            let is_surface = chart.name.contains("-surface-");
+            assert!(!is_surface || chart.svg.contains("memory ends"), "{}", chart.svg);
+            let captions = chart.svg.split(r#"<text class="caption""#).skip(1);
+            let captions: Vec<&str> =
+                captions.filter_map(|rest| rest.split("</text>").next()).collect();
+            assert!(!captions.is_empty() && !captions.concat().contains('…'), "{captions:?}");
+        }
     }
 
     /// Returns the text that explains the numbers of a chart.

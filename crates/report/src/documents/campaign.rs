@@ -178,6 +178,11 @@ impl Report<'_> {
         let (results, analysis) = (self.results, self.analysis);
         let blocks = overview(results, analysis);
         self.tests(&self.names(analysis), &blocks, |block| block.test.rationale.clone());
+        if self.detail == Detail::Full {
+            for (title, bars) in sweeps::largest_file(results, analysis, &self.names(analysis)) {
+                self.document.section(title, [Block::Verbatim(bars)]);
+            }
+        }
         let mut shown = blocks;
         for (disk, part) in split_by_disk(analysis) {
             let overall: Vec<TestBlock<'_>> =

@@ -4,7 +4,7 @@
 //! All points are in CSV, JSON and the page; the table shows a readable selection.
 
 use model::{CampaignResults, SweepAxis, Test};
-use stats::{Analysis, ENOUGH, Knee, Sweep, SweepSlice, SweptPhase};
+use stats::{Analysis, ENOUGH, Knee, ResultRow, Sweep, SweepSlice, SweptPhase};
 
 use crate::UnitScale;
 use crate::document::table::{Style, TableCell};
@@ -68,6 +68,64 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
         });
     }
     blocks
+}
+
+/// Length of the longest bar, in characters.
+const BAR: f64 = 40.0;
+
+/// Returns bars of the largest file of each sweep: a title and its lines, one for each contender of
+/// each phase.
+pub(crate) fn largest_file(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+) -> Vec<(String, String)> {
+    let sweeps = analysis.sweeps.iter().filter_map(|sweep| {
+        let test = first_point(results, sweep)?;
+        let phases = sweep.phases.iter().filter_map(|phase| {
+            let slices = sweep.slices(phase);
+            let slice = slices.iter().find(|slice| slice.axis == SweepAxis::Size)?;
+            let (size, point) = slice.points.last()?;
+            let row = &analysis.rows[point.row];
+            let held = slice.held.iter().map(|(axis, value)| (*axis, *value));
+            let at = [(SweepAxis::Size, *size)].into_iter().chain(held);
+            let at: Vec<String> =
+                at.map(|(axis, value)| format!("{axis} {}", axis.format_long(value))).collect();
+            Some(format!(
+                "{} ({})\n{}",
+                sanitize_line(&phase.phase),
+                at.join(", "),
+                bars(row, names)
+            ))
+        });
+        let phases: Vec<String> = phases.collect();
+        (!phases.is_empty()).then(|| {
+            let title = format!("{}, the largest file", title(test));
+            (title, phases.join("\n"))
+        })
+    });
+    sweeps.collect()
+}
+
+/// Returns a line with a bar for each contender, from 0 to the largest value.
+fn bars(row: &ResultRow, names: &[String]) -> String {
+    let medians = row.results.iter().map(|result| Some(result.estimate?.median));
+    let medians: Vec<Option<f64>> = medians.collect();
+    let largest = medians.iter().flatten().copied().fold(0.0, f64::max);
+    let scale = UnitScale::for_metric(row.metric, medians.iter().flatten().copied());
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let bar = |(name, median): (&String, &Option<f64>)| {
+        let space = " ".repeat(widest.saturating_sub(width(name)));
+        match median {
+            Some(value) => {
+                let length = if largest > 0.0 { value / largest * BAR } else { 0.0 };
+                let bar = "█".repeat(length.clamp(0.0, BAR).round() as usize);
+                format!("  {name}{space}  {bar} {} {}\n", scale.number(*value), scale.symbol())
+            }
+            None => format!("  {name}{space}  none\n"),
+        }
+    };
+    names.iter().zip(&medians).map(bar).collect()
 }
 
 /// Returns the description of a slice: `by size (block 64 KiB)`.

@@ -10,9 +10,9 @@ use crate::tables::overview::{LOWER_BOUND, NOT_DURABLE, PhaseLine, TestBlock};
 use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
-pub(crate) const TITLE: &str = "Total over all steps";
+pub(crate) const TITLE: &str = "Time of each step";
 /// Explanation of the table.
-pub(crate) const NOTE: &str = "A total is the median over its rounds, which are listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
+pub(crate) const NOTE: &str = "Several phases can be one step; the time is that of one pass. A total is the median over its rounds, which are listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
 /// Maximum number of attempts shown. JSON contains all of them.
 const MAX_ATTEMPTS: u32 = 10;
@@ -70,7 +70,8 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
         }
         sum
     });
-    let mut lines = vec![line("total".to_owned(), sums.collect())];
+    let mut lines: Vec<PhaseLine> = step_lines(total).collect();
+    lines.push(line("total".to_owned(), sums.collect()));
     let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
     if shown == AttemptFilter::OfBroken && !attempts().any(is_broken) {
         return lines;
@@ -93,6 +94,26 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
     lines
 }
 
+/// Returns a line for each step with its seconds, in a unit of its own.
+fn step_lines<'a>(total: &Total) -> impl Iterator<Item = PhaseLine<'a>> {
+    total.steps.iter().enumerate().map(|(place, step)| {
+        let times = total.contenders.iter().map(|of| of.steps.get(place)?.estimate);
+        let times: Vec<Option<f64>> = times.map(|time| Some(time?.median)).collect();
+        let scale = UnitScale::for_values(Unit::Seconds, times.iter().flatten().copied());
+        let entry = |time: &Option<f64>| match time {
+            Some(_) => entry(*time, RoundOutcome::Ok, false, &scale),
+            None => none(),
+        };
+        PhaseLine {
+            row: None,
+            label: sanitize_line(step),
+            rule: None,
+            unit: format!("{} ↓", scale.symbol()),
+            entries: times.iter().map(entry).collect(),
+        }
+    })
+}
+
 /// Returns true if every sync of a contender within the steps is known to reach the disk.
 fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
     let rows = analysis.rows.iter();
@@ -104,9 +125,13 @@ fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
 fn entries(attempts: &[Option<&Attempt>], scale: &UnitScale) -> Vec<TableCell> {
     let shown = |attempt: &Option<&Attempt>| match attempt {
         Some(a) => entry(a.seconds, a.outcome, a.time_limited, scale),
-        None => TableCell { text: "none".to_owned(), signs: String::new(), tone: Style::Missing },
+        None => none(),
     };
     attempts.iter().map(shown).collect()
+}
+
+fn none() -> TableCell {
+    TableCell { text: "none".to_owned(), signs: String::new(), tone: Style::Missing }
 }
 
 fn entry(
@@ -167,7 +192,8 @@ mod tests {
         let marked = |analysis: &Analysis| -> Vec<bool> {
             let blocks = blocks(&results, analysis, AttemptFilter::All);
             let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
-            let totals = tree.lines[0].entries.iter();
+            let total = tree.lines.iter().find(|line| line.label == "total").unwrap();
+            let totals = total.entries.iter();
             totals.map(|e| e.signs.contains(NOT_DURABLE)).collect()
         };
         assert!(!marked(&analysis).contains(&true));
@@ -182,9 +208,28 @@ mod tests {
         let results = fixture::realistic();
         let analysis = analyse(&results);
         for block in blocks(&results, &analysis, AttemptFilter::OfBroken) {
-            let is_broken = block.lines[0].entries.iter().any(|e| e.text == "invalid");
+            let place = block.lines.iter().position(|line| line.label == "total").unwrap();
+            let is_broken = block.lines[place].entries.iter().any(|e| e.text == "invalid");
             let attempts = if is_broken { 3 } else { 0 };
-            assert_eq!(block.lines.len(), 1 + attempts, "{}", block.name);
+            assert_eq!(block.lines.len(), place + 1 + attempts, "{}", block.name);
+        }
+    }
+
+    #[test]
+    fn each_step_has_its_seconds() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        for (block, total) in
+            blocks(&results, &analysis, AttemptFilter::All).iter().zip(&analysis.totals)
+        {
+            let labels = block.lines.iter().take(total.steps.len()).map(|line| &line.label);
+            assert_eq!(labels.collect::<Vec<_>>(), total.steps.iter().collect::<Vec<_>>());
+            for (line, place) in block.lines.iter().zip(0..total.steps.len()) {
+                let has_time = |of: &stats::ContenderTotal| of.steps[place].estimate.is_some();
+                let times: Vec<bool> = total.contenders.iter().map(has_time).collect();
+                let shown: Vec<bool> = line.entries.iter().map(|e| e.text != "none").collect();
+                assert_eq!(shown, times, "{}", line.label);
+            }
         }
     }
 
