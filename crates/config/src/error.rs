@@ -70,8 +70,15 @@ impl CatalogError {
     }
 }
 
-/// Returns `did you mean …?`, or the command that lists all names if none is similar.
+/// Returns `did you mean …?`, the names one by one if they are a list, or the command that lists all
+/// names if none is similar.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
+    let options = [("filesystem", "-c"), ("suite", "-s"), ("test", "-s")];
+    let option = options.iter().find(|(named, _)| *named == kind);
+    if let Some((_, option)) = option.filter(|_| name.contains(',')) {
+        let each: Vec<String> = name.split(',').map(|one| format!("{option} {one}")).collect();
+        return format!("give each by itself: {}", one_line(&each.join(" ")));
+    }
     let all = match (kind, kind.strip_suffix('y')) {
         // Tests are listed below their suites.
         ("test", _) => "suites".to_owned(),
@@ -136,6 +143,10 @@ mod tests {
         assert_eq!(
             error("qqq"),
             "there is no filesystem `qqq` in the catalog; `fsarena list filesystems` shows all"
+        );
+        assert_eq!(
+            CatalogError::unknown("suite", "tree,bonnie", known.into_iter()).to_string(),
+            "there is no suite `tree,bonnie` in the catalog; give each by itself: -s tree -s bonnie"
         );
     }
 
