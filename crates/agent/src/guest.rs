@@ -29,6 +29,11 @@ const MODULES: &str = "/modules";
 const ORDER: &str = "order";
 /// Attributes of in-memory disks, if any, separated by empty lines.
 const DISK: &str = "/disk";
+/// Directory of source archives, if commands unpack some.
+const ARCHIVES: &str = "/archives";
+/// 1 January 2030, later than the files of any archive: configure scripts refuse to run before the
+/// time of their sources, and a guest in virtual time starts in 2020.
+const AFTER_ARCHIVES: Nanos = Nanos::from_secs(1_893_456_000);
 /// The job, if it is not sent through the channel.
 const JOB: &str = "/job";
 const CONFIGURATION: &str = "/sys/kernel/config";
@@ -74,6 +79,9 @@ pub fn prepare_machine() -> io::Result<()> {
     if let Some(card) = SharedMemory::find()? {
         card.unpack(Path::new("/"))?;
         load_modules()?;
+    }
+    if Path::new(ARCHIVES).is_dir() {
+        clock::set_after(AFTER_ARCHIVES)?;
     }
     if let Some(attributes) = text_of(DISK)? {
         make_disks(&attributes)?;

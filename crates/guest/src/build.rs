@@ -82,8 +82,10 @@ const NOT_TO_BUILD_WITH: [&str; 3] = [
     "usr/src/linux-headers-*/include/config/[A-Z0-9]*",
     "usr/src/linux-headers-*/include/dt-bindings",
 ];
-/// Files that are not needed at run time: manuals, translations and similar data.
-const NOT_TO_RUN: [&str; 1] = ["usr/share"];
+/// Files that are not needed at run time: manuals, translations and similar data, a tool of gcc's
+/// developers that is as large as gcc, and Python.
+const NOT_TO_RUN: [&str; 4] =
+    ["usr/share", "usr/bin/*lto-dump*", "usr/bin/python3*", "usr/lib/python3*"];
 const DIRECTORIES: [&str; 12] =
     ["bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib"];
 /// Programs that read their own mount table get the kernel's. Locks and sockets are below `/run`,

@@ -6,9 +6,11 @@
 //! Documentation/driver-api/early-userspace/buffer-format.rst. It is unpacked here in the same way
 //! as the kernel unpacks its initramfs.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -37,6 +39,9 @@ const END: &str = "TRAILER!!!";
 const KIND: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
+/// Maximum length of a path, `PATH_MAX` of Linux.
+const MAX_TARGET: u64 = 4096;
 const FLUSH_CHUNK: usize = 1 << 16;
 
 /// Shared-memory device of this machine.
@@ -101,6 +106,7 @@ fn unpack(archive: &Mapping, below: &Path) -> io::Result<()> {
                 made => made?,
             },
             FILE => copy(archive, &entry, &path)?,
+            LINK => link(archive, &entry, &path)?,
             kind => return Err(damaged(&format!("{}: kind {kind:o}", entry.name))),
         }
         at = (entry.begin + entry.size).next_multiple_of(4);
@@ -132,12 +138,27 @@ fn entry(archive: &Mapping, at: u64) -> io::Result<ArchiveEntry> {
     })
 }
 
-/// Removes an existing file first: it may be a link to a program that other names share.
-fn copy(archive: &Mapping, entry: &ArchiveEntry, to: &Path) -> io::Result<()> {
-    match fs::remove_file(to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// Removes an existing file: it may be a link to a program that other names share.
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
+}
+
+/// Makes a link, whose content is the path of its target.
+fn link(archive: &Mapping, entry: &ArchiveEntry, to: &Path) -> io::Result<()> {
+    if entry.size > MAX_TARGET {
+        return Err(damaged(&format!("{}: a target of {} bytes", entry.name, entry.size)));
+    }
+    let mut target = vec![0; entry.size as usize];
+    archive.read(entry.begin, &mut target)?;
+    remove(to)?;
+    symlink(OsStr::from_bytes(&target), to)
+}
+
+fn copy(archive: &Mapping, entry: &ArchiveEntry, to: &Path) -> io::Result<()> {
+    remove(to)?;
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(entry.mode & !KIND).open(to)?;
     let mut piece = vec![0; FLUSH_CHUNK];
@@ -202,12 +223,16 @@ mod tests {
         put(&mut archive, "bin/large", FILE | 0o755, &large);
         put(&mut archive, "job", FILE | 0o644, b"");
         put(&mut archive, "job", FILE | 0o644, b"{}");
+        put(&mut archive, "bin/copy", FILE | 0o755, b"");
+        put(&mut archive, "bin/copy", LINK | 0o777, b"large");
         put(&mut archive, END, 0, b"");
         archive.resize(1 << 20, 0);
         let directory = unpacked(&archive).unwrap();
         let at = |name: &str| directory.path().join(name);
         assert_eq!(fs::read(at("bin/large")).unwrap(), large);
         assert_eq!(fs::read(at("job")).unwrap(), b"{}");
+        assert_eq!(fs::read(at("bin/copy")).unwrap(), large);
+        assert_eq!(fs::read_link(at("bin/copy")).unwrap(), Path::new("large"));
         let mode = fs::metadata(at("bin/large")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
     }
@@ -237,8 +262,8 @@ mod tests {
         let error = unpacked(&[0; 4096]).unwrap_err().to_string();
         assert!(error.ends_with("no entry at 0"), "{error}");
         let mut archive = Vec::new();
-        put(&mut archive, "link", 0o120_777, b"job");
+        put(&mut archive, "device", 0o020_600, b"");
         let error = unpacked(&archive).unwrap_err().to_string();
-        assert!(error.contains("link"), "{error}");
+        assert!(error.contains("device"), "{error}");
     }
 }

@@ -93,6 +93,20 @@ impl Guest {
         write().map_err(GuestError::io("write", to))
     }
 
+    /// Returns the memory that the programs and files of commands take in a guest, whose root is in
+    /// memory.
+    ///
+    /// # Errors
+    /// Returns an error if the guest is damaged.
+    pub fn command_memory(&self, commands: &ProgramRequirements) -> Result<Bytes, GuestError> {
+        let Some(tree) = self.tree_of(&commands.programs) else { return Ok(Bytes(0)) };
+        let mut files = tree.needed(&commands.programs)?;
+        files.extend(tree.files(&commands.files)?);
+        let copies = copies(&files);
+        let own = files.iter().filter(|(path, _)| !copies.contains_key(path.as_str()));
+        Ok(Bytes(own.map(|(_, content)| content.len() as u64).sum()))
+    }
+
     fn boots_with(
         &self,
         agent: &Path,
@@ -212,6 +226,7 @@ fn add_files<W: Write>(
     files: &BTreeMap<String, Vec<u8>>,
 ) -> io::Result<()> {
     let mut made = BTreeSet::new();
+    let copies = copies(files);
     for (path, content) in files {
         let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
         for directory in ends {
@@ -219,9 +234,30 @@ fn add_files<W: Write>(
                 archive.directory(directory)?;
             }
         }
-        archive.program(path, content)?;
+        match copies.get(path.as_str()) {
+            Some(first) => archive.link(path, &format!("/{first}"))?,
+            None => archive.program(path, content)?,
+        }
     }
     Ok(())
+}
+
+/// Smallest file that a guest does not hold twice.
+const LARGE: usize = 1 << 20;
+
+/// Returns the large files whose content an earlier file has, with that file. In a package they are
+/// links.
+fn copies(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, &str> {
+    let mut known: BTreeMap<&[u8], &str> = BTreeMap::new();
+    let large = files.iter().filter(|(_, content)| content.len() >= LARGE);
+    let copy = large.filter_map(|(path, content)| match known.get(content.as_slice()) {
+        Some(first) => Some((path.as_str(), *first)),
+        None => {
+            known.insert(content, path);
+            None
+        }
+    });
+    copy.collect()
 }
 
 /// Returns the parameters of a module.
@@ -252,6 +288,20 @@ mod tests {
         };
         assert_eq!(content(&["zpool", "sh"]), "zpool of tools-zfs");
         assert_eq!(content(&["zfs-fuse", "zpool"]), "zpool of tools");
+    }
+
+    #[test]
+    fn large_copies_are_links_to_the_first() {
+        let large = || vec![7; LARGE];
+        let files = [("a/b", large()), ("a/c", large()), ("d", vec![7; 3]), ("e", vec![7; 3])];
+        let files = files.map(|(path, content)| (path.to_owned(), content)).into();
+        assert_eq!(copies(&files), [("a/c", "a/b")].into());
+        let mut written = Vec::new();
+        let mut archive = Archive::new(&mut written);
+        add_files(&mut archive, &files).unwrap();
+        archive.finish().unwrap();
+        assert!(written.len() < 2 * LARGE);
+        assert!(written.windows(4).any(|bytes| bytes == b"/a/b"), "the target of the link");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::Nanos;
 use nix::sys::time::{TimeSpec, TimeValLike};
-use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep, clock_settime};
 
 /// Last part of a wait, which is spent spinning, because a sleep would be late half of the time.
 const SPIN_BEFORE_DEADLINE: Nanos = Nanos(8_000);
@@ -20,6 +20,18 @@ pub fn now() -> Nanos {
 pub fn boottime() -> Nanos {
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("every Linux since 2.6.39 has it");
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// Sets the calendar (`CLOCK_REALTIME`) to this time since 1970 if it is earlier.
+///
+/// # Errors
+/// Returns an error without the privilege.
+pub fn set_after(least: Nanos) -> std::io::Result<()> {
+    let time = clock_gettime(ClockId::CLOCK_REALTIME)?;
+    if time.num_nanoseconds() < least.0 as i64 {
+        clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::nanoseconds(least.0 as i64))?;
+    }
+    Ok(())
 }
 
 /// Returns the time since a reading of [`now`].

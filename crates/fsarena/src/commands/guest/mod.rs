@@ -16,7 +16,7 @@ use anyhow::Context;
 use backend::{BlobStore, CellCache, DirectoryStore};
 use config::Catalog;
 use guest::{Guest, GuestError, Recipe, UserKernel};
-use model::{Bytes, Campaign, Filesystem, SizeProfile, Suite};
+use model::{Bytes, Campaign, Filesystem, ProgramRequirements, SizeProfile, Suite};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
@@ -92,9 +92,8 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
     let sources = come_as_source(catalog);
     let filesystems = campaign.contenders.iter().map(|c| &c.filesystem.name);
     let sources: Vec<&String> = filesystems.filter(|name| sources.contains(name)).collect();
-    let with_programs: Vec<&String> = suites_with_programs(catalog).map(|s| &s.name).collect();
-    let suites = campaign.suites.iter().map(|suite| &suite.name);
-    let suites: Vec<&String> = suites.filter(|name| with_programs.contains(name)).collect();
+    let suites = suite_components(catalog, &campaign.suites);
+    let suites: Vec<&String> = suites.iter().collect();
     let mut sets: Vec<BuildOptions> = Vec::new();
     for more in [vec![], sources.clone(), suites.clone(), [sources, suites].concat()] {
         let mut set = options.clone();
@@ -215,10 +214,51 @@ pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
 
 /// Returns the components that guests need for the programs of these suites, as names for `--with`.
 pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
-    let with_programs: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
-    let names = suites.iter().map(|suite| &suite.name);
-    let names = names.filter(|name| with_programs.contains(&name.as_str()));
-    names.cloned().chain(external_programs::brought(suites)).collect()
+    let components = suite_components(catalog, suites).into_iter();
+    components.chain(external_programs::brought(suites)).collect()
+}
+
+/// Returns the names of the components with the programs of these suites: `SUITE` for the small
+/// profiles, and `SUITE:PROFILE` for a profile that needs others.
+fn suite_components(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
+    let component = |suite: &Suite| {
+        let is_it = |profile: &SizeProfile| {
+            let of_profile = component_requirements(catalog, &suite.name, *profile);
+            of_profile.is_some_and(|needed| needed == suite.requires)
+        };
+        let known = component_requirements(catalog, &suite.name, SizeProfile::Smoke);
+        let usual = known.map(|_| SizeProfile::Smoke);
+        let profile = SizeProfile::ALL.into_iter().find(is_it).or(usual)?;
+        Some(component_name(&suite.name, profile))
+    };
+    suites.iter().filter_map(component).collect()
+}
+
+fn component_name(suite: &str, profile: SizeProfile) -> String {
+    match profile {
+        SizeProfile::Smoke => suite.to_owned(),
+        other => format!("{suite}:{other}"),
+    }
+}
+
+/// Returns the programs of a suite's commands at a profile, if it has commands.
+fn component_requirements(
+    catalog: &Catalog,
+    suite: &str,
+    profile: SizeProfile,
+) -> Option<ProgramRequirements> {
+    let suites = catalog.suites(profile).into_iter();
+    let requires = suites.filter(|one| one.name == suite).map(|one| one.requires.clone());
+    requires.into_iter().find(|requires| !requires.is_empty())
+}
+
+/// Returns the programs of a component of this name: `SUITE` or `SUITE:PROFILE`.
+fn requirements(catalog: &Catalog, component: &str) -> Option<ProgramRequirements> {
+    let (suite, profile) = match component.split_once(':') {
+        Some((suite, profile)) => (suite, profile.parse().ok()?),
+        None => (component, SizeProfile::Smoke),
+    };
+    component_requirements(catalog, suite, profile)
 }
 
 /// Returns the acceptable recipes for a guest, in order of preference. If the options name no
@@ -239,9 +279,9 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
     let recipe = |with: &Vec<String>| Recipe {
         kernel: options.debian_kernel.clone(),
         mirror: options.mirror.clone(),
-        ..suites_with_programs(catalog)
-            .filter(|suite| with.contains(&suite.name))
-            .map(|suite| suite.requires.clone())
+        ..with
+            .iter()
+            .filter_map(|name| requirements(catalog, name))
             .chain(with.iter().filter_map(|name| external_programs::required(name)))
             .fold(Recipe::for_filesystems(catalog.filesystems(), with), |recipe, programs| {
                 recipe.with_programs(&programs)
@@ -257,19 +297,13 @@ fn come_as_source(catalog: &Catalog) -> Vec<String> {
     filesystems.map(|f| f.name.clone()).collect()
 }
 
-/// Returns the suites whose commands need programs.
-fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
-    let suites = catalog.suites(SizeProfile::Smoke);
-    suites.into_iter().filter(|suite| !suite.requires.is_empty())
-}
-
 /// Returns the components to build: contenders with drivers built from source, suites with
 /// programs, and single programs.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
     let come_as_source = come_as_source(catalog);
-    let suites: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let name = |word: &String| {
-        if suites.contains(&word.as_str()) || external_programs::required(word).is_some() {
+        let is_component = requirements(catalog, word).is_some();
+        if is_component || external_programs::required(word).is_some() {
             return Ok(word.clone());
         }
         let found = catalog.filesystem(word).map(|f| f.name.clone());
@@ -277,7 +311,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(UsageError(format!(
-                "`--with {word}`: name a driver that comes as source ({known}), a suite that needs programs, or one that runs as a suite (fio)"
+                "`--with {word}`: name a driver that comes as source ({known}), a suite that needs programs (build, or build:study for a profile), or one that runs as a suite (fio)"
             )))
         })
     };
@@ -437,6 +471,28 @@ mod tests {
         campaign.suites.extend(smoke.filter(|suite| suite.name == "build").cloned());
         let both = sets(&campaign, &none);
         assert_eq!(both, [vec!["bonnie++"], vec!["build", "bonnie++"]]);
+    }
+
+    #[test]
+    fn large_profiles_have_their_own_programs() {
+        let catalog = Catalog::builtin().unwrap();
+        let of = |profile| {
+            let suites = catalog.suites(profile).into_iter();
+            let suites: Vec<Suite> =
+                suites.filter(|suite| suite.name == "os2-shootout").cloned().collect();
+            required_packages(&catalog, &suites)
+        };
+        assert_eq!(of(SizeProfile::Quick), ["os2-shootout"]);
+        assert_eq!(of(SizeProfile::Study), ["os2-shootout:standard"]);
+        let options = BuildOptions {
+            with: vec!["os2-shootout:standard".to_owned()],
+            ..BuildOptions::default()
+        };
+        let recipe = recipes(&catalog, &options).unwrap().pop().unwrap();
+        assert!(recipe.files.iter().any(|file| file == "usr/bin/*"), "every program of Debian's");
+        let options =
+            BuildOptions { with: vec!["os2-shootout:huge".to_owned()], ..BuildOptions::default() };
+        assert!(recipes(&catalog, &options).is_err());
     }
 
     #[test]
