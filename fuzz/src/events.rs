@@ -60,6 +60,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
             mount: MountId { device: (8, 1), mount: 1, inode: 2 },
         },
         archives: None,
+        memory_limit: None,
         test: TEST.clone(),
         age: None,
         aged: None,

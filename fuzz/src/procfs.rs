@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use backend::cell::memory;
-use storage::host::{environment, host_memory, sysfs};
+use storage::host::{environment, sysfs};
 use storage::swap_files;
 use sys::mount::mounts;
 use sys::process::usage;
@@ -30,7 +30,7 @@ pub fn run(input: &[u8]) {
         assert!(text.contains(&found.name));
     }
     let _ = (usage::parse_proc_stat(text), sysfs::numbered(text));
-    let _ = (host_memory::available(text), environment::memory(text));
+    let _ = (sys::memory::parse_available(text), environment::memory(text));
     let _ = (environment::cpu_model(text), environment::distribution(text));
     let _ = (memory::kills(text), memory::current_cgroup(text));
 }

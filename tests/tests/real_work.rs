@@ -60,6 +60,33 @@ fn a_failed_step_skips_only_the_steps_that_need_it() {
     sandbox.assert_clean();
 }
 
+/// A FAT driver in user space has no chmod.
+#[test]
+fn archives_are_unpacked_without_the_modes_that_a_filesystem_lacks() {
+    let sandbox = Sandbox::new();
+    let pack = "sh -c 'mkdir a && echo text >a/f && tar --mode=a+rx -cf a.tar a && rm -r a'";
+    let unpack = "tar --no-same-owner -xf a.tar";
+    let phases = [
+        ("pack", pack, ""),
+        ("unpack", unpack, "unpacks = true"),
+        ("look", "grep text a/f", ""),
+        ("again", unpack, ""),
+    ];
+    sandbox.add_suite("work", &suite("", &phases));
+    run(sandbox.campaign(&["fusefat"], "work").args(["--size", "64MiB"])).assert_code(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "fusefat")[0];
+    let unpacked = phase(&cell.phases, "unpack");
+    assert_eq!(unpacked.status, Status::Ok, "{:?}", unpacked.failure);
+    let unset = unpacked.unset.as_ref().unwrap();
+    assert!(unset.example.contains("Cannot change mode"), "{unset:?}");
+    assert_eq!(phase(&cell.phases, "look").status, Status::Ok);
+    assert_eq!(phase(&cell.phases, "again").status, Status::Failed, "without `unpacks`");
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(report.contains("Unpacked without owners, modes or times"), "{report}");
+    sandbox.assert_clean();
+}
+
 #[test]
 fn a_phase_needs_earlier_phases_and_a_named_archive() {
     let sandbox = Sandbox::new();

@@ -140,15 +140,7 @@ fn prepared(measured: Phase) -> Vec<Phase> {
 }
 
 fn command(command: String) -> Phase {
-    let exec = Exec {
-        command,
-        writes: None,
-        frees: None,
-        packages: Vec::new(),
-        input: String::new(),
-        lasts: None,
-    };
-    phase("peer", Op::Exec(exec))
+    phase("peer", Op::Exec(Exec::new(command)))
 }
 
 fn reading(operations: u64) -> Io {

@@ -215,6 +215,7 @@ pub fn write_source_image(
         target,
         source: None,
         archives: None,
+        memory_limit: None,
         test: filling(campaign),
         age: None,
         aged: None,

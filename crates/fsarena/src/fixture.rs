@@ -107,6 +107,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         bytes: Bytes(200_000_000),
         bytes_written: Bytes(200_000_000),
         time_limited: false,
+        unset: None,
         too_fast: false,
         cpu: CpuTime::default(),
         faults: PageFaults::default(),

@@ -101,7 +101,7 @@ fn pause(random: &mut SeededRng, longest: u64) {
 /// Allocates a share of the free memory and writes to all of it.
 fn memory() -> Vec<u8> {
     let free =
-        storage::available_memory().map_or(DEFAULT_STRESS_MEMORY * SHARE_OF_MEMORY, |free| free.0);
+        sys::memory::available().map_or(DEFAULT_STRESS_MEMORY * SHARE_OF_MEMORY, |free| free.0);
     std::hint::black_box(vec![1; (free / SHARE_OF_MEMORY) as usize])
 }
 

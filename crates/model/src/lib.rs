@@ -66,7 +66,7 @@ pub use result::metric::{Direction, Metric, Unit};
 pub use result::metric_pattern::ResultSelector;
 pub use result::outcome::{
     CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, Iteration, LatencyBucket,
-    PageFaults, PhaseResult, ReportedValue, SpaceUsage, Status, SyscallError,
+    PageFaults, PhaseResult, ReportedValue, SpaceUsage, Status, SyscallError, UnsetAttributes,
 };
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};

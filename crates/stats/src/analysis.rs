@@ -11,11 +11,12 @@ use crate::results::selection::Selection;
 use crate::results::{interference, row, sweep, total};
 use crate::scores::use_scores::{SuitesByGroup, UseScoreInput};
 use crate::scores::{ageing, conclusion, contender_groups, win_counts};
-use crate::validity::{disturbed, drift, noise, unflushed, warm_reads};
+use crate::validity::{disturbed, drift, noise, unflushed, unset_attributes, warm_reads};
 use crate::{
     AgeingCost, CellCounts, CellFailure, Conclusion, ContenderFeatures, ContenderGroupMeans,
-    DisturbedCell, Drift, Interference, KernelWarning, NoiseFloor, NotActuallyWarm, Overall,
-    Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync, UseCaseScores, WinCounts,
+    DisturbedCell, Drift, Interference, KernelWarning, LeftOutAttributes, NoiseFloor,
+    NotActuallyWarm, Overall, Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync,
+    UseCaseScores, WinCounts,
 };
 
 /// Results of analysing a campaign.
@@ -88,6 +89,9 @@ pub struct Analysis {
     /// Phases that should have been served from the page cache but read from the device.
     #[serde(default)]
     pub warm_reads: Vec<NotActuallyWarm>,
+    /// Attributes that commands left out, because a filesystem lacks them.
+    #[serde(default)]
+    pub unset_attributes: Vec<LeftOutAttributes>,
     /// Contenders whose synced writes never flushed the disk's cache, although those of other
     /// contenders did.
     #[serde(default)]
@@ -156,6 +160,7 @@ pub fn analyse_with_margin(
         noise: noise::floors(results, &rows, &ranked, margin),
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
+        unset_attributes: unset_attributes::unset_attributes(results),
         unflushed,
         stop: StopDecision::decide(results, &counts, &rows),
         budget: results.campaign.budget,

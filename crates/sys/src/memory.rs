@@ -1,9 +1,10 @@
-//! Limits of the process that are reported in one line rather than by a signal or by failures of
-//! filesystems: memory, stack and open files.
+//! Available memory, and limits of the process that are reported in one line rather than by a signal
+//! or by failures of filesystems: memory, stack and open files.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io;
+use std::{fs, io};
 
+use model::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// The message, which must not need memory.
@@ -20,6 +21,20 @@ const SMALLEST_STACK: libc::rlim_t = 1 << 20;
 const FILES: libc::rlim_t = 1024;
 /// Open files that the program needs at least.
 const FEWEST_FILES: libc::rlim_t = 64;
+
+/// Returns the memory available without swapping, as estimated by `/proc/meminfo`, or `None` if it
+/// is missing there.
+pub fn available() -> Option<Bytes> {
+    parse_available(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// Parses the available memory from the text of `/proc/meminfo`.
+pub fn parse_available(meminfo: &str) -> Option<Bytes> {
+    let mut lines = meminfo.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024).map(Bytes)
+}
 
 /// Raises the limits of the main thread's stack and of open files to the defaults of Linux, if they
 /// are below. The kernel checks the limit whenever the stack grows, so it takes effect at once.
@@ -94,5 +109,19 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: as for `realloc`.
         unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_available_memory_of_the_kernel() {
+        let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(parse_available(meminfo), Some(Bytes::mib(2)));
+        assert_eq!(parse_available("MemTotal: 9 kB\n"), None);
+        assert_eq!(parse_available("MemAvailable: 18446744073709551615 kB\n"), None);
+        assert!(available().is_some_and(|memory| memory > Bytes::mib(1)));
     }
 }

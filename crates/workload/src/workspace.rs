@@ -5,10 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::Exec;
+use model::{Bytes, Exec, UnsetAttributes};
+use sys::memory;
 
 use crate::data::expected_content::ExpectedFile;
-use crate::data::pattern::Pattern;
+use crate::data::pattern::{BLOCK, Pattern};
 use crate::data::shape::TreeLayout;
 use crate::error::OpError;
 use crate::files::mixed::DynamicFileSet;
@@ -16,6 +17,10 @@ use crate::files::path_buffer::PathBuffer;
 use crate::files::set::FileSet;
 use crate::ops::{RemovedSet, RoleTotals};
 use crate::source::ScannedSource;
+
+/// Memory that a cell needs beside the buffers of its requests: for the agent, and for pages of the
+/// page cache and their writeback.
+const MEMORY_RESERVE: Bytes = Bytes::mib(32);
 
 /// A planted or copied tree.
 #[derive(Clone, Debug)]
@@ -32,11 +37,17 @@ pub struct PlantedTree {
 /// allows.
 pub trait CommandRunner: fmt::Debug + Send + Sync {
     /// Runs a command in a directory until it exits, and calls `begin` right before it starts.
+    /// Returns the attributes that an unpacking command could not set.
     ///
     /// # Errors
     /// Returns [`OpError::Unsupported`] if the program is missing and [`OpError::Command`] if it
     /// fails.
-    fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError>;
+    fn run(
+        &self,
+        exec: &Exec,
+        directory: &Path,
+        begin: &mut dyn FnMut(),
+    ) -> Result<Option<UnsetAttributes>, OpError>;
 }
 
 /// Working directory of a cell with its contents.
@@ -45,6 +56,8 @@ pub struct CellWorkspace {
     root: PathBuf,
     seed: u64,
     pattern: Option<Pattern>,
+    /// Limit of the memory of the cell, if any.
+    memory_limit: Option<Bytes>,
     /// Source of copies from another disk, if any.
     pub(crate) source: Option<Arc<ScannedSource>>,
     /// Runner of commands, if available.
@@ -77,6 +90,7 @@ impl CellWorkspace {
             root: root.to_owned(),
             seed,
             pattern: None,
+            memory_limit: None,
             source: None,
             programs: None,
             files: BTreeMap::new(),
@@ -104,6 +118,12 @@ impl CellWorkspace {
     #[must_use]
     pub fn with_programs(self, programs: Arc<dyn CommandRunner>) -> Self {
         Self { programs: Some(programs), ..self }
+    }
+
+    /// Adds the limit of the memory of the cell.
+    #[must_use]
+    pub fn with_memory_limit(self, memory_limit: Option<Bytes>) -> Self {
+        Self { memory_limit, ..self }
     }
 
     /// Returns the source, if the cell has one.
@@ -151,13 +171,36 @@ impl CellWorkspace {
         files.chain(trees).chain(in_sets).chain(mixed)
     }
 
-    /// Returns the pattern for requests of up to `longest_request` bytes, created on first use.
+    /// Returns a pattern for requests of up to `longest_request` bytes. Only its random data is
+    /// kept, so that long requests take memory only while they run.
     pub(crate) fn pattern(&mut self, longest_request: usize) -> Pattern {
-        let fits = self.pattern.as_ref().is_some_and(|p| p.max_request() >= longest_request);
-        if !fits {
-            self.pattern = Some(Pattern::new(self.seed, longest_request));
+        let seed = self.seed;
+        let pattern = self.pattern.get_or_insert_with(|| Pattern::new(seed, BLOCK));
+        pattern.with_reach(longest_request)
+    }
+
+    /// Returns an error if buffers do not fit the available memory.
+    pub(crate) fn require_memory(&self, request: u64, buffers: u64) -> Result<(), OpError> {
+        if buffers <= MEMORY_RESERVE.0 {
+            return Ok(());
         }
-        self.pattern.clone().expect("made above")
+        let free = memory::available().unwrap_or(Bytes(u64::MAX));
+        let limit = self.memory_limit.unwrap_or(Bytes(u64::MAX)).min(free);
+        if buffers.saturating_add(MEMORY_RESERVE.0) <= limit.0 {
+            return Ok(());
+        }
+        let which = match limit == free {
+            true => "available memory",
+            false => "memory limit",
+        };
+        Err(OpError::Unsupported {
+            reason: format!(
+                "requests of {} need {} of buffers and {MEMORY_RESERVE} beside them; the {which} \
+                 is {limit}",
+                Bytes(request),
+                Bytes(buffers)
+            ),
+        })
     }
 
     /// Returns a file of an earlier phase.

@@ -138,7 +138,9 @@ impl<'a> CellSession<'a> {
             events,
             device,
             volume,
-            workspace: CellWorkspace::new(root, job.seed).with_programs(programs.clone()),
+            workspace: CellWorkspace::new(root, job.seed)
+                .with_programs(programs.clone())
+                .with_memory_limit(job.memory_limit),
             programs,
             printed,
             footprint,
@@ -296,7 +298,9 @@ impl<'a> CellSession<'a> {
             Ok(found) => {
                 let (root, seed) = (self.workspace.root(), self.job.seed);
                 let workspace = CellWorkspace::new(root, seed).with_source(found);
-                self.workspace = workspace.with_programs(self.programs.clone());
+                self.workspace = workspace
+                    .with_programs(self.programs.clone())
+                    .with_memory_limit(self.job.memory_limit);
             }
             Err(reason) => self.withdraw(reason),
         }

@@ -11,7 +11,8 @@ use std::{fmt, fs};
 
 use model::op::{ARCHIVES, Exec};
 use model::wire::CellEvent;
-use model::{Bytes, CommandRecord, Nanos};
+use model::{Bytes, CommandRecord, Nanos, UnsetAttributes};
+use nix::errno::Errno;
 use sys::io::bounded;
 use workload::OpError;
 
@@ -55,7 +56,12 @@ impl fmt::Debug for CellCommandRunner {
 }
 
 impl workload::CommandRunner for CellCommandRunner {
-    fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError> {
+    fn run(
+        &self,
+        exec: &Exec,
+        directory: &Path,
+        begin: &mut dyn FnMut(),
+    ) -> Result<Option<UnsetAttributes>, OpError> {
         let words = exec.arguments().map_err(failed)?;
         let program = called(&words);
         let output = command::output_file().map_err(|e| failed(format!("no output file: {e}")))?;
@@ -83,7 +89,12 @@ impl workload::CommandRunner for CellCommandRunner {
             _ => failed(format!("cannot run `{program}`: {error}")),
         })?;
         let record = record(STEP, &words, status, sys::io::clock::since(start), &output);
-        let reason = complaint(program, &record, &output);
+        let failed_on_its_own = record.exit.is_some_and(|code| code != 0);
+        let unset = match exec.unpacks && failed_on_its_own {
+            true => unset_attributes(&text_of(&output)),
+            false => None,
+        };
+        let reason = complaint(program, &record, &output).filter(|_| unset.is_none());
         self.events.send(&CellEvent::Step(record));
         if words.iter().any(|word| word.starts_with(LOG_OPTION)) {
             for log in logs(directory) {
@@ -97,11 +108,11 @@ impl workload::CommandRunner for CellCommandRunner {
                 false => failed(reason),
             });
         }
-        match self.printed.is_wanted() {
-            true => (self.printed.read(program, &output))
-                .map_err(|why| failed(format!("`{program}`: {why}"))),
-            false => Ok(()),
+        if self.printed.is_wanted() {
+            let read = self.printed.read(program, &output);
+            read.map_err(|why| failed(format!("`{program}`: {why}")))?;
         }
+        Ok(unset)
     }
 }
 
@@ -198,6 +209,8 @@ fn logs(directory: &Path) -> Vec<CommandRecord> {
 const MAX_BEGIN_SIZE: usize = 1 << 16;
 /// Final lines of tar that refer to an earlier line with the cause.
 const TAR_TRAILER_LINES: [&str; 2] = ["due to previous errors", "is not recoverable: exiting now"];
+/// Beginning of the final lines of make, after the name of the program.
+const MAKE_TRAILER: &str = ": *** [";
 /// First line of tar that is not an error.
 const NO_ERROR: &str = "Removing leading";
 /// Error numbers that have a message.
@@ -212,7 +225,9 @@ fn cause<'a>(program: &str, begin: &'a str, end: &'a str) -> Option<&'a str> {
     }
     let (last, lines) = (of(end).next_back()?, || of(begin));
     let is_bracket = !last.contains(char::is_alphanumeric);
-    if !is_bracket && !TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words)) {
+    let is_trailer =
+        last.contains(MAKE_TRAILER) || TAR_TRAILER_LINES.iter().any(|words| last.ends_with(words));
+    if !is_bracket && !is_trailer {
         return Some(last);
     }
     let prefix = format!("{program}: ");
@@ -226,6 +241,60 @@ fn cause<'a>(program: &str, begin: &'a str, end: &'a str) -> Option<&'a str> {
     lines().find(names_one).or_else(|| lines().find(names_program)).or_else(|| others.next())
 }
 
+/// Maximum size of an output that is searched for other messages than those about attributes.
+const MAX_TEXT_SIZE: u64 = 64 << 20;
+/// Messages of tar and unzip about an owner, a mode or a time, which end with the error.
+const ATTRIBUTE_ERRORS: [&str; 5] = [
+    ": Cannot change mode to ",
+    ": Cannot change ownership to ",
+    ": Cannot utime: ",
+    "chmod (directory attributes) error: ",
+    "chmod (file attributes) error: ",
+];
+/// Further messages of unzip about them; the error is on a line of its own.
+const ATTRIBUTE_WARNINGS: [&str; 4] = [
+    "warning:  cannot set permissions for ",
+    "warning:  cannot set UID ",
+    "warning:  cannot set modif./access times",
+    "warning:  set times/attribs failed for ",
+];
+/// Errors of a filesystem that lacks an attribute.
+const LACKING: [Errno; 3] = [Errno::ENOSYS, Errno::EPERM, Errno::EOPNOTSUPP];
+
+/// Returns the attributes that an unpacking program could not set, if it complains of nothing else
+/// and the filesystem lacks them.
+fn unset_attributes(output: &str) -> Option<UnsetAttributes> {
+    let lacking = LACKING.map(Errno::desc);
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &&str| {
+        let names_one = ATTRIBUTE_ERRORS.iter().any(|words| line.contains(words));
+        names_one && lacking.iter().any(|error| line.ends_with(error))
+    };
+    let is_about_it = |line: &str| {
+        lacking.contains(&line)
+            || TAR_TRAILER_LINES[..1].iter().any(|words| line.ends_with(words))
+            || ATTRIBUTE_WARNINGS.iter().any(|words| line.starts_with(words))
+    };
+    let example = lines().find(is_error)?;
+    lines().all(|line| is_error(&line) || is_about_it(line)).then(|| UnsetAttributes {
+        messages: lines().filter(is_error).count() as u64,
+        example: command::cut(example),
+    })
+}
+
+/// Returns the text of an output. It is empty if the output is too long or is not read.
+fn text_of(output: &File) -> String {
+    let size = output.metadata().map_or(u64::MAX, |data| data.len());
+    if size > MAX_TEXT_SIZE {
+        return String::new();
+    }
+    let mut text = vec![0; size as usize];
+    match output.read_exact_at(&mut text, 0) {
+        Ok(()) => String::from_utf8_lossy(&text).into_owned(),
+        Err(_) => String::new(),
+    }
+}
+
 /// Returns the beginning of an output.
 fn begin_of(output: &File) -> String {
     let mut begin = vec![0; MAX_BEGIN_SIZE];
@@ -236,7 +305,7 @@ fn begin_of(output: &File) -> String {
 /// Whether a benchmark program failed because the filesystem lacks the space or the direct I/O that
 /// its options ask for.
 fn is_lack(output: &str) -> bool {
-    let space = io::Error::from_raw_os_error(nix::errno::Errno::ENOSPC as i32).to_string();
+    let space = io::Error::from_raw_os_error(Errno::ENOSPC as i32).to_string();
     let space = space.split(" (os error").next().unwrap_or_default();
     [space, "not support direct", "not support O_DIRECT"].iter().any(|words| output.contains(words))
 }
@@ -273,6 +342,12 @@ mod tests {
                    open: No such file or directory\ntar: Exiting with failure status due to previous errors\n";
         let cause = |program: &str, output| cause(program, output, output).map(str::to_owned);
         assert_eq!(cause("tar", tar).as_deref(), Some("tar: a/b: Cannot open: File name too long"));
+        let make = "ar: `u' modifier ignored\nar: unable to copy file 'a'; reason: Operation not permitted\n\
+                    make: *** [Makefile:60: liblua.a] Error 1\n";
+        assert_eq!(
+            cause("sh", make).as_deref(),
+            Some("ar: unable to copy file 'a'; reason: Operation not permitted")
+        );
         let gzip = "gzip: stdin: not in gzip format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n";
         assert_eq!(cause("tar", gzip).as_deref(), Some("gzip: stdin: not in gzip format"));
         assert_eq!(
@@ -283,6 +358,31 @@ mod tests {
         assert_eq!(cause("fio", fio).as_deref(), Some("fio: engine x not loadable"));
         assert_eq!(cause("fio", "{\n}\n").as_deref(), Some("{"));
         assert_eq!(cause("sh", "\n"), None);
+    }
+
+    #[test]
+    fn attributes_that_a_filesystem_lacks_are_counted_if_nothing_else_failed() {
+        let tar = "tar: doc/a: Cannot change mode to rwxr-xr-x: Function not implemented\n\
+                   tar: doc: Cannot change ownership to uid 0, gid 0: Operation not permitted\n\
+                   tar: Exiting with failure status due to previous errors\n";
+        let unset = unset_attributes(tar).unwrap();
+        assert_eq!(unset.messages, 2);
+        let first = "tar: doc/a: Cannot change mode to rwxr-xr-x: Function not implemented";
+        assert_eq!(unset.example, first);
+        let unzip = "fchmod (file attributes) error: Function not implemented\n\
+                     warning:  cannot set permissions for files/\n          Function not implemented\n\
+                     warning:  set times/attribs failed for files/\n";
+        assert_eq!(unset_attributes(unzip).unwrap().messages, 1);
+        for other in [
+            "tar: doc/l: Cannot create symlink to 'a': Function not implemented\n",
+            "tar: doc/b: Cannot open: No space left on device\n",
+            "tar: doc/c: Cannot change mode to rwxr-xr-x: Input/output error\n",
+            "tar: Error is not recoverable: exiting now\n",
+        ] {
+            assert_eq!(unset_attributes(&format!("{tar}{other}")), None, "{other}");
+            assert_eq!(unset_attributes(other), None, "{other}");
+        }
+        assert_eq!(unset_attributes(""), None);
     }
 
     #[test]

@@ -112,6 +112,7 @@ fn job(cell: &Cell, test: &Test) -> CellJob {
         },
         source: None,
         archives: None,
+        memory_limit: None,
         test: test.clone(),
         age: None,
         aged: None,

@@ -25,6 +25,7 @@ pub fn job(seed: u64) -> CellJob {
         },
         source: None,
         archives: None,
+        memory_limit: None,
         test: Test {
             name: "t".into(),
             suite: "s".into(),

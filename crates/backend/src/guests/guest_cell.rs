@@ -88,6 +88,7 @@ impl StandaloneGuestCell {
             target: WorkTarget::Volume(Box::new(volume)),
             source: None,
             archives: None,
+            memory_limit: None,
             test,
             age: None,
             aged: None,

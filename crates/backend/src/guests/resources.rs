@@ -2,7 +2,7 @@
 //! parallel and leave no data for the next cell. The counterpart of `storage` that does not need
 //! root.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::{
 };
 use anyhow::Context;
 use config::Placeholders;
-use guest::{Guest, MemoryDisk, QemuMachine};
+use guest::{Guest, GuestError, MemoryDisk, QemuMachine};
 use model::wire::{
     AbortReason, AgeingParams, CellEvent, CellJob, GeneratedSource, MultiDevice, SourceLocation,
     Volume, WorkTarget,
@@ -31,6 +31,9 @@ use crate::error::EnvironmentError;
 use crate::host::campaign_dir::{CampaignDir, CellDir};
 use crate::host::local::run_cell_on;
 use crate::source;
+
+/// Memory of a guest for its kernel modules and its agent.
+const SPARE_ROOT: Bytes = Bytes::mib(64);
 
 /// Resources of a campaign in guests.
 pub struct GuestBackend {
@@ -228,6 +231,7 @@ impl GuestBackend {
                     target: WorkTarget::Volume(cell_guest.volume),
                     source: cell_guest.source,
                     archives: self.archives_inside(),
+                    memory_limit: None,
                     test: test.clone(),
                     age: cell_guest.age,
                     aged: None,
@@ -304,16 +308,18 @@ impl GuestBackend {
                 test,
             )
         });
+        let commands = commands(&self.campaign, test);
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
             machine: QemuMachine {
+                memory: self.memory_with_programs(parts.memory, &commands)?,
                 disk_memory: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::extra_memory),
                 ..machine(&parts, self.campaign.clock)
             },
             program: self.program.clone(),
             modules,
             programs,
-            commands: commands(&self.campaign, test),
+            commands,
             archives: self.archives.clone(),
             disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
@@ -336,6 +342,24 @@ impl GuestBackend {
             _claim: self.claim()?,
             _directory: directory,
         })
+    }
+
+    /// Returns the memory of a guest with the programs of commands: they are in its memory, and a
+    /// test may use as much as it has without them.
+    fn memory_with_programs(
+        &self,
+        memory: Bytes,
+        commands: &ProgramRequirements,
+    ) -> Result<Bytes, GuestError> {
+        if commands.is_empty() {
+            return Ok(memory);
+        }
+        let archives = self.archives.iter().filter_map(|(_, path)| fs::metadata(path).ok());
+        let archives: u64 = archives.map(|file| file.len()).sum();
+        let files = (self.guest.command_memory(commands)?.0 + archives).next_multiple_of(1 << 20);
+        // Linux lets the root of a guest take half of the memory.
+        let least = 2 * files + SPARE_ROOT.0;
+        Ok(Bytes((memory.0 + files).max(least)))
     }
 
     /// Claims the user's device, if any. The emulator opens it under this claim.
@@ -479,7 +503,7 @@ pub fn parallel_cells(campaign: &Campaign, jobs: Option<u32>) -> usize {
         return 1;
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let memory = storage::available_memory();
+    let memory = sys::memory::available();
     let fit = memory.map_or(processors, |memory| {
         let inside = |machine: &GuestConfig| {
             machine.model().map_or(0, |_| campaign.size.0 * u64::from(machine.disks))

@@ -335,6 +335,7 @@ impl Kernel {
                 target: storage.target(),
                 source,
                 archives,
+                memory_limit: campaign.memory,
                 test: test.clone(),
                 age: age(campaign, cell),
                 aged,

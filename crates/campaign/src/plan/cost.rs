@@ -305,6 +305,7 @@ mod tests {
         name: Nanos(0),
         sync: Nanos(0),
         byte: Nanos(0),
+        commands: 1.0,
         cold: Nanos(0),
         cell: Nanos(500_000_000),
         fuse: 3.0,

@@ -28,6 +28,9 @@ pub struct ThroughputModel {
     pub sync: Nanos,
     /// Time per byte if a program writes single bytes into its buffer.
     pub byte: Nanos,
+    /// Duration of a command, as a multiple of the duration that its suite states.
+    #[serde(default = "ThroughputModel::own_commands")]
+    pub commands: f64,
     /// Time between passes, for example to drop caches.
     pub cold: Nanos,
     /// Time per cell outside its phases: mkfs, mount, unmount, check; in real time also the boot of
@@ -56,6 +59,7 @@ impl Default for ThroughputModel {
             name: Nanos(10_000),
             sync: Nanos(1_000_000),
             byte: Nanos(3),
+            commands: Self::own_commands(),
             cold: Nanos(50_000_000),
             cell: Nanos(500_000_000),
             start: Nanos(0),
@@ -75,6 +79,11 @@ impl ThroughputModel {
         }
     }
 
+    /// Suites state the duration of commands on the machine of [`ThroughputModel::default`].
+    const fn own_commands() -> f64 {
+        1.0
+    }
+
     fn in_guest(clock: Clock, guest: &GuestConfig) -> Self {
         match (clock, guest.accelerator) {
             (Clock::Virtual, _) => Self::in_virtual_time(guest),
@@ -86,7 +95,7 @@ impl ThroughputModel {
     }
 
     /// Returns the speeds of a guest with emulated instructions, in real time. Two system calls
-    /// with a copy of 4 KiB took 19 µs on the machine of [`ThroughputModel::default`].
+    /// with a copy of 4 KiB took 19 µs, and deflate took 20 times as long, on the machine of [`ThroughputModel::default`].
     fn emulated() -> Self {
         Self {
             throughput: 200e6,
@@ -96,13 +105,14 @@ impl ThroughputModel {
             name: Nanos(100_000),
             sync: Nanos(1_500_000),
             byte: Nanos(100),
+            commands: 20.0,
             cell: Nanos::from_secs(10),
             ..Self::default()
         }
     }
 
     /// Returns the speeds in virtual time, with one nanosecond per instruction: ext4 on disk model
-    /// `nvme`, suites bonnie, bonnie-chars and tree in profiles smoke and quick. Times inside the
+    /// `nvme`, suites bonnie, bonnie-chars and tree in profiles smoke and quick, and deflate. Times inside the
     /// guest are the same on every machine. The times of the guest itself and the slowdown are
     /// processor time of QEMU 7.2 on the machine of [`ThroughputModel::default`].
     fn in_virtual_time(guest: &GuestConfig) -> Self {
@@ -119,6 +129,7 @@ impl ThroughputModel {
             name: Nanos(40_000),
             sync: Nanos(2 * latency + 50_000),
             byte: Nanos(40),
+            commands: 5.0,
             cold: Nanos(10_000_000),
             cell: Nanos(1_200_000_000),
             start: Nanos::from_secs(8),
@@ -156,7 +167,8 @@ impl ThroughputModel {
         let bytes = work.total_bytes().0 as f64 / rate;
         let syncs = work.syncs as f64 * self.sync.as_secs_f64();
         if let Op::Exec(exec) = &phase.op {
-            return exec.lasts.map_or(0.0, Nanos::as_secs_f64).max(bytes);
+            let stated = exec.takes.map_or(0.0, Nanos::as_secs_f64) * self.commands;
+            return exec.lasts.map_or(stated, Nanos::as_secs_f64).max(bytes);
         }
         if let Op::Io(io) = &phase.op {
             match io.rate {

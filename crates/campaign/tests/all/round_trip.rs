@@ -146,6 +146,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 bytes: Bytes(n[2]),
                 bytes_written: Bytes(n[3]),
                 time_limited: cut,
+                unset: None,
                 cpu: CpuTime {
                     user: Nanos(n[4] / 2),
                     system: Nanos(n[5] / 2),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use model::op::{KeyError, KeySource, OpName};
-use model::{Bytes, Op};
+use model::{Bytes, Nanos, Op};
 
 use crate::CatalogError;
 use crate::catalog::document::{TomlTable, TomlValue};
@@ -67,6 +67,13 @@ impl KeySource for TomlTable<'_> {
 
     fn factor(&self, key: &'static str) -> Result<f64, KeyError> {
         self.key(key, |value| value.factor())
+    }
+
+    fn duration(&self, key: &'static str) -> Result<Nanos, KeyError> {
+        self.key(key, |value| match value.time()? {
+            Nanos(0) => Err(value.expected_error("a time above zero")),
+            time => Ok(time),
+        })
     }
 
     fn flag(&self, key: &'static str) -> Result<bool, KeyError> {

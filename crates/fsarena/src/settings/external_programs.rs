@@ -250,12 +250,11 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
         }
     }
     let exec = Op::Exec(Exec {
-        command: command.join(" "),
         writes: Some(written),
-        frees: None,
         packages: peer.packages(),
         input,
         lasts: import::duration(peer.format, &borrowed),
+        ..Exec::new(command.join(" "))
     });
     exec.info().check().map_err(wrong)?;
     let phases = expected.into_iter().map(read);
@@ -379,13 +378,5 @@ fn name(peer: &ExternalProgram, options: &str) -> String {
 
 /// Splits a command line into words, including quotes.
 fn words(options: &str) -> Result<Vec<String>, String> {
-    let exec = Exec {
-        command: format!("program {options}"),
-        writes: None,
-        frees: None,
-        packages: Vec::new(),
-        input: String::new(),
-        lasts: None,
-    };
-    Ok(exec.arguments()?.split_off(1))
+    Ok(Exec::new(format!("program {options}")).arguments()?.split_off(1))
 }

@@ -162,7 +162,7 @@ pub fn machine(
     let largest = own.fold(machine.memory, Bytes::max);
     let in_memory = machine.model().is_some();
     let beside = beside(wishes, load, in_memory)?;
-    require_room(largest, beside, storage::available_memory())?;
+    require_room(largest, beside, sys::memory::available())?;
     Ok((clock, words, machine))
 }
 

@@ -1,6 +1,6 @@
 //! A command line of the user, run in the mounted directory.
 
-use super::keys::{FromKeys, keyed, optional, size};
+use super::keys::{FromKeys, flag, keyed, optional, size};
 use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{Bytes, CacheState, Nanos, SyncAtEnd, WorkloadCategory};
 
@@ -17,6 +17,14 @@ keyed! {
         /// Estimate of the bytes, written by earlier commands, that it removes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frees: Option<Bytes> = |keys, key| optional(keys, key, size),
+        /// Whether the last program of the command unpacks an archive. If all that it complains of
+        /// are owners, modes and times that the filesystem lacks, it succeeds without them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unpacks: bool = flag,
+        /// Estimate of its duration on the machine of the forecast's assumptions, which has two
+        /// processors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        takes: Option<Nanos> = |keys, key| optional(keys, key, |keys, key| keys.duration(key)),
         /// Packages of the suite that contain its programs, for error messages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
@@ -34,6 +42,20 @@ keyed! {
 pub const ARCHIVES: &str = "ARCHIVES";
 
 impl Exec {
+    /// Creates a command without estimates.
+    pub fn new(command: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            writes: None,
+            frees: None,
+            unpacks: false,
+            takes: None,
+            packages: Vec::new(),
+            input: String::new(),
+            lasts: None,
+        }
+    }
+
     /// Returns the archives used by the command, as `$ARCHIVES/NAME`.
     pub fn archives(&self) -> impl Iterator<Item = &str> {
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
@@ -80,7 +102,7 @@ impl OpInfo for Exec {
     fn op_names() -> &'static [OpName] {
         &[OpName {
             name: "exec",
-            keys: &["command", "writes", "frees"],
+            keys: &["command", "writes", "frees", "unpacks", "takes"],
             read: |keys| Self::read(keys).map(Op::Exec),
         }]
     }
@@ -122,27 +144,12 @@ mod tests {
     use super::*;
 
     fn words(command: &str) -> Result<Vec<String>, String> {
-        let exec = Exec {
-            command: command.into(),
-            writes: None,
-            frees: None,
-            packages: Vec::new(),
-            input: String::new(),
-            lasts: None,
-        };
-        exec.arguments()
+        Exec::new(command).arguments()
     }
 
     #[test]
     fn archives_are_found_in_the_command() {
-        let exec = Exec {
-            command: "sh -c 'tar -xf $ARCHIVES/sed; cat \"$ARCHIVES/lua-5.4\"'".into(),
-            writes: None,
-            frees: None,
-            packages: Vec::new(),
-            input: String::new(),
-            lasts: None,
-        };
+        let exec = Exec::new("sh -c 'tar -xf $ARCHIVES/sed; cat \"$ARCHIVES/lua-5.4\"'");
         assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Op;
-use crate::Bytes;
+use crate::{Bytes, Nanos};
 
 /// A value of the key `op` of a phase.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub trait KeySource {
     fn share(&self, key: &'static str) -> Result<f64, KeyError>;
     /// Reads a number above 0 and at most 1000.
     fn factor(&self, key: &'static str) -> Result<f64, KeyError>;
+    /// Reads a duration above zero.
+    fn duration(&self, key: &'static str) -> Result<Nanos, KeyError>;
     /// Reads `true` or `false`.
     fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
     /// Reads one of the given words and returns its index.

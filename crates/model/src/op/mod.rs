@@ -320,14 +320,7 @@ mod tests {
 
     #[test]
     fn command_changes_are_unknown_and_a_clone_is_undone_as_a_file() {
-        let exec = Exec {
-            command: "true".into(),
-            writes: Some(crate::Bytes(7)),
-            frees: None,
-            packages: Vec::new(),
-            input: String::new(),
-            lasts: None,
-        };
+        let exec = Exec { writes: Some(crate::Bytes(7)), ..Exec::new("true") };
         let mut files = FsState::default();
         assert_eq!(files.apply(&exec.clone().into()).written.0, 7);
         assert_eq!(files.bytes().0, 7);

@@ -140,6 +140,16 @@ pub struct SpaceUsage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyBucket(pub Nanos, pub u64);
 
+/// Owners, modes and times that a command could not set, because the filesystem lacks them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnsetAttributes {
+    /// Number of messages about them.
+    pub messages: u64,
+    /// First of these messages.
+    pub example: String,
+}
+
 /// A measured phase: only raw counts, from which rates and shares are derived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -170,6 +180,9 @@ pub struct PhaseResult {
     /// Whether the time limit ended the phase before all operations were completed.
     #[serde(rename = "cut_short")]
     pub time_limited: bool,
+    /// Attributes that the filesystem lacks and that its command left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unset: Option<UnsetAttributes>,
     /// Whether the phase ended too soon for the measuring program to time it, so that it has no
     /// number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -320,6 +333,7 @@ impl PhaseResult {
             bytes: Bytes(0),
             bytes_written: Bytes(0),
             time_limited: false,
+            unset: None,
             too_fast: false,
             cpu: CpuTime::default(),
             faults: PageFaults::default(),

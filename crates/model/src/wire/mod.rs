@@ -46,6 +46,9 @@ pub struct CellJob {
     /// Directory with the archives that commands unpack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archives: Option<PathBuf>,
+    /// Limit of the memory of the cell, if it is less than that of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<Bytes>,
     /// Test to run.
     pub test: Test,
     /// Ageing of the filesystem before the first phase; not aged if absent.

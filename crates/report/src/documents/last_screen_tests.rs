@@ -145,14 +145,7 @@ fn a_command_is_answered_by_its_results() {
     let mut results = fixture::plain();
     for test in results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests) {
         for phase in &mut test.phases {
-            phase.op = model::Op::Exec(model::Exec {
-                command: "make".to_owned(),
-                writes: None,
-                frees: None,
-                packages: Vec::new(),
-                input: String::new(),
-                lasts: None,
-            });
+            phase.op = model::Op::Exec(model::Exec::new("make"));
         }
     }
     let text = shown(&results, &analysed(&results, &uses()));

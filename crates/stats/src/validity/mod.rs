@@ -6,6 +6,7 @@ pub(crate) mod drift;
 pub(crate) mod noise;
 pub(crate) mod stopping;
 pub(crate) mod unflushed;
+pub(crate) mod unset_attributes;
 pub(crate) mod warm_reads;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Available memory, and whether a virtual machine returns free memory to its host.
+//! Whether a virtual machine returns free memory to its host.
 //!
 //! A returned page must be fetched from the host when it is used again, which costs several times
 //! as much as filling it. The phase that pays for this is arbitrary: new files and cold reads are
@@ -6,8 +6,6 @@
 
 use std::fs;
 use std::path::Path;
-
-use model::Bytes;
 
 /// `VIRTIO_ID_BALLOON` in the format of sysfs.
 const BALLOON: &str = "0x0005";
@@ -20,20 +18,6 @@ const DEVICES: &str = "/sys/bus/virtio/devices";
 /// Returns true if free memory is returned to a host. Always false on physical machines.
 pub fn is_ballooned() -> bool {
     reports_free_pages(Path::new(DEVICES))
-}
-
-/// Returns the memory available without swapping, as estimated by `/proc/meminfo`, or `None` if it
-/// is missing there.
-pub fn available_memory() -> Option<Bytes> {
-    available(&fs::read_to_string("/proc/meminfo").ok()?)
-}
-
-/// Parses the available memory from the text of `/proc/meminfo`.
-pub fn available(meminfo: &str) -> Option<Bytes> {
-    let mut lines = meminfo.lines();
-    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024).map(Bytes)
 }
 
 /// Returns true if a device reports free pages. Format: `*/device` is the device type. `*/features`
@@ -52,15 +36,6 @@ fn reports_free_pages(devices: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reads_the_available_memory_of_the_kernel() {
-        let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
-        assert_eq!(available(meminfo), Some(Bytes::mib(2)));
-        assert_eq!(available("MemTotal: 9 kB\n"), None);
-        assert_eq!(available("MemAvailable: 18446744073709551615 kB\n"), None);
-        assert!(available_memory().is_some_and(|memory| memory > Bytes::mib(1)));
-    }
 
     #[test]
     fn only_a_balloon_that_reports_counts() {

@@ -9,7 +9,9 @@ use model::Bytes;
 use nix::sys::utsname::uname;
 use nix::unistd::Uid;
 
-use crate::{available_memory, find_program};
+use sys::memory;
+
+use crate::find_program;
 
 /// Properties of a machine that determine what can run.
 #[derive(Clone, Debug)]
@@ -83,7 +85,7 @@ impl HostInfo {
             loop_control: Path::new("/dev/loop-control").exists(),
             loop_driver: has_loop_driver(&read("/proc/misc")),
             fuse_device: Path::new("/dev/fuse").exists(),
-            available_memory: available_memory(),
+            available_memory: memory::available(),
             programs: ProgramLookup::OfPath,
             guest: None,
             kernel,

@@ -71,19 +71,34 @@ impl Pattern {
     /// Creates a pattern that can be filled for requests of up to `longest_request` bytes. Checking
     /// and [`Self::fill_into`] have no such limit.
     pub fn new(seed: u64, longest_request: usize) -> Self {
-        let reach = longest_request.max(BLOCK);
         let mut rng = SeededRng::substream(seed, "pattern");
-        // A request that begins in the last byte of a block has one block more around it.
-        let length = POOL + reach.next_multiple_of(BLOCK) + BLOCK;
-        let mut pool = AlignedBuffer::new(length, BLOCK);
-        for word in pool[..POOL].chunks_exact_mut(8) {
+        let mut data = vec![0; POOL];
+        for word in data.chunks_exact_mut(8) {
             word.copy_from_slice(&rng.next_u64().to_le_bytes());
         }
-        for start in (POOL..length).step_by(POOL) {
-            pool.copy_within(..(length - start).min(POOL), start);
+        let sums = data.chunks(BLOCK).map(|b| crc32c(&b[BODY])).collect();
+        Self::repeated(&data, sums, longest_request)
+    }
+
+    /// Repeats the random data as often as requests of this length need it.
+    fn repeated(data: &[u8], sums: Vec<u32>, longest_request: usize) -> Self {
+        let reach = longest_request.max(BLOCK);
+        let mut pool = AlignedBuffer::new(Self::size(longest_request), BLOCK);
+        for part in pool.chunks_mut(POOL) {
+            part.copy_from_slice(&data[..part.len()]);
         }
-        let sums = pool[..POOL].chunks(BLOCK).map(|b| crc32c(&b[BODY])).collect();
         Self { pool, sums, reach }
+    }
+
+    /// Returns the memory of a pattern for requests of up to `longest_request` bytes.
+    pub fn size(longest_request: usize) -> usize {
+        // A request that begins in the last byte of a block has one block more around it.
+        POOL + longest_request.max(BLOCK).next_multiple_of(BLOCK) + BLOCK
+    }
+
+    /// Returns a copy that can be filled for requests of up to `longest_request` bytes.
+    pub fn with_reach(&self, longest_request: usize) -> Self {
+        Self::repeated(&self.pool[..POOL], self.sums.clone(), longest_request)
     }
 
     /// The longest request it can fill in, bytes.
@@ -373,6 +388,15 @@ mod tests {
 
     fn found(pattern: &Pattern, offset: u64, data: &[u8]) -> CorruptionKind {
         pattern.check(MINE, offset, data).unwrap_err().kind
+    }
+
+    #[test]
+    fn a_pattern_with_more_reach_has_the_same_content() {
+        let small = Pattern::new(1, BLOCK);
+        let (_, data) = written(MINE, 5000, 3 * POOL);
+        let mut large = small.with_reach(3 * POOL);
+        assert_eq!(large.fill(MINE, 5000, 3 * POOL), data);
+        assert_eq!(large.pool.len(), Pattern::size(3 * POOL));
     }
 
     #[test]

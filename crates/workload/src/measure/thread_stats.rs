@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
+use model::{Bytes, LatencyBucket, Nanos, PhaseResult, UnsetAttributes};
 use nix::unistd::close;
 use sys::io::clock;
 
@@ -68,6 +68,8 @@ pub struct ThreadStats {
     pub offered_rate: Option<u64>,
     /// Whether the time limit ended the phase early.
     pub time_limited: bool,
+    /// Attributes that a command could not set.
+    pub unset: Option<UnsetAttributes>,
     latency: Latency,
     syncing: Latency,
     opening: Latency,
@@ -98,6 +100,7 @@ impl ThreadStats {
             verified: 0,
             offered_rate: None,
             time_limited: false,
+            unset: None,
             latency: Latency::default(),
             syncing: Latency::default(),
             opening: Latency::default(),
@@ -149,6 +152,7 @@ impl ThreadStats {
         result.verified = Bytes(self.verified);
         result.offered_rate = self.offered_rate;
         result.time_limited = self.time_limited;
+        result.unset = self.unset.clone();
         result.latency = self.latencies();
         result.sync = self.syncing.buckets();
         result.open = self.opening.buckets();

@@ -59,7 +59,7 @@ impl OpExecutor for PhaseExecutor<'_> {
         let Some(programs) = self.ws.programs.clone() else {
             return Err(self.unsupported("commands cannot run here"));
         };
-        programs.run(exec, self.ws.root(), &mut || self.stats.start_timed(1))?;
+        self.stats.unset = programs.run(exec, self.ws.root(), &mut || self.stats.start_timed(1))?;
         self.stats.finish_op();
         Ok(())
     }

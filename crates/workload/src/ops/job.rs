@@ -179,7 +179,8 @@ impl Planned<'_> {
         let threads = self.job.threads.max(1);
         let longest = self.files.iter().map(|f| f.plan.longest()).max().unwrap_or(1);
         let in_place = self.job.access.writes() && self.job.engine != IoEngine::IoUring;
-        let pattern = ws.pattern(if in_place { longest } else { BLOCK });
+        ws.require_memory(longest as u64, self.buffer_bytes(longest, in_place))?;
+        let pattern = ws.pattern(BLOCK);
         let operations = (0..threads).map(|t| self.requests(t).remaining()).sum();
         stats.offered_rate = self.job.rate;
         let part = threads::ThreadWork {
@@ -202,6 +203,23 @@ impl Planned<'_> {
         threads::run(threads, operations, stats, part)
     }
 
+    /// Returns the size of the buffer in which each thread reads.
+    fn read_buffer(&self, longest: usize) -> usize {
+        let reads = self.job.access.reads() && self.job.engine != IoEngine::IoUring;
+        if reads { longest } else { 0 }
+    }
+
+    /// Returns the memory of the buffers of all threads.
+    fn buffer_bytes(&self, longest: usize, in_place: bool) -> u64 {
+        let own = if in_place { Pattern::size(longest) } else { 0 };
+        let in_flight = match self.job.engine {
+            IoEngine::IoUring => longest as u64 * u64::from(self.job.depth.max(1)),
+            _ => 0,
+        };
+        let of_thread = (own + self.read_buffer(longest)) as u64 + in_flight;
+        of_thread * u64::from(self.job.threads.max(1))
+    }
+
     fn prepare<'p>(
         &self,
         pattern: &'p Pattern,
@@ -212,12 +230,11 @@ impl Planned<'_> {
             clock::set_timer_slack();
         }
         let through_ring = self.job.engine == IoEngine::IoUring;
-        let reads = if through_ring { 1 } else { longest };
         Ok(Prepared {
             memory: IoBuffers {
                 pattern,
-                own: in_place.then(|| pattern.clone()),
-                buffer: AlignedBuffer::new(reads, BUFFER_ALIGN),
+                own: in_place.then(|| pattern.with_reach(longest)),
+                buffer: AlignedBuffer::new(self.read_buffer(longest).max(1), BUFFER_ALIGN),
             },
             ring: match through_ring {
                 true => Some(uring::ring(self.job.depth, longest)?),

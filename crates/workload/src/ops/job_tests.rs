@@ -450,3 +450,27 @@ fn open_loop_reports_its_offered_rate() {
         assert_eq!((stats.operations, stats.offered_rate), (1000, Some(1_000_000)));
     }
 }
+
+#[test]
+fn requests_whose_buffers_do_not_fit_the_memory_are_unsupported_with_the_sum() {
+    let mut place = JobScratch::new();
+    place.ws =
+        CellWorkspace::new(place.directory.path(), 3).with_memory_limit(Some(Bytes::mib(100)));
+    let large = |access| Io { size: Some(Bytes::mib(64)), ..Io::new("f", access, Bytes::mib(64)) };
+    place.io(large(AccessPattern::Write)).unwrap();
+    let both = place.io(large(AccessPattern::Rewrite)).unwrap_err();
+    let OpError::Unsupported { reason } = both else { panic!("{both}") };
+    assert_eq!(
+        reason,
+        "requests of 64 MiB need 129.0 MiB of buffers and 32 MiB beside them; the memory limit is \
+         100 MiB"
+    );
+    place.io(large(AccessPattern::Read)).unwrap();
+    let stream = |unit| Op::from(WriteStream { file: "s".into(), size: Bytes::mib(80), unit });
+    let record = StreamUnit::Record(Bytes::mib(80));
+    let failed = place.attempt(&stream(record), SyncAtEnd::Call.into(), None).unwrap_err();
+    assert!(matches!(failed, OpError::Unsupported { .. }), "{failed}");
+    let read = Op::from(ReadStream { file: "s".into(), unit: StreamUnit::Record(Bytes::mib(1)) });
+    let failed = place.attempt(&read, SyncAtEnd::Call.into(), None).unwrap_err();
+    assert!(matches!(failed, OpError::Unsupported { .. }), "{failed}");
+}

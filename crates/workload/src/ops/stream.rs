@@ -10,7 +10,7 @@ use model::{Bytes, StreamUnit, SyncAtEnd};
 use sys::io::caches;
 
 use crate::data::expected_content::ExpectedFile;
-use crate::data::pattern::BLOCK;
+use crate::data::pattern::{BLOCK, Pattern};
 use crate::error::{OpContext, OpError};
 use crate::measure::thread_stats::ThreadStats;
 use crate::ops::data;
@@ -31,6 +31,10 @@ pub fn write(
 ) -> Result<(), OpError> {
     let path = ws.path(name);
     let step = step(unit);
+    let fits = ws.require_memory(step as u64, Pattern::size(step) as u64);
+    fits.inspect_err(|why| {
+        ws.discard_failed_file(name, &why.to_string());
+    })?;
     let mut pattern = ws.pattern(step);
     let state = ExpectedFile::new(name, size.0);
     let file = stats.record_open(|| data::create_new(&path))?;
@@ -93,6 +97,7 @@ pub fn read(
     let path = ws.path(name);
     let size = ws.file(name)?.size;
     let step = step(unit) as u64;
+    ws.require_memory(step, step.min(size))?;
     let file = stats.record_open(|| File::open(&path).with_call("open", &path))?;
     let mut reader = BufReader::with_capacity(buffer_size(&file, &path)?, file);
     let mut taken = Vec::with_capacity(step.min(size) as usize);

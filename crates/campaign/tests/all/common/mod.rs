@@ -140,6 +140,7 @@ pub fn phase(name: &str) -> PhaseResult {
         bytes: Bytes::mib(100),
         bytes_written: Bytes::mib(100),
         time_limited: false,
+        unset: None,
         too_fast: false,
         cpu: CpuTime::default(),
         faults: PageFaults::default(),
