@@ -14,8 +14,8 @@ use crate::scores::{ageing, conclusion, contender_groups, win_counts};
 use crate::validity::{disturbed, drift, noise, unflushed, unset_attributes, warm_reads};
 use crate::{
     AgeingCost, CellCounts, CellFailure, Conclusion, ContenderFeatures, ContenderGroupMeans,
-    DisturbedCell, Drift, Interference, KernelWarning, LeftOutAttributes, NoiseFloor,
-    NotActuallyWarm, Overall, Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync,
+    DisturbedCell, Drift, Interference, KernelWarning, NoiseFloor, NotActuallyWarm, Overall,
+    PhaseUnsetAttributes, Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync,
     UseCaseScores, WinCounts,
 };
 
@@ -89,9 +89,9 @@ pub struct Analysis {
     /// Phases that should have been served from the page cache but read from the device.
     #[serde(default)]
     pub warm_reads: Vec<NotActuallyWarm>,
-    /// Attributes that commands left out, because a filesystem lacks them.
+    /// Attributes that commands did not set, because a filesystem lacks them.
     #[serde(default)]
-    pub unset_attributes: Vec<LeftOutAttributes>,
+    pub unset_attributes: Vec<PhaseUnsetAttributes>,
     /// Contenders whose synced writes never flushed the disk's cache, although those of other
     /// contenders did.
     #[serde(default)]

@@ -89,7 +89,7 @@ pub use validity::drift::Drift;
 pub use validity::noise::NoiseFloor;
 pub use validity::stopping::{StopDecision, StopReason, WideInterval};
 pub use validity::unflushed::UnflushedSync;
-pub use validity::unset_attributes::LeftOutAttributes;
+pub use validity::unset_attributes::PhaseUnsetAttributes;
 pub use validity::warm_reads::NotActuallyWarm;
 
 // Groups are part of the model because the weights of the catalog refer to them.

@@ -18,7 +18,7 @@ use crate::files::set::FileSet;
 use crate::ops::{RemovedSet, RoleTotals};
 use crate::source::ScannedSource;
 
-/// Memory that a cell needs beside the buffers of its requests: for the agent, and for pages of the
+/// Memory that a cell needs in addition to the buffers of its requests: for the agent, and for pages of the
 /// page cache and their writeback.
 const MEMORY_RESERVE: Bytes = Bytes::mib(32);
 
@@ -195,7 +195,7 @@ impl CellWorkspace {
         };
         Err(OpError::Unsupported {
             reason: format!(
-                "requests of {} need {} of buffers and {MEMORY_RESERVE} beside them; the {which} \
+                "requests of {} need {} of buffers and {MEMORY_RESERVE} in addition; the {which} \
                  is {limit}",
                 Bytes(request),
                 Bytes(buffers)

@@ -251,7 +251,7 @@ const ATTRIBUTE_ERRORS: [&str; 5] = [
     "chmod (directory attributes) error: ",
     "chmod (file attributes) error: ",
 ];
-/// Further messages of unzip about them; the error is on a line of its own.
+/// Further messages of unzip about them; the next line has the error.
 const ATTRIBUTE_WARNINGS: [&str; 4] = [
     "warning:  cannot set permissions for ",
     "warning:  cannot set UID ",

@@ -93,7 +93,7 @@ impl Guest {
         write().map_err(GuestError::io("write", to))
     }
 
-    /// Returns the memory that the programs and files of commands take in a guest, whose root is in
+    /// Returns the memory for the programs and files of commands in a guest, whose root is in
     /// memory.
     ///
     /// # Errors

@@ -180,7 +180,7 @@ pub struct PhaseResult {
     /// Whether the time limit ended the phase before all operations were completed.
     #[serde(rename = "cut_short")]
     pub time_limited: bool,
-    /// Attributes that the filesystem lacks and that its command left out.
+    /// Attributes that the filesystem lacks, so that the command did not set them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unset: Option<UnsetAttributes>,
     /// Whether the phase ended too soon for the measuring program to time it, so that it has no

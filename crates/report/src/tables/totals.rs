@@ -94,7 +94,7 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
     lines
 }
 
-/// Returns a line for each step with its seconds, in a unit of its own.
+/// Returns a line for each step with its seconds, scaled for the line.
 fn step_lines<'a>(total: &Total) -> impl Iterator<Item = PhaseLine<'a>> {
     total.steps.iter().enumerate().map(|(place, step)| {
         let times = total.contenders.iter().map(|of| of.steps.get(place)?.estimate);

@@ -59,8 +59,8 @@ pub(crate) enum Caveat {
     Outliers(Vec<String>),
     /// Results that measure the page cache less than their name suggests.
     WarmReads(Vec<String>),
-    /// Phases whose commands left out attributes that a filesystem lacks.
-    LeftOut(Vec<String>),
+    /// Phases whose commands did not set attributes that a filesystem lacks.
+    Unset(Vec<String>),
     /// Cells that started with a stored aged state.
     ReusedImages(ReusedImages),
     /// Cells whose times are less reliable because the machine was busy: all, those that ran again,
@@ -145,7 +145,7 @@ pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(analysis.drifts.iter().filter(|drift| drift.is_named()).map(drift));
     caveats.extend(some(outliers(analysis), Caveat::Outliers));
     caveats.extend(some(warm_reads(analysis), Caveat::WarmReads));
-    caveats.extend(some(left_out(analysis), Caveat::LeftOut));
+    caveats.extend(some(unset(analysis), Caveat::Unset));
     caveats.extend(analysis.ageing.reused_images.map(Caveat::ReusedImages));
     caveats.extend(disturbed(analysis));
     caveats.extend(analysis.stop.as_ref().map(|stop| stopped(stop, analysis)));
@@ -261,15 +261,15 @@ fn warm_reads(analysis: &Analysis) -> Vec<String> {
     found.collect()
 }
 
-fn left_out(analysis: &Analysis) -> Vec<String> {
-    let found = analysis.unset_attributes.iter().map(|left_out| {
+fn unset(analysis: &Analysis) -> Vec<String> {
+    let found = analysis.unset_attributes.iter().map(|one| {
         format!(
             "{}: {}, {} ({}, first `{}`)",
-            sanitize_line(&left_out.contender),
-            sanitize_line(&left_out.test),
-            sanitize_line(&left_out.phase),
-            pluralize(left_out.unset.messages, "message"),
-            sanitize_line(&left_out.unset.example)
+            sanitize_line(&one.contender),
+            sanitize_line(&one.test),
+            sanitize_line(&one.phase),
+            pluralize(one.unset.messages, "message"),
+            sanitize_line(&one.unset.example)
         )
     });
     found.collect()
@@ -428,7 +428,7 @@ impl fmt::Display for Caveat {
                 "To be served from memory, but read from the device: {}.",
                 some_of(found)
             ),
-            Self::LeftOut(found) => write!(
+            Self::Unset(found) => write!(
                 f,
                 "Unpacked without owners, modes or times that the filesystem lacks: {}.",
                 some_of(found)

@@ -1,14 +1,14 @@
-//! Owners, modes and times that commands left out, because a filesystem lacks them.
+//! Owners, modes and times that commands did not set, because a filesystem lacks them.
 
 use std::collections::BTreeMap;
 
 use model::{CampaignResults, UnsetAttributes};
 use serde::Serialize;
 
-/// A phase of a contender whose command left out attributes.
+/// A phase of a contender whose command did not set all attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LeftOutAttributes {
+pub struct PhaseUnsetAttributes {
     /// Name of the contender.
     pub contender: String,
     /// Name of the test.
@@ -19,8 +19,8 @@ pub struct LeftOutAttributes {
     pub unset: UnsetAttributes,
 }
 
-/// Returns every phase that left out attributes, in the order of contender, test and phase.
-pub(crate) fn unset_attributes(results: &CampaignResults) -> Vec<LeftOutAttributes> {
+/// Returns every phase with unset attributes, in the order of contender, test and phase.
+pub(crate) fn unset_attributes(results: &CampaignResults) -> Vec<PhaseUnsetAttributes> {
     let mut most: BTreeMap<(&str, &str, &str), &UnsetAttributes> = BTreeMap::new();
     for stored in &results.cells {
         let cell = &stored.cell;
@@ -33,7 +33,7 @@ pub(crate) fn unset_attributes(results: &CampaignResults) -> Vec<LeftOutAttribut
             }
         }
     }
-    let found = most.into_iter().map(|((contender, test, phase), unset)| LeftOutAttributes {
+    let found = most.into_iter().map(|((contender, test, phase), unset)| PhaseUnsetAttributes {
         contender: contender.to_owned(),
         test: test.to_owned(),
         phase: phase.to_owned(),

@@ -462,7 +462,7 @@ fn requests_whose_buffers_do_not_fit_the_memory_are_unsupported_with_the_sum() {
     let OpError::Unsupported { reason } = both else { panic!("{both}") };
     assert_eq!(
         reason,
-        "requests of 64 MiB need 129.0 MiB of buffers and 32 MiB beside them; the memory limit is \
+        "requests of 64 MiB need 129.0 MiB of buffers and 32 MiB in addition; the memory limit is \
          100 MiB"
     );
     place.io(large(AccessPattern::Read)).unwrap();
