@@ -374,7 +374,7 @@ function standingOf(used, takesPart, { margin, limit, isUse = false }) {
   const known = ranked.filter((one) => difference(one) !== undefined && verdicts.get(one) !== null);
   const lowest = Math.min(...known.map(difference));
   const others = Math.max(2, ranked.length) - 1;
-  const level = inference.falseLimit / (others + (inference.endsByResults ? 2 : 0.2));
+  const level = inference.falseLimit / (inference.endsByResults ? Math.max(others + 2, 2 * others) : others + 0.2);
   const bound = (one) => {
     if (logs) return excessInAnyRound(logs, one);
     const all = othersOf(one);

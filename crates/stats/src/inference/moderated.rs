@@ -82,6 +82,8 @@ pub(super) fn moderate<S: Iterator<Item = PairSeries>>(
     let independent = table.independent_columns * table.down;
     series().map(move |s| {
         let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
+        // With less than one degree of freedom the noise is unknown.
+        let expected = expected.filter(|expected| expected.freedom >= 1.0);
         estimate(&s, expected, independent)
     })
 }

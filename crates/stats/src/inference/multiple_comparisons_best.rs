@@ -98,6 +98,19 @@ pub fn family_level(family: usize, ends_by_results: bool) -> f64 {
     FDR_LIMIT / (looks * family.max(1) as f64)
 }
 
+/// Returns the allowed probability of a false bound for each of the others among this many
+/// contenders.
+///
+/// A campaign that ends depending on its results broke 8 % of the bounds of two contenders in
+/// simulations, and 5 % with α/k. Its bounds have α/(k + 1), or half of α/(k − 1) if that is less:
+/// with α/(k + 1), 4.2 ± 2.8 % of the bounds of twelve contenders broke. With a fixed number of
+/// rounds, α/(k − 1) broke 4.9 ± 0.4 % in the hardest case, two contenders. With α/(k − 0.8) the
+/// upper end of that count is below 5 %, too.
+fn bound_level(contenders: usize, ends_by_results: bool) -> f64 {
+    let others = (contenders.max(2) - 1) as f64;
+    FDR_LIMIT / if ends_by_results { (others + 2.0).max(2.0 * others) } else { others + 0.2 }
+}
+
 impl PairwiseEstimates {
     /// Returns the comparison of all rows. At most [`FDR_LIMIT`] of the verdicts "worse" is false,
     /// and likewise of the verdicts "equal".
@@ -159,10 +172,7 @@ impl PairwiseEstimates {
     /// are k − 1 such pairs (D. G. Edwards and J. C. Hsu, J. Am. Stat. Assoc. 78, 1983). So the
     /// contender with the least bound may be chosen after the fact.
     ///
-    /// A campaign that ends depending on its results broke 8 % of the bounds of two contenders in
-    /// simulations, and 5 % with α/k. Its bounds have α/(k + 1). With a fixed number of rounds,
-    /// α/(k − 1) broke 4.9 ± 0.4 % of them in the hardest case, two contenders. With α/(k − 0.8) the
-    /// upper end of that count is below 5 %, too.
+    /// The probability is less than α/(k − 1): see [`bound_level`].
     pub fn at_most(&self, asked: Contrast<'_>) -> Vec<Option<ExcessBound>> {
         let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
@@ -171,9 +181,7 @@ impl PairwiseEstimates {
             let most = |one| most_in_any_round(&together, one).map(ExcessBound::exact);
             return (0..all.contenders).map(most).collect();
         }
-        let others = all.comparable.max(2) - 1;
-        let more = if self.costs.ends_by_results { 2.0 } else { 0.2 };
-        let level = FDR_LIMIT / (others as f64 + more);
+        let level = bound_level(all.comparable, self.costs.ends_by_results);
         let mut quantiles: BTreeMap<u64, f64> = BTreeMap::new();
         // The error of a sum is at most that of parts that all err together, each with the fewest
         // degrees of freedom. Most pairs need no exact tail, because even this error does not make

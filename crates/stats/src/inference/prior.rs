@@ -82,6 +82,10 @@ pub(super) struct Prior {
     of_row: Vec<f64>,
     of_column: Vec<f64>,
     freedom: f64,
+    /// Rows with a known value.
+    known_rows: BTreeSet<usize>,
+    /// Mean and degrees of freedom for a row without one, whose effect is unknown.
+    other_rows: (f64, f64),
 }
 
 impl Prior {
@@ -123,23 +127,35 @@ impl Prior {
                 rest * upper_limit(left) - chance + chance * parts
             }
         };
-        let freedom = match excess > 0.0 {
-            true => 2.0 * inverse_trigamma(4.0 * excess),
-            false => MAX_FREEDOM,
+        let freedom = |excess: f64, most: f64| match excess > 0.0 {
+            true => (2.0 * inverse_trigamma(4.0 * excess)).min(MAX_FREEDOM).min(most),
+            false => MAX_FREEDOM.min(most),
         };
-        let freedom = freedom.min(MAX_FREEDOM).min(left_of_known);
+        let unbiased = |freedom: f64| level + (digamma(freedom / 2.0) - (freedom / 2.0).ln()) / 2.0;
+        let known_rows: BTreeSet<usize> = known.iter().map(|known| known.0).collect();
+        let known_tests = table.down * known_rows.len() as f64 / table.rows as f64;
+        let squares = known_rows.iter().map(|known| row.of[*known].powi(2)).sum::<f64>();
+        let between = squares / known_rows.len().max(2) as f64 * (1.0 + 1.0 / known_tests);
+        let of_others = freedom(excess.max(0.0) + between, known_tests - 1.0);
+        let freedom = freedom(excess, left_of_known);
         Some(Self {
-            level: level + (digamma(freedom / 2.0) - (freedom / 2.0).ln()) / 2.0,
+            level: unbiased(freedom),
             of_row: row.of,
             of_column: column.of,
             freedom,
+            known_rows,
+            other_rows: (unbiased(of_others.max(f64::MIN_POSITIVE)), of_others),
         })
     }
 
     /// Returns the expectation of the prior for a position.
     pub fn expected(&self, row: usize, column: usize) -> PriorVariance {
-        let log = self.level + self.of_row[row] + self.of_column[column];
-        PriorVariance { variance: (2.0 * log).exp(), freedom: self.freedom }
+        let (level, freedom) = match self.known_rows.contains(&row) {
+            true => (self.level, self.freedom),
+            false => self.other_rows,
+        };
+        let log = level + self.of_row[row] + self.of_column[column];
+        PriorVariance { variance: (2.0 * log).exp(), freedom: freedom.max(0.0) }
     }
 
     /// Returns the degrees of freedom.
