@@ -81,9 +81,7 @@ pub(super) fn moderate<S: Iterator<Item = PairSeries>>(
     let prior = Prior::fit(table, &known.collect::<Vec<_>>(), PriorWeighting::Cautious);
     let independent = table.independent_columns * table.down;
     series().map(move |s| {
-        let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
-        // With less than one degree of freedom the noise is unknown.
-        let expected = expected.filter(|expected| expected.freedom >= 1.0);
+        let expected = prior.as_ref().and_then(|p| p.predicted(s.row, s.column));
         estimate(&s, expected, independent)
     })
 }

@@ -84,8 +84,9 @@ pub(super) struct Prior {
     freedom: f64,
     /// Rows with a known value.
     known_rows: BTreeSet<usize>,
-    /// Mean and degrees of freedom for a row without one, whose effect is unknown.
-    other_rows: (f64, f64),
+    /// Mean and degrees of freedom for a row without one, whose effect is unknown. `None` below one
+    /// degree of freedom.
+    other_rows: Option<(f64, f64)>,
 }
 
 impl Prior {
@@ -144,18 +145,25 @@ impl Prior {
             of_column: column.of,
             freedom,
             known_rows,
-            other_rows: (unbiased(of_others.max(f64::MIN_POSITIVE)), of_others),
+            other_rows: (of_others >= 1.0).then(|| (unbiased(of_others), of_others)),
         })
     }
 
     /// Returns the expectation of the prior for a position.
     pub fn expected(&self, row: usize, column: usize) -> PriorVariance {
-        let (level, freedom) = match self.known_rows.contains(&row) {
-            true => (self.level, self.freedom),
-            false => self.other_rows,
-        };
-        let log = level + self.of_row[row] + self.of_column[column];
-        PriorVariance { variance: (2.0 * log).exp(), freedom: freedom.max(0.0) }
+        let log = self.level + self.of_row[row] + self.of_column[column];
+        PriorVariance { variance: (2.0 * log).exp(), freedom: self.freedom }
+    }
+
+    /// Returns the expectation for a position, which may be in a row without a known value. `None`
+    /// if too few rows are known.
+    pub fn predicted(&self, row: usize, column: usize) -> Option<PriorVariance> {
+        if self.known_rows.contains(&row) {
+            return Some(self.expected(row, column));
+        }
+        let (level, freedom) = self.other_rows?;
+        let log = level + self.of_column[column];
+        Some(PriorVariance { variance: (2.0 * log).exp(), freedom })
     }
 
     /// Returns the degrees of freedom.
@@ -225,5 +233,24 @@ mod tests {
             Some(prior.freedom())
         };
         assert_eq!([0, 1, 2, 3, 5].map(freedom), [None, None, Some(1.0), Some(2.0), Some(4.0)]);
+    }
+    /// One known test is not enough for another one. Several are, with the differences between them.
+    #[test]
+    fn noise_of_a_test_that_ran_once_needs_several_others() {
+        let table = SeriesTable { rows: 9, columns: 11, independent_columns: 11.0, down: 9.0 };
+        let predicted = |known: usize, ratio: f64| {
+            let scale = |row: usize| ratio.powi(row as i32 % 2);
+            let of_row = |row| (0..11).map(move |column| (row, column));
+            let known = (0..known).flat_map(of_row);
+            let known = known
+                .map(|(row, column)| (row, column, by_squares(3.0 * scale(row), 3.0).unwrap()));
+            let prior = Prior::fit(table, &known.collect::<Vec<_>>(), PriorWeighting::Full)?;
+            Some((prior.expected(0, 0).freedom, prior.predicted(8, 0).map(|p| p.freedom)))
+        };
+        assert_eq!(predicted(1, 1.0).unwrap().1, None);
+        assert_eq!(predicted(4, 1.0).unwrap().1, Some(3.0));
+        let (known, other) = predicted(8, 10.0).unwrap();
+        assert!(other.unwrap() < 4.0 && known > 2.0 * other.unwrap(), "{known} {other:?}");
+        assert_eq!(predicted(8, 1e6).unwrap().1, None);
     }
 }
