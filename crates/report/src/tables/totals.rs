@@ -97,11 +97,15 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
 /// Returns a line for each step with its seconds, scaled for the line.
 fn step_lines<'a>(total: &Total) -> impl Iterator<Item = PhaseLine<'a>> {
     total.steps.iter().enumerate().map(|(place, step)| {
-        let times = total.contenders.iter().map(|of| of.steps.get(place)?.estimate);
-        let times: Vec<Option<f64>> = times.map(|time| Some(time?.median)).collect();
-        let scale = UnitScale::for_values(Unit::Seconds, times.iter().flatten().copied());
-        let entry = |time: &Option<f64>| match time {
-            Some(_) => entry(*time, RoundOutcome::Ok, false, &scale),
+        let times = total.contenders.iter().map(|of| {
+            let step = of.steps.get(place)?;
+            Some((step.estimate?.median, step.time_limited))
+        });
+        let times: Vec<Option<(f64, bool)>> = times.collect();
+        let seconds = times.iter().flatten().map(|(seconds, _)| *seconds);
+        let scale = UnitScale::for_values(Unit::Seconds, seconds);
+        let entry = |time: &Option<(f64, bool)>| match *time {
+            Some((seconds, limited)) => entry(Some(seconds), RoundOutcome::Ok, limited, &scale),
             None => none(),
         };
         PhaseLine {
@@ -231,6 +235,18 @@ mod tests {
                 assert_eq!(shown, times, "{}", line.label);
             }
         }
+    }
+
+    #[test]
+    fn step_that_its_limit_ended_is_a_lower_bound() {
+        let mut results = fixture::realistic();
+        let mut cells = results.cells.iter_mut().filter(|stored| stored.cell.test == "tree");
+        let cell = cells.find(|stored| stored.cell.contender == "ext4").unwrap();
+        cell.result.as_mut().unwrap().phases[0].time_limited = true;
+        let label =
+            analyse(&results).totals.iter().find(|t| t.test == "tree").unwrap().steps[0].clone();
+        assert!(shown(&results, &label, "ext4").text.starts_with(LOWER_BOUND));
+        assert!(!shown(&results, &label, "xfs").text.starts_with(LOWER_BOUND));
     }
 
     #[test]

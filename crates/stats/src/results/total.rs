@@ -71,6 +71,10 @@ pub struct StepTime {
     /// time, over all processors: 1 is one processor that is always busy. The median over the
     /// attempts.
     pub processor: Option<f64>,
+    /// Whether a time limit ended a phase of the step in any attempt, so that the time is a lower
+    /// bound.
+    #[serde(default, rename = "cut_short")]
+    pub time_limited: bool,
 }
 
 /// One pass through all steps.
@@ -210,6 +214,10 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         });
         (wall > 0.0).then(|| used.sum::<f64>() / wall)
     };
+    let is_limited = |cell: &CellResult| {
+        let mut ran = cell.phases.iter();
+        ran.any(|p| p.time_limited && phases.iter().any(|phase| phase.name == p.phase))
+    };
     let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();
     let above = rounds.iter().filter_map(|(own, reference)| Some(time(*own)? - time(*reference)?));
     let shares: Vec<f64> = rounds.iter().filter_map(|(own, _)| processor(*own)).collect();
@@ -217,6 +225,7 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         estimate: RobustEstimate::from_values(&times),
         over_baseline: RobustEstimate::from_values(&above.collect::<Vec<_>>()),
         processor: median(&shares),
+        time_limited: rounds.iter().filter_map(|(own, _)| *own).any(is_limited),
     }
 }
 
