@@ -2,6 +2,7 @@
 //! parallel and leave no data for the next cell. The counterpart of `storage` that does not need
 //! root.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -46,6 +47,8 @@ pub struct GuestBackend {
     device: Option<Mutex<ExclusiveDevice>>,
     /// Source archives, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
+    /// Memory of the programs and archives of each suite with commands.
+    program_memory: BTreeMap<String, Bytes>,
     /// Snapshots from which cells in virtual time start.
     snapshots: Arc<SnapshotPool>,
     saves: bool,
@@ -97,14 +100,16 @@ impl GuestBackend {
     ) -> anyhow::Result<Self> {
         let parts = parts(campaign)?.clone();
         require_same(&parts, &guest)?;
+        let archives = archives::campaign_archives(campaign, &stop, &mut |_| {})?;
         Ok(Self {
+            program_memory: program_memory(campaign, &guest, &archives)?,
             device: device.map(Mutex::new),
             campaign: campaign.clone(),
             parts,
             guest,
             program: std::env::current_exe().context("cannot find this program")?,
             place: CampaignDir::acquire(campaign, id)?,
-            archives: archives::campaign_archives(campaign, &stop, &mut |_| {})?,
+            archives,
             snapshots: Arc::default(),
             saves: true,
             stop,
@@ -308,18 +313,17 @@ impl GuestBackend {
                 test,
             )
         });
-        let commands = commands(&self.campaign, test);
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
             machine: QemuMachine {
-                memory: self.memory_with_programs(parts.memory, &commands)?,
+                memory: self.memory_with_programs(parts.memory, test),
                 disk_memory: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::extra_memory),
                 ..machine(&parts, self.campaign.clock)
             },
             program: self.program.clone(),
             modules,
             programs,
-            commands,
+            commands: commands(&self.campaign, test),
             archives: self.archives.clone(),
             disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
@@ -344,22 +348,12 @@ impl GuestBackend {
         })
     }
 
-    /// Returns the memory of a guest with the programs of commands: they are in its memory, and a
+    /// Returns the memory of a guest with the programs of its commands: they are in its memory, and a
     /// test may use as much as it has without them.
-    fn memory_with_programs(
-        &self,
-        memory: Bytes,
-        commands: &ProgramRequirements,
-    ) -> Result<Bytes, GuestError> {
-        if commands.is_empty() {
-            return Ok(memory);
-        }
-        let archives = self.archives.iter().filter_map(|(_, path)| fs::metadata(path).ok());
-        let archives: u64 = archives.map(|file| file.len()).sum();
-        let files = (self.guest.command_memory(commands)?.0 + archives).next_multiple_of(1 << 20);
+    fn memory_with_programs(&self, memory: Bytes, test: &Test) -> Bytes {
+        let Some(files) = self.program_memory.get(&test.suite) else { return memory };
         // Linux lets the root of a guest take half of the memory.
-        let least = 2 * files + SPARE_ROOT.0;
-        Ok(Bytes((memory.0 + files).max(least)))
+        Bytes((memory.0 + files.0).max(2 * files.0 + SPARE_ROOT.0))
     }
 
     /// Claims the user's device, if any. The emulator opens it under this claim.
@@ -456,6 +450,23 @@ fn needs(
 fn commands(campaign: &Campaign, test: &Test) -> ProgramRequirements {
     let suite = campaign.suites.iter().find(|suite| suite.name == test.suite);
     suite.map_or_else(ProgramRequirements::default, |suite| suite.requires.clone())
+}
+
+/// Returns the memory of the programs and archives of each suite with commands.
+fn program_memory(
+    campaign: &Campaign,
+    guest: &Guest,
+    archives: &[(String, PathBuf)],
+) -> Result<BTreeMap<String, Bytes>, GuestError> {
+    let sizes = archives.iter().filter_map(|(_, path)| fs::metadata(path).ok());
+    let archives: u64 = sizes.map(|file| file.len()).sum();
+    let suites = campaign.suites.iter().filter(|suite| !suite.requires.is_empty());
+    suites
+        .map(|suite| {
+            let files = guest.command_memory(&suite.requires)?.0 + archives;
+            Ok((suite.name.clone(), Bytes(files.next_multiple_of(1 << 20))))
+        })
+        .collect()
 }
 
 /// Returns the disk that a cell in a guest copies from. The agent fills the disk.
