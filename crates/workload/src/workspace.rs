@@ -18,8 +18,8 @@ use crate::files::set::FileSet;
 use crate::ops::{RemovedSet, RoleTotals};
 use crate::source::ScannedSource;
 
-/// Memory that a cell needs in addition to the buffers of its requests: for the agent, and for pages of the
-/// page cache and their writeback.
+/// Memory that a cell needs in addition to the buffers of its requests: for the agent, and for pages
+/// of the page cache and their writeback.
 const MEMORY_RESERVE: Bytes = Bytes::mib(32);
 
 /// A planted or copied tree.

@@ -265,21 +265,22 @@ const LACKING: [Errno; 3] = [Errno::ENOSYS, Errno::EPERM, Errno::EOPNOTSUPP];
 /// and the filesystem lacks them.
 fn unset_attributes(output: &str) -> Option<UnsetAttributes> {
     let lacking = LACKING.map(Errno::desc);
-    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_error = |line: &&str| {
+    let (mut messages, mut example) = (0, None);
+    for line in output.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let names_one = ATTRIBUTE_ERRORS.iter().any(|words| line.contains(words));
-        names_one && lacking.iter().any(|error| line.ends_with(error))
-    };
-    let is_about_it = |line: &str| {
-        lacking.contains(&line)
-            || TAR_TRAILER_LINES[..1].iter().any(|words| line.ends_with(words))
-            || ATTRIBUTE_WARNINGS.iter().any(|words| line.starts_with(words))
-    };
-    let example = lines().find(is_error)?;
-    lines().all(|line| is_error(&line) || is_about_it(line)).then(|| UnsetAttributes {
-        messages: lines().filter(is_error).count() as u64,
-        example: command::cut(example),
-    })
+        if names_one && lacking.iter().any(|error| line.ends_with(error)) {
+            messages += 1;
+            example.get_or_insert(line);
+            continue;
+        }
+        let is_about_it = lacking.contains(&line)
+            || line.ends_with(TAR_TRAILER_LINES[0])
+            || ATTRIBUTE_WARNINGS.iter().any(|words| line.starts_with(words));
+        if !is_about_it {
+            return None;
+        }
+    }
+    Some(UnsetAttributes { messages, example: command::cut(example?) })
 }
 
 /// Returns the text of an output. It is empty if the output is too long or is not read.

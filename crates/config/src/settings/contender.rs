@@ -42,10 +42,6 @@ impl Catalog {
             None => (head, None),
             Some((name, setting)) => (name, Some(setting)),
         };
-        if name.contains(',') {
-            let each: Vec<String> = name.split(',').map(|one| format!("-c {one}")).collect();
-            return Err(bad(format!("give each contender by itself: {}", each.join(" "))));
-        }
         let filesystem = self.filesystem(name)?.clone();
         let own = setting.map(|text| contender_overrides::read(text, self));
         let own = own.transpose().map_err(bad)?.unwrap_or_default();

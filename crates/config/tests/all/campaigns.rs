@@ -28,7 +28,7 @@ fn contender_is_a_filesystem_with_options_after_a_colon() {
     let alias = catalog.contender("ntfs:noatime").unwrap();
     assert_eq!(alias.name, "ntfs-3g:noatime");
     let several = catalog.contender("ext4,xfs:noatime").unwrap_err().to_string();
-    assert!(several.ends_with("give each contender by itself: -c ext4 -c xfs"), "{several}");
+    assert!(several.ends_with("give each by itself: -c ext4 -c xfs"), "{several}");
 }
 
 #[test]

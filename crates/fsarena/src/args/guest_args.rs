@@ -44,7 +44,8 @@ pub struct BuildOptions {
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
     /// Also build a driver from source (zfs; takes five minutes or more), or add the programs of a
-    /// suite, or a program that runs as a suite (fio).
+    /// suite (build, or build:study for its programs at a profile), or a program that runs as a
+    /// suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// Use this release of Debian's kernel (6.12, 6.1.0-50), the newest match with headers, with

@@ -101,11 +101,6 @@ impl Pattern {
         Self::repeated(&self.pool[..POOL], self.sums.clone(), longest_request)
     }
 
-    /// The longest request it can fill in, bytes.
-    pub const fn max_request(&self) -> usize {
-        self.reach
-    }
-
     /// Returns the content at an offset of a file, all of one generation. The slice is valid until
     /// the next call.
     ///
