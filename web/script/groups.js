@@ -116,6 +116,6 @@ function drawScore(cell, { missing }, place) {
   const ratio = Math.exp(place.difference);
   const most = place.bound === null ? [] : [`at most ${excessWords(place.bound)}`];
   const notes = [...most, placeWords(place.verdict, inference.margin)];
-  reclass(cell, `n plain h${ratioStep(ratio)}`);
+  reclass(cell, `n h${ratioStep(ratio)}`);
   cell.replaceChildren(`${threeDigits(ratio)}×`, ...notes.map((note) => element("small", {}, note)));
 }

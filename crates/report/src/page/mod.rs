@@ -578,7 +578,7 @@ fn entry(entry: &TableCell) -> EntryView {
 
 const fn tone_class(tone: Style) -> &'static str {
     match tone {
-        Style::Plain => "plain",
+        Style::Plain => "",
         Style::Best => "best",
         Style::Worst => "worst",
         Style::Failed => "failed",
