@@ -525,15 +525,21 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         line: "Step",
         blocks: total_views(over_baseline::blocks(results, analysis)),
     };
+    let mut sums = totals::blocks(results, analysis, totals::AttemptFilter::All);
+    // The page draws the seconds of the steps before them as bars.
+    for block in &mut sums {
+        let steps = block.lines.iter().take_while(|line| line.label != totals::TOTAL).count();
+        block.lines.drain(..steps);
+    }
     let whole = TotalsView {
         id: "totals",
         link: "Totals",
-        title: totals::TITLE,
+        title: "Total over all steps",
         note: totals::NOTE.to_owned(),
         sentences: Vec::new(),
         caption: "Total time of each test of several steps, and of each round",
         line: "Attempt",
-        blocks: total_views(totals::blocks(results, analysis, totals::AttemptFilter::All)),
+        blocks: total_views(sums),
     };
     let roles = TotalsView {
         id: "interference",

@@ -11,6 +11,8 @@ use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Time of each step";
+/// Label of the line after those of the steps.
+pub(crate) const TOTAL: &str = "total";
 /// Explanation of the table.
 pub(crate) const NOTE: &str = "Several phases can be one step; the time is that of one pass. A total is the median over its rounds, which are listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
@@ -71,7 +73,7 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
         sum
     });
     let mut lines: Vec<PhaseLine> = step_lines(total).collect();
-    lines.push(line("total".to_owned(), sums.collect()));
+    lines.push(line(TOTAL.to_owned(), sums.collect()));
     let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
     if shown == AttemptFilter::OfBroken && !attempts().any(is_broken) {
         return lines;
