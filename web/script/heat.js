@@ -162,9 +162,9 @@ function colourCells(map) {
       if (isWord || !isShown(c)) return;
       const mark = row.row ? markOf(row.row, c) : undefined;
       const shown = mark === undefined ? signs : withMark(signs, mark);
-      const tone = shown.includes("▲") ? "best" : shown.includes("▼") ? "worst" : "";
+      const tone = shown.includes("▲") ? " best" : shown.includes("▼") ? " worst" : "";
       const shade = ratio === null || ratios[c] === null ? "" : ` h${ratioStep(ratios[c])}`;
-      reclass(td, `n ${tone}${shade}${unsteady ? " unsteady" : ""}`);
+      reclass(td, `n${tone}${shade}${unsteady ? " unsteady" : ""}`);
       const node = td.querySelector(".signs");
       if (node && node.textContent !== shown) node.textContent = shown;
     });

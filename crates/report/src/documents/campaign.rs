@@ -259,7 +259,7 @@ impl Report<'_> {
         document.section(cost::TITLE, [of(&costs)].into_iter().chain(unknown));
         document.section(disk_time::TITLE, [of(&disk_time::blocks(results, analysis))]);
         document.section(over_baseline::TITLE, above);
-        let totals = totals::blocks(results, analysis, attempts);
+        let totals = totals::blocks(results, analysis, totals::StepFilter::All, attempts);
         if !totals.is_empty() {
             document.section(totals::TITLE, [of(&totals), full(totals::NOTE)]);
         }

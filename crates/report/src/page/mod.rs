@@ -525,12 +525,8 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         line: "Step",
         blocks: total_views(over_baseline::blocks(results, analysis)),
     };
-    let mut sums = totals::blocks(results, analysis, totals::AttemptFilter::All);
-    // The page draws the seconds of the steps before them as bars.
-    for block in &mut sums {
-        let steps = block.lines.iter().take_while(|line| line.label != totals::TOTAL).count();
-        block.lines.drain(..steps);
-    }
+    // The page draws phases as bars.
+    let (steps, attempts) = (totals::StepFilter::OfGroups, totals::AttemptFilter::All);
     let whole = TotalsView {
         id: "totals",
         link: "Totals",
@@ -539,7 +535,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> 
         sentences: Vec::new(),
         caption: "Total time of each test of several steps, and of each round",
         line: "Attempt",
-        blocks: total_views(sums),
+        blocks: total_views(totals::blocks(results, analysis, steps, attempts)),
     };
     let roles = TotalsView {
         id: "interference",

@@ -11,13 +11,21 @@ use crate::text::sanitize::sanitize_line;
 
 /// Title of the table.
 pub(crate) const TITLE: &str = "Time of each step";
-/// Label of the line after those of the steps.
-pub(crate) const TOTAL: &str = "total";
 /// Explanation of the table.
 pub(crate) const NOTE: &str = "Several phases can be one step; the time is that of one pass. A total is the median over its rounds, which are listed below it. It is invalid if a step failed in one of them: a sum over fewer steps would be a smaller number for less work. ‡: some of its syncs never reach the disk, so it does less work than the others.";
 
 /// Maximum number of attempts shown. JSON contains all of them.
 const MAX_ATTEMPTS: u32 = 10;
+
+/// The steps that are listed above a total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepFilter {
+    /// Every one.
+    All,
+    /// All steps of tests with a step of several phases, and no steps of other tests. Their phases
+    /// are enough.
+    OfGroups,
+}
 
 /// The attempts that are listed below a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +37,11 @@ pub(crate) enum AttemptFilter {
     OfBroken,
 }
 
-/// Returns one block for each test with several steps: its total and its attempts.
+/// Returns one block for each test with several steps: its steps, its total and its attempts.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
+    steps: StepFilter,
     attempts: AttemptFilter,
 ) -> Vec<TestBlock<'a>> {
     let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
@@ -42,18 +51,26 @@ pub(crate) fn blocks<'a>(
     let blocks = totals.filter_map(|total| {
         let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
         let number = tests().position(is_it)?;
+        let test = tests().nth(number)?;
+        let has_groups = || test.phases.iter().any(|p| !p.is_preparation() && p.step() != p.name);
+        let mut lines = Vec::new();
+        if steps == StepFilter::All || has_groups() {
+            lines.extend(step_lines(total));
+        }
+        lines.extend(total_lines(total, analysis, attempts));
         Some(TestBlock {
-            test: tests().nth(number)?,
+            test,
             number: Some(number),
             name: sanitize_line(&total.test),
             title: format!("{} steps, one after the other", total.steps.len()),
-            lines: lines(total, analysis, attempts),
+            lines,
         })
     });
     blocks.collect()
 }
 
-fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<PhaseLine<'a>> {
+/// Returns the line of a total and those of its attempts.
+fn total_lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<PhaseLine<'a>> {
     let attempts = || total.contenders.iter().flat_map(|of| &of.attempts);
     let scale = UnitScale::for_values(Unit::Seconds, attempts().filter_map(|a| a.seconds));
     let line = |label: String, entries: Vec<TableCell>| PhaseLine {
@@ -72,8 +89,7 @@ fn lines<'a>(total: &Total, analysis: &Analysis, shown: AttemptFilter) -> Vec<Ph
         }
         sum
     });
-    let mut lines: Vec<PhaseLine> = step_lines(total).collect();
-    lines.push(line(TOTAL.to_owned(), sums.collect()));
+    let mut lines = vec![line("total".to_owned(), sums.collect())];
     let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
     if shown == AttemptFilter::OfBroken && !attempts().any(is_broken) {
         return lines;
@@ -169,7 +185,7 @@ mod tests {
     /// Returns the entry of a contender in a line of the totals of test `tree`.
     fn shown(results: &CampaignResults, label: &str, contender: &str) -> TableCell {
         let analysis = analyse(results);
-        let blocks = blocks(results, &analysis, AttemptFilter::All);
+        let blocks = blocks(results, &analysis, StepFilter::All, AttemptFilter::All);
         let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
         let line = tree.lines.iter().find(|line| line.label == label).unwrap();
         let place = analysis.contenders.iter().position(|c| c == contender);
@@ -196,7 +212,7 @@ mod tests {
         let results = fixture::realistic();
         let mut analysis = analyse(&results);
         let marked = |analysis: &Analysis| -> Vec<bool> {
-            let blocks = blocks(&results, analysis, AttemptFilter::All);
+            let blocks = blocks(&results, analysis, StepFilter::All, AttemptFilter::All);
             let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
             let total = tree.lines.iter().find(|line| line.label == "total").unwrap();
             let totals = total.entries.iter();
@@ -213,7 +229,7 @@ mod tests {
     fn terminal_shows_attempts_only_of_broken_totals() {
         let results = fixture::realistic();
         let analysis = analyse(&results);
-        for block in blocks(&results, &analysis, AttemptFilter::OfBroken) {
+        for block in blocks(&results, &analysis, StepFilter::All, AttemptFilter::OfBroken) {
             let place = block.lines.iter().position(|line| line.label == "total").unwrap();
             let is_broken = block.lines[place].entries.iter().any(|e| e.text == "invalid");
             let attempts = if is_broken { 3 } else { 0 };
@@ -225,8 +241,9 @@ mod tests {
     fn each_step_has_its_seconds() {
         let results = fixture::realistic();
         let analysis = analyse(&results);
-        for (block, total) in
-            blocks(&results, &analysis, AttemptFilter::All).iter().zip(&analysis.totals)
+        for (block, total) in blocks(&results, &analysis, StepFilter::All, AttemptFilter::All)
+            .iter()
+            .zip(&analysis.totals)
         {
             let labels = block.lines.iter().take(total.steps.len()).map(|line| &line.label);
             assert_eq!(labels.collect::<Vec<_>>(), total.steps.iter().collect::<Vec<_>>());
@@ -237,6 +254,24 @@ mod tests {
                 assert_eq!(shown, times, "{}", line.label);
             }
         }
+    }
+
+    #[test]
+    fn without_groups_of_phases_steps_can_be_left_out() {
+        let mut results = fixture::realistic();
+        let first = |results: &CampaignResults| {
+            let analysis = analyse(results);
+            let blocks = blocks(results, &analysis, StepFilter::OfGroups, AttemptFilter::All);
+            let tree = blocks.into_iter().find(|block| block.name == "tree").unwrap();
+            tree.lines.first().unwrap().label.clone()
+        };
+        assert_eq!(first(&results), "total");
+        let mut tests = results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests);
+        let tree = tests.find(|test| test.name == "tree").unwrap();
+        for phase in tree.phases.iter_mut().take(2) {
+            phase.step = Some("both".to_owned());
+        }
+        assert_eq!(first(&results), "both");
     }
 
     #[test]
