@@ -144,7 +144,7 @@ container: dist
 	rm target/dist/fsarena
 
 # Installs these packages on clean roots of the Debian RELEASES, and compares filesystems in a guest there.
-RELEASES := bookworm
+RELEASES := bookworm trixie
 check-dist: dist
 	@scripts/install-packages.sh lintian mmdebstrap busybox-static
 	$(SUDO) scripts/check-dist.sh target/dist $(RELEASES)

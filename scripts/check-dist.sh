@@ -5,7 +5,7 @@ set -euo pipefail
 directory=$(realpath "$1")
 shift
 releases=("$@")
-[ ${#releases[@]} -gt 0 ] || releases=(bookworm)
+[ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
 
 package=$(echo "$directory"/fsarena_*_amd64.deb)
 tarball=$(echo "$directory"/fsarena-*-x86_64-linux.tar.gz)

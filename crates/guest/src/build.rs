@@ -21,6 +21,7 @@ pub(crate) mod user_kernel;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{slice, thread};
 
@@ -76,11 +77,13 @@ const NOT_OF_A_GUEST: [&str; 9] = [
     "kernel/sound",
 ];
 /// Headers for other processors and boards, and empty marker files that only matter when the kernel
-/// itself is built. They are two thirds of all header files.
-const NOT_TO_BUILD_WITH: [&str; 3] = [
+/// itself is built: two thirds of all header files. With the types of the kernel (`vmlinux`), a build
+/// would need pahole to add those of the module, which nothing in a guest reads.
+const NOT_TO_BUILD_WITH: [&str; 4] = [
     "usr/src/linux-headers-*/arch/[!x]*",
     "usr/src/linux-headers-*/include/config/[A-Z0-9]*",
     "usr/src/linux-headers-*/include/dt-bindings",
+    "usr/src/linux-headers-*/vmlinux",
 ];
 /// Files that are not needed at run time: manuals, translations and similar data, a tool of gcc's
 /// developers that is as large as gcc, and Python.
@@ -198,7 +201,7 @@ impl<'a> Build<'a> {
             let programs = self.workshop.programs();
             packages::unpack(&self.package(name)?, &into, left_out, programs)?;
         }
-        Ok(())
+        link_to_usr(&into)
     }
 
     fn unpack_source(&self) -> Result<(), GuestError> {
@@ -293,6 +296,18 @@ impl<'a> Build<'a> {
     }
 }
 
+/// Links the directories that a package of Debian 13 or later expects below the root, but has only
+/// below `usr`: file-hierarchy(7). Debian's installer makes these links.
+fn link_to_usr(tree: &Path) -> Result<(), GuestError> {
+    for name in ["bin", "lib", "lib64", "sbin"] {
+        let link = tree.join(name);
+        if tree.join("usr").join(name).is_dir() && link.symlink_metadata().is_err() {
+            symlink(Path::new("usr").join(name), &link).map_err(GuestError::io("link", &link))?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns the directory of an add-on's programs.
 pub fn programs_dir(add_on: &str) -> String {
     format!("{PROGRAMS}-{add_on}")
@@ -334,4 +349,27 @@ fn write_base(to: File, tools: &[u8]) -> io::Result<()> {
         archive.link(&format!("bin/{name}"), "busybox")?;
     }
     archive.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_that_are_only_below_usr_are_linked() {
+        let tree = tempfile::tempdir().unwrap();
+        let tree = tree.path();
+        for directory in ["usr/lib/modules", "usr/lib64", "usr/sbin", "sbin"] {
+            fs::create_dir_all(tree.join(directory)).unwrap();
+        }
+        for _ in 0..2 {
+            link_to_usr(tree).unwrap();
+            assert!(tree.join("lib/modules").is_dir() && tree.join("lib64").is_dir());
+            assert!(
+                !tree.join("sbin").is_symlink() && tree.join("bin").symlink_metadata().is_err()
+            );
+        }
+        // The tree can be moved.
+        assert_eq!(fs::read_link(tree.join("lib64")).unwrap(), Path::new("usr/lib64"));
+    }
 }

@@ -237,12 +237,19 @@ pub const NO_ROOM: [&str; 3] =
 /// compiler or loader (make then reports only that it failed). Otherwise returns the last line.
 fn reason(complaint: &str) -> &str {
     const MARKS: [&str; 3] = [" error: ", ": not found", "error while loading"];
+    // The first line of an error of `configure` is empty, or only names the directory.
+    const HEADING: &str = "configure: error:";
+    let is_heading = |line: &str| {
+        let rest = line.strip_prefix(HEADING);
+        rest.is_some_and(|rest| rest.trim().is_empty() || rest.starts_with(" in "))
+    };
     let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
     let first = |marks: &[&str]| lines().find(|line| marks.iter().any(|mark| line.contains(mark)));
     first(&NO_ROOM)
+        .or_else(|| lines().skip_while(|line| !is_heading(line)).nth(1))
         .or_else(|| first(&MARKS))
         .or_else(|| lines().next_back())
-        .unwrap_or("it said nothing")
+        .map_or("it said nothing", str::trim)
 }
 
 /// Starts a parallel thread. Returns an error instead of a panic if no thread can be started.
@@ -280,6 +287,10 @@ mod tests {
         );
         let full = "x.c:7:1: error: y\ncc1: No space left on device\nmake: *** Error 1";
         assert_eq!(reason(full), "cc1: No space left on device");
+        let configured = "configure: error: in '/t':\nconfigure: error: no working compiler\nSee x";
+        assert_eq!(reason(configured), "configure: error: no working compiler");
+        let indented = "configure: error: \n\t*** Unable to build an empty module.\n\n";
+        assert_eq!(reason(indented), "*** Unable to build an empty module.");
         assert_eq!(reason("\n"), "it said nothing");
     }
 

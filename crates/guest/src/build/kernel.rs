@@ -23,11 +23,10 @@ const SECTOR: usize = 512;
 const LENGTH_FIELD: usize = 4;
 
 /// Magic numbers of compressed data, each with the program that decompresses them and its package.
-const PACKERS: [(&[u8], &str, &str); 3] = [
-    (b"\xfd7zXZ\0", "xz", "xz-utils"),
-    (b"\x28\xb5\x2f\xfd", "zstd", "zstd"),
-    (b"\x1f\x8b", "gzip", "gzip"),
-];
+const PACKERS: [(&[u8], &str, &str); 2] =
+    [(b"\xfd7zXZ\0", "xz", "xz-utils"), (b"\x1f\x8b", "gzip", "gzip")];
+/// Magic number of data that zstd compressed. A small machine lacks its program.
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
 /// Returns a kernel that QEMU can start: the unpacked kernel if QEMU can enter it directly,
 /// otherwise the image itself.
@@ -61,6 +60,10 @@ pub fn unpacked(image: &Path, programs: &ProcessRunner) -> Result<Vec<u8>, Guest
 
 /// Decompresses data. Returns `None` if the format is unknown.
 pub fn unpack(packed: &[u8], programs: &ProcessRunner) -> Result<Option<Vec<u8>>, GuestError> {
+    if packed.starts_with(ZSTD) {
+        let unpacked = zstd::stream::decode_all(packed);
+        return unpacked.map(Some).map_err(|e| GuestError::UnexpectedOutput(format!("zstd: {e}")));
+    }
     let packer = PACKERS.iter().find(|(mark, ..)| packed.starts_with(mark));
     let Some((_, program, package)) = packer else {
         return Ok(None);
@@ -148,6 +151,8 @@ mod tests {
         assert!(unpacked(&path, &programs).unwrap() == kernel);
         // A kernel that QEMU cannot enter directly stays packed.
         assert!(startable(&path, &programs).unwrap() == fs::read(&path).unwrap());
+        fs::write(&path, image(&zstd::stream::encode_all(&kernel[..], 0).unwrap())).unwrap();
+        assert!(unpacked(&path, &programs).unwrap() == kernel);
         fs::write(&path, image(b"plain")).unwrap();
         let error = unpacked(&path, &programs).unwrap_err().to_string();
         assert!(error.contains("unknown way"), "{error}");

@@ -67,7 +67,7 @@ impl<'a> PackageSelection<'a> {
             true => rebuild::required_by(&recipe.modules),
             false => Vec::new(),
         };
-        let compiler = rebuild::compiler(workshop.programs())?;
+        let compiler = rebuild::compiler(workshop.programs(), !recipe.add_ons.is_empty())?;
         let headers = headers_of(&apt, &kernel)?;
         let mut add_ons = Vec::new();
         for add_on in &recipe.add_ons {

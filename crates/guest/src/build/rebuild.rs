@@ -111,6 +111,9 @@ pub fn description(rebuilds: &[&Rebuild]) -> String {
 
 /// Programs that build modules and unpack kernels and sources, and their Debian packages.
 const TOOLS: [(&str, &str); 3] = [("make", "make"), ("gcc", "gcc"), ("xz", "xz-utils")];
+/// Files that a program is linked with, and their Debian package. The source of an add-on first tries
+/// whether the compiler makes programs.
+const PROGRAM_PARTS: (&str, &str) = ("the files of the C library", "libc6-dev");
 /// Library of the program in the kernel's headers that checks each module.
 const MODULE_LIBRARY: &str = "libelf1";
 
@@ -118,12 +121,18 @@ const MODULE_LIBRARY: &str = "libelf1";
 ///
 /// # Errors
 /// Returns an error that names all missing programs.
-pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
+pub fn compiler(programs: &ProcessRunner, with_add_ons: bool) -> Result<String, GuestError> {
     let is_missing = |program: &str, package| {
+        if (program, package) == PROGRAM_PARTS {
+            let mut link = Command::new("gcc");
+            link.args(["-x", "c", "-", "-o", "/dev/null"]);
+            return programs.filter(&mut link, package, b"int main(void) { return 0; }").is_err();
+        }
         let tried = programs.run(Command::new(program).arg("--version"), package);
         matches!(tried, Err(GuestError::Program { .. }))
     };
-    if let Some(missing) = missing_tools(is_missing) {
+    let wanted = TOOLS.into_iter().chain(with_add_ons.then_some(PROGRAM_PARTS));
+    if let Some(missing) = missing_tools(wanted, is_missing) {
         return Err(missing);
     }
     let text = programs.run(Command::new("gcc").arg("--version"), "gcc")?;
@@ -131,8 +140,11 @@ pub fn compiler(programs: &ProcessRunner) -> Result<String, GuestError> {
 }
 
 /// Returns the error that names all missing programs.
-fn missing_tools(is_missing: impl Fn(&str, &'static str) -> bool) -> Option<GuestError> {
-    let missing = TOOLS.into_iter().filter(|(program, package)| is_missing(program, package));
+fn missing_tools(
+    wanted: impl Iterator<Item = (&'static str, &'static str)>,
+    is_missing: impl Fn(&str, &'static str) -> bool,
+) -> Option<GuestError> {
+    let missing = wanted.filter(|(program, package)| is_missing(program, package));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.unzip();
     packages.push(MODULE_LIBRARY);
     (!programs.is_empty())
@@ -270,11 +282,15 @@ mod tests {
 
     #[test]
     fn all_missing_programs_are_named_with_their_packages() {
-        assert!(missing_tools(|_, _| false).is_none());
-        let error = missing_tools(|program, _| program != "gcc").unwrap().to_string();
+        let tools = || TOOLS.into_iter();
+        assert!(missing_tools(tools(), |_, _| false).is_none());
+        let error = missing_tools(tools(), |program, _| program != "gcc").unwrap().to_string();
         let expected =
             "cannot build a guest without make, xz: `apt-get install make xz-utils libelf1`";
         assert_eq!(error, expected);
+        let with_parts = tools().chain([PROGRAM_PARTS]);
+        let error = missing_tools(with_parts, |_, package| package == "libc6-dev").unwrap();
+        assert!(error.to_string().contains("install libc6-dev libelf1"), "{error}");
     }
 
     #[test]
