@@ -227,13 +227,17 @@ impl Evidence for CampaignEvidence {
     }
 
     fn compare(&self, one: FigureRef<'_>, other: FigureRef<'_>) -> Option<Comparison> {
-        for place in [one, other] {
-            if !matches!(self.value(place), ObservedValue::Number(_)) {
-                return None;
-            }
-        }
+        let [ObservedValue::Number(own), ObservedValue::Number(others)] =
+            [one, other].map(|place| self.value(place))
+        else {
+            return None;
+        };
         let figure = self.figure_place(one.figures.first()?)?;
         let is_plain = one.figures.len() == 1 && one.figures == other.figures;
+        if is_plain && let Some(compared) = beside_zero(&own, &others, self.figures[figure].higher)
+        {
+            return Some(compared);
+        }
         let compared = match is_plain {
             true => self.contenders_beside(one.contender, other.contender, figure),
             false => self.means_beside(one, other),
@@ -282,6 +286,22 @@ impl Evidence for CampaignEvidence {
     fn is_measured(&self) -> bool {
         true
     }
+}
+
+/// Compares two numbers of which one is 0 in every round. `None` if neither is: their ratios are
+/// compared.
+fn beside_zero(one: &MeasuredNumber, other: &MeasuredNumber, higher: bool) -> Option<Comparison> {
+    let (is_zero, is_other_zero) = (one.high == 0.0, other.high == 0.0);
+    let (low, high, order) = match (is_zero, is_other_zero) {
+        (false, false) => return None,
+        (true, true) => (1.0, 1.0, Ranking::Same),
+        // In some rounds both are 0.
+        (true, false) if other.low == 0.0 => (0.0, f64::INFINITY, Ranking::Undecided),
+        (false, true) if one.low == 0.0 => (0.0, f64::INFINITY, Ranking::Undecided),
+        (true, false) => (0.0, 0.0, Ranking::Better),
+        (false, true) => (f64::INFINITY, f64::INFINITY, Ranking::Worse),
+    };
+    Some(Comparison { low, high, order: if higher { order.reversed() } else { order } })
 }
 
 /// Returns true if the figure is about creating or checking the volume.
@@ -459,13 +479,16 @@ fn measurements(
             return Err(known);
         }
         let round = |number: usize| {
-            let sums = parts.iter().map(|rows| {
-                let logs: Option<Vec<f64>> = rows
-                    .iter()
-                    .map(|row| value(row, name, number).filter(|v| *v > 0.0).map(f64::ln))
-                    .collect();
-                let logs = logs?;
-                Some((logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp())
+            let sums = parts.iter().map(|rows| match rows[..] {
+                // A single number can be 0: a count of page faults, for example.
+                [row] => value(row, name, number),
+                _ => {
+                    let log = |row: &&ResultRow| {
+                        value(row, name, number).filter(|v| *v > 0.0).map(f64::ln)
+                    };
+                    let logs: Vec<f64> = rows.iter().map(log).collect::<Option<_>>()?;
+                    Some((logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp())
+                }
             });
             Some(sums.sum::<Option<f64>>()? / scale)
         };
@@ -507,14 +530,39 @@ fn why_none(row: &ResultRow, contender: &str) -> Option<ObservedValue> {
 /// Formats a number with four digits.
 fn digits(value: f64) -> String {
     match value.abs() {
+        0.0 => "0".to_owned(),
         large if large >= 1000.0 => format!("{value:.0}"),
         large if large >= 100.0 => format!("{value:.1}"),
         large if large >= 10.0 => format!("{value:.2}"),
-        large if large >= 1.0 || large == 0.0 => format!("{value:.3}"),
+        large if large >= 1.0 => format!("{value:.3}"),
         // Small numbers have the same number of digits: 0.001234.
         small => {
             let zeros = -small.log10().floor() as usize;
             format!("{value:.*}", (zeros + 3).min(9))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(low: f64, high: f64) -> MeasuredNumber {
+        MeasuredNumber { low, high, shown: digits(high), unit: "count".to_owned() }
+    }
+
+    #[test]
+    fn numbers_that_are_0_are_compared() {
+        let order = |one, other, higher| {
+            beside_zero(&one, &other, higher).map(|compared: Comparison| compared.order)
+        };
+        let (zero, some, at_times) = (number(0.0, 0.0), number(2.0, 3.0), number(0.0, 3.0));
+        assert_eq!(zero.shown, "0");
+        assert_eq!(order(zero.clone(), zero.clone(), false), Some(Ranking::Same));
+        assert_eq!(order(zero.clone(), some.clone(), false), Some(Ranking::Better));
+        assert_eq!(order(zero.clone(), some.clone(), true), Some(Ranking::Worse));
+        assert_eq!(order(some.clone(), zero.clone(), false), Some(Ranking::Worse));
+        assert_eq!(order(at_times.clone(), zero, false), Some(Ranking::Undecided));
+        assert_eq!(order(some, at_times, false), None);
     }
 }
