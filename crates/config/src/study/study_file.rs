@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Bytes, Campaign, SizeProfile, Suite, Test};
+use model::{Bytes, Campaign, ContenderGroup, SizeProfile, Suite, Test};
 
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 use crate::study::publication::{self, Publication};
@@ -11,12 +11,13 @@ use crate::suite::parameters::StudyOverrides;
 use crate::suite::suite_file;
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "title",
     "source",
     "rationale",
     "contenders",
+    "contender_groups",
     "suites",
     "tests",
     "size",
@@ -41,6 +42,8 @@ pub struct StudySource {
     pub rationale: String,
     /// Catalog names of the compared filesystems.
     pub contenders: Vec<String>,
+    /// Groups of these filesystems that the publication compared, for reports.
+    pub contender_groups: Vec<ContenderGroup>,
     /// The tests, by suite.
     pub suites: Vec<Suite>,
     /// Size of the volume.
@@ -92,12 +95,14 @@ pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<StudySource, C
     let published = figures.map(|(file, figures)| {
         publication::read(&top, &text.file, (file.as_str(), figures.as_str()))
     });
+    let contenders = contenders(&top, catalog)?;
     let study = StudySource {
         name: top.required("name")?.name()?,
         title: top.text("title")?,
         source: top.text("source")?,
         rationale: top.text("rationale")?,
-        contenders: contenders(&top, catalog)?,
+        contender_groups: contender_groups(&top, &contenders)?,
+        contenders,
         suites: suites(&top, catalog)?,
         size: top.required("size")?.size()?,
         memory: top.read("memory", |v| v.size())?,
@@ -132,6 +137,23 @@ fn contenders(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<String>, Cat
     };
     let listed = top.required("contenders")?.list("filesystems")?;
     listed.iter().map(known).collect()
+}
+
+fn contender_groups(
+    top: &TomlTable<'_>,
+    contenders: &[String],
+) -> Result<Vec<ContenderGroup>, CatalogError> {
+    let table = top.read("contender_groups", |v| v.any_table())?;
+    let group = |(name, value): (&str, TomlValue<'_>)| {
+        let members = value.texts()?;
+        match members.iter().find(|member| !contenders.contains(member)) {
+            None => Ok(ContenderGroup { name: name.to_owned(), members }),
+            Some(other) => {
+                Err(value.error(format!("`{other}` is not in the `contenders` of the study")))
+            }
+        }
+    };
+    table.iter().flat_map(TomlTable::entries).map(group).collect()
 }
 
 /// Reads the suites with the parameters of the study. Keeps only the tests that the study contains.

@@ -20,7 +20,6 @@ use crate::output::exit::UsageError;
 use crate::output::progress::ProgressDisplay;
 use crate::paths;
 use crate::settings::ages;
-use crate::settings::contender_groups;
 use crate::settings::disk_sweep;
 use crate::settings::external_programs;
 use crate::settings::guest::{self, GuestLoad, GuestSettings};
@@ -109,7 +108,7 @@ impl SettingsReader<'_> {
         external_programs::reject_missing_programs(&suites, asked.backend, &here.machine)?;
         let contenders = self.contenders(&here, &suites, models)?;
         let (clock, why, machine) = self.guest_machine(&wishes, &here, &contenders, &suites)?;
-        let groups = contender_groups::groups(&asked.settings.groups, &contenders)?;
+        let groups = asked.groups(&contenders)?;
         self.refuse_or_shrink(&wishes, &contenders)?;
         let RoundCounts { count: rounds, until, budget } = asked.rounds()?;
         self.require_utf8_device()?;

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use config::settings::campaign_file;
 use config::{Catalog, DEFAULT_PROFILE, ProfileDefaults, Settings, StudySource};
 use model::{
-    BackendKind, Bytes, Campaign, Contender, GuestConfig, Nanos, SizeProfile, Suite, Test,
+    BackendKind, Bytes, Campaign, Contender, ContenderGroup, GuestConfig, Nanos, SizeProfile,
+    Suite, Test,
 };
 use nix::unistd::geteuid;
 
@@ -14,6 +15,7 @@ use crate::args::run_args::RunArgs;
 use crate::output::exit::UsageError;
 use crate::output::progress::ProgressDisplay;
 use crate::settings::campaign_text;
+use crate::settings::contender_groups;
 use crate::settings::contenders::{self, ContenderSelection};
 use crate::settings::external_programs;
 use crate::settings::rounds::RoundCounts;
@@ -125,6 +127,22 @@ impl<'a> ResolvedSettings<'a> {
         }
         suites.retain(|suite| !suite.tests.is_empty());
         Ok(suites)
+    }
+
+    /// Returns the groups that the user named, or those of the study whose members take part.
+    ///
+    /// # Errors
+    /// Returns an error if a named group has a member that takes no part.
+    pub fn groups(&self, contenders: &[Contender]) -> Result<Vec<ContenderGroup>, UsageError> {
+        let Some(study) = self.study.as_ref().filter(|_| self.settings.groups.is_empty()) else {
+            return contender_groups::groups(&self.settings.groups, contenders);
+        };
+        let of_study = study.contender_groups.iter().map(|group| {
+            let is_member = |c: &&Contender| group.members.contains(&c.filesystem.name);
+            let members = contenders.iter().filter(is_member).map(|c| c.name.clone());
+            ContenderGroup { name: group.name.clone(), members: members.collect() }
+        });
+        Ok(of_study.filter(|group| !group.members.is_empty()).collect())
     }
 
     /// Returns the contenders on a machine for these suites, each once and without ages.
@@ -354,6 +372,30 @@ mod tests {
         assert!(found(&["bonnie/no-such-test"], None).is_err());
         let error = found(&["tree"], None).unwrap_err();
         assert!(error.contains("bonnie, tiobench, emerging, disk-scaling"), "{error}");
+    }
+
+    #[test]
+    fn groups_of_a_study_have_the_members_that_take_part() {
+        let catalog = Catalog::builtin().unwrap();
+        let contenders =
+            ["xfs", "ext4:data=journal", "ext2"].map(|c| catalog.contender(c).unwrap());
+        let study = Some("emerging-filesystems-2007".to_owned());
+        let found = |groups: &[ContenderGroup]| {
+            let settings = Settings {
+                backend: Some(BackendKind::Vm),
+                groups: groups.to_vec(),
+                ..Settings::default()
+            };
+            let args = RunArgs { settings, study: study.clone(), ..RunArgs::default() };
+            let settings = ResolvedSettings::resolve(&args, &catalog, &AtomicBool::new(false));
+            let of = |group: ContenderGroup| (group.name, group.members.join(" "));
+            settings.unwrap().groups(&contenders).unwrap().into_iter().map(of).collect::<Vec<_>>()
+        };
+        let named = |name: &str, members: &str| (name.to_owned(), members.to_owned());
+        let of_study = [named("standard", "xfs ext2"), named("emerging", "ext4:data=journal")];
+        assert_eq!(found(&[]), of_study);
+        let own = ContenderGroup { name: "mine".to_owned(), members: vec!["xfs".to_owned()] };
+        assert_eq!(found(&[own]), [named("mine", "xfs")]);
     }
 
     #[test]
