@@ -74,9 +74,11 @@ function phasePictures(phase, shown) {
 }
 
 function stepsPictures(test, shown) {
-  if (!isSequence(test)) return [];
-  const caption = `${test.name}: its steps, one after the other`;
-  return [{ name: [test.name, "steps"], caption, chart: () => stepsChart(test, shown) }];
+  return sequencesOf(test).map((sequence) => ({
+    name: [test.name, ...(sequence.step ? [sequence.step] : []), "steps"],
+    caption: `${sequence.name}: its steps, one after the other`,
+    chart: () => stepsChart(sequence, shown),
+  }));
 }
 
 // A curve over each axis that varies; over two axes a surface for each contender.

@@ -16,7 +16,7 @@ function begin() {
   countsTable(document.getElementById("contenders"));
   pageColumns();
   for (const article of document.querySelectorAll("article[data-phase]")) phaseCard(article);
-  for (const section of document.querySelectorAll("section[data-test]")) stepsFigure(section);
+  for (const section of document.querySelectorAll("section[data-test]")) stepsFigures(section);
   for (const article of document.querySelectorAll("article[data-sweep]")) sweepCard(article);
   chartIndex(document.getElementById("chart-index"));
   printing(document.getElementById("printing"));

@@ -109,24 +109,27 @@ function tabList(phase, tabs, panel, choose) {
   return list;
 }
 
-// The steps of a test, below its phases.
-function stepsFigure(section) {
+// The steps of a test, and the phases of each of its steps, below its phases.
+function stepsFigures(section) {
   const test = data.tests[Number(section.dataset.test)];
-  if (!isSequence(test)) return;
+  for (const sequence of sequencesOf(test)) stepsFigure(section, sequence);
+}
+
+function stepsFigure(section, sequence) {
   const panel = element("div", { class: "panel" });
   const caption = element(
     "figcaption",
     {},
-    element("strong", {}, "Step by step"),
+    element("strong", {}, sequence.what),
     element("span", {}, "elapsed time, lower is better"),
     element("span", {}, "a total needs every step"),
   );
   section.querySelector("details").append(element("figure", { class: "card" }, caption, panel));
   onDemand(panel, () =>
     panel.replaceChildren(
-      stepsChart(test, shownContenders()),
-      behind(stepsTable(test, shownContenders())),
-      pictureButtons(`${test.name}: step by step`, () => panel.querySelector("svg")),
+      stepsChart(sequence, shownContenders()),
+      behind(stepsTable(sequence, shownContenders())),
+      pictureButtons(`${sequence.name}: ${sequence.what}`, () => panel.querySelector("svg")),
     ),
   );
 }

@@ -1,5 +1,5 @@
-// A test whose phases follow each other on one filesystem, as stacked bars: how its time is spent, step
-// by step. A total over a step that failed is invalid and has no bar beyond it.
+// Phases that follow each other on one filesystem, as stacked bars: how the time of a test, or of a step
+// of several phases, is spent. A total over a phase that failed is invalid and has no bar beyond it.
 
 const STEPS = {
   width: 660,
@@ -22,11 +22,23 @@ function timedSteps(test) {
     .filter(({ row }) => row);
 }
 
-const isSequence = (test) => timedSteps(test).length > 2;
+// The sequences of a test: all its phases, and those of each step that groups several.
+function sequencesOf(test) {
+  const steps = timedSteps(test);
+  const whole = { name: test.name, what: "Step by step", steps, totals: test.totals };
+  const names = new Set(steps.map(({ phase }) => phase.step).filter(Boolean));
+  const groups = [...names].map((step) => ({
+    step,
+    name: `${test.name}: ${step}`,
+    what: `Step ${step}, phase by phase`,
+    steps: steps.filter(({ phase }) => phase.step === step),
+  }));
+  return [whole, ...groups].filter((of) => of.steps.length > (of === whole ? 2 : 1));
+}
 
-// Seconds for each step, up to the first that has none or failed in some round; and which one that was. The total
-// is the median over whole rounds, as the table of totals has it.
-function stepsOf(steps, contender) {
+// Seconds for each phase, up to the first that has none or failed in some round; and which one that was. The total
+// of a test is the median over whole rounds, as the table of totals has it.
+function stepsOf({ steps, totals }, contender) {
   const seconds = [];
   const signs = new Set();
   for (const { phase, row } of steps) {
@@ -38,20 +50,19 @@ function stepsOf(steps, contender) {
     if (result.signs.includes("≥")) signs.add("≥");
   }
   const sum = seconds.reduce((sum, value) => sum + value, 0);
-  const { totals } = data.tests[steps[0].phase.test];
   return { seconds, total: totals?.[contender] ?? sum, signs };
 }
 
 // Whole sequences first, the shortest at the top.
-function stepsOrder(steps, shown) {
-  const sums = new Map(shown.map((c) => [c, stepsOf(steps, c).total ?? Infinity]));
+function stepsOrder(sequence, shown) {
+  const sums = new Map(shown.map((c) => [c, stepsOf(sequence, c).total ?? Infinity]));
   return [...shown].sort((a, b) => (sums.get(a) === sums.get(b) ? a - b : sums.get(a) - sums.get(b)));
 }
 
-function stepsChart(test, shown) {
-  const steps = timedSteps(test);
-  const order = stepsOrder(steps, shown);
-  const sums = order.map((c) => stepsOf(steps, c).seconds.reduce((sum, value) => sum + value, 0));
+function stepsChart(sequence, shown) {
+  const { steps } = sequence;
+  const order = stepsOrder(sequence, shown);
+  const sums = order.map((c) => stepsOf(sequence, c).seconds.reduce((sum, value) => sum + value, 0));
   const unit = Object.keys(TIMES).find((u) => Math.max(...sums) >= TIMES[u]) ?? "ns";
   const axis = linearAxis(sums.map((sum) => sum / TIMES[unit]));
   const x = (seconds) => STEPS.left + (STEPS.right - STEPS.left) * axis.share(seconds / TIMES[unit]);
@@ -61,7 +72,7 @@ function stepsChart(test, shown) {
     "steps",
     STEPS.width,
     bottom + STEPS.axis + keys,
-    `Stacked bars: the time of ${test.name} step by step, a bar for each contender, in ${unit}.`,
+    `Stacked bars: the time of ${sequence.name}, part by part, a bar for each contender, in ${unit}.`,
   );
   const grid = axis.ticks.map((tick) => `M${round(x(tick * TIMES[unit]))} ${STEPS.top}V${bottom}`);
   chart.append(drawn("path", { class: "grid", d: grid.join("") }));
@@ -70,13 +81,13 @@ function stepsChart(test, shown) {
   chart.append(label("unit", STEPS.width - 2, bottom + 14, unit));
   chart.append(stepsKey(steps, bottom + STEPS.axis));
   order.forEach((contender, index) => {
-    chart.append(stepsBar(steps, contender, STEPS.top + STEPS.row * (index + 0.5), x, unit));
+    chart.append(stepsBar(sequence, contender, STEPS.top + STEPS.row * (index + 0.5), x, unit));
   });
   return chart;
 }
 
-function stepsBar(steps, contender, y, x, unit) {
-  const found = stepsOf(steps, contender);
+function stepsBar(sequence, contender, y, x, unit) {
+  const found = stepsOf(sequence, contender);
   const group = drawn("g", {}, label("name", STEPS.left - 8, y + 4, contenders[contender].short));
   let begin = 0;
   found.seconds.forEach((seconds, index) => {
@@ -88,7 +99,7 @@ function stepsBar(steps, contender, y, x, unit) {
       width: round(Math.max(to - from, 0.3)),
       height: STEPS.bar,
     });
-    const { phase, row } = steps[index];
+    const { phase, row } = sequence.steps[index];
     group.append(titled(piece, `${phase.name}: ${sentence(row, contender, resultOf(row, contender))}`));
     begin += seconds;
   });
@@ -122,11 +133,11 @@ function stepsKey(steps, top) {
   return drawn("g", {}, ...items);
 }
 
-function stepsTable(test, shown) {
-  const steps = timedSteps(test);
+function stepsTable(sequence, shown) {
+  const { steps } = sequence;
   const heads = steps.map(({ phase, row }) => [`${phase.name}, ${row.u}`, "n"]);
-  const lines = stepsOrder(steps, shown).map((contender) => {
-    const found = stepsOf(steps, contender);
+  const lines = stepsOrder(sequence, shown).map((contender) => {
+    const found = stepsOf(sequence, contender);
     const cells = steps.map(({ row }) =>
       element("td", { class: "n" }, textOf(row, resultOf(row, contender))),
     );
@@ -142,5 +153,5 @@ function stepsTable(test, shown) {
       ),
     );
   });
-  return table(`${test.title}, step by step`, [["Filesystem", ""], ...heads, ["Total", "n"]], lines);
+  return table(`${sequence.name}, part by part`, [["Filesystem", ""], ...heads, ["Total", "n"]], lines);
 }

@@ -322,6 +322,21 @@ mod tests {
     }
 
     #[test]
+    fn a_step_of_several_phases_has_a_chart_of_its_own() {
+        let mut results = fixture::realistic();
+        let mut tests = results.campaign.suites.iter_mut().flat_map(|suite| &mut suite.tests);
+        let tree = tests.find(|test| test.name == "tree").unwrap();
+        let parts: Vec<String> = tree.phases.iter().take(2).map(|p| p.name.clone()).collect();
+        for phase in tree.phases.iter_mut().take(2) {
+            phase.step = Some("both".to_owned());
+        }
+        let charts = of(&results);
+        let chart = charts.iter().find(|chart| chart.name == "tree-both-steps").unwrap();
+        assert!(parts.iter().all(|part| chart.svg.contains(part)), "{}", chart.svg);
+        assert!(charts.iter().any(|chart| chart.name == "tree-steps"));
+    }
+
+    #[test]
     fn results_over_disks_are_drawn_over_the_number_of_disks() {
         let results = fixture::over_disks();
         let analysis = analyse(&results);

@@ -135,6 +135,9 @@ struct PhaseData<'a> {
     id: String,
     test: usize,
     name: String,
+    /// The step, if it may have several phases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<String>,
     rows: Vec<RowData<'a>>,
     /// The activity of the simulated disk of each contender, if it has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -434,6 +437,7 @@ fn phases<'a>(
                 id: phase_id(index, number),
                 test: index,
                 name: sanitize_line(&phase.name),
+                step: phase.step.as_deref().map(sanitize_line),
                 rows: of_phase
                     .iter()
                     .map(|row| RowData::new(row, row_scale(row), metrics).with_ratios(row))
