@@ -23,7 +23,7 @@ fn run_with_filter(filter: &str) -> CellResult {
     fs::set_permissions(&emulator, fs::Permissions::from_mode(0o755)).unwrap();
     let mut campaign = sandbox.fsarena();
     campaign.args(["run", "--backend", "vm", "--clock", "real", "--profile", "smoke"]);
-    campaign.args(["--rounds", "1", "-c", "hpfs", "-s", "large-file", "--work-dir"]);
+    campaign.args(["--rounds", "1", "-c", "hpfs", "-s", "large-file/large-file", "--work-dir"]);
     campaign.arg(sandbox.path("work")).env("XDG_CACHE_HOME", program::cache());
     campaign.env("PATH", format!("{}:{path}", bin.display()));
     let ended = run(&mut campaign).assert_code(0);
