@@ -26,7 +26,7 @@ pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
     BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit,
-    NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
+    License, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;

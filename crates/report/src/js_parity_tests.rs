@@ -295,7 +295,7 @@ fn every_report_has_class_limits_and_facts_of_the_contenders() {
             [
                 "ext4: native, POSIX semantics; files here up to 16 TiB - 4 KiB; comes from Linux <2.6> (2008)",
                 "read by Linux, FreeBSD (read only); boots with GRUB",
-                "largest file 16 TiB; largest volume 1 EiB",
+                "largest file 16 TiB; largest volume 1 EiB; licence GPL-2.0-only (free)",
                 "exfat-fuse: foreign, POSIX semantics in part",
             ],
         ),

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
+    FormatLimit, License, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
     RecoveryMechanism, Requirements,
 };
 
@@ -17,7 +17,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "title",
     "aliases",
@@ -28,6 +28,7 @@ const KEYS: [&str; 19] = [
     "booted_by",
     "largest_file",
     "largest_volume",
+    "license",
     "crash_recovery",
     "power_cuts",
     "source",
@@ -62,6 +63,7 @@ const BOOT_LOADER: [&str; 2] = ["name", "source"];
 const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
 const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
 const POWER_CUTS: [&str; 4] = ["cuts", "lost", "worst", "source"];
+const LICENSE: [&str; 3] = ["name", "price", "source"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
@@ -121,6 +123,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         booted_by: each(top, "booted_by", "boot loaders", boot_loader)?,
         largest_file: limit("largest_file")?,
         largest_volume: limit("largest_volume")?,
+        license: top.read("license", |v| license(&v))?,
         crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
         power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
     })
@@ -168,6 +171,15 @@ fn boot_loader(value: &TomlValue<'_>) -> Result<BootLoader, CatalogError> {
 fn limit(value: &TomlValue<'_>) -> Result<FormatLimit, CatalogError> {
     let table = value.table(&LIMIT)?;
     Ok(FormatLimit { size: table.text("size")?, source: table.text("source")? })
+}
+
+fn license(value: &TomlValue<'_>) -> Result<License, CatalogError> {
+    let table = value.table(&LICENSE)?;
+    Ok(License {
+        name: table.text("name")?,
+        price: table.read("price", |v| v.text())?.unwrap_or_default(),
+        source: table.text("source")?,
+    })
 }
 
 fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> {

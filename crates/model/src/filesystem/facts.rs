@@ -107,6 +107,19 @@ pub struct CrashRecovery {
     pub source: String,
 }
 
+/// What a driver costs, and what one may do with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct License {
+    /// SPDX identifier, or `proprietary`.
+    pub name: String,
+    /// The price in words; empty if the driver is free of charge.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub price: String,
+    /// The source of the fact.
+    pub source: String,
+}
+
 /// Losses of synced files in power cuts, as measured with the suite `survival` and default options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -141,6 +154,9 @@ pub struct FilesystemFacts {
     /// Maximum size of a volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_volume: Option<FormatLimit>,
+    /// Price and licence of the driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub license: Option<License>,
     /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
@@ -247,6 +263,14 @@ impl fmt::Display for NativeReader {
     }
 }
 
+/// Examples: `GPL-2.0-only (free)`, `proprietary (costs extra)`.
+impl fmt::Display for License {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let price = if self.price.is_empty() { "free" } else { &self.price };
+        write!(f, "{} ({price})", self.name)
+    }
+}
+
 /// Example: `synced files lost in 3 of 60 (simulated)`.
 impl fmt::Display for PowerCutEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -258,12 +282,13 @@ impl fmt::Display for PowerCutEvidence {
 }
 
 /// Names of the facts in tables.
-pub const FACT_TITLES: [&str; 7] = [
+pub const FACT_TITLES: [&str; 8] = [
     "Comes from",
     "Read by",
     "Boots with",
     "Largest file",
     "Largest volume",
+    "Licence",
     "After a crash",
     "Power cuts",
 ];
@@ -280,6 +305,7 @@ impl FilesystemFacts {
             Some(loaders.join(", ")),
             limit(&self.largest_file),
             limit(&self.largest_volume),
+            self.license.as_ref().map(License::to_string),
             self.crash_recovery.as_ref().map(|recovery| recovery.by.description().to_owned()),
             self.power_cuts.as_ref().map(PowerCutEvidence::to_string),
         ]
@@ -294,6 +320,7 @@ impl FilesystemFacts {
             self.booted_by.iter().map(|l| l.source.as_str()).collect(),
             self.largest_file.iter().map(|l| l.source.as_str()).collect(),
             self.largest_volume.iter().map(|l| l.source.as_str()).collect(),
+            self.license.iter().map(|l| l.source.as_str()).collect(),
             self.crash_recovery.iter().map(|r| r.source.as_str()).collect(),
             self.power_cuts.iter().map(|cuts| cuts.source.as_str()).collect(),
         ];
@@ -330,6 +357,11 @@ mod tests {
             read_by: [(OperatingSystem::Os2, true), (OperatingSystem::NetBsd, false)]
                 .map(|(system, writes)| NativeReader { system, writes, source: source.clone() })
                 .into(),
+            license: Some(License {
+                name: "proprietary".to_owned(),
+                price: "costs extra".to_owned(),
+                source: source.clone(),
+            }),
             power_cuts: Some(PowerCutEvidence {
                 cuts: 60,
                 lost: 3,
@@ -339,10 +371,11 @@ mod tests {
             ..FilesystemFacts::default()
         };
         let cuts = "synced files lost in 3 of 60 (simulated)";
-        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", "", cuts];
+        let license = "proprietary (costs extra)";
+        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", license, "", cuts];
         assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
-        assert_eq!(facts.sources()[6], ["a manual"]);
+        assert_eq!(facts.sources()[7], ["a manual"]);
         assert_eq!(FilesystemFacts::default().to_lines(), [""; FACT_TITLES.len()]);
     }
 }

@@ -256,7 +256,8 @@ impl Report<'_> {
         let mut lines = costs.iter().flat_map(|block| &block.lines);
         let is_unknown = lines.any(|line| line.entries.iter().any(|one| one.text.contains('?')));
         let unknown = is_unknown.then(|| Block::Note(cost::UNKNOWN.to_owned()));
-        document.section(cost::TITLE, [of(&costs)].into_iter().chain(unknown));
+        let least = cost::sentences(results, analysis).into_iter().map(Block::Note);
+        document.section(cost::TITLE, [of(&costs)].into_iter().chain(unknown).chain(least));
         document.section(disk_time::TITLE, [of(&disk_time::blocks(results, analysis))]);
         document.section(over_baseline::TITLE, above);
         let totals = totals::blocks(results, analysis, totals::StepFilter::All, attempts);

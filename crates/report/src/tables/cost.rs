@@ -8,7 +8,9 @@ use stats::{Analysis, ResultRow};
 use crate::UnitScale;
 use crate::document::table::{Style, TableCell};
 use crate::tables::overview::{PhaseLine, TestBlock, test_blocks};
+use crate::text::conclusions;
 use crate::text::sanitize::sanitize_line;
+use crate::text::scale::three_digits;
 
 /// Meaning of a question mark, for results of programs that count no page faults.
 pub(crate) const UNKNOWN: &str = "?: the program that measured did not count it.";
@@ -33,6 +35,49 @@ pub(crate) fn blocks<'a>(
     blocks
 }
 
+/// Returns a sentence for each test: the contender that needs the least processor time for all of its
+/// phases, the next one and the last one. Contenders without a result in a phase are left out, and so
+/// are points of a sweep.
+pub(crate) fn sentences(results: &CampaignResults, analysis: &Analysis) -> Vec<String> {
+    let rows = Rows::of(analysis);
+    let names = conclusions::names(&analysis.contenders);
+    let tests = results.campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let tests = tests.filter(|test| test.sweep.is_none());
+    let sentences = tests.filter_map(|test| {
+        let is_it = |row: &&ResultRow| row.suite == test.suite && row.test == test.name;
+        let of_test: Vec<&ResultRow> = analysis.rows.iter().filter(is_it).collect();
+        sentence(&of_test, &rows, &names)
+    });
+    sentences.collect()
+}
+
+fn sentence(test: &[&ResultRow], rows: &Rows<'_>, names: &[String]) -> Option<String> {
+    let phases = test.iter().copied().filter(|row| row.metric == Metric::Cpu);
+    let phases: Vec<&ResultRow> = phases.collect();
+    let first = phases.first()?;
+    let needed = first.results.iter().enumerate().filter(|(_, result)| !result.set_apart);
+    let needed = needed.filter_map(|(contender, _)| {
+        let seconds = phases.iter().map(|row| rows.cpu_seconds(row, contender));
+        Some((names[contender].as_str(), seconds.sum::<Option<f64>>()?))
+    });
+    let mut needed: Vec<(&str, f64)> = needed.filter(|(_, seconds)| *seconds > 0.0).collect();
+    needed.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let [(least, seconds), others @ ..] = &needed[..] else { return None };
+    let (second, last) = (others.first()?, others.last()?);
+    let scale = UnitScale::for_values(Unit::Seconds, [*seconds]);
+    let of = |(name, other): &(&str, f64)| match three_digits(other / seconds) {
+        same if same == "1.00" => format!("{name}, as much"),
+        times => format!("{name}, {times} times as much"),
+    };
+    let most = if others.len() > 1 { format!(" Most: {}.", of(last)) } else { String::new() };
+    Some(format!(
+        "In {}, {least} needs the least processor time ({}). Next: {}.{most}",
+        sanitize_line(&first.test),
+        scale.with_unit(*seconds),
+        of(second),
+    ))
+}
+
 /// Rows of a campaign by test, phase and metric.
 struct Rows<'a>(BTreeMap<(&'a str, &'a str, Metric), &'a ResultRow>);
 
@@ -40,6 +85,18 @@ impl<'a> Rows<'a> {
     fn of(analysis: &'a Analysis) -> Self {
         let key = |row: &'a ResultRow| (row.test.as_str(), row.phase.as_str(), row.metric);
         Self(analysis.rows.iter().map(|row| (key(row), row)).collect())
+    }
+
+    fn median(&self, row: &ResultRow, metric: Metric, contender: usize) -> Option<f64> {
+        let row = self.0.get(&(row.test.as_str(), row.phase.as_str(), metric))?;
+        Some(row.results[contender].estimate?.median)
+    }
+
+    /// Returns the processor time of a phase, with that of a driver.
+    fn cpu_seconds(&self, row: &ResultRow, contender: usize) -> Option<f64> {
+        let share = self.median(row, Metric::Cpu, contender)?
+            + self.median(row, Metric::CpuDriver, contender).unwrap_or(0.0);
+        Some(share / 100.0 * self.median(row, Metric::Elapsed, contender)?)
     }
 
     /// Returns the line of a phase if the row contains processor time.
@@ -54,10 +111,7 @@ impl<'a> Rows<'a> {
     }
 
     fn entry(&self, row: &'a ResultRow, contender: usize) -> TableCell {
-        let median = |metric| {
-            let row = self.0.get(&(row.test.as_str(), row.phase.as_str(), metric))?;
-            Some(row.results[contender].estimate?.median)
-        };
+        let median = |metric| self.median(row, metric, contender);
         let Some(agent) = median(Metric::Cpu) else {
             return TableCell { text: "-".to_owned(), signs: String::new(), tone: Style::Missing };
         };
@@ -143,6 +197,21 @@ mod tests {
     fn processor_use_of_a_driver_is_shown_separately() {
         let shown = cells(&costing(6, 83, 0, 25_400));
         assert_eq!(shown[0].1[0], "6.0+83 0+25.4k");
+    }
+
+    #[test]
+    fn each_test_has_a_conclusion_about_processor_time() {
+        let results = costing(1, 1, 0, 0);
+        let found = sentences(&results, &analyse(&results));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let wanted = "In file, fast needs the least processor time (40.0 ms). Next: middle, 18.8 times as \
+                      much. Most: slow, 31.2 times as much.";
+        assert_eq!(found[0], wanted);
+        // Without a rival there is no conclusion.
+        let mut alone = costing(1, 0, 0, 0);
+        alone.campaign.contenders.truncate(1);
+        alone.cells.retain(|stored| stored.cell.contender == "fast");
+        assert!(sentences(&alone, &analyse(&alone)).is_empty());
     }
 
     #[test]
