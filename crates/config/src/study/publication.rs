@@ -164,7 +164,7 @@ pub(crate) fn read(
 }
 
 /// Reads a table whose keys are names, in the order of the file.
-fn named<T>(
+pub(crate) fn named<T>(
     top: &TomlTable<'_>,
     key: &'static str,
     read: impl Fn(TomlValue<'_>) -> Result<T, CatalogError>,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{Bytes, Campaign, ContenderGroup, SizeProfile, Suite, Test};
 
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
-use crate::study::publication::{self, Publication};
+use crate::study::publication::{self, NamedEntry, Publication};
 use crate::suite::parameters::StudyOverrides;
 use crate::suite::suite_file;
 use crate::{Catalog, CatalogError};
@@ -143,17 +143,18 @@ fn contender_groups(
     top: &TomlTable<'_>,
     contenders: &[String],
 ) -> Result<Vec<ContenderGroup>, CatalogError> {
-    let table = top.read("contender_groups", |v| v.any_table())?;
-    let group = |(name, value): (&str, TomlValue<'_>)| {
+    let members = |value: TomlValue<'_>| {
         let members = value.texts()?;
         match members.iter().find(|member| !contenders.contains(member)) {
-            None => Ok(ContenderGroup { name: name.to_owned(), members }),
+            None => Ok(members),
             Some(other) => {
                 Err(value.error(format!("`{other}` is not in the `contenders` of the study")))
             }
         }
     };
-    table.iter().flat_map(TomlTable::entries).map(group).collect()
+    let groups = publication::named(top, "contender_groups", members)?.into_iter();
+    let group = |of: NamedEntry<_>| ContenderGroup { name: of.name.text, members: of.means };
+    Ok(groups.map(group).collect())
 }
 
 /// Reads the suites with the parameters of the study. Keeps only the tests that the study contains.
