@@ -127,7 +127,9 @@ impl<'a> Build<'a> {
         self.unpack()?;
         let release = self.order.release();
         let system = self.place("system");
-        let image = system.join("boot").join(format!("vmlinuz-{release}"));
+        let in_boot = system.join("boot").join(format!("vmlinuz-{release}"));
+        let beside_modules = system.join("lib/modules").join(release).join("vmlinuz");
+        let image = if in_boot.exists() { in_boot } else { beside_modules };
         let kernel = kernel::unpacked(&image, self.workshop.programs())?;
         write(&self.into.join(KERNEL), &kernel)?;
         collect_tools(
@@ -177,7 +179,7 @@ impl<'a> Build<'a> {
         let order = self.order;
         thread::scope(|scope| {
             let source = spawn_scoped(scope, || self.unpack_source())?;
-            let system = [order.kernel.clone(), TOOLS.to_owned()];
+            let system = [&order.kernel_parts[..], &[TOOLS.to_owned()]].concat();
             self.unpack_to(&system, "system", &NOT_OF_A_GUEST)?;
             self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
             self.unpack_to(&order.programs, PROGRAMS, &NOT_TO_RUN)?;

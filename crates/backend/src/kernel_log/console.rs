@@ -11,9 +11,15 @@ const LEVEL: &str = "<4>";
 /// Number of last lines that describe the end of a guest.
 const LAST: usize = 3;
 
-/// Messages about an emulated clock, which are unrelated to filesystems.
-const EMULATION_MESSAGES: [&str; 4] =
-    ["clocksource: ", "hrtimer: interrupt took ", "perf: interrupt took too long", "tsc: "];
+/// Messages about the guest itself, which are unrelated to filesystems: about its emulated clock, and,
+/// since Linux 7, about its first process, which mounts in a namespace of its own.
+const GUEST_MESSAGES: [&str; 5] = [
+    "VFS: Pid 1 stopped sharing filesystem state",
+    "clocksource: ",
+    "hrtimer: interrupt took ",
+    "perf: interrupt took too long",
+    "tsc: ",
+];
 
 /// Last message of a guest that powers off normally, at the kernel's level.
 const POWER_DOWN_MESSAGE: &str = "reboot: Power down";
@@ -26,10 +32,10 @@ pub fn lines(console: &[u8]) -> Vec<LogLine> {
         Some((_, about_the_cell)) => about_the_cell,
         None => &text,
     };
-    let emulation = |line: &str| EMULATION_MESSAGES.iter().any(|sign| line.starts_with(sign));
+    let of_guest = |line: &str| GUEST_MESSAGES.iter().any(|sign| line.starts_with(sign));
     let lines = text.lines().map(timed);
     let lines = lines
-        .filter(|(_, line)| !line.is_empty() && *line != POWER_DOWN_MESSAGE && !emulation(line));
+        .filter(|(_, line)| !line.is_empty() && *line != POWER_DOWN_MESSAGE && !of_guest(line));
     lines.map(|(at, line)| LogLine { at, text: format!("{LEVEL} {line}") }).collect()
 }
 
@@ -78,8 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn messages_about_the_emulated_clock_are_ignored() {
-        let said = b"[ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
+    fn messages_about_the_guest_are_ignored() {
+        let said = b"[ 8.1] VFS: Pid 1 stopped sharing filesystem state\n\
+            [ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
         assert_eq!(texts(said), ["<4> AFFS: clocksource: oh"]);
     }
 

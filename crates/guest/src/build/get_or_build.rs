@@ -119,9 +119,7 @@ impl GuestBuild<'_> {
             None => {}
         }
         say("asking apt");
-        let lists = AptListKind::Packages.directory();
-        let kept_lists = cache.join(lists);
-        let order = PackageSelection::of(recipe, &kept_lists, self.state, self.workshop, say);
+        let order = PackageSelection::of(recipe, cache, self.state, self.workshop, say);
         let order = match order {
             Err(error @ (GuestError::Failed { .. } | GuestError::Program { .. })) => {
                 return self.last(say)?.ok_or(error);
@@ -142,8 +140,10 @@ impl GuestBuild<'_> {
         let manifest = Manifest::of(&made)?.write()?;
         // All files are complete, and the remaining steps are fast.
         self.workshop.programs().check_stop()?;
-        if self.workshop.place(lists).exists() {
-            self.workshop.install(lists, &kept_lists)?;
+        for lists in AptListKind::OF_GUESTS.map(AptListKind::directory) {
+            if self.workshop.place(lists).exists() {
+                self.workshop.install(lists, &cache.join(lists))?;
+            }
         }
         self.workshop.install(PACKAGES, &kept_packages)?;
         self.workshop.install(GUEST, &cache.join(&name))?;

@@ -20,15 +20,21 @@ const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 pub enum AptListKind {
     /// Lists of installable packages.
     Packages,
+    /// The same, with those of the release's backports, which have newer kernels.
+    Backports,
     /// Lists of source packages.
     Sources,
 }
 
 impl AptListKind {
+    /// The lists that guests are built from.
+    pub const OF_GUESTS: [Self; 2] = [Self::Packages, Self::Backports];
+
     /// Returns the directory of the lists, in the build directory and in the cache.
     pub const fn directory(self) -> &'static str {
         match self {
             Self::Packages => "apt",
+            Self::Backports => "apt-backports",
             Self::Sources => "apt-sources",
         }
     }
@@ -36,7 +42,7 @@ impl AptListKind {
     /// Returns the type of an entry in sources.list(5).
     const fn entry(self) -> &'static str {
         match self {
-            Self::Packages => "deb",
+            Self::Packages | Self::Backports => "deb",
             Self::Sources => "deb-src",
         }
     }
@@ -111,17 +117,22 @@ fn sources(
         let entry = kind.entry();
         format!("{entry} {signed}{uri} {release} {COMPONENTS}\n")
     };
+    let base = releases.iter().find(|r| !r.name.contains('-'));
+    let name = base.map_or("stable", |r| r.name.as_str());
     let Some(mirror) = mirror else {
         // apt uses the first release that has a version. The archive itself has every file, but the
         // updates may have lost some.
         let mut releases: Vec<&Release> = releases.iter().collect();
         releases.sort_by_key(|release| release.name.contains('-'));
-        return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
+        let mut lines: String = releases.iter().map(|r| line(&r.uri, &r.name)).collect();
+        let has_backports = releases.iter().any(|r| r.name.ends_with("-backports"));
+        if let Some(base) = base.filter(|_| kind == AptListKind::Backports && !has_backports) {
+            lines += &line(&base.uri, &format!("{name}-backports"));
+        }
+        return Ok(lines);
     };
     validate_mirror(mirror)?;
     // Mirrors of the archive have no security updates, which are on other servers.
-    let base = releases.iter().find(|r| !r.name.contains('-'));
-    let name = base.map_or("stable", |r| r.name.as_str());
     Ok(line(mirror, name) + &line(mirror, &format!("{name}-updates")))
 }
 
@@ -161,6 +172,18 @@ mod tests {
             "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
              deb [signed-by=/k.gpg] http://m/security/ bookworm-security main contrib non-free\n"
         );
+    }
+
+    #[test]
+    fn backports_are_added_once() {
+        let mut releases = releases();
+        let base = releases.first().unwrap().clone();
+        for _ in 0..2 {
+            let text = sources(AptListKind::Backports, &releases, None, None).unwrap();
+            assert_eq!(text.lines().count(), 3, "{text}");
+            assert!(text.contains("deb http://m/debian/ bookworm-backports main"), "{text}");
+            releases.insert(Release { name: "bookworm-backports".into(), ..base.clone() });
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct PackageSelection<'a> {
     pub apt: Apt<'a>,
     /// Package of the kernel.
     pub kernel: String,
+    /// Packages with the files of the kernel, itself among them.
+    pub kernel_parts: Vec<String>,
     /// Packages of the kernel headers.
     pub headers: Vec<String>,
     /// Package of the kernel source, if it is needed.
@@ -46,27 +48,30 @@ pub struct PackageSelection<'a> {
 }
 
 impl<'a> PackageSelection<'a> {
-    /// Queries apt. `state` is the state of its lists. `kept` is a directory for separate lists,
-    /// used if this machine's apt does not know all packages or a mirror is specified.
+    /// Queries apt. `state` is the state of its lists. The cache keeps separate lists, used if this
+    /// machine's apt does not know all packages or a mirror is specified.
     pub fn of(
         recipe: &Recipe,
-        kept: &Path,
+        cache: &Path,
         state: &str,
         workshop: &'a BuildDir<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
-        let apt = choose(recipe, kept, state, workshop, say)?;
+        let apt = choose(recipe, cache, state, workshop, say)?;
         let kernel = match &recipe.kernel {
             Some(release) => apt.kernel(release)?,
             None => apt.newest_kernel()?,
         };
         let source = source_of(&kernel);
         let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
-        // The source package contains only the source of the newest kernel.
-        let rebuilds = match known.contains(source.as_str()) && recipe.kernel.is_none() {
+        // The source package contains only the source of the newest kernel of its series.
+        let has_source = known.contains(source.as_str())
+            && (recipe.kernel.is_none() || apt.have_one_version(&kernel, &source)?);
+        let rebuilds = match has_source {
             true => rebuild::required_by(&recipe.modules),
             false => Vec::new(),
         };
+        let kernel_parts = apt.kernel_parts(&kernel)?;
         let compiler = rebuild::compiler(workshop.programs(), !recipe.add_ons.is_empty())?;
         let headers = headers_of(&apt, &kernel)?;
         let mut add_ons = Vec::new();
@@ -81,6 +86,7 @@ impl<'a> PackageSelection<'a> {
             packages: Vec::new(),
             apt,
             kernel,
+            kernel_parts,
             headers,
             rebuilds,
             compiler,
@@ -94,7 +100,7 @@ impl<'a> PackageSelection<'a> {
         let add_ons =
             add_ons.flat_map(|(add_on, programs)| programs.iter().chain([&add_on.source]));
         let names = self.headers.iter().chain(&self.source);
-        let names = names.chain(&self.programs).chain(add_ons).chain([&self.kernel]);
+        let names = names.chain(&self.programs).chain(add_ons).chain(&self.kernel_parts);
         names.map(String::as_str).chain([TOOLS]).collect()
     }
 
@@ -122,33 +128,28 @@ impl<'a> PackageSelection<'a> {
 }
 
 /// Returns this machine's apt if it knows every package, otherwise an apt with all components of
-/// Debian.
+/// Debian or of the mirror of the recipe. Without a mirror, it has Debian's backports if a kernel is
+/// named that this machine's apt does not know.
 fn choose<'a>(
     recipe: &Recipe,
-    kept: &Path,
+    cache: &Path,
     state: &str,
     workshop: &'a BuildDir<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Apt<'a>, GuestError> {
     let own = Apt::system(workshop.programs());
-    if let Some(mirror) = &recipe.mirror {
-        return mirrors::separate_apt(
-            AptListKind::Packages,
-            Some(mirror),
-            kept,
-            state,
-            workshop,
-            say,
-        );
-    }
+    let mirror = recipe.mirror.as_deref();
+    let is_known = |release: &String| own.kernel(release).is_ok();
+    let is_newer = mirror.is_none() && !recipe.kernel.as_ref().is_none_or(is_known);
     let names: BTreeSet<&str> = named(recipe).collect();
-    if own.filter_known(&names)? == names {
+    if mirror.is_none() && !is_newer && own.filter_known(&names)? == names {
         return Ok(own);
     }
-    match mirrors::separate_apt(AptListKind::Packages, None, kept, state, workshop, say) {
-        Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
+    let kind = if is_newer { AptListKind::Backports } else { AptListKind::Packages };
+    let kept = cache.join(kind.directory());
+    match mirrors::separate_apt(kind, mirror, &kept, state, workshop, say) {
         // Continue with the packages that this machine's apt knows.
-        Err(error) => {
+        Err(error) if mirror.is_none() && !matches!(error, GuestError::Interrupted { .. }) => {
             say(&format!("some packages are omitted: {error}"));
             Ok(own)
         }
@@ -234,6 +235,7 @@ mod tests {
         PackageSelection {
             apt: Apt::system(&NONE),
             kernel: "linux-image-6.1.0-1-amd64".into(),
+            kernel_parts: vec!["linux-image-6.1.0-1-amd64".into()],
             headers: Vec::new(),
             source: None,
             rebuilds: Vec::new(),

@@ -34,6 +34,11 @@ impl Package {
         self.file.split('_').next().unwrap_or_default()
     }
 
+    /// Returns the version.
+    fn version(&self) -> &str {
+        self.file.split('_').nth(1).unwrap_or_default()
+    }
+
     /// Returns true if the digest (SHA-256) is the expected one.
     pub fn has(&self, digest: &str) -> bool {
         self.digest.strip_prefix("SHA256:") == Some(digest)
@@ -141,6 +146,21 @@ impl<'a> Apt<'a> {
                 "apt knows no {NEWEST}: run `apt-get update` first"
             ))
         })
+    }
+
+    /// Returns the packages with the files of a kernel: since Linux 6.19 its own package is empty, and
+    /// the image, the modules and their lists are in others.
+    pub fn kernel_parts(&self, kernel: &str) -> Result<Vec<String>, GuestError> {
+        const PARTS: [&str; 3] = ["linux-base-", "linux-binary-", "linux-modules-"];
+        let needed = self.depends(kernel)?.into_iter();
+        let parts = needed.filter(|name| PARTS.iter().any(|prefix| name.starts_with(prefix)));
+        Ok(parts.chain([kernel.to_owned()]).collect())
+    }
+
+    /// Returns true if two packages have the same version.
+    pub fn have_one_version(&self, one: &str, other: &str) -> Result<bool, GuestError> {
+        let packages = self.resolve(&BTreeSet::from([one, other]))?;
+        Ok(packages.windows(2).all(|pair| pair[0].version() == pair[1].version()))
     }
 
     /// Returns the direct dependencies of a package.
@@ -303,9 +323,11 @@ fn being_brought(line: &str) -> Option<String> {
 
 /// Parses `Debian|http://mirror/debian/|bookworm`. Returns `None` for origins other than Debian.
 fn release(line: &str) -> Option<Release> {
+    /// Packages of backports are used only by name: apt prefers those of the release.
+    const ORIGINS: [&str; 2] = ["Debian", "Debian Backports"];
     let mut fields = line.split('|');
     let (origin, uri, name) = (fields.next()?, fields.next()?, fields.next()?);
-    (origin == "Debian").then(|| Release { uri: uri.to_owned(), name: name.to_owned() })
+    ORIGINS.contains(&origin).then(|| Release { uri: uri.to_owned(), name: name.to_owned() })
 }
 
 /// Parses `'URI' FILE SIZE DIGEST`. The digest may be missing if apt lists what it would install.
@@ -427,6 +449,7 @@ mod tests {
 
     #[test]
     fn accepts_only_releases_of_debian() {
+        assert!(release("Debian Backports|http://m/debian/|bookworm-backports").is_some());
         let found = release("Debian|http://mirror/debian/|bookworm").unwrap();
         assert_eq!(
             (found.uri.as_str(), found.name.as_str()),

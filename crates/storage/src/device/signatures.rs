@@ -490,7 +490,7 @@ mod tests {
         ("MINIX", &["minix"]),
         ("FAT, or a partition table (MBR)", &["fat12", "fat16", "fat32", "fusefat"]),
         ("exFAT", &["exfat", "exfat-fuse"]),
-        ("NTFS", &["ntfs-3g", "ntfs3"]),
+        ("NTFS", &["ntfs-3g", "ntfs3", "ntfs-kernel"]),
         ("HFS", &["hfs"]),
         ("HFS+", &["hfsplus"]),
         ("HFSX", &["hfsx"]),
