@@ -127,7 +127,7 @@ fn a_kill_for_want_of_memory_names_the_limit() {
         "greedy",
         &READ_AGAIN
             .replace("\"again\"", "\"greedy\"")
-            .replace("block = \"64 KiB\"", "block = \"24 MiB\""),
+            .replace("block = \"64 KiB\"", "block = \"14 MiB\""),
     );
     sandbox.add(&DirectoryEntry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "greedy");

@@ -181,7 +181,8 @@ impl CellWorkspace {
 
     /// Returns an error if buffers do not fit the available memory.
     pub(crate) fn require_memory(&self, request: u64, buffers: u64) -> Result<(), OpError> {
-        if buffers <= MEMORY_RESERVE.0 {
+        let is_tried = |limit: Bytes| buffers <= limit.0;
+        if buffers <= MEMORY_RESERVE.0 && self.memory_limit.is_none_or(is_tried) {
             return Ok(());
         }
         let free = memory::available().unwrap_or(Bytes(u64::MAX));

@@ -470,6 +470,12 @@ fn requests_whose_buffers_do_not_fit_the_memory_are_unsupported_with_the_sum() {
     let record = StreamUnit::Record(Bytes::mib(80));
     let failed = place.attempt(&stream(record), SyncAtEnd::Call.into(), None).unwrap_err();
     assert!(matches!(failed, OpError::Unsupported { .. }), "{failed}");
+    // Small buffers are tried, unless they alone exceed the limit.
+    let small = |limit| {
+        let ws = CellWorkspace::new(place.directory.path(), 3);
+        ws.with_memory_limit(Some(Bytes::mib(limit))).require_memory(24 << 20, 24 << 20)
+    };
+    assert!(small(24).is_ok() && matches!(small(23), Err(OpError::Unsupported { .. })));
     let read = Op::from(ReadStream { file: "s".into(), unit: StreamUnit::Record(Bytes::mib(1)) });
     let failed = place.attempt(&read, SyncAtEnd::Call.into(), None).unwrap_err();
     assert!(matches!(failed, OpError::Unsupported { .. }), "{failed}");
