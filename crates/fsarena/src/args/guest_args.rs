@@ -14,7 +14,7 @@ pub enum GuestCommand {
     #[command(after_help = "\
 Examples:
   fsarena guest build
-  fsarena guest build --debian-kernel 6.12    another of Debian's kernels
+  fsarena guest build --debian-kernel 7.3    another of Debian's kernels
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
@@ -48,8 +48,8 @@ pub struct BuildOptions {
     /// suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
-    /// Use this release of Debian's kernel (6.12, 6.1.0-50), the newest match with headers, with
-    /// unchanged drivers [default: the newest of the distribution, with three drivers patched].
+    /// Use the newest of Debian's kernels of this series (7.3, 6.12), also of its backports, or this
+    /// release with unchanged drivers (6.1.0-50) [default: the newest of the distribution].
     #[arg(long, value_name = "RELEASE", value_parser = release)]
     pub debian_kernel: Option<String>,
     /// Use your own kernel: a bzImage, or an ELF file built with CONFIG_PVH.

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::build::build_dir::BuildDir;
 use crate::build::driver;
 use crate::build::mirrors::{self, AptListKind};
-use crate::build::packages::{Apt, Package};
+use crate::build::packages::{self, Apt, Package};
 use crate::build::rebuild::{self, Rebuild};
 use crate::build::recipe::DkmsPackage;
 use crate::{GuestError, Recipe};
 
 /// Version of the build process. It changes whenever the same packages result in a different guest.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Package with one static program that provides `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
 
@@ -64,9 +64,15 @@ impl<'a> PackageSelection<'a> {
         };
         let source = source_of(&kernel);
         let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
-        // The source package contains only the source of the newest kernel of its series.
-        let has_source = known.contains(source.as_str())
-            && (recipe.kernel.is_none() || apt.have_one_version(&kernel, &source)?);
+        // The source package contains only the source of the newest kernel of its series. A full
+        // release is used unchanged, to be compared with others.
+        let has_source = match &recipe.kernel {
+            _ if !known.contains(source.as_str()) => false,
+            None => true,
+            Some(release) => {
+                packages::is_series(release) && apt.have_one_version(&kernel, &source)?
+            }
+        };
         let rebuilds = match has_source {
             true => rebuild::required_by(&recipe.modules),
             false => Vec::new(),

@@ -290,6 +290,11 @@ pub fn is_release(text: &str) -> bool {
     is_plain && plain.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Returns true for a series of kernels, such as `6.12`, and false for a release, such as `6.1.0-50`.
+pub fn is_series(release: &str) -> bool {
+    numbers(release).len() <= 2
+}
+
 /// Checks that apt on this machine has a kernel of this release, with its headers.
 ///
 /// # Errors
@@ -438,6 +443,7 @@ mod tests {
         assert_eq!(of("6.1.0-9"), Some(&"6.1.0-9"));
         assert_eq!(of("6.1.0-51"), None);
         assert_eq!(of("6.1.0-5"), None);
+        assert!(is_series("6.12") && !is_series("6.1.0-9") && !is_series("6.12.9+deb12"));
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub struct Recipe {
     pub packages: Vec<Vec<String>>,
     /// Filesystems whose drivers are built from source packages.
     pub add_ons: Vec<DkmsPackage>,
-    /// Release of Debian's kernel (`6.12`, `6.1.0-50`), whose drivers are used unchanged. If
-    /// `None`, the newest kernel of the distribution is used.
+    /// Series (`6.12`) or release (`6.1.0-50`) of Debian's kernel; the drivers of a release are used
+    /// unchanged. If `None`, the newest kernel of the distribution is used.
     pub kernel: Option<String>,
     /// A Debian mirror to use instead of those configured for this machine's apt.
     pub mirror: Option<String>,
