@@ -12,7 +12,7 @@ const LEVEL: &str = "<4>";
 const LAST: usize = 3;
 
 /// Messages about the guest itself, which are unrelated to filesystems: about its emulated clock, and,
-/// since Linux 7, about its first process, which mounts in a namespace of its own.
+/// since Linux 7, about its first process, which mounts in a private namespace.
 const GUEST_MESSAGES: [&str; 5] = [
     "VFS: Pid 1 stopped sharing filesystem state",
     "clocksource: ",

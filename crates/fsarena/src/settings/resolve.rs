@@ -129,7 +129,7 @@ impl<'a> ResolvedSettings<'a> {
         Ok(suites)
     }
 
-    /// Returns the groups that the user named, or those of the study whose members take part.
+    /// Returns the groups that the user named, or those of the study, limited to these contenders.
     ///
     /// # Errors
     /// Returns an error if a named group has a member that takes no part.

@@ -20,7 +20,7 @@ const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 pub enum AptListKind {
     /// Lists of installable packages.
     Packages,
-    /// The same, with those of the release's backports, which have newer kernels.
+    /// Lists of installable packages, including backports of newer kernels.
     Backports,
     /// Lists of source packages.
     Sources,

@@ -107,13 +107,13 @@ pub struct CrashRecovery {
     pub source: String,
 }
 
-/// What a driver costs, and what one may do with it.
+/// Licence and price of a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct License {
     /// SPDX identifier, or `proprietary`.
     pub name: String,
-    /// The price in words; empty if the driver is free of charge.
+    /// Price of the driver; empty if it is free.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub price: String,
     /// The source of the fact.

@@ -36,8 +36,8 @@ pub(crate) fn blocks<'a>(
 }
 
 /// Returns a sentence for each test: the contender that needs the least processor time for all of its
-/// phases, the next one and the last one. Contenders without a result in a phase are left out, and so
-/// are points of a sweep.
+/// phases, the next one and the last one. Omits contenders without a result in a phase, and points of
+/// a sweep.
 pub(crate) fn sentences(results: &CampaignResults, analysis: &Analysis) -> Vec<String> {
     let rows = Rows::of(analysis);
     let names = conclusions::names(&analysis.contenders);

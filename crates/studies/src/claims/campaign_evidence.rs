@@ -288,8 +288,8 @@ impl Evidence for CampaignEvidence {
     }
 }
 
-/// Compares two numbers of which one is 0 in every round. `None` if neither is: their ratios are
-/// compared.
+/// Compares two numbers if at least one is 0 in every round, because logarithms cannot compare them.
+/// Returns `None` otherwise.
 fn beside_zero(one: &MeasuredNumber, other: &MeasuredNumber, higher: bool) -> Option<Comparison> {
     let (is_zero, is_other_zero) = (one.high == 0.0, other.high == 0.0);
     let (low, high, order) = match (is_zero, is_other_zero) {
