@@ -152,23 +152,21 @@ pub fn move_to_cgroup(root: Pid, members: &Path) -> io::Result<()> {
     older.try_for_each(|process| fs::write(members, process.pid.to_string()))
 }
 
-/// Returns the first other process that has a matching file open for writing, or mapped for
-/// writing; `is_it` recognises the file. Only root can see the files of other users' processes.
+/// Returns the other processes that have a matching file open for writing, or mapped for writing;
+/// `is_it` recognises the file. Only root can see the files of other users' processes.
 ///
 /// # Errors
 /// Returns an error if `/proc` cannot be read.
-pub fn find_open_for_write(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Process>> {
+pub fn all_with_open_for_writing(
+    is_it: &dyn Fn(&fs::Metadata) -> bool,
+) -> io::Result<Vec<Process>> {
     let me = Pid::this();
-    for directory in directories()? {
-        let Some(process) = read(&directory) else {
-            continue;
-        };
-        let writes = || writes(&directory, is_it) || maps_for_writing(&directory, is_it);
-        if process.pid != me && writes() {
-            return Ok(Some(process));
-        }
-    }
-    Ok(None)
+    let writers = directories()?.filter_map(|directory| {
+        let process = read(&directory).filter(|process| process.pid != me)?;
+        let writes = writes(&directory, is_it) || maps_for_writing(&directory, is_it);
+        writes.then_some(process)
+    });
+    Ok(writers.collect())
 }
 
 /// Returns true if a process has a matching file open for writing. Returns false if the process is

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sys::block::block_claim;
 use sys::mount::mounts;
-use sys::process;
+use sys::process::{self, Process};
 
 use super::DeviceRefusal;
 use crate::host::sysfs::{self, DeviceId, LoopEntry};
@@ -130,26 +130,34 @@ fn backing(name: &str, part: DeviceId, loops: &[LoopEntry]) -> Result<(), Device
     }
 }
 
-/// Finds a process that has the device open for writing without a claim: an emulator, a database,
+/// Refuses a device that a process has open for writing without a claim: an emulator, a database,
 /// dd.
 fn written_to(name: &str, part: DeviceId) -> io::Result<Result<(), DeviceRefusal>> {
     let is_it = |metadata: &fs::Metadata| DeviceId::from(metadata) == part;
-    let mut writer = process::find_open_for_write(&is_it)?;
-    // As with claims, copies of this process's files disappear after a moment.
-    for _ in 0..WRITER_POLLS {
-        let Some(before) = writer else {
-            return Ok(Ok(()));
-        };
-        thread::sleep(CLAIM_PAUSE);
-        writer = process::find_open_for_write(&is_it)?.filter(|process| process.pid == before.pid);
-    }
-    Ok(match writer {
+    Ok(match lasting(|| process::all_with_open_for_writing(&is_it))? {
         Some(by) => Err(DeviceRefusal::OpenElsewhere {
             name: name.to_owned(),
             by: format!("{} (process {})", by.name, by.pid),
         }),
         None => Ok(()),
     })
+}
+
+/// Returns a process that is in every list.
+///
+/// As with claims, copies of a process's files in a program that it starts disappear after a
+/// moment. A list can name such a copy before the process that keeps the file open.
+fn lasting(mut list: impl FnMut() -> io::Result<Vec<Process>>) -> io::Result<Option<Process>> {
+    let mut lasting = list()?;
+    for _ in 0..WRITER_POLLS {
+        if lasting.is_empty() {
+            break;
+        }
+        thread::sleep(CLAIM_PAUSE);
+        let now = list()?;
+        lasting.retain(|before| now.iter().any(|process| process.pid == before.pid));
+    }
+    Ok(lasting.into_iter().next())
 }
 
 fn stands_for(path: &Path, part: DeviceId) -> bool {
@@ -187,7 +195,25 @@ fn not_claimed(path: &Path, source: io::Error) -> DeviceRefusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::unistd::Pid;
     use std::os::unix::ffi::OsStrExt;
+
+    /// Lists these processes, one list after the other.
+    fn lasting_of(lists: &[&[i32]]) -> Option<i32> {
+        let (parent, state) = (Pid::from_raw(1), 'S');
+        let process =
+            |&pid: &i32| Process { pid: Pid::from_raw(pid), parent, state, name: String::new() };
+        let mut lists = lists.iter().map(|pids| pids.iter().map(process).collect());
+        let found = lasting(|| Ok(lists.next().expect("no more lists are asked for"))).unwrap();
+        found.map(|process| process.pid.as_raw())
+    }
+
+    #[test]
+    fn a_started_program_hides_no_process_that_keeps_the_file_open() {
+        assert_eq!(lasting_of(&[&[7, 9], &[9], &[8, 9], &[9]]), Some(9));
+        assert_eq!(lasting_of(&[&[7], &[8]]), None, "copies that disappear");
+        assert_eq!(lasting_of(&[&[]]), None);
+    }
 
     #[test]
     fn reads_names_of_swap_files_with_arbitrary_bytes() {
