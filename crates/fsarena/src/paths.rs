@@ -284,15 +284,30 @@ pub fn resume_line(globals: &GlobalArgs, id: CampaignId, device: Option<&Path>) 
     command_line(globals, "resume", &format!("{id}{erase}"))
 }
 
-/// Returns a command on this database.
+/// Returns a command on this database, with the same catalog.
 pub fn command_line(globals: &GlobalArgs, command: &str, arguments: &str) -> String {
-    let db = globals.db.as_ref().map(|db| format!(" --db {}", shell_path(db))).unwrap_or_default();
-    format!("fsarena {command} {arguments}{db}")
+    let option = |name: &str, path: &Option<PathBuf>| {
+        path.as_ref().map(|path| format!(" {name} {}", shell_path(path))).unwrap_or_default()
+    };
+    let db = option("--db", &globals.db);
+    let catalog = option("--catalog", &globals.catalog);
+    format!("fsarena {command} {arguments}{db}{catalog}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shown_command_has_the_database_and_the_catalog() {
+        let mut globals =
+            GlobalArgs { db: None, catalog: None, json: false, quiet: false, of_host: None };
+        assert_eq!(command_line(&globals, "report", "3"), "fsarena report 3");
+        globals.catalog = Some("/my catalog".into());
+        globals.db = Some("/x.db".into());
+        let both = "fsarena report 3 --db /x.db --catalog '/my catalog'";
+        assert_eq!(command_line(&globals, "report", "3"), both);
+    }
 
     #[test]
     fn databases_of_one_directory_have_different_pages() {

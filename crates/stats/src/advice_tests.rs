@@ -85,15 +85,14 @@ fn equal_means_within_the_margin_and_not_merely_undecided() {
     let open = |seed| {
         let noisy = campaign(&[("a", 100, 100), ("b", 108, 108)], 2, 100, seed);
         let advice = advice_on(&BOTH, &noisy);
-        let is_open =
-            matches!(advice.scores.conclusion.answer, ShortlistState::NotEnoughRounds { .. });
+        let is_open = matches!(advice.scores.conclusion.answer, ShortlistState::Undecided { .. });
         is_open.then_some(advice)
     };
     let found: Vec<Advice> = (0..40).filter_map(open).collect();
     assert!(found.len() > 30, "{}", found.len());
     let advice = &found[0];
     let verdict = advice.ranking[1].place.unwrap().verdict;
-    assert!(matches!(verdict, ComparisonVerdict::NotEnoughRounds { .. }), "{verdict:?}");
+    assert!(matches!(verdict, ComparisonVerdict::Undecided { .. }), "{verdict:?}");
 }
 
 #[test]

@@ -361,7 +361,7 @@ mod tests {
             // Until they call execve, programs that other tests start have every file open.
             let expected = expected.then(|| "sleep".to_owned());
             wait_until("only the program has the file", || {
-                find_open_for_write(&is_it).unwrap().map(|p| p.name) == expected
+                all_with_open_for_writing(&is_it).unwrap().pop().map(|p| p.name) == expected
             });
             child.kill().unwrap();
             child.wait().unwrap();

@@ -27,10 +27,16 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
     let document = source.parse()?;
     let top = TomlTable::top(source, &document, &KEYS)?;
     let name = top.required("name")?;
-    let claims = vec![(name.name()?, name.line())];
+    let mut claims = vec![(name.name()?, name.line())];
+    // Answers name a use by its title, and `advise --use` finds it by either.
+    let title = top.required("title")?;
+    let spoken = title.text()?.to_lowercase();
+    if spoken != claims[0].0 {
+        claims.push((spoken, title.line()));
+    }
     let read = UseCase {
         name: name.name()?,
-        title: top.text("title")?,
+        title: title.text()?,
         order: top.read("order", |v| v.count(1..=1000))?,
         source: top.text("source")?,
         rationale: top.text("rationale")?,

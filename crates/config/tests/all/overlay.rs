@@ -117,6 +117,14 @@ fn names_are_unique() {
         refused(&[("suites/a.toml", suite)]),
         "suites/a.toml:5: the name `tree` belongs to `tree` already"
     );
+    // Answers name a use by its title.
+    let desktop = include_str!("../../../../catalog/uses/desktop.toml");
+    let second = desktop.replace("name = \"desktop\"", "name = \"mine\"");
+    let error = refused(&[("uses/a.toml", second.clone())]);
+    assert!(error.ends_with(": the name `desktop` belongs to `desktop` already"), "{error}");
+    let second = second.replace("title = \"Desktop\"", "title = \"MAIL spool\"");
+    let error = refused(&[("uses/a.toml", second)]);
+    assert!(error.ends_with(": the name `mail spool` belongs to `mail-spool` already"), "{error}");
 }
 
 #[test]

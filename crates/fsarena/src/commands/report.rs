@@ -208,9 +208,9 @@ pub fn after_run(
     }
     page.map_err(|error| {
         EnvironmentError(format!(
-            "cannot write the page of campaign {id}: {}; the results are stored: `fsarena report {id} --format html -o FILE` \
-             writes it",
-            error_chain(&error)
+            "cannot write the page of campaign {id}: {}; the results are stored: `{}` writes it",
+            error_chain(&error),
+            paths::command_line(globals, "report", &format!("{id} --format html -o FILE"))
         ))
     })?;
     let all_ok = results.cells.iter().all(|c| {

@@ -180,7 +180,7 @@ impl ChangeKind {
             ComparisonVerdict::WorseByAtLeast(_) => Self::Worse,
             ComparisonVerdict::BetterByAtLeast(_) => Self::Better,
             ComparisonVerdict::EqualWithin(_) | ComparisonVerdict::Identical => Self::Equal,
-            ComparisonVerdict::NotEnoughRounds { .. } => Self::Open,
+            ComparisonVerdict::Undecided { .. } => Self::Open,
         }
     }
 }

@@ -121,7 +121,7 @@ fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
     let results = pluralize(price.results.len() as u64, "result");
     let cost = match &price.overall {
         // Without this, the number would look like a proven fact.
-        Some(cost) if matches!(cost.verdict, ComparisonVerdict::NotEnoughRounds { .. }) => format!(
+        Some(cost) if matches!(cost.verdict, ComparisonVerdict::Undecided { .. }) => format!(
             "took {} times what {fresh} did over {results} so far, {}",
             three_digits(cost.ratio),
             comes_to(cost)

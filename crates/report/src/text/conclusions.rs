@@ -422,7 +422,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
-        ComparisonVerdict::NotEnoughRounds { .. } => "not shown to be worse".to_owned(),
+        ComparisonVerdict::Undecided { .. } => "not shown to be worse".to_owned(),
     }
 }
 
@@ -466,7 +466,7 @@ pub(crate) fn describe(compared: &ComparisonResult, unit: &str) -> String {
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
-        ComparisonVerdict::NotEnoughRounds { rounds } => match rounds {
+        ComparisonVerdict::Undecided { rounds } => match rounds {
             Some(rounds) => format!("not enough {unit}: {rounds} would do"),
             None => format!("not enough {unit}"),
         },

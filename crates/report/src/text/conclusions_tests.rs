@@ -77,7 +77,7 @@ fn concluded(
     });
     Conclusion {
         group: Some(group),
-        answer: ShortlistState::NotEnoughRounds { rounds: None },
+        answer: ShortlistState::Undecided { rounds: None },
         shortlist: Vec::new(),
         bounds: bounds.collect(),
         displaced,

@@ -196,7 +196,7 @@ impl CampaignComparison {
     /// absence.
     pub fn decides_nothing(&self) -> bool {
         let is_open = |change: &ResultChange| {
-            matches!(change.compared.verdict, ComparisonVerdict::NotEnoughRounds { .. })
+            matches!(change.compared.verdict, ComparisonVerdict::Undecided { .. })
         };
         !self.changes.is_empty() && self.changes.iter().all(is_open)
     }

@@ -44,7 +44,7 @@ pub enum ComparisonVerdict {
     /// Both contenders have equal values in every round.
     Identical,
     /// No other verdict is shown.
-    NotEnoughRounds {
+    Undecided {
         /// Number of rounds that would suffice if the estimates stayed the same. `None` if it
         /// exceeds [`MAX_ROUNDS`], or if the noise is unknown.
         rounds: Option<u32>,

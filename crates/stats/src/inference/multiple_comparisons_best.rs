@@ -378,7 +378,7 @@ fn in_row(
             false => levels.equal,
         };
         let chance = |error: f64| beside.error_probability(error);
-        ComparisonVerdict::NotEnoughRounds {
+        ComparisonVerdict::Undecided {
             rounds: rounds_needed(beside.mean, margin, pairs.rounds, level, chance),
         }
     })
@@ -424,7 +424,7 @@ fn equal_in_use(
             false => sidak(pairs.comparable, sum.chance_above(error), 0.0),
         };
         let level = if room >= 0.0 { level } else { limit };
-        ComparisonVerdict::NotEnoughRounds {
+        ComparisonVerdict::Undecided {
             rounds: rounds_needed(sum.value, margin, pairs.rounds, level, chance),
         }
     }
@@ -448,7 +448,7 @@ impl BestComparison {
             let others = verdicts.iter().flatten().copied();
             verdicts[first] = first_of(&others.collect::<Vec<ComparisonVerdict>>());
             // A contender identical to the first has the same open verdict.
-            if let open @ Some(ComparisonVerdict::NotEnoughRounds { .. }) = verdicts[first] {
+            if let open @ Some(ComparisonVerdict::Undecided { .. }) = verdicts[first] {
                 let same = verdicts.iter_mut();
                 same.filter(|one| **one == Some(ComparisonVerdict::Identical))
                     .for_each(|one| *one = open);
@@ -473,14 +473,14 @@ fn first_of(others: &[ComparisonVerdict]) -> Option<ComparisonVerdict> {
         (ComparisonVerdict::WorseByAtLeast(_), other)
         | (other, ComparisonVerdict::WorseByAtLeast(_)) => other,
         (
-            ComparisonVerdict::NotEnoughRounds { rounds: a },
-            ComparisonVerdict::NotEnoughRounds { rounds: b },
+            ComparisonVerdict::Undecided { rounds: a },
+            ComparisonVerdict::Undecided { rounds: b },
         ) => {
             let rounds = a.zip(b).map(|(a, b)| a.max(b));
-            ComparisonVerdict::NotEnoughRounds { rounds }
+            ComparisonVerdict::Undecided { rounds }
         }
-        (open @ ComparisonVerdict::NotEnoughRounds { .. }, _)
-        | (_, open @ ComparisonVerdict::NotEnoughRounds { .. }) => open,
+        (open @ ComparisonVerdict::Undecided { .. }, _)
+        | (_, open @ ComparisonVerdict::Undecided { .. }) => open,
         (ComparisonVerdict::Identical, other) => other,
         (other, _) => other,
     });

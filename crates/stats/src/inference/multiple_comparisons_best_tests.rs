@@ -177,7 +177,7 @@ fn one_round_decides_only_without_noise() {
     let rows: &[&[&[f64]]] = &[&[&[100.0], &[103.0], &[130.0], &[100.0]]];
     let noisy = &rows_of(&costs(rows, false))[0];
     assert_eq!(noisy.shortlist, [0, 1, 2, 3]);
-    let open = Some(ComparisonVerdict::NotEnoughRounds { rounds: None });
+    let open = Some(ComparisonVerdict::Undecided { rounds: None });
     // Identical contenders are also undecided, because a verdict on one applies to the other.
     assert_eq!(noisy.verdicts, [open; 4]);
 
@@ -247,7 +247,7 @@ fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
                     ComparisonVerdict::WorseByAtLeast(share) => {
                         assert!(*share > MARGIN.0 - 1e-6, "{share}");
                     }
-                    ComparisonVerdict::NotEnoughRounds { rounds: Some(n) } => {
+                    ComparisonVerdict::Undecided { rounds: Some(n) } => {
                         assert!((4..=MAX_ROUNDS).contains(n), "{n}");
                     }
                     _ => {}

@@ -207,7 +207,7 @@ fn verdict_of_sum(
         ComparisonVerdict::EqualWithin(margin)
     } else {
         let chance = |error: f64| sum.chance_above(error);
-        ComparisonVerdict::NotEnoughRounds {
+        ComparisonVerdict::Undecided {
             rounds: rounds_needed(sum.value, margin, rounds, limit / 2.0, chance),
         }
     }
@@ -331,7 +331,7 @@ fn verdict(
         let far = estimate.mean.abs() > margin.log();
         let level = if far { differs / 2.0 } else { equals };
         let chance = |error: f64| estimate.error_probability(error);
-        ComparisonVerdict::NotEnoughRounds {
+        ComparisonVerdict::Undecided {
             rounds: rounds_needed(estimate.mean, margin, rounds, level, chance),
         }
     }

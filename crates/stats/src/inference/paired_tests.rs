@@ -73,7 +73,7 @@ fn one_round_of_equal_seed_suffices_in_virtual_time() {
     // The mean of all four is within the margin.
     let all = overall(&results, BlockDesign::Deterministic, MARGIN);
     assert_eq!(of(&all[0].1), Some(ComparisonVerdict::EqualWithin(MARGIN)));
-    let open = Some(ComparisonVerdict::NotEnoughRounds { rounds: None });
+    let open = Some(ComparisonVerdict::Undecided { rounds: None });
     let noisy = compare_pairs(&results[2..], BlockDesign::PairedByRound, MARGIN);
     assert_eq!(noisy.iter().map(of).collect::<Vec<_>>(), [open, open]);
 }

@@ -147,17 +147,14 @@ mod tests {
         assert!((found - reach).abs() < 0.05 * reach, "{compared:?}");
         assert!(matches!(compared.verdict, ComparisonVerdict::WorseByAtLeast(_)));
         let sides = overall(&[result(0, &host, &other)], BlockDesign::BySession, Margin(0.05));
-        assert!(matches!(sides[0].1.unwrap().verdict, ComparisonVerdict::NotEnoughRounds { .. }));
+        assert!(matches!(sides[0].1.unwrap().verdict, ComparisonVerdict::Undecided { .. }));
     }
 
     #[test]
     fn one_host_is_no_evidence_about_others() {
         let all = overall(&[result(0, &[0.0], &[2.0])], BlockDesign::ByHost, Margin(0.05));
         let verdict = all[0].1.map(|compared| compared.verdict);
-        assert!(
-            matches!(verdict, None | Some(ComparisonVerdict::NotEnoughRounds { .. })),
-            "{verdict:?}"
-        );
+        assert!(matches!(verdict, None | Some(ComparisonVerdict::Undecided { .. })), "{verdict:?}");
     }
 
     /// An effect that all results of a session share does not become significant by having many

@@ -50,7 +50,7 @@ impl Rank {
 
     /// Returns true if the contender may be the best, but rounds are too few to decide.
     pub const fn is_open(&self) -> bool {
-        self.shortlisted && matches!(self.verdict, ComparisonVerdict::NotEnoughRounds { .. })
+        self.shortlisted && matches!(self.verdict, ComparisonVerdict::Undecided { .. })
     }
 }
 

@@ -53,7 +53,7 @@ pub enum ShortlistState {
     /// The contenders are equal within the margin.
     Equal,
     /// More rounds are needed to decide which contender is the best.
-    NotEnoughRounds {
+    Undecided {
         /// Number of rounds that would suffice, or `None` if no number can be promised.
         rounds: Option<u32>,
     },
@@ -251,11 +251,11 @@ fn of_several(shortlist: &[(usize, Rank)]) -> ShortlistState {
         return ShortlistState::Equal;
     }
     let open = others().filter_map(|place| match place.verdict {
-        ComparisonVerdict::NotEnoughRounds { rounds } => Some(rounds),
+        ComparisonVerdict::Undecided { rounds } => Some(rounds),
         _ => None,
     });
     let rounds = open.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
-    ShortlistState::NotEnoughRounds { rounds: rounds.flatten() }
+    ShortlistState::Undecided { rounds: rounds.flatten() }
 }
 
 #[cfg(test)]
@@ -320,7 +320,7 @@ mod tests {
         // Even if all values are the same: those of one round may be so by chance.
         for open in [write, read, all] {
             assert_eq!((open.shortlist.len(), open.worse.len()), (3, 0));
-            assert!(matches!(open.answer, ShortlistState::NotEnoughRounds { .. }));
+            assert!(matches!(open.answer, ShortlistState::Undecided { .. }));
         }
     }
 

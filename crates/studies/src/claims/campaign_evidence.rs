@@ -259,7 +259,7 @@ impl Evidence for CampaignEvidence {
                 ComparisonVerdict::BetterByAtLeast(_) => Ranking::Better,
                 ComparisonVerdict::WorseByAtLeast(_) => Ranking::Worse,
                 ComparisonVerdict::EqualWithin(_) | ComparisonVerdict::Identical => Ranking::Same,
-                ComparisonVerdict::NotEnoughRounds { .. } => Ranking::Undecided,
+                ComparisonVerdict::Undecided { .. } => Ranking::Undecided,
             },
         })
     }
