@@ -13,7 +13,7 @@ mod vm_false_events;
 mod vm_faults;
 mod vm_guard;
 mod vm_journal;
-
+mod vm_layers;
 mod vm_own_kernel;
 mod vm_real_time;
 mod vm_replicate;

@@ -44,8 +44,11 @@ function conclusionWords(ranked, all, amounts = COSTS) {
   return `${parts.filter((part) => part !== null).join(". ")}.`;
 }
 
-const noOther = ({ isUse }) =>
-  !isUse ? "no other is comparable" : contenders.length > 1 ? "all others are ruled out" : "no other was compared";
+const noOther = ({ isUse }) => {
+  if (!isUse) return "no other is comparable";
+  if (contenders.length === 1) return "no other was compared";
+  return shownContenders().length === contenders.length ? "all others are ruled out" : "no other that is shown qualifies";
+};
 
 // Untested power cuts of the first are in the last sentence.
 const untestedCuts = (ranked, { contender }, { isUse }) =>
@@ -61,7 +64,7 @@ const certainty = () => (isOneSeed() ? "with this seed" : inference.exact ? "wit
 function firstWords(ranked, { isUse, unit, verb }) {
   const [first] = ranked;
   const name = nameOfOne(first.contender);
-  if (!isUseful(first)) return noPromise(ranked, unit);
+  if (!isUseful(first)) return noPromise(ranked, unit, isUse || !inference.budgetForUses);
   const most = shareOf(first.bound.most);
   const atMost = `${roundUp(most)} more`;
   const close = closeWords(first);
@@ -89,7 +92,7 @@ function closeWords({ close, displaced }) {
 const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most))}` : "+0 %");
 
 // Who came first, and why nothing useful is known about its cost.
-function noPromise(ranked, unit) {
+function noPromise(ranked, unit, moreWorkHelps) {
   const [first, ...others] = ranked;
   const isLowest = others.every((one) => first.difference <= one.difference);
   const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "has the least bound"}`;
@@ -109,7 +112,7 @@ function noPromise(ranked, unit) {
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
   const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigitsUp(1 + most)} times as much`}${unit}`;
-  const hope = forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
+  const hope = moreWorkHelps && forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
   return `${came}, but this run cannot promise less than ${bound}${hope}`;
 }
 
@@ -133,6 +136,7 @@ const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lack
 
 // Why each contender is ruled out, those for the same reason together.
 function nothingWords({ against }) {
+  if (shownContenders().length === 0) return "nothing; no filesystem is shown.";
   const why = new Map();
   for (const [contender, reasons] of against) {
     const reason = reasons.join("; ");
@@ -163,18 +167,17 @@ function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
   if (verdict.worse !== undefined) return `costs ${boundOf(verdict.worse)}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
-  return "not shown to be worse";
+  return "no clear difference";
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
 function worseWords(worse, { verb }) {
-  const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
+  const [nearest, ...others] = [...worse].sort((a, b) => a.difference - b.difference);
   const bound = ({ verdict }) => boundOf(verdict.worse);
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
-  const [next] = others;
-  if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${bound(next)}`;
-  return `${words}, ${others.length} others at least ${least(next.verdict.worse)}`;
+  if (others.length === 1) return `${words}, ${nameOfOne(others[0].contender)} ${bound(others[0])}`;
+  return `${words}, ${others.length} others at least ${least(Math.min(...others.map((one) => one.verdict.worse)))}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.

@@ -5,6 +5,7 @@ pub(crate) mod defaults_file;
 pub(crate) mod disk_file;
 pub(crate) mod document;
 pub(crate) mod filesystem_file;
+pub(crate) mod layer_file;
 pub(crate) mod machine_file;
 pub(crate) mod uses_file;
 pub(crate) mod virtual_time_file;
@@ -22,7 +23,8 @@ use crate::CatalogError;
 use crate::catalog::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::catalog::disk_file::DiskEntry;
 use crate::catalog::document::{NameRegistry, TomlSource};
-
+use crate::catalog::layer_file::{LayerEntry, LayerPosition};
+use crate::layers;
 use crate::study::study_file::{self, StudySource, StudyText};
 use crate::suite::suite_file;
 use crate::text_file::read_regular_file;
@@ -45,6 +47,7 @@ type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
 #[derive(Default)]
 struct CatalogFiles {
     filesystems: Vec<(String, String)>,
+    layers: Vec<(String, String)>,
     suites: Vec<(String, String)>,
     uses: Vec<(String, String)>,
     disks: Vec<(String, String)>,
@@ -58,6 +61,8 @@ struct CatalogFiles {
 pub enum CatalogKind {
     /// A filesystem, in `filesystems/`.
     Filesystem,
+    /// A layer below or above a filesystem, in `layers/`.
+    Layer,
     /// A suite, in `suites/`.
     Suite,
     /// A use case, in `uses/`.
@@ -72,11 +77,12 @@ pub enum CatalogKind {
     Study,
 }
 
-/// All data files: filesystems, suites, uses, disks, ages, machines, studies and profile defaults.
+/// All data files: filesystems, layers, suites, uses, disks, ages, machines, studies and profile defaults.
 /// Every entry is validated.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
+    layers: Entries<LayerEntry>,
     /// Each suite as resolved for every profile, in the order of [`SizeProfile::ALL`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<UseCase>,
@@ -119,6 +125,7 @@ impl Catalog {
         })?;
         catalog.take(&CatalogFiles {
             filesystems: read("filesystems"),
+            layers: read("layers"),
             suites: read("suites"),
             uses: read("uses"),
             disks: read("disks"),
@@ -135,6 +142,7 @@ impl Catalog {
     const fn empty(defaults: Defaults) -> Self {
         Self {
             filesystems: BTreeMap::new(),
+            layers: BTreeMap::new(),
             suites: BTreeMap::new(),
             uses: BTreeMap::new(),
             disks: BTreeMap::new(),
@@ -188,6 +196,7 @@ impl Catalog {
         let mut catalog = Self::empty(self.defaults.clone());
         match kind {
             CatalogKind::Filesystem => catalog.take_filesystems(&only),
+            CatalogKind::Layer => catalog.take_layers(&only),
             CatalogKind::Suite => catalog.take_suites(&only),
             CatalogKind::Use => catalog.take_uses(&only),
             CatalogKind::Disk => catalog.take_disks(&only),
@@ -211,7 +220,7 @@ impl Catalog {
 
     /// Adds the files of a user directory. An entry replaces an existing entry of the same name.
     ///
-    /// Reads `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
+    /// Reads `DIR/filesystems/*.toml`, `DIR/layers/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
     /// `DIR/ages/*.toml`, `DIR/machines/*.toml`, `DIR/studies/*.toml` and
     /// `DIR/studies/*/study.toml`, the last with the `figures.csv` in the same directory. If none
     /// of these exists, the files of the directory itself are read as filesystems. If any file is
@@ -227,6 +236,7 @@ impl Catalog {
         };
         let found = [
             below("filesystems")?,
+            below("layers")?,
             below("suites")?,
             below("uses")?,
             below("disks")?,
@@ -238,10 +248,11 @@ impl Catalog {
         let files = if found.iter().all(Option::is_none) && studies.is_none() {
             CatalogFiles { filesystems: read_directory(directory)?, ..CatalogFiles::default() }
         } else {
-            let [filesystems, suites, uses, disks, ages, machines] =
+            let [filesystems, layers, suites, uses, disks, ages, machines] =
                 found.map(Option::unwrap_or_default);
             CatalogFiles {
                 filesystems,
+                layers,
                 suites,
                 uses,
                 disks,
@@ -250,8 +261,9 @@ impl Catalog {
                 studies: studies.unwrap_or_default(),
             }
         };
-        let CatalogFiles { filesystems, suites, uses, disks, ages, machines, studies } = &files;
-        let others = [filesystems, suites, uses, disks, ages, machines];
+        let CatalogFiles { filesystems, layers, suites, uses, disks, ages, machines, studies } =
+            &files;
+        let others = [filesystems, layers, suites, uses, disks, ages, machines];
         if others.iter().all(|f| f.is_empty()) && studies.is_empty() {
             return Err(CatalogError::NoCatalog { path: directory.to_owned() });
         }
@@ -264,6 +276,7 @@ impl Catalog {
     /// Adds the entries of files. Names must be unique within each kind.
     fn take(&mut self, files: &CatalogFiles) -> Result<(), CatalogError> {
         self.take_filesystems(&files.filesystems)?;
+        self.take_layers(&files.layers)?;
         self.take_suites(&files.suites)?;
         self.take_uses(&files.uses)?;
         self.take_disks(&files.disks)?;
@@ -279,6 +292,15 @@ impl Catalog {
             add(&mut new, filesystem.name.clone(), filesystem, file, claims)?;
         }
         merge(&mut self.filesystems, new)
+    }
+
+    fn take_layers(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (layer, claims) = layer_file::read(TomlSource { file, text })?;
+            add(&mut new, layer.name.clone(), layer, file, claims)?;
+        }
+        merge(&mut self.layers, new)
     }
 
     fn take_suites(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
@@ -376,6 +398,51 @@ impl Catalog {
                 });
                 CatalogError::unknown("filesystem", name, known)
             })
+    }
+
+    /// Finds a filesystem, with layers if the name has some: `ext4`, `ext4+luks`, `gocryptfs/ext4`.
+    /// Layers below it follow the filesystem, from the highest to the lowest; layers above it
+    /// precede it.
+    ///
+    /// # Errors
+    /// Returns an error if a name is unknown, or if a layer does not suit.
+    pub fn layered_filesystem(&self, name: &str) -> Result<Filesystem, CatalogError> {
+        let is_path = name.starts_with(['/', '.']);
+        let (above, stack) = match name.rsplit_once('/') {
+            Some(parts) if !is_path => parts,
+            _ => ("", name),
+        };
+        let mut below = stack.split('+');
+        let mut filesystem = self.filesystem(below.next().unwrap_or_default())?.clone();
+        let above = above.split('/').rev().filter(|layer| !layer.is_empty());
+        for (layer, is_above) in
+            below.map(|layer| (layer, false)).chain(above.map(|layer| (layer, true)))
+        {
+            let bad = |reason| CatalogError::BadContender { spec: name.to_owned(), reason };
+            let layer = self.layer(layer)?;
+            if is_above != (layer.position == LayerPosition::Above) {
+                let spelled = layer.spelled(&filesystem.name);
+                let (kind, name) = (if is_above { "below" } else { "above" }, &layer.name);
+                return Err(bad(format!("`{name}` is a layer {kind} filesystems: `{spelled}`")));
+            }
+            filesystem = layers::with_layer(&filesystem, layer).map_err(bad)?;
+        }
+        Ok(filesystem)
+    }
+
+    /// Returns every layer, by name.
+    pub fn layers(&self) -> impl Iterator<Item = &LayerEntry> {
+        self.layers.values().map(|e| &e.value)
+    }
+
+    /// Finds a layer by name.
+    ///
+    /// # Errors
+    /// Returns an error with the nearest names if no layer has this name.
+    pub fn layer(&self, name: &str) -> Result<&LayerEntry, CatalogError> {
+        let known = self.layers.keys().map(String::as_str);
+        let found = self.layers.get(name).map(|entry| &entry.value);
+        found.ok_or_else(|| CatalogError::unknown("layer", name, known))
     }
 
     /// Returns every suite as resolved for a profile: first the default suites in their order, then

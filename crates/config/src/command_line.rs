@@ -5,7 +5,7 @@
 use model::{Bytes, Commands, Contender, RecoveryMechanism};
 
 /// Options at the start of every mount, regardless of the catalog and the user.
-const SAFE_OPTIONS: &str = "nosuid,nodev";
+pub(crate) const SAFE_OPTIONS: &str = "nosuid,nodev";
 
 /// Values of the placeholders.
 #[derive(Clone, Copy, Debug)]
@@ -96,18 +96,18 @@ fn fill(word: &str, place: &Placeholders<'_>) -> String {
 
 /// Returns true if a word is a script for `sh -c`, because it contains white space. Braces in it
 /// are shell syntax.
-fn is_script(word: &str) -> bool {
+pub(crate) fn is_script(word: &str) -> bool {
     word.contains(char::is_whitespace)
 }
 
-const DEVICE: &str = Commands::DEVICE;
-const DEVICES: &str = Commands::DEVICES;
-const MOUNTPOINT: &str = "{mountpoint}";
-const SIZE: &str = "{size}";
-const OPTIONS: &str = "{options}";
+pub(crate) const DEVICE: &str = Commands::DEVICE;
+pub(crate) const DEVICES: &str = Commands::DEVICES;
+pub(crate) const MOUNTPOINT: &str = "{mountpoint}";
+pub(crate) const SIZE: &str = "{size}";
+pub(crate) const OPTIONS: &str = "{options}";
 /// Placeholder for the path of fsarena, which can be the first word of a command line.
 pub(crate) const FSARENA: &str = "{fsarena}";
-const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
+pub(crate) const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
 
 /// A command line of the catalog and its constraints.
 pub(crate) struct PlaceholderRule {
@@ -252,6 +252,7 @@ mod tests {
                 unavailable: None,
                 only_in_guest: None,
                 only_when_named: None,
+                layers: Vec::new(),
             },
             mkfs_options: words("-b 1024"),
             mount_options: words("noatime"),

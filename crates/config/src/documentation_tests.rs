@@ -4,7 +4,7 @@
 use model::{CacheState, Op, SizeProfile, SyncAtEnd};
 
 use crate::catalog::document::TomlSource;
-use crate::catalog::{age_file, disk_file, filesystem_file, machine_file, uses_file};
+use crate::catalog::{age_file, disk_file, filesystem_file, layer_file, machine_file, uses_file};
 use crate::settings::campaign_file;
 use crate::study::study_file;
 use crate::suite::suite_file;
@@ -15,6 +15,7 @@ const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
 
 const USE: &str = include_str!("../../../docs/adding-a-use.md");
 const STUDY: &str = include_str!("../../../docs/adding-a-study.md");
+const LAYER: &str = include_str!("../../../docs/adding-a-layer.md");
 const DISK: &str = include_str!("../../../docs/adding-a-disk.md");
 const AGE: &str = include_str!("../../../docs/ageing.md");
 
@@ -79,6 +80,13 @@ fn the_example_of_a_use_loads() {
 }
 
 #[test]
+fn the_example_of_a_layer_loads() {
+    let source = TomlSource { file: "delay.toml", text: example(LAYER) };
+    let (layer, _) = layer_file::read(source).unwrap();
+    assert_eq!(layer.spelled("ext4"), "ext4+delay");
+}
+
+#[test]
 fn the_example_of_a_disk_loads() {
     let source = TomlSource { file: "old-card.toml", text: example(DISK) };
     let (disk, _) = disk_file::read(source).unwrap();
@@ -123,6 +131,9 @@ fn every_key_and_operation_is_described() {
     };
     for key in filesystem_file::all_keys() {
         described(FILESYSTEM, key);
+    }
+    for key in layer_file::all_keys() {
+        described(LAYER, key);
     }
     for key in suite_file::all_keys() {
         described(SUITE, key);

@@ -26,7 +26,7 @@ pub enum CatalogError {
     },
     /// A directory that was named as a catalog contains no catalog files.
     #[error(
-        "cannot read the catalog {}: it has no catalog files; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml, studies/*/study.toml or *.toml in it",
+        "cannot read the catalog {}: it has no catalog files; expected filesystems/*.toml, suites/*.toml, layers/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml, studies/*/study.toml or *.toml in it",
         one_line(&path.display().to_string())
     )]
     NoCatalog {

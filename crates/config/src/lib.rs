@@ -9,6 +9,7 @@ mod command_line;
 #[cfg(test)]
 mod documentation_tests;
 mod error;
+mod layers;
 #[cfg(test)]
 mod reading_tests;
 pub mod settings;
@@ -18,6 +19,7 @@ mod text_file;
 
 pub use catalog::defaults_file::ProfileDefaults;
 pub use catalog::disk_file::{DataSheet, DataSheetMetric, DiskEntry};
+pub use catalog::layer_file::{LayerEntry, LayerPosition};
 pub use catalog::{Catalog, CatalogKind};
 pub use command_line::{Placeholders, expand_commands};
 pub use error::{CatalogError, did_you_mean};

@@ -33,6 +33,7 @@ pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Fil
         unavailable: None,
         only_in_guest: None,
         only_when_named: None,
+        layers: Vec::new(),
     }
 }
 

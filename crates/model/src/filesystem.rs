@@ -56,6 +56,19 @@ pub struct Filesystem {
     pub only_in_guest: Option<String>,
     /// Reason why it competes only if a user names it, if so.
     pub only_when_named: Option<String>,
+    /// Layers below and above it, each added to the filesystem before: `luks`, `gocryptfs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<FilesystemLayer>,
+}
+
+/// A layer of a filesystem, such as encryption, RAID or an overlay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FilesystemLayer {
+    /// Name in the catalog.
+    pub name: String,
+    /// Name of the filesystem without this layer.
+    pub on: String,
 }
 
 impl Filesystem {

@@ -30,7 +30,9 @@ pub use filesystem::facts::{
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;
-pub use filesystem::{Commands, DriverKind, Filesystem, MkfsWriteEstimate, Requirements};
+pub use filesystem::{
+    Commands, DriverKind, Filesystem, FilesystemLayer, MkfsWriteEstimate, Requirements,
+};
 pub use json_error::json_error_cause;
 pub use machine::calibration::{Calibration, HarnessOverhead, RawDevicePerformance, RepeatedValue};
 pub use machine::disk_identity::{DiskIdentity, DiskWriteState};

@@ -10,12 +10,12 @@ use crate::results::facts::PhaseIndex;
 use crate::results::selection::Selection;
 use crate::results::{interference, row, sweep, total};
 use crate::scores::use_scores::{SuitesByGroup, UseScoreInput};
-use crate::scores::{ageing, conclusion, contender_groups, win_counts};
+use crate::scores::{ageing, conclusion, contender_groups, layers, win_counts};
 use crate::validity::{disturbed, drift, noise, unflushed, unset_attributes, warm_reads};
 use crate::{
     AgeingCost, CellCounts, CellFailure, Conclusion, ContenderFeatures, ContenderGroupMeans,
-    DisturbedCell, Drift, Interference, KernelWarning, NoiseFloor, NotActuallyWarm, Overall,
-    PhaseUnsetAttributes, Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync,
+    DisturbedCell, Drift, Interference, KernelWarning, LayerCost, NoiseFloor, NotActuallyWarm,
+    Overall, PhaseUnsetAttributes, Resources, ResultRow, StopDecision, Sweep, Total, UnflushedSync,
     UseCaseScores, WinCounts,
 };
 
@@ -59,6 +59,9 @@ pub struct Analysis {
     /// Cost of age, for contenders that compete both fresh and aged.
     #[serde(default)]
     pub ageing: AgeingCost,
+    /// Cost of each layer, for filesystems that compete both with and without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerCost>,
     /// The groups of contenders that the campaign defines.
     #[serde(default)]
     pub contender_groups: Vec<ContenderGroupMeans>,
@@ -175,6 +178,7 @@ pub fn analyse_with_margin(
         disks_are_images: resources::disks_are_images(&results.campaign),
         circumstances: resources::circumstances(results),
         ageing: ageing::ageing(results, &rows, margin),
+        layers: layers::layers(results, &rows, margin),
         contender_groups: contender_groups::groups(results, &overall),
         overall,
         totals: total::totals(results),

@@ -71,14 +71,15 @@ pub use results::selection::Selection;
 pub use results::sweep::{Sweep, SweepSlice, SweptPhase, SweptRow};
 pub use results::total::{Attempt, ContenderTotal, FailedStep, StepTime, Total};
 pub use scores::ageing::{
-    AchievedAge, AgeingCost, CategoryAgeingCost, ContenderAgeingCost, RankReversal,
-    ResultAgeingCost, ReusedImages,
+    AchievedAge, AgeingCost, ContenderAgeingCost, RankReversal, ReusedImages,
 };
 pub use scores::conclusion::{
     ABOUT_EQUAL, Conclusion, CostBound, Inferior, MAX_USEFUL_BOUND, ShortlistState,
 };
 pub use scores::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
+pub use scores::layers::LayerCost;
 pub use scores::overall::{CategoryScore, CategoryScores, Crossover, Overall, RowWeight};
+pub use scores::pair_costs::{PairCategoryCost, PairCost, PairResultCost};
 pub use scores::use_scores::{
     Candidate, ExcludedResult, ExclusionReason, NeedKind, SuitesByGroup, UseCaseScores, UseNeed,
     WeightedCategory,

@@ -96,6 +96,7 @@ fn contender(number: usize) -> Contender {
             unavailable: None,
             only_in_guest: None,
             only_when_named: None,
+            layers: Vec::new(),
         },
         mkfs_options: Vec::new(),
         mount_options: Vec::new(),

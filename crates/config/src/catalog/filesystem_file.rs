@@ -110,6 +110,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry),
         unavailable,
         only_in_guest: top.read("only_in_guest", |v| v.text())?,
         only_when_named: top.read("only_when_named", |v| v.text())?,
+        layers: Vec::new(),
     };
     Ok((filesystem, claims))
 }

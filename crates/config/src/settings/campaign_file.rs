@@ -145,18 +145,20 @@ fn contender(value: &TomlValue<'_>, catalog: &Catalog) -> Result<Contender, Cata
     }
     let table = value.table(&CONTENDER)?;
     let filesystem = table.required("filesystem")?;
-    let filesystem =
-        catalog.filesystem(&filesystem.text()?).map_err(|e| filesystem.error(e.to_string()))?;
+    let layered = catalog.layered_filesystem(&filesystem.text()?);
+    let filesystem = layered.map_err(|e| filesystem.error(e.to_string()))?;
+    let disks = table.read("disks", |v| v.count(1..=GuestConfig::MAX_DISKS))?;
+    let disks = catalog.disks_of_layers(&filesystem, disks).map_err(|m| value.error(m))?;
     let contender = Contender {
         name: table.required("name")?.name()?,
-        filesystem: filesystem.clone(),
+        filesystem,
         mkfs_options: table.texts("mkfs_options")?,
         mount_options: table.texts("mount_options")?,
         directory: None,
         own: ContenderOverrides {
             memory: table.read("memory", |v| v.size())?,
             disk: table.read("disk", |v| disk(&v, catalog))?,
-            disks: table.read("disks", |v| v.count(1..=GuestConfig::MAX_DISKS))?,
+            disks,
             age: table.read("age", |v| age_file::contender_age(&v, catalog))?,
         },
     };

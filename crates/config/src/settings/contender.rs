@@ -1,5 +1,5 @@
 //! Converts the user's text to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`,
-//! `ext4@age=agrawal`, a directory.
+//! `ext4@age=agrawal`, `ext4+luks`, a directory.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use model::{
     Commands, Contender, ContenderOverrides, DriverKind, Filesystem, FilesystemFacts, Requirements,
 };
 
+use crate::catalog::layer_file::LayerPosition;
 use crate::command_line::DEFAULT_OPTIONS;
 use crate::settings::contender_overrides;
 use crate::settings::options::{check_mkfs_options, check_mount_option};
@@ -14,6 +15,7 @@ use crate::{Catalog, CatalogError};
 
 impl Catalog {
     /// Parses a contender of the command line: `[NAME=]FILESYSTEM[@SETTING,...][:OPTION,...]`.
+    /// `FILESYSTEM` may have layers: `ext4+luks`, `gocryptfs/ext4`.
     /// Settings override campaign settings for this contender; options are mount options. With
     /// `NAME=`, one filesystem can compete twice.
     ///
@@ -42,9 +44,10 @@ impl Catalog {
             None => (head, None),
             Some((name, setting)) => (name, Some(setting)),
         };
-        let filesystem = self.filesystem(name)?.clone();
+        let filesystem = self.layered_filesystem(name)?;
         let own = setting.map(|text| contender_overrides::read(text, self));
-        let own = own.transpose().map_err(bad)?.unwrap_or_default();
+        let mut own = own.transpose().map_err(bad)?.unwrap_or_default();
+        own.disks = self.disks_of_layers(&filesystem, own.disks).map_err(bad)?;
         let mut name = filesystem.name.clone();
         for (sign, text) in [('@', setting), (':', options)] {
             if let Some(text) = text {
@@ -63,6 +66,29 @@ impl Catalog {
         };
         check_options(&contender).map_err(bad)?;
         Ok(contender)
+    }
+
+    /// Returns the number of disks of a contender: the given one, or the minimum of a layer of
+    /// several disks.
+    ///
+    /// # Errors
+    /// Returns the reason if a layer needs more disks than given.
+    pub(crate) fn disks_of_layers(
+        &self,
+        filesystem: &Filesystem,
+        given: Option<u32>,
+    ) -> Result<Option<u32>, String> {
+        let layers = filesystem.layers.iter().filter_map(|layer| self.layer(&layer.name).ok());
+        let of_several = layers.filter_map(|layer| match layer.position {
+            LayerPosition::Below { disks, .. } if disks > 1 => Some((disks, &layer.name)),
+            _ => None,
+        });
+        match (of_several.max(), given) {
+            (Some((least, name)), Some(given)) if given < least => {
+                Err(format!("`{name}` needs {least} disks or more: @disks={least}"))
+            }
+            (least, given) => Ok(given.or(least.map(|(least, _)| least))),
+        }
     }
 
     /// Creates the contender for a mounted directory.
@@ -164,5 +190,6 @@ fn mounted(kind: Option<&str>) -> Filesystem {
         unavailable: None,
         only_in_guest: None,
         only_when_named: None,
+        layers: Vec::new(),
     }
 }

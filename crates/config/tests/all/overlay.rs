@@ -159,12 +159,13 @@ fn uses_add_and_override() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "uses/mine.toml", USE);
     let desktop = USE.replace("name = \"mine\"", "name = \"desktop\"");
+    let desktop = desktop.replace("title = \"Mine\"", "title = \"My desktop\"");
     write(dir.path(), "uses/desktop.toml", &desktop);
     let mut catalog = Catalog::builtin().unwrap();
     let before = catalog.uses().count();
     catalog.overlay(dir.path()).unwrap();
     assert_eq!(catalog.uses().count(), before + 1);
-    assert_eq!(catalog.use_case("desktop").unwrap().title, "Mine");
+    assert_eq!(catalog.use_case("desktop").unwrap().title, "My desktop");
     let mine = catalog.use_case("mine").unwrap();
     assert_eq!(mine.readers.as_ref().unwrap().one_of, [OperatingSystem::Os2]);
     assert_eq!(mine.needs[0].feature, model::Feature::Xattrs);

@@ -21,6 +21,8 @@ pub struct ListArgs {
 pub enum ListTarget {
     /// The catalog.
     Filesystems,
+    /// Layers below and above filesystems: encryption, RAID, overlays.
+    Layers,
     /// Suites with their tests.
     Suites,
     /// Sizes of the tests.

@@ -1,4 +1,4 @@
-//! `fsarena list`: lists filesystems, suites, profiles, studies, uses, disks, ages, aged states,
+//! `fsarena list`: lists filesystems, layers, suites, profiles, studies, uses, disks, ages, aged states,
 //! campaigns.
 
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use backend::{AgedImage, AgedImageCache};
 use campaign::store::CampaignSummary;
-use config::{Catalog, DiskEntry, StudySource};
+use config::{Catalog, DiskEntry, LayerEntry, LayerPosition, StudySource};
 use model::{
     AgeProfile, AgeingResult, BackendKind, Bytes, DriverKind, FACT_TITLES, Filesystem, Mechanism,
     Nanos, SizeProfile, Suite, Test, Unit, UseCase, VirtualTimeMachine,
@@ -29,6 +29,7 @@ use crate::settings::studies;
 pub fn run(args: &ListArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let (text, value) = match args.target {
         ListTarget::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
+        ListTarget::Layers => layers(&paths::catalog(globals)?),
         ListTarget::Suites => suites(&paths::catalog(globals)?),
         ListTarget::Profiles => profiles(&paths::catalog(globals)?),
         ListTarget::Studies => studies(&paths::catalog(globals)?)?,
@@ -308,6 +309,32 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     let heading = ["disk", "default", "mechanism", "write cache", "holds", "title"];
     let text = format!("{}\n{}", table(heading, &rows), wrap_with_margin("", hint));
     (text, json!(in_full))
+}
+
+fn layers(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&LayerEntry> = catalog.layers().collect();
+    let row = |layer: &&LayerEntry| {
+        let disks = match layer.position {
+            LayerPosition::Below { disks, .. } => disks.to_string(),
+            LayerPosition::Above => String::new(),
+        };
+        [layer.name.clone(), layer.spelled("ext4"), disks, line(&layer.title)]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let hint = "A layer can be below or above any filesystem on a device, and layers can be combined: -c overlay/xfs+luks+md-raid1. They run in guests (--backend vm).";
+    let text = table(["layer", "with ext4", "disks", "title"], &rows);
+    let in_full = |layer: &&LayerEntry| {
+        json!({
+            "name": layer.name,
+            "title": layer.title,
+            "with_ext4": layer.spelled("ext4"),
+            "source": layer.source,
+            "requires": layer.requires,
+            "quirks": layer.quirks,
+        })
+    };
+    let in_full: Vec<Value> = all.iter().map(in_full).collect();
+    (format!("{text}\n{}", wrap_with_margin("", hint)), json!(in_full))
 }
 
 fn machines(catalog: &Catalog) -> (String, Value) {

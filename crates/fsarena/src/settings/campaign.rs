@@ -185,6 +185,10 @@ impl SettingsReader<'_> {
                 guest::total_disk_size(asked.size, wishes.total_disks())?;
                 let with = &mut wishes.build.with;
                 with.extend(guest_command::required_packages(self.catalog, suites));
+                let named = asked.settings.contenders.iter();
+                let named = named.map(|entry| Ok(entry.contender(self.catalog)?.filesystem));
+                let named = named.collect::<anyhow::Result<Vec<_>>>()?;
+                with.extend(guest_command::required_layers(&named));
                 // Remove duplicate names.
                 let mut seen = BTreeSet::new();
                 with.retain(|name| seen.insert(name.clone()));

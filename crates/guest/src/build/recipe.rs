@@ -1,6 +1,6 @@
 //! Contents of a guest, as required by the filesystems of a catalog.
 
-use model::{Filesystem, ProgramRequirements};
+use model::{Filesystem, ProgramRequirements, Requirements};
 
 /// Contents of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Recipe {
             match add_on(filesystem) {
                 Some(add_on) if with.contains(&add_on.name) => recipe.add_ons.push(add_on),
                 Some(_) => {}
-                None => recipe.add(filesystem),
+                None => recipe.add(&filesystem.requires),
             }
         }
         recipe.in_order()
@@ -66,6 +66,13 @@ impl Recipe {
         self.programs.extend(of_suite.programs.iter().cloned());
         self.files.extend(of_suite.files.iter().cloned());
         self.packages.push(of_suite.packages.clone());
+        self.in_order()
+    }
+
+    /// Adds the modules and programs of a layer.
+    #[must_use]
+    pub fn with_layer(mut self, requires: &Requirements) -> Self {
+        self.add(requires);
         self.in_order()
     }
 
@@ -84,8 +91,7 @@ impl Recipe {
         self
     }
 
-    fn add(&mut self, filesystem: &Filesystem) {
-        let requires = &filesystem.requires;
+    fn add(&mut self, requires: &Requirements) {
         self.modules.extend(requires.modules.iter().cloned());
         self.programs.extend(requires.programs.iter().cloned());
         self.packages.push(requires.packages.clone());

@@ -283,6 +283,7 @@ impl ImportedContender {
             unavailable: None,
             only_in_guest: None,
             only_when_named: None,
+            layers: Vec::new(),
         };
         Contender {
             filesystem: self.filesystem.clone().unwrap_or_else(unknown),

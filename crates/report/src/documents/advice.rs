@@ -139,7 +139,10 @@ fn ranking(advice: &Advice, analysis: &Analysis) -> Vec<Block> {
         ];
         table.push(cells.into_iter().take(shown));
     }
-    let mut note = "Estimate: what the same work costs in time, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best (–: not shown to be worse).".to_owned();
+    let mut note = format!(
+        "Estimate: what the same work costs in time or space, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best (–: not known; at least: not shown to exceed {}).",
+        percent_text(advice.scores.margin.0)
+    );
     let sources = losses.iter().flatten().filter_map(|record| record.shipped.as_deref());
     let sources: BTreeSet<String> = sources.map(sanitize_line).collect();
     if !sources.is_empty() {

@@ -9,8 +9,9 @@ use studies::Study;
 
 use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
+use crate::tables::prices::{ageing, layers};
 use crate::tables::{
-    ageing, calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
+    calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
     resources, scores, survival, sweeps, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
@@ -272,6 +273,7 @@ impl Report<'_> {
             document.section(scores::groups_title(analysis), [Block::Table(groups)]);
         }
         document.section(ageing::TITLE, ageing::section(analysis, detail.aged_results()));
+        document.section(layers::TITLE, layers::section(analysis, detail.aged_results()));
         if let Some(table) = resources::table(analysis) {
             document.section(resources::TITLE, [Block::Table(table), full(resources::NOTE)]);
         }

@@ -331,7 +331,7 @@ fn next(analysis: &Analysis) -> Option<String> {
         false => groups.any(|first| !first.at_most.is_some_and(is_close)),
     };
     let option = more_work(analysis);
-    is_open.then(|| format!("The same command with `{option}` brings closer answers."))
+    is_open.then(|| format!("`fsarena run` with `{option}` brings closer answers."))
 }
 
 /// Returns the order of a caveat by importance; `None` if it does not weaken an answer.

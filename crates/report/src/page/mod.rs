@@ -28,8 +28,9 @@ use crate::document::table::{Style, TableCell};
 use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
+use crate::tables::prices::{ageing, layers};
 use crate::tables::{
-    ageing, calibration, disk_faults, full, interference, over_baseline, survival, totals,
+    calibration, disk_faults, full, interference, over_baseline, survival, totals,
 };
 use crate::text::caveats::{Caveat, caveats, lacking, lacking_text};
 use crate::text::claims::{self, ClaimView};
@@ -106,6 +107,8 @@ struct ReportPage {
     full: String,
     /// The cost of ageing as HTML; empty if no contender is measured both fresh and aged.
     ageing: String,
+    /// The cost of layers as HTML; empty if no contender is measured both with and without one.
+    layers: String,
     uses: Vec<uses::UseView>,
     totals: Vec<TotalsView>,
     /// Results as shares of the raw device.
@@ -304,6 +307,7 @@ fn rendered(
         disk_faults: html(&Document { blocks: disk_faults::blocks(results) }),
         full: html(&Document { blocks: full::blocks(results) }),
         ageing: html(&Document { blocks: ageing::section(analysis, usize::MAX) }),
+        layers: html(&Document { blocks: layers::section(analysis, usize::MAX) }),
         uses: uses::views(analysis, &command),
         command,
         legend: legend(&overview(results, analysis))

@@ -16,6 +16,7 @@ use stats::{
 };
 
 use crate::text::answer::excess_bound;
+use crate::text::answer::is_budget_for_uses;
 use crate::text::command::more_work;
 use crate::text::conclusions::{self, describe_rank};
 use crate::text::exclusions::{Exclusion, outcome, reasons};
@@ -158,6 +159,9 @@ pub(super) struct InferenceData {
     /// Option for closer answers.
     #[serde(rename = "moreWork")]
     more_work: String,
+    /// Whether a budget is spent on the answers for uses, not on those of groups.
+    #[serde(rename = "budgetForUses")]
+    budget_for_uses: bool,
     /// Time budget of the suites, if it was limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<String>,
@@ -298,6 +302,7 @@ fn inference(
             .map(sanitize_line)
             .collect(),
         more_work: more_work(analysis),
+        budget_for_uses: is_budget_for_uses(analysis),
         budget: analysis.budget.map(|budget| budget.to_string()),
         space: WorkloadCategory::Space.title(),
         groups: groups

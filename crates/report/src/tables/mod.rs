@@ -1,6 +1,5 @@
 //! Tables that several formats share.
 
-pub(crate) mod ageing;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod disk_faults;
@@ -10,6 +9,7 @@ pub(crate) mod interference;
 pub(crate) mod over_baseline;
 pub(crate) mod overall;
 pub(crate) mod overview;
+pub(crate) mod prices;
 pub(crate) mod resources;
 pub(crate) mod scores;
 pub(crate) mod survival;

@@ -95,6 +95,12 @@ fn bounds(scores: &[CategoryScore]) -> Option<PhaseLine<'static>> {
     })
 }
 
+/// Returns true if every missing result exists and is not ranked: those of a baseline, and times
+/// without synced writes.
+pub(crate) const fn is_set_apart(score: &CategoryScore) -> bool {
+    score.set_apart > 0 && score.missing <= score.set_apart
+}
+
 fn line(label: String, scores: &[CategoryScore]) -> PhaseLine<'static> {
     let scale = UnitScale::for_values(Unit::Ratio, []);
     let entry = |score: &CategoryScore| match &score.place {
@@ -105,7 +111,10 @@ fn line(label: String, scores: &[CategoryScore]) -> PhaseLine<'static> {
                 _ => "not ranked",
             }
             .to_owned(),
-            signs: (score.missing > 0).then_some(LACKING).into_iter().collect(),
+            signs: (score.missing > 0 && !is_set_apart(score))
+                .then_some(LACKING)
+                .into_iter()
+                .collect(),
             tone: Style::Missing,
         },
         Some(place) => {

@@ -203,7 +203,7 @@ fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
-    format!("The same command with `{}` brings closer bounds.", more_work(analysis))
+    format!("`fsarena run` with `{}` brings closer bounds.", more_work(analysis))
 }
 
 /// Returns the confidence of one answer, in one line.
@@ -422,7 +422,7 @@ pub(crate) fn describe_rank(place: &Rank) -> String {
         }
         ComparisonVerdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         ComparisonVerdict::Identical => "identical".to_owned(),
-        ComparisonVerdict::Undecided { .. } => "not shown to be worse".to_owned(),
+        ComparisonVerdict::Undecided { .. } => "no clear difference".to_owned(),
     }
 }
 

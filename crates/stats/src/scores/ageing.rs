@@ -1,16 +1,13 @@
 //! The cost of age: compares each aged contender with the same contender fresh, round by round, and
 //! finds changes in the order of contenders.
-//!
-//! All compared results are one family ([`crate::inference::compare_pairs`]), and so are all sums of them.
 
 use std::collections::BTreeSet;
 
-use model::{AgeingSpec, CampaignResults, Contender, Direction, Metric, Phase, WorkloadCategory};
+use model::{AgeingSpec, CampaignResults, Contender, WorkloadCategory};
 use serde::Serialize;
 
 use crate::estimate::interval::median;
-use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
-use crate::results::paired::{ComparisonKey, design_within_campaign, paired_costs};
+use crate::scores::pair_costs::{ContenderPair, PairCost, PairSum, PairTable};
 use crate::{ComparisonVerdict, Margin, ResultRow};
 
 /// Cost of age in a campaign; empty if no contender competes both fresh and aged.
@@ -48,12 +45,9 @@ pub struct ContenderAgeingCost {
     /// Results of ageing, each the median over the contender's cells, or `None` if no cell was aged
     /// yet.
     pub reached: Option<AchievedAge>,
-    /// Cost of age for each result that both contenders have.
-    pub results: Vec<ResultAgeingCost>,
-    /// The geometric mean over the results of each category.
-    pub groups: Vec<CategoryAgeingCost>,
-    /// The geometric mean over all results, or `None` if no round is complete.
-    pub overall: Option<ComparisonResult>,
+    /// Cost when aged, as a multiple of the cost when fresh.
+    #[serde(flatten)]
+    pub cost: PairCost,
 }
 
 /// Results of ageing.
@@ -73,28 +67,6 @@ pub struct AchievedAge {
     pub ages_apart: f64,
 }
 
-/// One result, aged compared with fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ResultAgeingCost {
-    /// The number of its row in the analysis.
-    pub row: usize,
-    /// Cost when aged, as a multiple of the cost when fresh.
-    pub cost: ComparisonResult,
-}
-
-/// A group of tests, aged compared with fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CategoryAgeingCost {
-    /// The group.
-    pub group: WorkloadCategory,
-    /// Number of results in the mean.
-    pub results: u32,
-    /// Cost when aged, as a multiple of the cost when fresh, or `None` if no round is complete.
-    pub cost: Option<ComparisonResult>,
-}
-
 /// Two contenders whose order reverses: one is shown to be better fresh, and the other at the same
 /// age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -109,12 +81,6 @@ pub struct RankReversal {
     pub aged: [usize; 2],
 }
 
-/// Indexes of two compared contenders.
-type FreshAgedPair = (usize, usize);
-
-/// A pair in a category, or over all results.
-type AgeingSum = (FreshAgedPair, Option<WorkloadCategory>);
-
 /// Returns the cost of age in a campaign with these rows.
 pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Margin) -> AgeingCost {
     let contenders = &results.campaign.contenders;
@@ -123,30 +89,14 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[ResultRow], margin: Marg
     if aged.is_empty() {
         return AgeingCost { reused_images: kept, ..AgeingCost::default() };
     }
-    let table = AgeingTable::new(results, rows, margin);
-    let own: Vec<FreshAgedPair> = aged.iter().map(|(pair, _)| *pair).collect();
-    let singles = table.singles(&own);
-    let sums = table.sums(&own);
-    let prices = own.iter().map(|&(fresh, aged)| {
-        let of_pair =
-            |((pair, _), ..): &&(AgeingSum, u32, Option<ComparisonResult>)| *pair == (fresh, aged);
-        let parts = || sums.iter().filter(of_pair);
-        let group = |((_, group), results, cost): &(AgeingSum, u32, Option<ComparisonResult>)| {
-            Some(CategoryAgeingCost { group: (*group)?, results: *results, cost: *cost })
-        };
-        let all = parts().find(|((_, group), ..)| group.is_none());
-        ContenderAgeingCost {
-            fresh,
-            aged,
-            reached: reached(results, &contenders[aged]),
-            results: singles
-                .iter()
-                .filter(|(pair, _)| *pair == (fresh, aged))
-                .map(|(_, price)| *price)
-                .collect(),
-            groups: parts().filter_map(group).collect(),
-            overall: all.and_then(|(.., cost)| *cost),
-        }
+    let table = PairTable::new(results, rows, margin);
+    let own: Vec<ContenderPair> = aged.iter().map(|(pair, _)| *pair).collect();
+    let costs = own.iter().zip(table.costs(&own));
+    let prices = costs.map(|(&(fresh, aged), cost)| ContenderAgeingCost {
+        fresh,
+        aged,
+        reached: reached(results, &contenders[aged]),
+        cost,
     });
     AgeingCost { prices: prices.collect(), turns: turns(&table, &aged), reused_images: kept }
 }
@@ -163,7 +113,7 @@ fn kept(results: &CampaignResults) -> Option<ReusedImages> {
 
 /// Returns pairs of contenders that differ only in name and age, one of them fresh, with the age of
 /// the other.
-fn aged(contenders: &[Contender]) -> Vec<(FreshAgedPair, &AgeingSpec)> {
+fn aged(contenders: &[Contender]) -> Vec<(ContenderPair, &AgeingSpec)> {
     let mut pairs = Vec::new();
     for (place, contender) in contenders.iter().enumerate() {
         let mut fresh = contender.clone();
@@ -198,119 +148,19 @@ fn reached(results: &CampaignResults, aged: &Contender) -> Option<AchievedAge> {
     })
 }
 
-/// The compared rows and the costs of contenders in them.
-struct AgeingTable<'a> {
-    rows: &'a [ResultRow],
-    /// Each row paired with itself, in the form used to compare two campaigns.
-    sides: Vec<(&'a ResultRow, &'a ResultRow)>,
-    /// The group of each row, or `None` for rows that are not compared.
-    groups: Vec<Option<WorkloadCategory>>,
-    pairing: BlockDesign,
-    margin: Margin,
-}
-
-impl<'a> AgeingTable<'a> {
-    fn new(results: &CampaignResults, rows: &'a [ResultRow], margin: Margin) -> Self {
-        let tests = || results.campaign.suites.iter().flat_map(|suite| &suite.tests);
-        let phase = |row: &ResultRow| -> Option<&Phase> {
-            let mut tests = tests();
-            let test = tests.find(|t| t.name == row.test && t.suite == row.suite)?;
-            test.phases.iter().find(|phase| phase.name == row.phase)
-        };
-        let group = |row: &ResultRow| phase(row).filter(|_| is_compared(row))?.op.info().group();
-        Self {
-            rows,
-            sides: rows.iter().map(|row| (row, row)).collect(),
-            groups: rows.iter().map(group).collect(),
-            pairing: design_within_campaign(results.campaign.clock),
-            margin,
-        }
-    }
-
-    /// Returns the costs of both in a row. `contender` identifies the pair.
-    fn beside(
-        &self,
-        (before, after): FreshAgedPair,
-        number: usize,
-        contender: usize,
-    ) -> Option<PairedResult> {
-        let row = &self.rows[number];
-        let results = (row, &row.results[before], &row.results[after]);
-        paired_costs(results, ComparisonKey { number, contender }, &self.sides)
-    }
-
-    /// Returns the numbers of the compared rows of a category, or of all categories.
-    fn numbers(&self, group: Option<WorkloadCategory>) -> impl Iterator<Item = usize> + '_ {
-        let groups = self.groups.iter().enumerate();
-        let is_in =
-            move |of: &Option<WorkloadCategory>| of.is_some() && (group.is_none() || *of == group);
-        groups.filter(move |(_, of)| is_in(of)).map(|(number, _)| number)
-    }
-
-    /// Returns the cost of age of each pair in each result.
-    fn singles(&self, all: &[FreshAgedPair]) -> Vec<(FreshAgedPair, ResultAgeingCost)> {
-        let each = all.iter().enumerate().flat_map(|(place, pair)| {
-            let besides = self.numbers(None).filter_map(move |n| self.beside(*pair, n, place));
-            besides.map(|beside| (*pair, beside)).collect::<Vec<_>>()
-        });
-        let (of, besides): (Vec<FreshAgedPair>, Vec<PairedResult>) = each.unzip();
-        let compared = compare_pairs(&besides, self.pairing, self.margin);
-        let each = of.into_iter().zip(&besides).zip(compared);
-        each.filter_map(|((pair, beside), cost)| {
-            let (row, cost) = (beside.row, cost?);
-            Some((pair, ResultAgeingCost { row, cost }))
-        })
-        .collect()
-    }
-
-    /// Returns the cost of age of each pair over all results, and over the common results of each
-    /// category.
-    fn sums(&self, all: &[FreshAgedPair]) -> Vec<(AgeingSum, u32, Option<ComparisonResult>)> {
-        let groups = WorkloadCategory::ALL.into_iter().map(Some);
-        let groups: Vec<Option<WorkloadCategory>> = std::iter::once(None).chain(groups).collect();
-        let (mut sums, mut besides): (Vec<(AgeingSum, u32)>, Vec<PairedResult>) =
-            Default::default();
-        for pair in all {
-            for group in &groups {
-                let numbers = self.numbers(*group);
-                let own = numbers.filter_map(|n| self.beside(*pair, n, sums.len()));
-                let own: Vec<PairedResult> = own.collect();
-                if !own.is_empty() {
-                    let count = u32::try_from(own.len()).unwrap_or(u32::MAX);
-                    sums.push(((*pair, *group), count));
-                    besides.extend(own);
-                }
-            }
-        }
-        let compared = overall(&besides, self.pairing, self.margin);
-        let of = |(place, cost): (usize, Option<ComparisonResult>)| {
-            let (sum, results) = sums[place];
-            (sum, results, cost)
-        };
-        compared.into_iter().map(of).collect()
-    }
-}
-
-/// Returns true for primary metrics with a direction. Free space is excluded, because age always
-/// reduces it.
-fn is_compared(row: &ResultRow) -> bool {
-    let no_cost = [Metric::Supported, Metric::Capacity].contains(&row.metric);
-    row.primary && row.direction != Direction::Neutral && !no_cost
-}
-
 /// Returns the contenders that swap places between fresh and the same age.
-fn turns(table: &AgeingTable<'_>, aged: &[(FreshAgedPair, &AgeingSpec)]) -> Vec<RankReversal> {
-    let mut fresh_and_aged: Vec<(FreshAgedPair, FreshAgedPair)> = Vec::new();
+fn turns(table: &PairTable<'_>, aged: &[(ContenderPair, &AgeingSpec)]) -> Vec<RankReversal> {
+    let mut fresh_and_aged: Vec<(ContenderPair, ContenderPair)> = Vec::new();
     for (index, ((one, one_aged), age)) in aged.iter().enumerate() {
         for ((other, other_aged), _) in aged[index + 1..].iter().filter(|(_, a)| a == age) {
             fresh_and_aged.push(((*one, *other), (*one_aged, *other_aged)));
         }
     }
-    let mut all: Vec<FreshAgedPair> = fresh_and_aged.iter().flat_map(|(f, a)| [*f, *a]).collect();
+    let mut all: Vec<ContenderPair> = fresh_and_aged.iter().flat_map(|(f, a)| [*f, *a]).collect();
     all.sort_unstable();
     all.dedup();
     let sums = table.sums(&all);
-    let ahead = |wanted: AgeingSum| {
+    let ahead = |wanted: PairSum| {
         let (_, _, cost) = sums.iter().find(|(sum, ..)| *sum == wanted)?;
         let (before, after) = wanted.0;
         match cost.as_ref()?.verdict {
@@ -320,7 +170,7 @@ fn turns(table: &AgeingTable<'_>, aged: &[(FreshAgedPair, &AgeingSpec)]) -> Vec<
         }
     };
     let groups = || std::iter::once(None).chain(WorkloadCategory::ALL.into_iter().map(Some));
-    let turn = |group: Option<WorkloadCategory>, (fresh, old): (FreshAgedPair, FreshAgedPair)| {
+    let turn = |group: Option<WorkloadCategory>, (fresh, old): (ContenderPair, ContenderPair)| {
         let (first, then) = (ahead((fresh, group))?, ahead((old, group))?);
         let turned = (first[0] == fresh.0) != (then[0] == old.0);
         turned.then_some(RankReversal { group, fresh: first, aged: then })
@@ -339,20 +189,20 @@ mod tests {
     fn the_cost_of_age_compares_rounds_with_the_fresh_contender() {
         let results = fixture::aged();
         let ageing = analyse(&results).ageing;
-        let pairs: Vec<FreshAgedPair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();
+        let pairs: Vec<ContenderPair> = ageing.prices.iter().map(|p| (p.fresh, p.aged)).collect();
         assert_eq!(pairs, [(0, 2), (1, 3)]);
         // For `a`, writing takes four times as long as before, and reading takes equally long.
         let price = &ageing.prices[0];
-        let ratios: Vec<f64> = price.results.iter().map(|r| r.cost.ratio).collect();
+        let ratios: Vec<f64> = price.cost.results.iter().map(|r| r.cost.ratio).collect();
         assert!((ratios[0] - 4.0).abs() < 0.05 && (ratios[1] - 1.0).abs() < 0.05);
-        let all = price.overall.unwrap();
+        let all = price.cost.overall.unwrap();
         assert!((all.ratio - 2.0).abs() < 0.05 && all.low < 2.0 && all.high > 2.0);
         assert!(matches!(all.verdict, ComparisonVerdict::WorseByAtLeast(share) if share > 0.5));
         let groups: Vec<(WorkloadCategory, u32)> =
-            price.groups.iter().map(|g| (g.group, g.results)).collect();
+            price.cost.groups.iter().map(|g| (g.group, g.results)).collect();
         assert_eq!(groups, [(WorkloadCategory::StreamWrite, 1), (WorkloadCategory::StreamRead, 1)]);
         assert_eq!(price.reached.unwrap().fill, 0.8);
-        assert!((ageing.prices[1].overall.unwrap().ratio - 1.0).abs() < 0.05);
+        assert!((ageing.prices[1].cost.overall.unwrap().ratio - 1.0).abs() < 0.05);
     }
 
     #[test]

@@ -204,7 +204,7 @@ mod tests {
         let process =
             |&pid: &i32| Process { pid: Pid::from_raw(pid), parent, state, name: String::new() };
         let mut lists = lists.iter().map(|pids| pids.iter().map(process).collect());
-        let found = lasting(|| Ok(lists.next().expect("no more lists are asked for"))).unwrap();
+        let found = lasting(|| Ok(lists.next().expect("there are enough lists"))).unwrap();
         found.map(|process| process.pid.as_raw())
     }
 

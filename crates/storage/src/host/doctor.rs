@@ -294,6 +294,7 @@ mod tests {
             unavailable: None,
             only_in_guest: None,
             only_when_named: None,
+            layers: Vec::new(),
         }
     }
 

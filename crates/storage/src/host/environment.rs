@@ -234,6 +234,7 @@ mod tests {
             unavailable: None,
             only_in_guest: None,
             only_when_named: None,
+            layers: Vec::new(),
         };
         let environment = collect(EnvironmentContext::default(), [&filesystem, &filesystem]);
         assert!(environment.kernel.starts_with("Linux "));

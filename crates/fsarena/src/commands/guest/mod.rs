@@ -97,8 +97,9 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
     let mut sets: Vec<BuildOptions> = Vec::new();
     for more in [vec![], sources.clone(), suites.clone(), [sources, suites].concat()] {
         let mut set = options.clone();
-        let peers = external_programs::brought(&campaign.suites);
-        for name in more.into_iter().cloned().chain(peers) {
+        let peers = external_programs::brought(&campaign.suites).into_iter();
+        let layers = required_layers(campaign.contenders.iter().map(|c| &c.filesystem));
+        for name in more.into_iter().cloned().chain(peers).chain(layers) {
             if !set.with.contains(&name) {
                 set.with.push(name);
             }
@@ -218,6 +219,12 @@ pub fn required_packages(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
     components.chain(external_programs::brought(suites)).collect()
 }
 
+/// Returns the layers of these filesystems, as names for `--with`.
+pub fn required_layers<'a>(filesystems: impl IntoIterator<Item = &'a Filesystem>) -> Vec<String> {
+    let layers = filesystems.into_iter().flat_map(|filesystem| &filesystem.layers);
+    layers.map(|layer| layer.name.clone()).collect()
+}
+
 /// Returns the names of the components with the programs of these suites: `SUITE` for the small
 /// profiles, and `SUITE:PROFILE` for a profile that needs others.
 fn suite_components(catalog: &Catalog, suites: &[Suite]) -> Vec<String> {
@@ -276,6 +283,11 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
             sets
         }
     };
+    let layered = |with: &[String]| {
+        let layers = with.iter().filter_map(|name| catalog.layer(name).ok());
+        let recipe = Recipe::for_filesystems(catalog.filesystems(), with);
+        layers.fold(recipe, |recipe, layer| recipe.with_layer(&layer.requires))
+    };
     let recipe = |with: &Vec<String>| Recipe {
         kernel: options.debian_kernel.clone(),
         mirror: options.mirror.clone(),
@@ -283,9 +295,7 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
             .iter()
             .filter_map(|name| requirements(catalog, name))
             .chain(with.iter().filter_map(|name| external_programs::required(name)))
-            .fold(Recipe::for_filesystems(catalog.filesystems(), with), |recipe, programs| {
-                recipe.with_programs(&programs)
-            })
+            .fold(layered(with), |recipe, programs| recipe.with_programs(&programs))
     };
     Ok(sets.iter().map(recipe).collect())
 }
@@ -303,7 +313,8 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
     let come_as_source = come_as_source(catalog);
     let name = |word: &String| {
         let is_component = requirements(catalog, word).is_some();
-        if is_component || external_programs::required(word).is_some() {
+        let is_layer = catalog.layer(word).is_ok();
+        if is_component || is_layer || external_programs::required(word).is_some() {
             return Ok(word.clone());
         }
         let found = catalog.filesystem(word).map(|f| f.name.clone());
@@ -311,7 +322,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(UsageError(format!(
-                "`--with {word}`: name a driver that comes as source ({known}), a suite that needs programs (build, or build:study for a profile), or one that runs as a suite (fio)"
+                "`--with {word}`: name a driver that comes as source ({known}), a layer (luks), a suite that needs programs (build, or build:study for a profile), or one that runs as a suite (fio)"
             )))
         })
     };

@@ -1,11 +1,10 @@
 //! The cost of ageing, as tables and sentences.
 
-use stats::{AchievedAge, Analysis, ComparisonResult, ComparisonVerdict, ContenderAgeingCost};
+use stats::{AchievedAge, Analysis, ComparisonVerdict, ContenderAgeingCost};
 
-use crate::UnitScale;
+use crate::document::Block;
 use crate::document::table::ratio;
-use crate::document::{Block, Table};
-use crate::text::conclusions::describe;
+use crate::tables::prices::{ComparedPair, comes_to, name, results, sums};
 use crate::text::labels::{percent, pluralize};
 use crate::text::sanitize::sanitize_line;
 use crate::text::scale::three_digits;
@@ -19,8 +18,10 @@ const WORST: &str =
     "Results with the highest cost of ageing, for each filesystem (the page has every result):";
 /// Explanation of the tables.
 const NOTE: &str = "Each aged filesystem compared with the same one fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
-/// Label of the most important row.
-const ALL: &str = "all results";
+/// Heading of the costs.
+const COST: &str = "cost aged / fresh";
+/// Headings of the values of a result, and of its cost.
+const COLUMNS: [&str; 3] = [">fresh", ">aged", COST];
 
 /// Returns the cost of ageing in sentences and tables, with at most `most` results of each aged
 /// contender; empty if no contender is aged.
@@ -29,68 +30,17 @@ pub(crate) fn section(analysis: &Analysis, most: usize) -> Vec<Block> {
         return Vec::new();
     }
     let title = if most == usize::MAX { EACH } else { WORST };
-    let mut blocks = vec![Block::list(sentences(analysis)), Block::Table(sums(analysis))];
-    let results = results(analysis, most);
+    let pairs = analysis.ageing.prices.iter();
+    let pairs: Vec<ComparedPair<'_>> =
+        pairs.map(|price| ComparedPair::new(price.fresh, price.aged, &price.cost)).collect();
+    let mut blocks =
+        vec![Block::list(sentences(analysis)), Block::Table(sums(analysis, &pairs, COST))];
+    let results = results(analysis, &pairs, COLUMNS, most);
     if !results.is_empty() {
         blocks.extend([Block::Paragraph(title.to_owned()), Block::Table(results)]);
     }
     blocks.push(Block::Note(NOTE.to_owned()));
     blocks
-}
-
-/// Returns the cost of ageing for each aged contender, over all results and in each test category.
-fn sums(analysis: &Analysis) -> Table {
-    let prices = &analysis.ageing.prices;
-    let mut table = Table::new(&["filesystem", "over", ">results", "cost aged / fresh", "verdict"]);
-    for price in prices {
-        let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
-        let groups = price.groups.iter().map(|g| (g.group.title(), g.results, &g.cost));
-        for (over, results, cost) in [(ALL, count, &price.overall)].into_iter().chain(groups) {
-            table.push(vec![
-                name(analysis, price.aged),
-                over.to_owned(),
-                results.to_string(),
-                cost.as_ref().map_or_else(|| "no whole round".to_owned(), ratio),
-                cost.as_ref().map_or_else(String::new, comes_to),
-            ]);
-        }
-    }
-    table
-}
-
-/// Returns at most `most` results of each aged contender, with the highest cost of ageing first.
-fn results(analysis: &Analysis, most: usize) -> Table {
-    let mut table = Table::new(&[
-        "filesystem",
-        "result",
-        ">fresh",
-        ">aged",
-        "unit",
-        "cost aged / fresh",
-        "verdict",
-    ]);
-    for price in &analysis.ageing.prices {
-        let mut results: Vec<_> = price.results.iter().collect();
-        results.sort_by(|a, b| b.cost.ratio.total_cmp(&a.cost.ratio));
-        for result in results.into_iter().take(most) {
-            let row = &analysis.rows[result.row];
-            let medians = [price.fresh, price.aged].map(|contender| {
-                let estimate = row.results[contender].estimate;
-                estimate.map_or(0.0, |estimate| estimate.median)
-            });
-            let scale = UnitScale::for_metric(row.metric, medians);
-            table.push(vec![
-                name(analysis, price.aged),
-                sanitize_line(&format!("{}/{}:{}", row.test, row.phase, row.metric)),
-                scale.number(medians[0]),
-                scale.number(medians[1]),
-                scale.symbol().to_owned(),
-                ratio(&result.cost),
-                comes_to(&result.cost),
-            ]);
-        }
-    }
-    table
 }
 
 /// Returns the result and cost of ageing in sentences: a line for each aged contender, and for each
@@ -118,8 +68,8 @@ fn sentences(analysis: &Analysis) -> Vec<String> {
 fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
     let [fresh, aged] = [price.fresh, price.aged].map(|contender| name(analysis, contender));
     let age = analysis.resources[price.aged].age.as_deref().map(sanitize_line);
-    let results = pluralize(price.results.len() as u64, "result");
-    let cost = match &price.overall {
+    let results = pluralize(price.cost.results.len() as u64, "result");
+    let cost = match &price.cost.overall {
         // Without this, the number would look like a proven fact.
         Some(cost) if matches!(cost.verdict, ComparisonVerdict::Undecided { .. }) => format!(
             "took {} times what {fresh} did over {results} so far, {}",
@@ -151,17 +101,6 @@ fn evidence(reached: &AchievedAge) -> String {
     )
 }
 
-fn comes_to(cost: &ComparisonResult) -> String {
-    match cost.verdict {
-        ComparisonVerdict::Identical => "costs nothing".to_owned(),
-        _ => describe(cost, "rounds"),
-    }
-}
-
-fn name(analysis: &Analysis, contender: usize) -> String {
-    sanitize_line(&analysis.contenders[contender])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,13 +121,19 @@ mod tests {
             said[2],
             "The order turns over all results: a is ahead of b, and b-aged of a-aged."
         );
+        let tables: Vec<_> = section(&analysis, 1)
+            .into_iter()
+            .filter_map(|block| match block {
+                Block::Table(table) => Some(table),
+                _ => None,
+            })
+            .collect();
         let words =
             |cells: &[TableCell]| cells.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
-        let lines: Vec<String> =
-            sums(&analysis).cells().map(|row| words(row)[..3].join(" ")).collect();
+        let lines: Vec<String> = tables[0].cells().map(|row| words(row)[..3].join(" ")).collect();
         assert_eq!(lines[0], "a-aged all results 2");
         assert_eq!(lines.len(), 6);
-        let results: Vec<_> = results(&analysis, 1).cells().map(words).collect();
+        let results: Vec<_> = tables[1].cells().map(words).collect();
         assert_eq!(results.len(), 2);
         assert_eq!(results[0][1], "file/write:throughput");
         assert!(results[0][6].starts_with("costs at least"));

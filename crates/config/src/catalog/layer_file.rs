@@ -1,0 +1,103 @@
+//! Reads one file of `layers/`: TOML → a validated [`LayerEntry`].
+
+use model::Requirements;
+
+use crate::CatalogError;
+use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
+
+const KEYS: [&str; 6] = ["name", "title", "source", "quirks", "requires", "commands"];
+const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
+const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
+
+/// A layer below or above a filesystem, such as encryption, RAID or an overlay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerEntry {
+    /// Unique name: `luks`.
+    pub name: String,
+    /// Title in reports: `LUKS2`.
+    pub title: String,
+    /// Source of the facts in this entry.
+    pub source: String,
+    /// Requirements in addition to those of the filesystem. `smallest` is the space that a layer
+    /// below uses of the device.
+    pub requires: Requirements,
+    /// Whether it is below or above the filesystem.
+    pub position: LayerPosition,
+    /// Script that creates it.
+    pub create: String,
+    /// Script that opens it, before each mount and check.
+    pub open: String,
+    /// Script that closes it, after each unmount and check.
+    pub close: String,
+    /// Notes for readers of the results.
+    pub quirks: Vec<String>,
+}
+
+/// Position of a layer in a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayerPosition {
+    /// Between disk and filesystem: `ext4+luks`. The scripts find the disks in `$devices`.
+    Below {
+        /// The block device that an opened layer provides.
+        device: String,
+        /// Minimum number of disks.
+        disks: u32,
+    },
+    /// On a mounted filesystem: `gocryptfs/ext4`. The scripts find its directory in `$lower`, and
+    /// the directory to mount on in `$mountpoint`.
+    Above,
+}
+
+impl LayerEntry {
+    /// Returns the layer on a filesystem in the syntax of the command line: `ext4+luks`,
+    /// `gocryptfs/ext4`.
+    pub fn spelled(&self, filesystem: &str) -> String {
+        match self.position {
+            LayerPosition::Below { .. } => format!("{filesystem}+{}", self.name),
+            LayerPosition::Above => format!("{}/{filesystem}", self.name),
+        }
+    }
+}
+
+/// Reads a layer and its name.
+pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry), CatalogError> {
+    let document = source.parse()?;
+    let top = TomlTable::top(source, &document, &KEYS)?;
+    let name = top.required("name")?;
+    let claims = vec![(name.name()?, name.line())];
+    let requires = top.required("requires")?.table(&REQUIRES)?;
+    let commands = top.required("commands")?.table(&COMMANDS)?;
+    let disks = commands.read("disks", |v| v.count(1_u32..=16))?;
+    let position = match commands.read("device", |v| v.text())? {
+        Some(device) => LayerPosition::Below { device, disks: disks.unwrap_or(1) },
+        None if disks.is_some() => {
+            let why = "only a layer below a filesystem, which has a `device`, has `disks`";
+            return Err(commands.error(why.into()));
+        }
+        None => LayerPosition::Above,
+    };
+    let layer = LayerEntry {
+        name: name.name()?,
+        title: top.text("title")?,
+        source: top.text("source")?,
+        requires: Requirements {
+            modules: requires.texts("modules")?,
+            packages: requires.texts("packages")?,
+            programs: requires.texts("programs")?,
+            smallest: requires.read("smallest", |v| v.size())?.unwrap_or_default(),
+            ..Requirements::default()
+        },
+        position,
+        create: commands.text("create")?,
+        open: commands.text("open")?,
+        close: commands.text("close")?,
+        quirks: top.texts("quirks")?,
+    };
+    Ok((layer, claims))
+}
+
+/// Returns every key of a layer file.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS)
+}

@@ -1,0 +1,40 @@
+//! Filesystems with layers in guests: encryption and RAID below, an overlay above.
+
+use end_to_end::{Sandbox, run};
+use model::Status;
+
+#[test]
+fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
+    let sandbox = Sandbox::new();
+    let stack = "overlay/ext4+luks+md-raid1";
+    let contenders = ["ext4", "ext4+luks", stack];
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
+    command.args(["--suite", "tree"]);
+    run(&mut command).assert_code(0);
+    let results = sandbox.results();
+    for contender in contenders {
+        let cell = end_to_end::cells_of(&results, contender)[0];
+        assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
+    }
+    let stacked = &results.campaign.contenders[2];
+    assert_eq!((stacked.name.as_str(), stacked.own.disks), (stack, Some(2)));
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    let price = "luks: ext4+luks costs ";
+    assert!(report.contains("The price of layers") && report.contains(price), "{report}");
+}
+
+#[test]
+fn a_layer_is_refused_outside_guests_and_with_too_few_disks() {
+    let sandbox = Sandbox::new();
+    let refused = |words: &[&str], reason: &str| {
+        let mut command = sandbox.fsarena();
+        let ended = run(command.args(["run", "--dry-run", "-s", "tree"]).args(words));
+        assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{}", ended.stderr);
+    };
+    refused(&["-c", "ext4+luks"], "a guest can run it: add --backend vm");
+    refused(&["-c", "ext4+md-raid5@disks=2"], "`md-raid5` needs 3 disks or more: @disks=3");
+    refused(&["-c", "luks/ext4"], "`luks` is a layer below filesystems: `ext4+luks`");
+    refused(&["-c", "ext4+lukz"], "did you mean `luks`?");
+}
