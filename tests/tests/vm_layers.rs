@@ -7,7 +7,7 @@ use model::Status;
 fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
     let sandbox = Sandbox::new();
     let stack = "overlay/ext4+luks+md-raid1";
-    let contenders = ["ext4", "ext4+luks", stack];
+    let contenders = ["ext4", "ext4+luks", "fuse2fs-ext4+thin", stack];
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
     command.args(["--suite", "tree"]);
     run(&mut command).assert_code(0);
@@ -16,7 +16,7 @@ fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
         let cell = end_to_end::cells_of(&results, contender)[0];
         assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
     }
-    let stacked = &results.campaign.contenders[2];
+    let stacked = &results.campaign.contenders[3];
     assert_eq!((stacked.name.as_str(), stacked.own.disks), (stack, Some(2)));
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
     let price = "luks: ext4+luks costs ";

@@ -192,10 +192,11 @@ fn impossible_requests_to_watch_are_refused_in_one_line() {
         let terminal = OnTerminal::start(sandbox.fsarena().args(arguments));
         let (code, said) = terminal.end();
         assert_eq!(code, Some(3), "{said}");
-        let database = sandbox.path("fsarena.db");
+        let (database, catalog) = (sandbox.path("fsarena.db"), sandbox.path("catalog"));
         let told = format!(
-            "campaign 1 is not running: it is complete, and `fsarena report 1 --db {}` shows it",
-            database.display()
+            "campaign 1 is not running: it is complete, and `fsarena report 1 --db {} --catalog {}` shows it",
+            database.display(),
+            catalog.display()
         );
         // The message is wrapped to the width of the terminal.
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -106,6 +106,13 @@ fn of_age(
 fn of_disk(campaign: &Campaign, contender: &Contender, test: &Test) -> Option<Incompatibility> {
     let needs_disk = contender.filesystem.commands.need_device();
     let machine = campaign.guest_for(contender, test).filter(|_| needs_disk)?;
+    let least = contender.filesystem.least_disks();
+    if machine.disks < least {
+        return Some(Incompatibility(format!(
+            "its layers need {least} disks, and the test `{}` has {}: choose more with --disks",
+            test.name, machine.disks
+        )));
+    }
     let model = machine.model()?;
     let holds = model.capacity()?;
     let all = holds.0.saturating_mul(u64::from(machine.disks));

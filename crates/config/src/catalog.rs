@@ -412,8 +412,13 @@ impl Catalog {
             Some(parts) if !is_path => parts,
             _ => ("", name),
         };
-        let mut below = stack.split('+');
-        let mut filesystem = self.filesystem(below.next().unwrap_or_default())?.clone();
+        // The name of a filesystem may have a `+`, too.
+        let ends = stack.match_indices('+').map(|(at, _)| at).chain([stack.len()]);
+        let is_known = |end: &usize| self.filesystem(&stack[..*end]).is_ok();
+        let first = stack.split('+').next().unwrap_or_default();
+        let end = ends.filter(is_known).max().unwrap_or(first.len());
+        let mut filesystem = self.filesystem(&stack[..end])?.clone();
+        let below = stack[end..].split('+').skip(1);
         let above = above.split('/').rev().filter(|layer| !layer.is_empty());
         for (layer, is_above) in
             below.map(|layer| (layer, false)).chain(above.map(|layer| (layer, true)))

@@ -3,7 +3,7 @@
 //! The result is a filesystem whose commands are scripts for `sh -c`, so everything else treats it
 //! like any other. Layers can be combined: `overlay/ext4+luks+md-raid1`.
 
-use model::{Bytes, Commands, Filesystem, FilesystemLayer};
+use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemLayer};
 
 use crate::catalog::layer_file::{LayerEntry, LayerPosition};
 use crate::command_line::{
@@ -24,6 +24,20 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
     if below.commands.mkfs.is_empty() || !below.commands.need_device() {
         return Err(format!("`{}` is on no device and takes no layer", below.name));
     }
+    let several = below.layers.iter().find(|known| known.disks > 1);
+    match (&layer.position, several) {
+        (LayerPosition::Below { .. }, Some(raid)) => {
+            let (raid, name) = (&raid.name, &layer.name);
+            return Err(format!("`{raid}` is on several disks, so `{name}` cannot be below it"));
+        }
+        (LayerPosition::Above, _) if below.driver == DriverKind::Fuse => {
+            let name = &below.name;
+            return Err(format!(
+                "the driver of `{name}` is in user space and takes no layer above"
+            ));
+        }
+        _ => {}
+    }
     let mut filesystem = below.clone();
     filesystem.name = layer.spelled(&below.name);
     filesystem.aliases.clear();
@@ -34,7 +48,12 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
     filesystem.source = format!("{}; {}", below.source, layer.source);
     filesystem.quirks.extend(layer.quirks.iter().cloned());
     filesystem.only_in_guest = Some(ONLY_IN_GUEST.to_owned());
-    filesystem.layers.push(FilesystemLayer { name: layer.name.clone(), on: below.name.clone() });
+    filesystem.driver = layer.driver.unwrap_or(below.driver);
+    filesystem.layers.push(FilesystemLayer {
+        name: layer.name.clone(),
+        on: below.name.clone(),
+        disks: layer.disks(),
+    });
     // These facts hold without the layer.
     filesystem.facts.power_cuts = None;
     filesystem.facts.read_by.clear();
@@ -77,7 +96,8 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
         true => Vec::new(),
         false => {
             let check = text(words, OPTION_ARGUMENT);
-            script(&[], &[], &format!("open\ntrap close EXIT\n{check}\n"))
+            let body = format!("not_open={NOT_OPEN}\ntrap leave EXIT\nopen\nis_open=1\n{check}\n");
+            script(&[], &[], &body)
         }
     };
     // The layer takes some of the disk.
@@ -87,16 +107,17 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
     };
     Commands {
         mkfs: script(
-            &[FSARENA, SIZE],
+            &[FSARENA, SIZE, MOUNTPOINT],
             &[OPTIONS],
-            &format!("create\nopen\ntrap close EXIT\n{size}{mkfs}\ntrap - EXIT\nclose\n"),
+            &format!("create\ntrap leave EXIT\nopen\n{size}{mkfs}\ntrap - EXIT\nclose\n"),
         ),
         mount: script(
             &[OPTIONS, MOUNTPOINT, SIZE],
             &[],
-            &format!("open\n{mount} || {{ status=$?; close; exit $status; }}\n"),
+            &format!("trap leave EXIT\nopen\n{mount}\ntrap - EXIT\n"),
         ),
-        umount: script(&[MOUNTPOINT], &[], &format!("{umount}\nclose\n")),
+        // The driver of a filesystem in user space has the device open for a moment after its unmount.
+        umount: script(&[MOUNTPOINT], &[], &format!("{umount}\npatiently close\n")),
         fsck: check(&own.fsck),
         repair: check(&own.repair),
         // Nothing can open the disk while the layer has it.
@@ -120,33 +141,55 @@ fn on_directory(own: &Commands, layer: &LayerEntry) -> Commands {
     let (mount, umount) = (text(&own.mount, OPTION_ARGUMENT), text(&own.umount, OPTION_ARGUMENT));
     let script = |first: &[&str], rest: &[&str], body: &str| {
         let disks = if own.support_pools() { DEVICES } else { DEVICE };
-        let body = format!("lower=/run/fsarena-{}\nmkdir -p $lower\n{body}", layer.name);
+        let name = &layer.name;
+        let body = format!(
+            "lower=/run/fsarena-{name}\nmkdir -p $lower\n\
+             unmount_lower() {{\n{umount}\n}}\n\
+             is_mounted() {{\ngrep -qF \" $lower \" /proc/mounts\n}}\n{body}"
+        );
         script(layer, &[first, &[disks, END_OF_DISKS], rest].concat(), &body)
     };
-    let unmount_on_failure = format!("trap {} EXIT\n", quoted(&umount));
     Commands {
         mkfs: script(
             &[FSARENA, SIZE],
             &[OPTIONS],
-            &format!("{mkfs}\n{first_mount}\n{unmount_on_failure}create\ntrap - EXIT\n{umount}\n"),
+            &format!(
+                "{mkfs}\n{first_mount}\ntrap unmount_lower EXIT\npatiently is_mounted\ncreate\n\
+                 trap - EXIT\nunmount_lower\n"
+            ),
         ),
         mount: script(
             &[OPTIONS, MOUNTPOINT, SIZE],
             &[],
-            &format!("{mount}\n{unmount_on_failure}open\ntrap - EXIT\n"),
+            &format!("{mount}\ntrap unmount_lower EXIT\npatiently is_mounted\nopen\ntrap - EXIT\n"),
         ),
         // The program of a layer in user space ends after its unmount, and has files open until then.
-        umount: script(
-            &[MOUNTPOINT],
-            &[],
-            &format!(
-                "close\ntries=500\nuntil {umount}; do\n\
-                 tries=$((tries - 1))\n[ $tries -gt 0 ]\nsleep 0.01\ndone\n"
-            ),
-        ),
+        umount: script(&[MOUNTPOINT], &[], "close\npatiently unmount_lower\n"),
         ..own.clone()
     }
 }
+
+/// Exit code of a check if its layer does not open, which is no result of the check.
+const NOT_OPEN: u32 = 125;
+
+/// Functions of each script: to close the layer after a failure, and to repeat a command that fails
+/// while a driver in user space ends.
+const COMMON_FUNCTIONS: &str = r#"leave() {
+status=$?
+set +e
+close > /dev/null 2>&1
+[ -n "$is_open" ] || status=${not_open-$status}
+exit $status
+}
+patiently() {
+tries=500
+until "$@" 2> /dev/null; do
+tries=$((tries - 1))
+[ $tries -gt 0 ] || { "$@"; return; }
+sleep 0.01
+done
+}
+"#;
 
 /// Argument after the last disk.
 const END_OF_DISKS: &str = "--";
@@ -165,6 +208,7 @@ fn script(layer: &LayerEntry, arguments: &[&str], body: &str) -> Vec<String> {
     }
     text += "device=$1 devices=\n";
     text += "while [ \"$1\" != -- ]; do devices=\"$devices $1\"; shift; done\nshift\n";
+    text += COMMON_FUNCTIONS;
     let LayerEntry { create, open, close, .. } = layer;
     for (name, commands) in [("create", create), ("open", open), ("close", close)] {
         text += &format!("{name}() {{\n{}\n}}\n", commands.trim_matches('\n'));
@@ -248,6 +292,7 @@ mod tests {
             "mdadm",
             "blockdev",
             "mkdir",
+            "grep",
         ] {
             let file = programs.join(name);
             let text = format!(
@@ -271,10 +316,10 @@ mod tests {
         expand_commands(&contender, &place)
     }
 
-    /// The first two words of each line, without directories.
+    /// The first two words of each line, without directories and the list of mounts.
     fn steps(log: &str) -> Vec<String> {
         log.lines()
-            .filter(|l| !l.starts_with("mkdir "))
+            .filter(|l| !l.starts_with("mkdir ") && !l.starts_with("grep "))
             .map(|l| l.split(' ').take(2).collect::<Vec<_>>().join(" "))
             .collect()
     }
@@ -343,22 +388,42 @@ mod tests {
             for layer in catalog.layers() {
                 let name = layer.spelled(&filesystem.name);
                 let made = catalog.contender(&name);
-                assert_eq!(made.is_ok(), filesystem.commands.need_device(), "{name}: {made:?}");
+                let is_above_fuse =
+                    layer.position == LayerPosition::Above && filesystem.driver == DriverKind::Fuse;
+                let is_possible = filesystem.commands.need_device() && !is_above_fuse;
+                assert_eq!(made.is_ok(), is_possible, "{name}: {made:?}");
                 let Ok(made) = made else { continue };
                 assert_eq!(made.name, name);
                 for words in [&made.filesystem.commands.mkfs, &made.filesystem.commands.mount] {
+                    for variable in ["mountpoint", "size", "options", "fsarena"] {
+                        let is_used = words[2].contains(&format!("${variable}"));
+                        let is_set = words[2].contains(&format!("{variable}=$1"));
+                        // The functions of a layer above use the mount point, and `mkfs` has none.
+                        let is_allowed =
+                            variable == "mountpoint" && layer.position == LayerPosition::Above;
+                        assert!(
+                            is_set || !is_used || is_allowed,
+                            "{name}: {variable}: {}",
+                            words[2]
+                        );
+                    }
                     let mut check = Command::new("sh");
                     let ended = check.arg("-nc").arg(&words[2]).output().unwrap();
                     assert!(ended.status.success(), "{name}: {ended:?}\n{}", words[2]);
                 }
             }
         }
+        // A name of a filesystem with a `+`.
+        assert_eq!(catalog.contender("hfs+").unwrap().name, "hfsplus");
+        assert_eq!(catalog.contender("hfs++luks").unwrap().name, "hfsplus+luks");
         for (spec, reason) in [
             ("tmpfs+luks", "`tmpfs` is on no device and takes no layer"),
             ("ext4+luks+luks", "has the layer `luks` already"),
             ("gocryptfs+ext4", "there is no filesystem `gocryptfs`"),
             ("ext4+gocryptfs", "`gocryptfs/ext4`"),
             ("luks/ext4", "`ext4+luks`"),
+            ("ext4+md-raid1+luks", "`md-raid1` is on several disks, so `luks` cannot be below it"),
+            ("overlay/fuse2fs-ext4", "takes no layer above"),
             ("ext4+lukz", "there is no layer `lukz` in the catalog"),
         ] {
             let error = catalog.contender(spec).unwrap_err().to_string();

@@ -69,9 +69,21 @@ pub struct FilesystemLayer {
     pub name: String,
     /// Name of the filesystem without this layer.
     pub on: String,
+    /// Minimum number of disks; 1 for a layer of a single disk, and for one above the filesystem.
+    pub disks: u32,
 }
 
 impl Filesystem {
+    /// Returns the name of the filesystem without its layers.
+    pub fn name_without_layers(&self) -> &str {
+        self.layers.first().map_or(&self.name, |layer| &layer.on)
+    }
+
+    /// Returns the minimum number of disks.
+    pub fn least_disks(&self) -> u32 {
+        self.layers.iter().map(|layer| layer.disks).max().unwrap_or(1)
+    }
+
     /// Returns true if it is a baseline (tmpfs): it needs no mkfs and stores no data on a disk.
     pub fn is_baseline(&self) -> bool {
         self.commands.mkfs.is_empty() && !self.commands.mount.is_empty()

@@ -65,7 +65,7 @@ const CRASH_RECOVERY: [&str; 3] = ["by", "lost_with", "source"];
 const POWER_CUTS: [&str; 4] = ["cuts", "lost", "worst", "source"];
 const LICENSE: [&str; 3] = ["name", "price", "source"];
 const LIMIT: [&str; 2] = ["size", "source"];
-const DRIVERS: [(&str, DriverKind); 2] =
+pub(crate) const DRIVERS: [(&str, DriverKind); 2] =
     [("kernel", DriverKind::Kernel), ("fuse", DriverKind::Fuse)];
 
 /// Programs of the base system: no package needs to be listed for them.

@@ -1,11 +1,12 @@
 //! Reads one file of `layers/`: TOML → a validated [`LayerEntry`].
 
-use model::Requirements;
+use model::{DriverKind, Requirements};
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
+use crate::catalog::filesystem_file::DRIVERS;
 
-const KEYS: [&str; 6] = ["name", "title", "source", "quirks", "requires", "commands"];
+const KEYS: [&str; 7] = ["name", "title", "driver", "source", "quirks", "requires", "commands"];
 const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
 const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
 
@@ -21,6 +22,8 @@ pub struct LayerEntry {
     /// Requirements in addition to those of the filesystem. `smallest` is the space that a layer
     /// below uses of the device.
     pub requires: Requirements,
+    /// Kind of its implementation, if that decides the kind of the whole.
+    pub driver: Option<DriverKind>,
     /// Whether it is below or above the filesystem.
     pub position: LayerPosition,
     /// Script that creates it.
@@ -49,6 +52,14 @@ pub enum LayerPosition {
 }
 
 impl LayerEntry {
+    /// Returns the minimum number of disks.
+    pub(crate) const fn disks(&self) -> u32 {
+        match self.position {
+            LayerPosition::Below { disks, .. } => disks,
+            LayerPosition::Above => 1,
+        }
+    }
+
     /// Returns the layer on a filesystem in the syntax of the command line: `ext4+luks`,
     /// `gocryptfs/ext4`.
     pub fn spelled(&self, filesystem: &str) -> String {
@@ -87,6 +98,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
             smallest: requires.read("smallest", |v| v.size())?.unwrap_or_default(),
             ..Requirements::default()
         },
+        driver: top.read("driver", |v| v.one_of(&DRIVERS))?,
         position,
         create: commands.text("create")?,
         open: commands.text("open")?,

@@ -148,7 +148,7 @@ fn contender(value: &TomlValue<'_>, catalog: &Catalog) -> Result<Contender, Cata
     let layered = catalog.layered_filesystem(&filesystem.text()?);
     let filesystem = layered.map_err(|e| filesystem.error(e.to_string()))?;
     let disks = table.read("disks", |v| v.count(1..=GuestConfig::MAX_DISKS))?;
-    let disks = catalog.disks_of_layers(&filesystem, disks).map_err(|m| value.error(m))?;
+    let disks = Catalog::disks_of_layers(&filesystem, disks).map_err(|m| value.error(m))?;
     let contender = Contender {
         name: table.required("name")?.name()?,
         filesystem,

@@ -7,7 +7,6 @@ use model::{
     Commands, Contender, ContenderOverrides, DriverKind, Filesystem, FilesystemFacts, Requirements,
 };
 
-use crate::catalog::layer_file::LayerPosition;
 use crate::command_line::DEFAULT_OPTIONS;
 use crate::settings::contender_overrides;
 use crate::settings::options::{check_mkfs_options, check_mount_option};
@@ -47,7 +46,7 @@ impl Catalog {
         let filesystem = self.layered_filesystem(name)?;
         let own = setting.map(|text| contender_overrides::read(text, self));
         let mut own = own.transpose().map_err(bad)?.unwrap_or_default();
-        own.disks = self.disks_of_layers(&filesystem, own.disks).map_err(bad)?;
+        own.disks = Self::disks_of_layers(&filesystem, own.disks).map_err(bad)?;
         let mut name = filesystem.name.clone();
         for (sign, text) in [('@', setting), (':', options)] {
             if let Some(text) = text {
@@ -74,20 +73,16 @@ impl Catalog {
     /// # Errors
     /// Returns the reason if a layer needs more disks than given.
     pub(crate) fn disks_of_layers(
-        &self,
         filesystem: &Filesystem,
         given: Option<u32>,
     ) -> Result<Option<u32>, String> {
-        let layers = filesystem.layers.iter().filter_map(|layer| self.layer(&layer.name).ok());
-        let of_several = layers.filter_map(|layer| match layer.position {
-            LayerPosition::Below { disks, .. } if disks > 1 => Some((disks, &layer.name)),
-            _ => None,
-        });
-        match (of_several.max(), given) {
-            (Some((least, name)), Some(given)) if given < least => {
+        let of_several = filesystem.layers.iter().filter(|layer| layer.disks > 1);
+        match (of_several.max_by_key(|layer| layer.disks), given) {
+            (Some(layer), Some(given)) if given < layer.disks => {
+                let (name, least) = (&layer.name, layer.disks);
                 Err(format!("`{name}` needs {least} disks or more: @disks={least}"))
             }
-            (least, given) => Ok(given.or(least.map(|(least, _)| least))),
+            (layer, given) => Ok(given.or(layer.map(|layer| layer.disks))),
         }
     }
 

@@ -46,21 +46,35 @@ pub(crate) fn layers(
 fn pairs(contenders: &[Contender]) -> Vec<(ContenderPair, String)> {
     let mut pairs = Vec::new();
     for (with, contender) in contenders.iter().enumerate() {
-        let Some(layer) = contender.filesystem.layers.last() else { continue };
-        let is_without = |other: &Contender| {
+        for (place, layer) in contender.filesystem.layers.iter().enumerate() {
+            let mut others = names(contender);
+            others.remove(place);
+            let is_without = |other: &Contender| {
+                other.filesystem.name_without_layers() == contender.filesystem.name_without_layers()
+                    && names(other) == others
+                    && other.mkfs_options == contender.mkfs_options
+                    && other.mount_options == contender.mount_options
+            };
+            let is_same = |other: &&Contender| is_without(other) && other.own == contender.own;
             // A layer of several disks adds its disks.
-            let mut own = other.own.clone();
-            own.disks = contender.own.disks;
-            other.filesystem.name == layer.on
-                && other.mkfs_options == contender.mkfs_options
-                && other.mount_options == contender.mount_options
-                && own == contender.own
-        };
-        if let Some(without) = contenders.iter().position(is_without) {
-            pairs.push(((without, with), layer.name.clone()));
+            let adds_disks = |other: &&Contender| {
+                let mut own = contender.own.clone();
+                own.disks = None;
+                layer.disks > 1 && is_without(other) && other.own == own
+            };
+            let find = |is_it: &dyn Fn(&&Contender) -> bool| {
+                contenders.iter().position(|other| is_it(&other))
+            };
+            if let Some(without) = find(&is_same).or_else(|| find(&adds_disks)) {
+                pairs.push(((without, with), layer.name.clone()));
+            }
         }
     }
     pairs
+}
+
+fn names(contender: &Contender) -> Vec<&str> {
+    contender.filesystem.layers.iter().map(|layer| layer.name.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -73,11 +87,16 @@ mod tests {
         let mut results = fixture::plain();
         let contenders = &mut results.campaign.contenders;
         let on = contenders[0].filesystem.name.clone();
-        contenders[1].filesystem.layers = vec![FilesystemLayer { name: "luks".into(), on }];
+        let layer = |disks| FilesystemLayer { name: "raid".into(), on: on.clone(), disks };
+        contenders[1].filesystem.layers = vec![layer(2)];
         contenders[1].own.disks = Some(2);
         let [cost] = &analyse(&results).layers[..] else { panic!("one layer") };
-        assert_eq!((cost.layer.as_str(), cost.without, cost.with), ("luks", 0, 1));
+        assert_eq!((cost.layer.as_str(), cost.without, cost.with), ("raid", 0, 1));
         assert!(cost.cost.overall.unwrap().ratio > 1.0 && !cost.cost.results.is_empty());
+        results.campaign.contenders[1].filesystem.layers = vec![layer(1)];
+        assert!(analyse(&results).layers.is_empty(), "a layer of one disk adds none");
+        results.campaign.contenders[0].own.disks = Some(2);
+        assert_eq!(analyse(&results).layers.len(), 1);
         results.campaign.contenders[1].mount_options = vec!["noatime".into()];
         assert!(analyse(&results).layers.is_empty(), "it differs in more than the layer");
     }

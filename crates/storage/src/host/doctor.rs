@@ -90,7 +90,7 @@ fn in_guest(filesystem: &Filesystem, machine: &HostInfo) -> Availability {
             packages: Vec::new(),
         }),
         Some(stock) => {
-            if let Some(why) = stock.lacks.get(&filesystem.name) {
+            if let Some(why) = stock.lacks.get(filesystem.name_without_layers()) {
                 return impossible(why.clone());
             }
         }

@@ -90,8 +90,9 @@ pub fn obtain_again(
 /// suites, and with each combination of optional components.
 fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> Vec<BuildOptions> {
     let sources = come_as_source(catalog);
-    let filesystems = campaign.contenders.iter().map(|c| &c.filesystem.name);
-    let sources: Vec<&String> = filesystems.filter(|name| sources.contains(name)).collect();
+    let filesystems = campaign.contenders.iter().map(|c| c.filesystem.name_without_layers());
+    let is_used = |name: &&String| filesystems.clone().any(|one| one == *name);
+    let sources: Vec<&String> = sources.iter().filter(is_used).collect();
     let suites = suite_components(catalog, &campaign.suites);
     let suites: Vec<&String> = suites.iter().collect();
     let mut sets: Vec<BuildOptions> = Vec::new();

@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(section(&analyse(&results), 1), []);
         let contenders = &mut results.campaign.contenders;
         let on = contenders[0].filesystem.name.clone();
-        contenders[1].filesystem.layers = vec![FilesystemLayer { name: "luks".into(), on }];
+        contenders[1].filesystem.layers =
+            vec![FilesystemLayer { name: "luks".into(), on, disks: 1 }];
         let blocks = section(&analyse(&results), 1);
         let [Block::List(lines), Block::Table(sums), Block::Paragraph(_), Block::Table(_), ..] =
             &blocks[..]
