@@ -169,7 +169,7 @@ fn on_directory(own: &Commands, layer: &LayerEntry) -> Commands {
     }
 }
 
-/// Exit code of a check if its layer does not open, which is no result of the check.
+/// Exit code of a check if its layer does not open. No catalog entry uses it for a clean check.
 const NOT_OPEN: u32 = 125;
 
 /// Functions of each script: to close the layer after a failure, and to repeat a command that fails

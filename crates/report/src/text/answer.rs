@@ -352,7 +352,7 @@ mod tests {
         let rest = "Second: b, at most 9 % more.";
         for promise in [
             "take a. It costs at most 4 % more than the best here (95 %)",
-            &format!("a is first{NO_PROMISE} 66 % more; --rounds 6 would bring about 23 %"),
+            &format!("a is first{NO_PROMISE} 66 % more; --rounds 6 would bring 23 %"),
         ] {
             let answer = format!("{promise}. {losses}. {rest}");
             assert_eq!(promise_and_losses(&answer), format!("{promise}. {losses}"));
