@@ -98,7 +98,7 @@ fn made_with(catalog: &Catalog, options: &BuildOptions, campaign: &Campaign) -> 
     let mut sets: Vec<BuildOptions> = Vec::new();
     for more in [vec![], sources.clone(), suites.clone(), [sources, suites].concat()] {
         let mut set = options.clone();
-        let peers = external_programs::brought(&campaign.suites).into_iter();
+        let peers = external_programs::brought(&campaign.suites);
         let layers = required_layers(campaign.contenders.iter().map(|c| &c.filesystem));
         for name in more.into_iter().cloned().chain(peers).chain(layers) {
             if !set.with.contains(&name) {
