@@ -108,7 +108,7 @@ function countsOf(parts) {
 
 function drawScore(cell, { missing }, place) {
   if (!place) {
-    const notes = missing > 0 ? [`lacks ${missing} ${missing === 1 ? "result" : "results"}`] : [];
+    const notes = missing > 0 ? ["not ranked"] : [];
     reclass(cell, "n absent");
     cell.replaceChildren("none", ...notes.map((note) => element("small", {}, note)));
     return;

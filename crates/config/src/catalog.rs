@@ -23,8 +23,7 @@ use crate::CatalogError;
 use crate::catalog::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::catalog::disk_file::DiskEntry;
 use crate::catalog::document::{NameRegistry, TomlSource};
-use crate::catalog::layer_file::{LayerEntry, LayerPosition};
-use crate::layers;
+use crate::catalog::layer_file::LayerEntry;
 use crate::study::study_file::{self, StudySource, StudyText};
 use crate::suite::suite_file;
 use crate::text_file::read_regular_file;
@@ -398,41 +397,6 @@ impl Catalog {
                 });
                 CatalogError::unknown("filesystem", name, known)
             })
-    }
-
-    /// Finds a filesystem, with layers if the name has some: `ext4`, `ext4+luks`, `gocryptfs/ext4`.
-    /// Layers below it follow the filesystem, from the highest to the lowest; layers above it
-    /// precede it.
-    ///
-    /// # Errors
-    /// Returns an error if a name is unknown, or if a layer does not suit.
-    pub fn layered_filesystem(&self, name: &str) -> Result<Filesystem, CatalogError> {
-        let is_path = name.starts_with(['/', '.']);
-        let (above, stack) = match name.rsplit_once('/') {
-            Some(parts) if !is_path => parts,
-            _ => ("", name),
-        };
-        // The name of a filesystem may have a `+`, too.
-        let ends = stack.match_indices('+').map(|(at, _)| at).chain([stack.len()]);
-        let is_known = |end: &usize| self.filesystem(&stack[..*end]).is_ok();
-        let first = stack.split('+').next().unwrap_or_default();
-        let end = ends.filter(is_known).max().unwrap_or(first.len());
-        let mut filesystem = self.filesystem(&stack[..end])?.clone();
-        let below = stack[end..].split('+').skip(1);
-        let above = above.split('/').rev().filter(|layer| !layer.is_empty());
-        for (layer, is_above) in
-            below.map(|layer| (layer, false)).chain(above.map(|layer| (layer, true)))
-        {
-            let bad = |reason| CatalogError::BadContender { spec: name.to_owned(), reason };
-            let layer = self.layer(layer)?;
-            if is_above != (layer.position == LayerPosition::Above) {
-                let spelled = layer.spelled(&filesystem.name);
-                let (kind, name) = (if is_above { "below" } else { "above" }, &layer.name);
-                return Err(bad(format!("`{name}` is a layer {kind} filesystems: `{spelled}`")));
-            }
-            filesystem = layers::with_layer(&filesystem, layer).map_err(bad)?;
-        }
-        Ok(filesystem)
     }
 
     /// Returns every layer, by name.

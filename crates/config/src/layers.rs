@@ -3,15 +3,53 @@
 //! The result is a filesystem whose commands are scripts for `sh -c`, so everything else treats it
 //! like any other. Layers can be combined: `overlay/ext4+luks+md-raid1`.
 
-use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemLayer};
+use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemLayer, shell_quote};
 
 use crate::catalog::layer_file::{LayerEntry, LayerPosition};
 use crate::command_line::{
     DEVICE, DEVICES, FSARENA, MOUNTPOINT, OPTIONS, PLACEHOLDERS, SAFE_OPTIONS, SIZE, is_script,
 };
+use crate::{Catalog, CatalogError};
 
 /// Reason why a filesystem with a layer runs only in a guest.
 const ONLY_IN_GUEST: &str = "its layer makes devices and mounts, which end with a guest";
+
+impl Catalog {
+    /// Finds a filesystem, with layers if the name has some: `ext4`, `ext4+luks`, `gocryptfs/ext4`.
+    /// Layers below it follow the filesystem, from the highest to the lowest; layers above it
+    /// precede it.
+    ///
+    /// # Errors
+    /// Returns an error if a name is unknown, or if a layer does not suit.
+    pub fn layered_filesystem(&self, name: &str) -> Result<Filesystem, CatalogError> {
+        let is_path = name.starts_with(['/', '.']);
+        let (above, stack) = match name.rsplit_once('/') {
+            Some(parts) if !is_path => parts,
+            _ => ("", name),
+        };
+        // The name of a filesystem may have a `+`, too.
+        let ends = stack.match_indices('+').map(|(at, _)| at).chain([stack.len()]);
+        let is_known = |end: &usize| self.filesystem(&stack[..*end]).is_ok();
+        let first = stack.split('+').next().unwrap_or_default();
+        let end = ends.filter(is_known).max().unwrap_or(first.len());
+        let mut filesystem = self.filesystem(&stack[..end])?.clone();
+        let below = stack[end..].split('+').skip(1);
+        let above = above.split('/').rev().filter(|layer| !layer.is_empty());
+        for (layer, is_above) in
+            below.map(|layer| (layer, false)).chain(above.map(|layer| (layer, true)))
+        {
+            let bad = |reason| CatalogError::BadContender { spec: name.to_owned(), reason };
+            let layer = self.layer(layer)?;
+            if is_above != (layer.position == LayerPosition::Above) {
+                let spelled = layer.spelled(&filesystem.name);
+                let (kind, name) = (if is_above { "below" } else { "above" }, &layer.name);
+                return Err(bad(format!("`{name}` is a layer {kind} filesystems: `{spelled}`")));
+            }
+            filesystem = with_layer(&filesystem, layer).map_err(bad)?;
+        }
+        Ok(filesystem)
+    }
+}
 
 /// Returns the filesystem with a layer.
 ///
@@ -136,7 +174,7 @@ fn on_directory(own: &Commands, layer: &LayerEntry) -> Commands {
     let text = |words: &[String], options| shell_text(words, options, &lower);
     // The options of mkfs do not belong to the first mount.
     let safe = [&[SAFE_OPTIONS.to_owned()], &own.mount_options[..]].concat().join(",");
-    let safe = quoted(&safe);
+    let safe = shell_quote(&safe);
     let (mkfs, first_mount) = (text(&own.mkfs, ALL_ARGUMENTS), text(&own.mount, &safe));
     let (mount, umount) = (text(&own.mount, OPTION_ARGUMENT), text(&own.umount, OPTION_ARGUMENT));
     let script = |first: &[&str], rest: &[&str], body: &str| {
@@ -242,11 +280,16 @@ fn shell_text(words: &[String], options: &str, values: &[(&str, &str)]) -> Strin
             found.min().filter(|_| !is_script(word))
         };
         while let Some((at, placeholder)) = next(rest) {
-            text += &literal(&rest[..at]);
+            if at > 0 {
+                text += &shell_quote(&rest[..at]);
+            }
             text += value(placeholder);
             rest = &rest[at + placeholder.len()..];
         }
-        text + &literal(rest)
+        if !rest.is_empty() || text.is_empty() {
+            text += &shell_quote(rest);
+        }
+        text
     };
     let Some((program, arguments)) = words.split_first() else {
         return String::new();
@@ -254,20 +297,9 @@ fn shell_text(words: &[String], options: &str, values: &[(&str, &str)]) -> Strin
     let is_as_it_is = SHELL_RUNS_ITSELF.contains(&program.as_str()) || program == FSARENA;
     let program = match is_as_it_is {
         true => word(program),
-        false => format!("\"$(which {})\"", literal(program)),
+        false => format!("\"$(which {})\"", shell_quote(program)),
     };
     std::iter::once(program).chain(arguments.iter().map(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a part of a word, quoted if a shell would change it.
-fn literal(part: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%^".contains(c);
-    if part.chars().all(is_plain) { part.to_owned() } else { quoted(part) }
-}
-
-/// Returns a text in single quotes.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -278,7 +310,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::{Catalog, Placeholders, expand_commands};
+    use crate::{Placeholders, expand_commands};
 
     /// Runs a command line with programs that write their arguments to a log instead.
     fn run(words: &[String], programs: &Path, failing: &str) -> (bool, String) {

@@ -274,7 +274,7 @@ pub fn catalog(globals: &GlobalArgs) -> anyhow::Result<Catalog> {
 
 /// Quotes a path for a shell, if necessary.
 pub fn shell_path(path: &Path) -> String {
-    report::shell_quote(&path.to_string_lossy())
+    model::shell_quote(&path.to_string_lossy())
 }
 
 /// Returns the command that resumes a campaign. It contains `--erase` for a device, because the

@@ -12,7 +12,7 @@ use batch::hosts::{ReadyHost, WorkerHost};
 use batch::{Batch, EntryRange};
 use campaign::run::StopFlag;
 use model::Bytes;
-use report::shell_quote;
+use model::shell_quote;
 
 use crate::output::exit::EnvironmentError;
 

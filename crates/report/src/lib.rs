@@ -46,7 +46,6 @@ pub use site::{
 };
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text::caveats::less_work;
-pub use text::command::shell_quote;
 pub use text::labels::{moment, pluralize};
 pub use text::replication;
 pub use text::sanitize::{escape_invisible, wrap};

@@ -67,7 +67,8 @@ settings! {
             ///
             /// A filesystem, `:` with mount options, `@` with its disk, memory or age
             /// (`ext4:noatime`, `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`,
-            /// `xfs@age=agrawal,fill=80%`); `NAME=` sets its name.
+            /// `xfs@age=agrawal,fill=80%`), in guests with layers (`ext4+luks`, `gocryptfs/ext4`; see
+            /// `fsarena list layers`); `NAME=` sets its name.
             #[arg(short, long = "contender")]
             contenders: Vec<ContenderEntry> = Kind::new("SPEC", ValueParser::new(ContenderEntry::parse), contenders);
             /// Run this suite, or one of its tests [default: the shootout's].

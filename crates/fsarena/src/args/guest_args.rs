@@ -44,8 +44,8 @@ pub struct BuildOptions {
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
     /// Also build a driver from source (zfs; takes five minutes or more), or add the programs of a
-    /// suite (build, or build:study for its programs at a profile), or a program that runs as a
-    /// suite (fio).
+    /// suite (build, or build:study for its programs at a profile), of a layer (luks), or a program
+    /// that runs as a suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// Use the newest of Debian's kernels of this series (7.3, 6.12), also of its backports, or this

@@ -4,7 +4,7 @@ use model::{
     CacheState, CellRecord, CellResult, CommandRecord, Failure, Features, HostNoise, Iteration,
     LatencyBucket, Nanos, PhaseResult, ProbeResult,
 };
-use report::{Block, Document, Item, Table, UnitScale, shell_quote};
+use report::{Block, Document, Item, Table, UnitScale};
 
 use crate::output::text::{document_text, moment};
 
@@ -125,7 +125,7 @@ fn of_step(step: &CommandRecord) -> [Block; 3] {
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "never ended".to_owned(),
     };
-    let command: Vec<String> = step.command.iter().map(|word| shell_quote(word)).collect();
+    let command: Vec<String> = step.command.iter().map(|word| model::shell_quote(word)).collect();
     [
         Block::Paragraph(format!("{end}, {}", step.elapsed)),
         Block::Paragraph(format!("$ {}", command.join(" "))),

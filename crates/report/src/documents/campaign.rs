@@ -9,7 +9,7 @@ use studies::Study;
 
 use crate::document::{Block, Document, Item, Style, Table};
 use crate::tables::overview::{TestBlock, legend, legend_text, overview};
-use crate::tables::prices::{ageing, layers};
+use crate::tables::prices;
 use crate::tables::{
     calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
     resources, scores, survival, sweeps, totals,
@@ -272,8 +272,9 @@ impl Report<'_> {
         if let Some(groups) = scores::contender_groups(analysis) {
             document.section(scores::groups_title(analysis), [Block::Table(groups)]);
         }
-        document.section(ageing::TITLE, ageing::section(analysis, detail.aged_results()));
-        document.section(layers::TITLE, layers::section(analysis, detail.aged_results()));
+        for section in prices::sections(analysis, detail.aged_results()) {
+            document.section(section.title, section.blocks);
+        }
         if let Some(table) = resources::table(analysis) {
             document.section(resources::TITLE, [Block::Table(table), full(resources::NOTE)]);
         }

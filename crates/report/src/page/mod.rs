@@ -28,7 +28,7 @@ use crate::document::table::{Style, TableCell};
 use crate::render::html;
 pub(crate) use crate::render::safe_html as code_spans_to_html;
 use crate::tables::overview::{LOWER_BOUND, PhaseLine, TestBlock, legend, legend_text, overview};
-use crate::tables::prices::{ageing, layers};
+use crate::tables::prices::{self, PriceSection};
 use crate::tables::{
     calibration, disk_faults, full, interference, over_baseline, survival, totals,
 };
@@ -105,10 +105,8 @@ struct ReportPage {
     disk_faults: String,
     /// Behaviour of full filesystems as HTML; empty if no phase fills one.
     full: String,
-    /// The cost of ageing as HTML; empty if no contender is measured both fresh and aged.
-    ageing: String,
-    /// The cost of layers as HTML; empty if no contender is measured both with and without one.
-    layers: String,
+    /// The price of age and of layers, if the campaign has both sides.
+    prices: Vec<PriceView>,
     uses: Vec<uses::UseView>,
     totals: Vec<TotalsView>,
     /// Results as shares of the raw device.
@@ -194,6 +192,21 @@ struct TotalLineView {
     phase: String,
     unit: String,
     entries: Vec<EntryView>,
+}
+
+/// A section about costs of pairs.
+struct PriceView {
+    id: &'static str,
+    link: &'static str,
+    title: &'static str,
+    html: String,
+}
+
+impl From<PriceSection> for PriceView {
+    fn from(section: PriceSection) -> Self {
+        let PriceSection { id, link, title, blocks } = section;
+        Self { id, link, title, html: html(&Document { blocks }) }
+    }
 }
 
 /// A phase in the overview.
@@ -306,8 +319,7 @@ fn rendered(
         power_cuts: html(&Document { blocks: survival::blocks(results) }),
         disk_faults: html(&Document { blocks: disk_faults::blocks(results) }),
         full: html(&Document { blocks: full::blocks(results) }),
-        ageing: html(&Document { blocks: ageing::section(analysis, usize::MAX) }),
-        layers: html(&Document { blocks: layers::section(analysis, usize::MAX) }),
+        prices: prices::sections(analysis, usize::MAX).into_iter().map(PriceView::from).collect(),
         uses: uses::views(analysis, &command),
         command,
         legend: legend(&overview(results, analysis))

@@ -3,7 +3,6 @@
 use stats::{Analysis, CategoryScore, GroupMean, WinCounts};
 
 use super::heat_map;
-use crate::tables::overall::is_set_apart;
 use crate::tables::scores;
 use crate::text::answer::excess_bound;
 use crate::text::conclusions::{ConclusionText, category_conclusions_by_disk, describe_rank};
@@ -132,10 +131,7 @@ fn mean(mean: &GroupMean) -> ScoreView {
 }
 
 fn score(score: &CategoryScore) -> ScoreView {
-    let missing = (score.missing > 0).then(|| match is_set_apart(score) {
-        true => "not ranked".to_owned(),
-        false => format!("lacks {}", pluralize(score.missing, "result")),
-    });
+    let missing = (score.missing > 0).then(|| "not ranked".to_owned());
     let Some(place) = &score.place else {
         return absent(missing);
     };

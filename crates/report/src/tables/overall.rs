@@ -97,7 +97,7 @@ fn bounds(scores: &[CategoryScore]) -> Option<PhaseLine<'static>> {
 
 /// Returns true if every missing result exists and is not ranked: those of a baseline, and times
 /// without synced writes.
-pub(crate) const fn is_set_apart(score: &CategoryScore) -> bool {
+const fn is_set_apart(score: &CategoryScore) -> bool {
     score.set_apart > 0 && score.missing <= score.set_apart
 }
 

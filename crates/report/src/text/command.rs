@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::{
     BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk,
-    RECORDING,
+    RECORDING, shell_quote,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
@@ -190,17 +190,6 @@ pub(crate) fn quote_words(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
     let command = sanitize_paragraph(&quoted.join(" "));
     if command.len() > MAX_COMMAND { String::new() } else { command }
-}
-
-/// Returns a word, in single quotes if a POSIX shell would interpret it otherwise (XCU §2.2).
-#[must_use]
-pub fn shell_quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

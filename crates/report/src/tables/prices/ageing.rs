@@ -1,46 +1,29 @@
 //! The cost of ageing, as tables and sentences.
 
-use stats::{AchievedAge, Analysis, ComparisonVerdict, ContenderAgeingCost};
+use stats::{AchievedAge, Analysis, ContenderAgeingCost};
 
-use crate::document::Block;
-use crate::document::table::ratio;
-use crate::tables::prices::{ComparedPair, comes_to, name, results, sums};
-use crate::text::labels::{percent, pluralize};
+use crate::tables::prices::{ComparedPair, PriceSection, PriceWords, cost_text, name};
+use crate::text::labels::percent;
 use crate::text::sanitize::sanitize_line;
-use crate::text::scale::three_digits;
 
-/// Title of the tables.
-pub(crate) const TITLE: &str = "The price of age";
-/// Title of the table of single results.
-const EACH: &str = "Each result, fresh and aged:";
-/// Title of the table if it contains only some results.
-const WORST: &str =
-    "Results with the highest cost of ageing, for each filesystem (the page has every result):";
-/// Explanation of the tables.
-const NOTE: &str = "Each aged filesystem compared with the same one fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.";
-/// Heading of the costs.
-const COST: &str = "cost aged / fresh";
-/// Headings of the values of a result, and of its cost.
-const COLUMNS: [&str; 3] = [">fresh", ">aged", COST];
+const WORDS: PriceWords = PriceWords {
+    id: "ageing",
+    link: "Age",
+    title: "The price of age",
+    sides: ["fresh", "aged"],
+    subject: "ageing",
+    note: "Each aged filesystem compared with the same one fresh, round by round. Above 1, ageing has a cost: a test takes longer, or does less, by this factor. The 95 % interval of a single mean is in brackets; the verdict accounts for all comparisons. Space left for files is not compared, because ageing always reduces it.",
+};
 
-/// Returns the cost of ageing in sentences and tables, with at most `most` results of each aged
-/// contender; empty if no contender is aged.
-pub(crate) fn section(analysis: &Analysis, most: usize) -> Vec<Block> {
-    if analysis.ageing.prices.is_empty() {
-        return Vec::new();
-    }
-    let title = if most == usize::MAX { EACH } else { WORST };
-    let pairs = analysis.ageing.prices.iter();
-    let pairs: Vec<ComparedPair<'_>> =
-        pairs.map(|price| ComparedPair::new(price.fresh, price.aged, &price.cost)).collect();
-    let mut blocks =
-        vec![Block::list(sentences(analysis)), Block::Table(sums(analysis, &pairs, COST))];
-    let results = results(analysis, &pairs, COLUMNS, most);
-    if !results.is_empty() {
-        blocks.extend([Block::Paragraph(title.to_owned()), Block::Table(results)]);
-    }
-    blocks.push(Block::Note(NOTE.to_owned()));
-    blocks
+/// Returns the cost of ageing, with at most `most` results of each aged contender.
+pub(super) fn section(analysis: &Analysis, most: usize) -> Option<PriceSection> {
+    let prices = analysis.ageing.prices.iter();
+    let pairs: Vec<ComparedPair<'_>> = prices.map(pair).collect();
+    super::section(analysis, &WORDS, &pairs, sentences(analysis), most)
+}
+
+const fn pair(price: &ContenderAgeingCost) -> ComparedPair<'_> {
+    ComparedPair::new(price.fresh, price.aged, &price.cost)
 }
 
 /// Returns the result and cost of ageing in sentences: a line for each aged contender, and for each
@@ -66,21 +49,10 @@ fn sentences(analysis: &Analysis) -> Vec<String> {
 }
 
 fn of(analysis: &Analysis, price: &ContenderAgeingCost) -> String {
-    let [fresh, aged] = [price.fresh, price.aged].map(|contender| name(analysis, contender));
+    let aged = name(analysis, price.aged);
     let age = analysis.resources[price.aged].age.as_deref().map(sanitize_line);
-    let results = pluralize(price.cost.results.len() as u64, "result");
-    let cost = match &price.cost.overall {
-        // Without this, the number would look like a proven fact.
-        Some(cost) if matches!(cost.verdict, ComparisonVerdict::Undecided { .. }) => format!(
-            "took {} times what {fresh} did over {results} so far, {}",
-            three_digits(cost.ratio),
-            comes_to(cost)
-        ),
-        Some(cost) => format!("costs {} times as much as {fresh} over {results}", ratio(cost)),
-        None => format!("has no complete round to compare with {fresh} yet"),
-    };
     let reached = price.reached.as_ref().map_or_else(String::new, evidence);
-    format!("{aged} ({}) {cost}.{reached}", age.unwrap_or_default())
+    format!("{aged} ({}) {}.{reached}", age.unwrap_or_default(), cost_text(analysis, &pair(price)))
 }
 
 fn evidence(reached: &AchievedAge) -> String {
@@ -104,6 +76,7 @@ fn evidence(reached: &AchievedAge) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Block;
     use crate::document::table::TableCell;
     use stats::{analyse, fixture};
 
@@ -122,6 +95,8 @@ mod tests {
             "The order turns over all results: a is ahead of b, and b-aged of a-aged."
         );
         let tables: Vec<_> = section(&analysis, 1)
+            .unwrap()
+            .blocks
             .into_iter()
             .filter_map(|block| match block {
                 Block::Table(table) => Some(table),
@@ -142,6 +117,6 @@ mod tests {
     #[test]
     fn no_report_without_aged_contenders() {
         let analysis = analyse(&fixture::plain());
-        assert_eq!(section(&analysis, 1), []);
+        assert!(section(&analysis, 1).is_none());
     }
 }
