@@ -116,12 +116,20 @@ fn conclusions_of_a_selection_equal_its_analysis() {
                     .into_iter()
                     .map(plain)
                     .collect();
+                let excluded = between(&expected, "<p class=\"note excluded\"", "</p>");
                 for (one, answer) in answers.iter().enumerate() {
                     page.run(&format!("document.querySelectorAll('.uses button')[{one}].click()"));
                     let said = page.text(&format!(
                         "document.querySelector('[data-use=\"{one}\"] .said').textContent"
                     ));
                     assert_eq!(&said, answer, "{number} {contenders:?} {off:?}");
+                    // Hidden if the answer has the list, or if there is none.
+                    let listed = page.text(&format!(
+                        "(p => p.hidden ? '' : p.textContent)(document.querySelector('[data-use=\"{one}\"] .excluded'))"
+                    ));
+                    let (attributes, text) = excluded[one].split_once('>').expect("a tag");
+                    let expected = if attributes.is_empty() { plain(text) } else { String::new() };
+                    assert_eq!(listed, expected, "{number} {contenders:?} {off:?}");
                 }
                 assert_eq!(
                     marks(page),

@@ -3,7 +3,7 @@
 
 const MOST_BARS = 12;
 const RANKS_NOTE =
-  "A bar ends at the most that a filesystem costs, as a multiple of the best’s cost; its mark is the estimate. Cost is time for the same work.";
+  "A bar ends at the most that a filesystem costs, as a multiple of the best’s cost; its mark is the estimate. Cost is time for the same work; for space, disk.";
 
 function usesSection(section) {
   const panels = [...section.querySelectorAll("[data-use]")];
@@ -34,6 +34,7 @@ function useView(host, use) {
   const sliders = weightSliders(use);
   host.querySelector(".weights").replaceChildren(...sliders.rows, sliders.reset);
   const out = host.querySelector(".ruled-out");
+  const excluded = host.querySelector(".excluded");
   let all = false;
   const draw = () => {
     const found = weighedUse();
@@ -48,6 +49,8 @@ function useView(host, use) {
     settle.replaceChildren(...withCode(words));
     sliders.refresh();
     out.replaceChildren(...ruledOut(found));
+    excluded.hidden = found.nobody || found.against.size === 0;
+    excluded.textContent = `Excluded: ${factsAgainst(found.against)}.`;
     const more = found.ranked.length - MOST_BARS;
     const toggle = button(all ? "fewer" : `${more} more`, { class: "quiet" }, () => {
       all = !all;
@@ -66,7 +69,7 @@ const withCode = (text) => text.split("`").map((part, index) => (index % 2 === 1
 function ruledOut({ against }) {
   if (against.size === 0) return [];
   const lines = [...against].map(([contender, reasons]) =>
-    element("li", {}, nameOf(contender), `: ${reasons.join("; ")}`),
+    element("li", {}, nameOf(contender), `: ${reasons.map(({ what, why }) => (why ? `${what}: ${why}` : what)).join("; ")}`),
   );
   return [element("p", {}, element("b", {}, "Excluded:")), element("ul", { class: "plain" }, ...lines)];
 }
@@ -97,7 +100,7 @@ function weightSliders(use) {
   const refresh = () =>
     weightsOf(use).forEach((weight, index) => {
       parts[index].input.value = String(weight);
-      parts[index].shown.textContent = use.groups[index].tested ? String(weight) : "not tested";
+      parts[index].shown.textContent = use.groups[index].tested ? String(weight) : "no result";
     });
   refresh();
   const reset = button("weights as documented", { class: "quiet" }, () => change({ weights: null }));

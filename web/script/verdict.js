@@ -9,7 +9,7 @@ function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";
   if (found.nobody) return nothingWords(found);
   if (!found.advice) return noAdvice(use, found);
-  return conclusionWords(found.ranked, found.takesPart, USE) + notTested(use, found);
+  return conclusionWords(found.ranked, found.takesPart, amountsOf(use)) + notTested(use, found);
 }
 
 // The needs of a use and the groups with a weight that no test tried, as a sentence.
@@ -73,8 +73,8 @@ function firstWords(ranked, { isUse, unit, verb }) {
     const advantage =
       other === undefined ? "" : `: within 5 % of ${nameOfOne(other)}, and it ${contenders[first.contender].recovery}`;
     return most > 0
-      ? `${close}take ${name}${advantage}. It costs at most ${atMost} than the best here ${certainty()}`
-      : `take ${name}${advantage}. No other costs less ${certainty()}`;
+      ? `${close}take ${name}${advantage}. It ${verb} at most ${atMost}${unit} than the best here ${certainty()}`
+      : `take ${name}${advantage}. No other ${verb} less${unit} ${certainty()}`;
   }
   return most > 0
     ? `${close}${name} ${verb} at most ${atMost}${unit} than the best`
@@ -134,16 +134,20 @@ function secondWords({ contender, bound, verdict }) {
 
 const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lacks" : "lack"} results that others have`;
 
-// Why each contender is ruled out, those for the same reason together.
+// The answer if no contender qualifies.
 function nothingWords({ against }) {
   if (shownContenders().length === 0) return "nothing; no filesystem is shown.";
-  const why = new Map();
+  return `nothing; every filesystem is ruled out: ${factsAgainst(against)}.`;
+}
+
+// The excluded contenders with the facts against them, without the reasons of the use.
+function factsAgainst(against) {
+  const known = new Map();
   for (const [contender, reasons] of against) {
-    const reason = reasons.join("; ");
-    why.set(reason, [...(why.get(reason) ?? []), contenders[contender].name]);
+    const facts = reasons.map(({ what }) => what).join("; ");
+    known.set(facts, [...(known.get(facts) ?? []), contenders[contender].name]);
   }
-  const each = [...why].map(([reason, names]) => `${listed(names, "and")} (${reason})`);
-  return `nothing; every filesystem is ruled out: ${each.join("; ")}.`;
+  return [...known].map(([facts, names]) => `${listed(names, "and")} (${facts})`).join("; ");
 }
 
 // What would bring a closer answer; nothing where that is in the answer.
@@ -187,8 +191,14 @@ function boundOf(log) {
 
 // What is worse costs more; of space, the same files need more disk.
 const COSTS = { verb: "costs", unit: "" };
-const USE = { ...COSTS, isUse: true };
 const SPACE = { verb: "needs", unit: " disk" };
+
+// The amounts of a use: of space only if nothing else has a weight.
+function amountsOf(use) {
+  const weights = weightsOf(use);
+  const isSpace = use.groups.every(({ title }, index) => title === inference.space || !(weights[index] > 0));
+  return { ...(isSpace ? SPACE : COSTS), isUse: true };
+}
 
 // A share as a whole number of per cent, rounded up, at least 1 %.
 const roundUp = (share) => `${Math.max(1, Math.ceil(100 * share - 1e-6))} %`;
@@ -206,8 +216,8 @@ function noAdvice(use, { tested, missing, untried }) {
     );
     why.push(
       tested > 0
-        ? `only ${percent(tested)} of the weight was tested, and not ${titles}`
-        : `no group with a weight has a result: ${titles}`,
+        ? `only ${percent(tested)} of the weight has results, and not ${titles}`
+        : `no group with a weight has a result that counts: ${titles}`,
     );
   }
   if (untried.length > 0) why.push(`${listed(untried, "and")} ${untried.length === 1 ? "was" : "were"} not tested`);

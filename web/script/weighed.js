@@ -37,7 +37,7 @@ function weighed(use, weights, chosen) {
     takesPart,
     against,
     // Further tests would not help those who lack a need.
-    nobody: takesPart.length === 0 && (tested > 0 || [...against.values()].every(([reason]) => reason !== NO_RESULTS)),
+    nobody: takesPart.length === 0 && (tested > 0 || [...against.values()].every(([{ what }]) => what !== NO_RESULTS)),
     tested,
     missing: use.groups.filter((_, index) => had[index].length === 0),
     untried,
@@ -46,7 +46,7 @@ function weighed(use, weights, chosen) {
   };
 }
 
-// The reasons as text; neighbouring ones that matter for the same reason are joined.
+// Neighbouring reasons that matter for the same reason are joined.
 function joined(reasons) {
   const all = [];
   for (const { what, why } of reasons) {
@@ -54,7 +54,7 @@ function joined(reasons) {
     if (last && why && last.why === why) last.what += ` and ${what}`;
     else all.push({ what, why });
   }
-  return all.map(({ what, why }) => (why ? `${what}: ${why}` : what));
+  return all;
 }
 
 // Every reason against a contender that holds of these rows, the failures together.
@@ -65,8 +65,8 @@ function reasonsAgainst(use, contender, chosen, counting) {
   const failures = causes.length > 0 ? causes : failed;
   const reasons = joined([...holds.filter(({ failure }) => !failure), ...failures.slice(0, 1)]);
   const more = failures.length - 1;
-  if (more > 0) reasons.push(`and ${more} more ${more === 1 ? "failure" : "failures"}`);
+  if (more > 0) reasons.push({ what: `and ${more} more ${more === 1 ? "failure" : "failures"}`, why: "" });
   const isNone = failures.length === 0 && !counting.some((row) => isComparable(row, contender));
-  if (isNone && reasons.length === 0) reasons.push(NO_RESULTS);
+  if (isNone && reasons.length === 0) reasons.push({ what: NO_RESULTS, why: "" });
   return reasons;
 }

@@ -628,6 +628,7 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
             done: self.finished.len() as u64,
             total: self.plan.len() as u64,
             time_left: left,
+            within_budget: self.campaign.budget.is_some(),
             next,
             written: self.written.map(WriteBudget::used),
         }

@@ -12,6 +12,8 @@ pub struct CampaignProgress {
     pub total: u64,
     /// Estimated remaining time.
     pub time_left: Nanos,
+    /// Whether the remaining time is that of a budget, which may end with unused time.
+    pub within_budget: bool,
     /// Estimated time until the next cell ends; part of the remaining time.
     pub next: Nanos,
     /// Bytes written by the campaign, if it writes to a disk of this machine.

@@ -209,7 +209,8 @@ fn beside(position: &CampaignProgress, since: Nanos) -> String {
     let passed = since.min(position.next);
     let left = Nanos(position.time_left.0.saturating_sub(passed.0));
     let written = position.written.map(|bytes| format!(", {bytes} written")).unwrap_or_default();
-    format!("{}/{}, {left} left{written}", position.done, position.total)
+    let most = if position.within_budget { "at most " } else { "" };
+    format!("{}/{}, {most}{left} left{written}", position.done, position.total)
 }
 
 /// Returns one line for each running cell, as many as fit.
@@ -264,6 +265,7 @@ mod tests {
             done: 1,
             total: 9,
             time_left: Nanos::from_secs(50),
+            within_budget: false,
             next: Nanos::from_secs(5),
             written: None,
         };
@@ -271,6 +273,8 @@ mod tests {
         assert_eq!(shown(0), "1/9, 50.0 s left");
         assert_eq!(shown(3), "1/9, 47.0 s left");
         assert_eq!(shown(30), "1/9, 45.0 s left");
+        let position = CampaignProgress { within_budget: true, ..position };
+        assert_eq!(beside(&position, Nanos(0)), "1/9, at most 50.0 s left");
     }
 
     /// The steps in docs/json.md are those that the agent sends.
@@ -310,6 +314,7 @@ mod tests {
             done: 0,
             total: 2,
             time_left: Nanos(0),
+            within_budget: false,
             next: Nanos(0),
             written: None,
         };

@@ -11,11 +11,20 @@ use crate::output::exit::one_line;
 
 /// Returns the text of an error in these arguments that is not a request for help.
 pub fn text(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> String {
-    let command = Failed::of(arguments);
+    let arguments: Vec<OsString> = arguments.collect();
+    let command = Failed::of(arguments.iter().cloned());
     let path = &command.path;
     let about = |kind| of(error, kind);
     let [argument, value] = [ContextKind::InvalidArg, ContextKind::InvalidValue].map(about);
     let see_help = || format!("see `{path} --help`");
+    // The parser takes a negative value for an option, and the value of the option before as missing.
+    let is_unclear = match error.kind() {
+        ErrorKind::UnknownArgument => argument.starts_with('-'),
+        kind => kind == ErrorKind::InvalidValue && value.is_empty(),
+    };
+    if let Some(number) = arguments.iter().find_map(negative).filter(|_| is_unclear) {
+        return format!("cannot use `{number}`: no value is negative; {}", see_help());
+    }
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = about(ContextKind::InvalidSubcommand);
@@ -116,6 +125,13 @@ impl Failed {
         let command = line.split("  ").next()?;
         Some(format!("give them as in `{command}`"))
     }
+}
+
+/// Returns an argument that is a negative number, with or without a unit.
+fn negative(argument: &OsString) -> Option<&str> {
+    let text = argument.to_str()?;
+    let digits = text.strip_prefix('-')?;
+    digits.starts_with(|first: char| first.is_ascii_digit() || first == '.').then_some(text)
 }
 
 /// Returns the missing arguments.
@@ -231,6 +247,14 @@ mod tests {
             (
                 "fsarena report --schema --format csv",
                 "cannot use `--schema` with `--format <FORMAT>`: they conflict; remove one",
+            ),
+            (
+                "fsarena advise --relevant -1% 3",
+                "cannot use `-1%`: no value is negative; see `fsarena advise --help`",
+            ),
+            (
+                "fsarena run -r -5",
+                "cannot use `-5`: no value is negative; see `fsarena run --help`",
             ),
             (
                 "fsarena list --db a --db b",

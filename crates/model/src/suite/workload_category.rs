@@ -44,7 +44,7 @@ impl WorkloadCategory {
             Self::ManyFiles => "many files made and removed",
             Self::Names => "names and attributes",
             Self::Trees => "trees of files",
-            Self::Maintenance => "make, mount, check",
+            Self::Maintenance => "mkfs/mount/fsck",
             Self::Space => "space when empty",
         }
     }

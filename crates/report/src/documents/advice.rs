@@ -48,7 +48,7 @@ pub fn advice_report(
     let ruled_out = by_reason(advice).into_iter();
     let ruled_out = ruled_out.map(|(names, reason)| Item::new(listed(&names, "and"), reason));
     document.list("Ruled out", ruled_out);
-    document.section("Not tested", untested(advice));
+    document.section("Without results", untested(advice));
     document.list("Do not count, since not all who qualify have them", left_out(advice));
     document.list("Needed, and never tried (suite lifecycle tries it)", untried(advice));
     warnings(analysis, &mut document);

@@ -11,15 +11,15 @@ use stats::inference::{
 };
 use stats::{
     ABOUT_EQUAL, Analysis, Candidate, CostBound, ExclusionReason, MAX_USEFUL_BOUND,
-    MIN_TESTED_WEIGHT, NeedKind, ResultRow, RoundOutcome, RowWeight, UseCaseScores, UseNeed,
-    WeightedCategory, advise,
+    MIN_TESTED_WEIGHT, NeedKind, Recommendation, ResultRow, RoundOutcome, RowWeight, UseCaseScores,
+    UseNeed, WeightedCategory, advise,
 };
 
 use crate::text::answer::excess_bound;
 use crate::text::answer::is_budget_for_uses;
 use crate::text::command::more_work;
 use crate::text::conclusions::{self, describe_rank};
-use crate::text::exclusions::{Exclusion, outcome, reasons};
+use crate::text::exclusions::{Exclusion, facts_against, outcome, reasons};
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
@@ -36,6 +36,8 @@ pub(super) struct UseView {
     pub source: String,
     pub groups: Vec<UseGroupView>,
     pub order: Vec<OrderView>,
+    /// Excluded contenders with the facts against them; empty if the answer lists them.
+    pub excluded: String,
     /// Index and name of each excluded contender, and the reason.
     pub ruled_out: Vec<(usize, String, String)>,
     pub needs: NeedsView,
@@ -433,14 +435,19 @@ fn is_tested(group: &WeightedCategory) -> bool {
 fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
+    let advice = advise(one);
     UseView {
         title: sanitize_line(&one.title),
         answer: summary::sentence(&conclusions::use_case_conclusion(
-            &advise(one),
+            &advice,
             analysis,
             &conclusions::CampaignScope::of(analysis),
         )),
-        settled_by: conclusions::resolving_command(&advise(one), analysis, command),
+        excluded: match advice.recommendation {
+            Recommendation::NoneQualifies => String::new(),
+            _ => facts_against(&advice.ruled_out),
+        },
+        settled_by: conclusions::resolving_command(&advice, analysis, command),
         rationale: sanitize_paragraph(&one.rationale),
         source: sanitize_paragraph(&one.source),
         groups: one
@@ -524,7 +531,7 @@ fn untested(one: &UseCaseScores) -> String {
         .collect();
     let mut text = match missing.is_empty() {
         true => String::new(),
-        false => format!("Not tested, and so without weight: {}.", missing.join(", ")),
+        false => format!("Without results, and so without weight: {}.", missing.join(", ")),
     };
     if !one.excluded_results.is_empty() {
         text += &format!(

@@ -24,9 +24,9 @@ const MAX_PER_CENT: f64 = 10.0;
 /// Largest forecast of a bound that is worth more work.
 const MAX_HOPE: f64 = 1.0;
 /// Start of the sentence with the bound of the filesystem to take.
-const COST: &str = ". It costs";
+const COST: &str = ". It ";
 /// Start of that sentence if no other filesystem costs less.
-const NO_COST: &str = ". No other costs less";
+const NO_COST: &str = ". No other ";
 /// Start of a bound that is too large to help.
 const NO_PROMISE: &str = ", but this run cannot promise less than";
 /// Separates a bound from the one that more work would bring.
@@ -44,6 +44,8 @@ pub(crate) enum Question {
 /// An answer; its text has several sentences.
 pub(crate) struct AnswerText<'a> {
     pub question: Question,
+    /// Whether only space counts: the disk that the same files need.
+    pub is_about_space: bool,
     pub conclusion: &'a Conclusion,
     pub analysis: &'a Analysis,
 }
@@ -95,12 +97,15 @@ impl AnswerText<'_> {
         let (sure, close) = (self.certainty(), self.close());
         match (self.question, most > 0.0) {
             (Question::Use, false) => {
-                format!("take {name}{}{NO_COST} {sure}", self.advantage(first))
+                let less = format!("{} less{}", self.verb(), self.unit());
+                format!("take {name}{}{NO_COST}{less} {sure}", self.advantage(first))
             }
             (Question::Use, true) => format!(
-                "{close}take {name}{}{COST} at most {} more than the best here {sure}",
+                "{close}take {name}{}{COST}{} at most {} more{} than the best here {sure}",
                 self.advantage(first),
-                round_up(most)
+                self.verb(),
+                round_up(most),
+                self.unit()
             ),
             (Question::Group(_), false) => {
                 format!("no other {} less{} than {name}", self.verb(), self.unit())
@@ -257,23 +262,18 @@ impl AnswerText<'_> {
         }
     }
 
-    /// Returns the verb of an answer: a group about space compares the disk that the same files need.
     const fn verb(&self) -> &'static str {
-        match self.is_about_space() {
+        match self.is_about_space {
             true => "needs",
             false => "costs",
         }
     }
 
     const fn unit(&self) -> &'static str {
-        match self.is_about_space() {
+        match self.is_about_space {
             true => " disk",
             false => "",
         }
-    }
-
-    const fn is_about_space(&self) -> bool {
-        matches!(self.question, Question::Group(Some(WorkloadCategory::Space)))
     }
 
     fn name(&self, contender: usize) -> String {

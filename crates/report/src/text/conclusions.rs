@@ -4,15 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use model::{Clock, Nanos, PEERS, RECORDING};
+use model::{Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
-    MIN_TESTED_WEIGHT, Rank, Recommendation, UseCaseScores, advise,
+    MIN_TESTED_WEIGHT, Margin, Rank, Recommendation, UseCaseScores, advise,
 };
 
 use crate::text::answer::{AnswerText, Question};
 use crate::text::command::{closer_answer, more_work};
-use crate::text::exclusions::by_reason;
+use crate::text::exclusions::facts_against;
 use crate::text::labels::percent;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
@@ -66,14 +66,14 @@ fn without_advice(open: &[Advice], ran: &CampaignScope<'_>) -> ConclusionText {
     let features = distinct(untried.map(|(feature, _)| feature.to_string()));
     let mut lacking = Vec::new();
     if !groups.is_empty() {
-        lacking.push(some_of(&groups));
+        lacking.push(format!("no result counts for {}", some_of(&groups)));
     }
     if !features.is_empty() {
-        lacking.push(format!("support for {}", some_of(&features)));
+        lacking.push(format!("support for {} was not tested", some_of(&features)));
     }
     let why = match lacking.is_empty() {
         true => "no filesystem has every result that counts".to_owned(),
-        false => format!("{} were not tested", lacking.join(", and ")),
+        false => lacking.join(", and "),
     };
     let missing = open.iter().flat_map(missing_suites).collect();
     ConclusionText {
@@ -107,8 +107,13 @@ pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
             Some(group) => group.title().to_owned(),
             None => "all groups, each weighing the same".to_owned(),
         },
-        answer: AnswerText { question: Question::Group(conclusion.group), conclusion, analysis }
-            .to_string(),
+        answer: AnswerText {
+            question: Question::Group(conclusion.group),
+            is_about_space: conclusion.group == Some(WorkloadCategory::Space),
+            conclusion,
+            analysis,
+        }
+        .to_string(),
     };
     analysis.conclusions.iter().map(sentence).collect()
 }
@@ -168,13 +173,17 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
         true if analysis.clock == Clock::Virtual => {
             "True of each round of simulated time that was run.".to_owned()
         }
-        true => "Cost is the time that the same work takes. The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
+        true => "Cost is the time (for space: the disk) that the same work takes. The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
+    };
+    let margin = match analysis.margin == Margin::default() || sure.is_empty() {
+        true => String::new(),
+        false => format!("Differences below {} count as equal.", percent(analysis.margin.0)),
     };
     let open = match is_any_open(analysis) && !is_single(analysis) {
         true => more_rounds(analysis),
         false => String::new(),
     };
-    let parts = [sure, open].into_iter().filter(|part| !part.is_empty());
+    let parts = [sure, margin, open].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")
 }
 
@@ -267,8 +276,13 @@ pub(crate) fn use_case_conclusion(
         Recommendation::NoneQualifies => no_candidate_text(advice),
         Recommendation::NoAdvice => no_advice(advice, ran),
         _ => {
-            let conclusion = &advice.scores.conclusion;
-            let answer = AnswerText { question: Question::Use, conclusion, analysis };
+            let mut groups = advice.scores.groups.iter().filter(|group| group.weight > 0.0);
+            let answer = AnswerText {
+                question: Question::Use,
+                is_about_space: groups.all(|one| one.group == WorkloadCategory::Space),
+                conclusion: &advice.scores.conclusion,
+                analysis,
+            };
             format!("{answer}{}", not_tested(advice))
         }
     }
@@ -310,12 +324,9 @@ pub(crate) const fn settled_text(analysis: &Analysis) -> &'static str {
     }
 }
 
-/// Lists the excluded contenders, grouped by the reason.
+/// Lists the excluded contenders, grouped by the facts against them.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {
-    let why = by_reason(advice).into_iter();
-    let why = why.map(|(names, reason)| format!("{} ({reason})", listed(&names, "and")));
-    let why: Vec<String> = why.collect();
-    format!("nothing; every filesystem is ruled out: {}.", why.join("; "))
+    format!("nothing; every filesystem is ruled out: {}.", facts_against(&advice.ruled_out))
 }
 
 /// Returns the tests that are missing, and the options that would run them.
@@ -327,9 +338,9 @@ fn no_advice(advice: &Advice, ran: &CampaignScope<'_>) -> String {
         why.push(match advice.scores.tested > 0.0 {
             true => {
                 let tested = percent(advice.scores.tested);
-                format!("only {tested} of the weight was tested, and not {groups}")
+                format!("only {tested} of the weight has results, and not {groups}")
             }
-            false => format!("no group with a weight has a result: {groups}"),
+            false => format!("no group with a weight has a result that counts: {groups}"),
         });
     }
     if !advice.untried.is_empty() {

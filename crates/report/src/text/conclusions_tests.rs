@@ -137,6 +137,25 @@ fn the_advice_for_a_use_says_why_a_safer_contender_comes_first() {
 }
 
 #[test]
+fn a_use_of_space_alone_compares_disk() {
+    let (_, mut analysis) = answered();
+    for group in &mut analysis.uses[0].groups {
+        group.group = WorkloadCategory::Space;
+    }
+    let mut told = |bounds: &[(usize, Option<f64>)]| {
+        let conclusion = concluded(WorkloadCategory::Space, bounds, &[(2, 0.1)], None);
+        analysis.uses[0].conclusion = Conclusion { group: None, ..conclusion };
+        said(use_case_conclusions(&analysis)).swap_remove(0)
+    };
+    let least = told(&[(1, Some(0.0)), (0, Some(0.04))]);
+    assert!(least.contains("take middle. No other needs less disk (95 %). Second"), "{least}");
+    let bound = told(&[(1, Some(0.02)), (0, Some(0.04))]);
+    let expected = "take middle. It needs at most 2 % more disk than the best here (95 %). Second";
+    assert!(bound.contains(expected), "{bound}");
+    assert!(bound.contains("slow needs at least 10 % more"), "{bound}");
+}
+
+#[test]
 fn the_answer_for_a_use_states_losses_of_the_contender_to_take() {
     let (_, mut analysis) = answered();
     let conclusion =
@@ -205,7 +224,7 @@ fn without_evidence_the_advice_is_a_command() {
         said(use_case_conclusions(&analysis)),
         [
             "Media: take fast. No other costs less (95 %). middle costs at least 68 % more, slow at least 2.82 times as much.",
-            "Mail spool: no advice, since only 2.2 % of the weight was tested, and not durable writes: run the same with `-s fs-mark -s made`.",
+            "Mail spool: no advice, since only 2.2 % of the weight has results, and not durable writes: run the same with `-s fs-mark -s made`.",
         ]
     );
 }
@@ -245,7 +264,7 @@ fn several_uses_without_evidence_are_one_sentence_with_one_command() {
         (WorkloadCategory::RandomRead, vec!["iozone".to_owned()]),
     ]);
     analysis.score_use_cases([&mail, &build], &suites);
-    let told = "Mail spool; Build machine: no advice, since durable writes and random reads were not tested: run the same with `-s fs-mark -s iozone -s made`.";
+    let told = "Mail spool; Build machine: no advice, since no result counts for durable writes and random reads: run the same with `-s fs-mark -s iozone -s made`.";
     assert_eq!(said(use_case_conclusions(&analysis)), [told]);
 }
 
@@ -260,13 +279,13 @@ fn ruled_out_contenders_have_a_reason() {
     };
     advice.ruled_out = vec![
         out("tmpfs", ExclusionReason::Baseline),
-        out("vfat", ExclusionReason::NoResults),
+        out("vfat", ExclusionReason::NoCrashRecovery { why: "a backup is kept".to_owned() }),
         out("ramfs", ExclusionReason::Baseline),
     ];
     assert_eq!(
         no_candidate_text(&advice),
-        "nothing; every filesystem is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (has none of the \
-         results that count)."
+        "nothing; every filesystem is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (needs a \
+         repair after a crash, since its driver has no journal and no copy on write)."
     );
 }
 

@@ -4,11 +4,17 @@ use std::fmt;
 
 use stats::{Advice, Candidate, ExclusionReason, RoundOutcome};
 
+use crate::text::conclusions::listed;
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
-/// Returns every reason against a candidate, with failures combined; empty without reasons.
+/// Returns every reason against a candidate as text, with failures combined; empty without reasons.
 pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
+    exclusions(candidate).iter().map(ToString::to_string).collect()
+}
+
+/// Returns every reason against a candidate, with failures combined.
+fn exclusions(candidate: &Candidate) -> Vec<Exclusion> {
     let (failures, mut others): (Vec<&ExclusionReason>, Vec<&ExclusionReason>) =
         candidate.ruled_out.iter().partition(|reason| outcome(reason).is_some());
     // More results would not help.
@@ -24,13 +30,13 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     let mut reasons = joined(named);
     if failures.len() > 1 {
         let more = labels::pluralize(failures.len() as u64 - 1, "more failure");
-        reasons.push(format!("and {more}"));
+        reasons.push(Exclusion { what: format!("and {more}"), why: String::new() });
     }
     reasons
 }
 
 /// Joins neighbouring exclusions that have the same reason.
-fn joined(exclusions: impl Iterator<Item = Exclusion>) -> Vec<String> {
+fn joined(exclusions: impl Iterator<Item = Exclusion>) -> Vec<Exclusion> {
     let mut joined: Vec<Exclusion> = Vec::new();
     for one in exclusions {
         match joined.last_mut() {
@@ -40,7 +46,7 @@ fn joined(exclusions: impl Iterator<Item = Exclusion>) -> Vec<String> {
             _ => joined.push(one),
         }
     }
-    joined.iter().map(ToString::to_string).collect()
+    joined
 }
 
 /// Returns the outcome of a reason that is a failure.
@@ -54,9 +60,28 @@ pub(crate) const fn outcome(reason: &ExclusionReason) -> Option<RoundOutcome> {
 /// Returns the excluded contenders, those with the same reasons together: their names, and the
 /// reasons.
 pub(crate) fn by_reason(advice: &Advice) -> Vec<(Vec<String>, String)> {
+    grouped(&advice.ruled_out, |candidate| reasons(candidate).join("; "))
+}
+
+/// Lists the excluded contenders with the facts against them, without the reasons of the use.
+pub(crate) fn facts_against(ruled_out: &[Candidate]) -> String {
+    let facts = |candidate: &Candidate| -> String {
+        let facts = exclusions(candidate).into_iter().map(|one| one.what);
+        facts.collect::<Vec<_>>().join("; ")
+    };
+    let groups = grouped(ruled_out, facts).into_iter();
+    let groups = groups.map(|(names, facts)| format!("{} ({facts})", listed(&names, "and")));
+    groups.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the names of the contenders that have the same text, with the text.
+fn grouped(
+    candidates: &[Candidate],
+    text: impl Fn(&Candidate) -> String,
+) -> Vec<(Vec<String>, String)> {
     let mut why: Vec<(Vec<String>, String)> = Vec::new();
-    for candidate in &advice.ruled_out {
-        let reason = reasons(candidate).join("; ");
+    for candidate in candidates {
+        let reason = text(candidate);
         let name = sanitize_line(&candidate.contender);
         match why.iter_mut().find(|(_, known)| *known == reason) {
             Some((names, _)) => names.push(name),
@@ -94,7 +119,7 @@ impl Exclusion {
                 (format!("no {feature} ({})", sanitize_line(found)), why.as_str())
             }
             ExclusionReason::NoCrashRecovery { why } => (
-                "needs a repair after a crash (its driver has no journal and no copy on write)"
+                "needs a repair after a crash, since its driver has no journal and no copy on write"
                     .to_owned(),
                 why.as_str(),
             ),
