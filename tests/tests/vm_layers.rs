@@ -1,4 +1,5 @@
-//! Filesystems with layers in guests: encryption and RAID below, an overlay above.
+//! Filesystems with layers in guests: encryption and RAID below, an overlay and network filesystems
+//! above.
 
 use end_to_end::{Sandbox, run};
 use model::Status;
@@ -7,7 +8,8 @@ use model::Status;
 fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
     let sandbox = Sandbox::new();
     let stack = "overlay/ext4+luks+md-raid1";
-    let contenders = ["ext4", "ext4+luks", "fuse2fs-ext4+thin", stack];
+    let contenders =
+        ["ext4", "ext4+luks", "fuse2fs-ext4+thin", stack, "nfs/ext4", "samba/ext4", "sshfs/ext4"];
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
     command.args(["--suite", "tree"]);
     run(&mut command).assert_code(0);

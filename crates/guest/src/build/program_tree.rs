@@ -12,11 +12,13 @@ use crate::{GuestError, files};
 
 /// Directories of programs, and search path of the loader for libraries.
 const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
     "lib/x86_64-linux-gnu",
     "usr/lib/x86_64-linux-gnu",
-    // Directory of Ceph, whose libraries look for others there (RUNPATH). fio is linked with them.
+    // Directories of Ceph and Samba, whose libraries look for others there (RUNPATH). fio is linked
+    // with those of Ceph.
     "usr/lib/x86_64-linux-gnu/ceph",
+    "usr/lib/x86_64-linux-gnu/samba",
     "lib64",
     "usr/lib64",
     "lib",
