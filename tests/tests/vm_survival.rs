@@ -115,3 +115,43 @@ fn power_cuts_need_a_simulated_disk() {
     let why = &cell.phases[0].failure.as_ref().unwrap().reason;
     assert!(why.contains("--backend vm"), "{why}");
 }
+
+/// The script replaces a file safely, and another one without a sync.
+#[test]
+fn the_power_is_cut_in_a_recorded_program() {
+    let sandbox = Sandbox::new();
+    let work = sandbox.path("program");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(work.join("document"), [1; 5000]).unwrap();
+    let script = "dd if=/dev/zero of=new bs=3000 count=3 conv=fsync status=none && mv new document && sync . \
+                  && echo text > unsynced";
+    let trace = sandbox.path("work.trace");
+    let mut record = sandbox.fsarena();
+    record.args(["trace", "record", "--output"]).arg(&trace);
+    run(record.args(["--", "sh", "-c", script]).current_dir(&work)).assert_code(0);
+    let cut = |contender: &str, expect: &str| {
+        let mut command = sandbox.fsarena();
+        command.args(["survive", "trace"]).arg(&trace).args(["--contender", contender]);
+        command.args(["--cuts", "24", "--expect", expect, "--clock", "virtual"]);
+        command.args(["--profile", "smoke", "--rounds", "1", "--work-dir"]);
+        command.arg(sandbox.path("work")).env("XDG_CACHE_HOME", end_to_end::program::cache());
+        let told = run(&mut command).assert_code(0);
+        assert!(told.stderr.contains(" steps of the trace change or sync files"), "{told:?}");
+        let cell = sandbox.results().cells.into_iter().next_back().unwrap().result.unwrap();
+        let survival = cell.phases[0].survival.clone();
+        survival.unwrap_or_else(|| panic!("{contender}: {:?}", cell.failure))
+    };
+    let promised = cut("ext4", "promise");
+    assert!(promised.cuts > 10 && promised.held == promised.cuts, "{promised:?}");
+    let result = cut("ext4", "acknowledged");
+    assert!(result.held < result.cuts, "an unsynced file is always kept: {result:?}");
+    assert!(result.broken.iter().any(|broken| broken.lost.contains("unsynced")), "{result:?}");
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(report.contains("fsarena survive trace "), "{report}");
+    assert!(report.contains("--expect acknowledged"), "{report}");
+
+    let mut onto_images = sandbox.fsarena();
+    onto_images.args(["survive", "trace"]).arg(&trace).args(["-c", "ext4", "--backend", "loop"]);
+    let refused = run(&mut onto_images).assert_code(2);
+    assert!(refused.stderr.contains("only guests have simulated disks"), "{}", refused.stderr);
+}

@@ -4,6 +4,7 @@
 //! replays it.
 
 mod anonymise;
+mod file_steps;
 mod format;
 mod import;
 mod paths;
@@ -11,6 +12,7 @@ mod plan;
 mod summary;
 mod trace;
 
+pub use file_steps::{FileStepsError, TraceSteps, file_steps};
 pub use format::{DecodeError, EncodeError, MAGIC, MAX_OPERATIONS, VERSION, envelope};
 pub use import::{
     ImportFormat, InheritedFile, RecordingStart, STRACE_CALLS, Standing, StraceImporter,

@@ -263,16 +263,17 @@ Examples:
   fsarena disk validate                         the models and the real disks"
     )]
     Disk(DiskCommand),
-    /// Check what a real machine keeps when its power is cut.
+    /// Cut the power in the work of a program, or check a real machine.
     #[command(
         subcommand,
         after_help = "\
 Examples:
+  fsarena survive trace work.trace -c ext4 -c xfs              in guests, at each position of a recorded program
   ssh root@server fsarena survive write /mnt/test > cut.log    then cut the power of the server
   ssh root@server fsarena survive check /mnt/test < cut.log    after it has started again
 
-The filesystem must be mounted at /mnt/test both times. Power cuts of simulated disks need no other machine: \
-`fsarena run --backend vm -s survival`."
+The filesystem must be mounted at /mnt/test both times. `fsarena run --backend vm -s survival` has tests for power \
+cuts of simulated disks, which need no other machine."
     )]
     Survive(SurviveCommand),
     /// Record, import, show and replay the file operations of a program.

@@ -1,15 +1,30 @@
-//! Options of `survive`: power cuts of real machines.
+//! Options of `survive`: power cuts in recorded programs, and of real machines.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
-use model::Nanos;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use model::{Expectation, Nanos};
 
-use crate::args::cli_values::{path, time};
+use crate::args::cli_values::{int_up_to, path, time};
+use crate::args::run_args::RunArgs;
 
-/// Commands for power cuts of real machines.
+/// Largest number of cuts of a trace.
+const MAX_CUTS: u32 = 1 << 20;
+
+/// Commands for power cuts.
 #[derive(Clone, Debug, Subcommand)]
 pub enum SurviveCommand {
+    /// Cut the power of a simulated disk at each position of a trace, in guests.
+    #[command(after_help = "\
+Examples:
+  fsarena trace record -o work.trace -- ./work.sh
+  fsarena survive trace work.trace -c ext4 -c xfs -c btrfs
+  fsarena survive trace mail -c ext4 --cuts 6000            a trace of `fsarena trace make`
+  fsarena survive trace work.trace -c xfs --expect acknowledged
+
+The changes and syncs of the trace become steps, in the order in which they began; writes have whole blocks of \
+4 KiB. docs/survival.md explains what is expected.")]
+    Trace(Box<SurviveTraceArgs>),
     /// Write to a directory until the power fails, and print each step that was acknowledged.
     #[command(after_help = "\
 Examples:
@@ -24,6 +39,46 @@ Examples:
   ssh root@server fsarena survive check /mnt/test < cut.log
                                             on the second machine, after restart and mount")]
     Check(SurviveCheckArgs),
+}
+
+/// Options of `survive trace`.
+#[derive(Clone, Debug, Args)]
+#[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("backend", |a| a.hide(true)))]
+pub struct SurviveTraceArgs {
+    /// Cut the power in this trace: a file, or the name of a recorded trace.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub trace: PathBuf,
+    /// Maximum number of cuts on each filesystem; a sample if there are more.
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = int_up_to(MAX_CUTS))]
+    pub cuts: u32,
+    /// Set the expectation: the promise of fsync, in addition the result of the last step, or all
+    /// files as at one moment.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = ExpectationArg::Promise)]
+    pub expect: ExpectationArg,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Expectation by which losses are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExpectationArg {
+    /// The promises of fsync(2) and sync(2).
+    Promise,
+    /// In addition, the result of the last step.
+    Acknowledged,
+    /// All files, as at one moment since the last sync.
+    Order,
+}
+
+impl From<ExpectationArg> for Expectation {
+    fn from(given: ExpectationArg) -> Self {
+        match given {
+            ExpectationArg::Promise => Self::Promise,
+            ExpectationArg::Acknowledged => Self::Acknowledged,
+            ExpectationArg::Order => Self::Order,
+        }
+    }
 }
 
 /// Options of `survive write`.

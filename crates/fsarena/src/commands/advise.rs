@@ -63,6 +63,7 @@ fn all(
     results: &CampaignResults,
     analysis: &Analysis,
     simulated: &SimulatedCampaigns,
+    has_store: bool,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     if globals.json {
@@ -86,7 +87,7 @@ fn all(
         }))?;
     } else {
         let opinion = |advice: &Advice| simulated.opinion(advice);
-        print_document(false, &report::answers_report(analysis, results, &opinion))?;
+        print_document(false, &report::answers_report(analysis, results, &opinion, has_store))?;
     }
     Ok(ExitReason::Success.into())
 }
@@ -107,7 +108,7 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let analysis = analysed(&results, &catalog, args.relevant);
     let simulated = SimulatedCampaigns::load(&results, store.as_ref(), &catalog, args.relevant)?;
     let Some(wanted) = wanted else {
-        return all(&results, &analysis, &simulated, globals);
+        return all(&results, &analysis, &simulated, store.is_some(), globals);
     };
     let of = |analysis: &Analysis| {
         let mut uses = analysis.uses.iter();

@@ -38,6 +38,7 @@ pub mod study {
 pub mod survive {
     pub mod check;
     pub mod sequences;
+    pub mod trace;
     pub mod write;
 }
 pub mod tool {

@@ -14,10 +14,6 @@ use crate::{CacheState, Metric, SyncAtEnd, WorkloadCategory};
 /// the mount comes before.
 const MAX_PATH: usize = 1024;
 const MAX_NAME: usize = 255;
-/// Maximum number of steps of a sequence.
-const MAX_STEPS: usize = 64;
-/// Maximum blocks of a file of a sequence.
-const MAX_BLOCKS: u32 = 1024;
 /// Maximum number of operations of a generated sequence.
 const MAX_OPERATIONS: u32 = 3;
 /// Maximum number of cuts or faults of a phase.
@@ -35,6 +31,9 @@ pub enum FileStep {
     Write(String, u32),
     /// Overwrites all blocks of a file in place.
     Overwrite(String),
+    /// Writes to a file from this block on this number of blocks. The file grows if it is smaller;
+    /// blocks before the first read as zeros.
+    WriteAt(String, u32, u32),
     /// Writes this number of blocks at the end of a file.
     Append(String, u32),
     /// Sets the size of a file to this number of blocks.
@@ -68,6 +67,11 @@ pub enum FileStep {
 }
 
 impl FileStep {
+    /// Maximum number of steps of a sequence.
+    pub const MAX_STEPS: usize = 1024;
+    /// Maximum number of blocks of a file of a sequence.
+    pub const MAX_BLOCKS: u32 = 1024;
+
     /// Returns true if the step changes nothing, and may make earlier steps durable.
     pub const fn is_sync(&self) -> bool {
         matches!(self, Self::Fsync(_) | Self::Fdatasync(_) | Self::SyncRange(_) | Self::Sync)
@@ -79,6 +83,7 @@ impl FileStep {
             Self::Mkdir(path)
             | Self::Write(path, _)
             | Self::Overwrite(path)
+            | Self::WriteAt(path, ..)
             | Self::MapWrite(path)
             | Self::Append(path, _)
             | Self::Truncate(path, _)
@@ -105,6 +110,7 @@ impl fmt::Display for FileStep {
             Self::Mkdir(path) => write!(f, "mkdir {path}"),
             Self::Write(path, blocks) => write!(f, "write {path} {blocks}"),
             Self::Overwrite(path) => write!(f, "overwrite {path}"),
+            Self::WriteAt(path, first, blocks) => write!(f, "write-at {path} {first} {blocks}"),
             Self::Append(path, blocks) => write!(f, "append {path} {blocks}"),
             Self::Truncate(path, blocks) => write!(f, "truncate {path} {blocks}"),
             Self::Rename(from, to) => write!(f, "rename {from} {to}"),
@@ -144,15 +150,17 @@ impl FromStr for FileStep {
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let blocks = |word: &str| {
-            let number = word.parse().ok().filter(|blocks| *blocks <= MAX_BLOCKS);
-            number.ok_or_else(|| {
-                format!("expected a number of blocks up to {MAX_BLOCKS}, not `{word}`")
-            })
+            let most = Self::MAX_BLOCKS;
+            let number = word.parse().ok().filter(|blocks| *blocks <= most);
+            number.ok_or_else(|| format!("expected a number of blocks up to {most}, not `{word}`"))
         };
         let step = match words[..] {
             ["mkdir", path] => Self::Mkdir(path.into()),
             ["write", path, count] => Self::Write(path.into(), blocks(count)?),
             ["overwrite", path] => Self::Overwrite(path.into()),
+            ["write-at", path, first, count] => {
+                Self::WriteAt(path.into(), blocks(first)?, blocks(count)?)
+            }
             ["append", path, count] => Self::Append(path.into(), blocks(count)?),
             ["truncate", path, count] => Self::Truncate(path.into(), blocks(count)?),
             ["rename", from, to] => Self::Rename(from.into(), to.into()),
@@ -170,13 +178,18 @@ impl FromStr for FileStep {
             ["sync"] => Self::Sync,
             _ => {
                 return Err(format!(
-                    "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `map-write F`, \
+                    "`{text}` is no step: one of `mkdir D`, `write F BLOCKS`, `overwrite F`, `write-at F BLOCK BLOCKS`, `map-write F`, \
                      `append F BLOCKS`, `truncate F BLOCKS`, `allocate F BLOCKS`, `punch F`, `setxattr F`, \
                      `rename A B`, `link A B`, `symlink TARGET NAME`, `unlink F`, `rmdir D`, `fsync F`, \
                      `fdatasync F`, `sync-file-range F`, `sync`"
                 ));
             }
         };
+        if let Self::WriteAt(_, first, count) = &step
+            && first + count > Self::MAX_BLOCKS
+        {
+            return Err(format!("`{text}` ends after block {}", Self::MAX_BLOCKS));
+        }
         let is_name = |part: &str| {
             (1..=MAX_NAME).contains(&part.len())
                 && !part.starts_with('.')
@@ -213,6 +226,12 @@ pub enum Expectation {
 impl Expectation {
     const WORDS: [(&'static str, Self); 3] =
         [("promise", Self::Promise), ("acknowledged", Self::Acknowledged), ("order", Self::Order)];
+
+    /// Returns the name of the expectation in suites and options.
+    pub fn name(self) -> &'static str {
+        let mut words = Self::WORDS.into_iter();
+        words.find(|(_, one)| *one == self).map_or("", |(word, _)| word)
+    }
 }
 
 keyed! {
@@ -260,8 +279,8 @@ pub(super) fn optional_steps(
 pub(super) fn steps(keys: &dyn KeySource, key: &'static str) -> Result<Vec<FileStep>, KeyError> {
     let mut steps = Vec::new();
     keys.texts(key, &mut |text| {
-        if steps.len() == MAX_STEPS {
-            return Err(format!("a sequence has at most {MAX_STEPS} steps"));
+        if steps.len() == FileStep::MAX_STEPS {
+            return Err(format!("a sequence has at most {} steps", FileStep::MAX_STEPS));
         }
         steps.push(text.parse()?);
         Ok(())
@@ -333,7 +352,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_step_reads_back_from_its_text(
-            kind in 0..15_usize, a in "[a-z]{1,8}(/[a-z]{1,8})?", b in "[a-z]{1,8}", n in 0..=MAX_BLOCKS,
+            kind in 0..16_usize, a in "[a-z]{1,8}(/[a-z]{1,8})?", b in "[a-z]{1,8}", n in 0..=FileStep::MAX_BLOCKS,
         ) {
             let step = match kind {
                 0 => FileStep::Mkdir(a),
@@ -350,6 +369,7 @@ mod tests {
                 11 => FileStep::Symlink(a, b),
                 12 => FileStep::MapWrite(a),
                 13 => FileStep::Allocate(a, n),
+                14 => FileStep::WriteAt(a, n, FileStep::MAX_BLOCKS - n),
                 _ => FileStep::Sync,
             };
             prop_assert_eq!(step.to_string().parse::<FileStep>(), Ok(step));
@@ -365,6 +385,8 @@ mod tests {
             "mkdir .hidden",
             "write a",
             "write a 1025",
+            "write-at a 1",
+            "write-at a 1000 25",
         ] {
             assert!(text.parse::<FileStep>().is_err(), "{text}");
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk,
-    RECORDING, shell_quote,
+    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Op,
+    RECORDING, Suite, shell_quote,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
@@ -53,9 +53,7 @@ fn command(campaign: &Campaign) -> String {
     let trace = campaign.suites.iter().find(|suite| suite.name == RECORDING);
     let mut words = vec!["fsarena".to_owned()];
     match trace {
-        Some(suite) => {
-            words.extend(["trace".to_owned(), "replay".to_owned(), suite.source.clone()]);
-        }
+        Some(suite) => words.extend(trace_command(suite)),
         None => words.push("run".to_owned()),
     }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -111,6 +109,26 @@ fn command(campaign: &Campaign) -> String {
         option("--host", host.clone());
     }
     quote_words(&words)
+}
+
+/// Returns the command that replays a trace or cuts the power in it, with its options.
+fn trace_command(suite: &Suite) -> Vec<String> {
+    let mut ops = suite.tests.iter().flat_map(|test| &test.phases).map(|phase| &phase.op);
+    let cuts = ops.find_map(|op| match op {
+        Op::PowerCut(cuts) => Some(cuts),
+        _ => None,
+    });
+    let command = match cuts {
+        None => ["trace", "replay"],
+        Some(_) => ["survive", "trace"],
+    };
+    let mut words = command.map(str::to_owned).to_vec();
+    words.push(suite.source.clone());
+    if let Some(cuts) = cuts {
+        words.extend(["--cuts".to_owned(), cuts.cuts.to_string()]);
+        words.extend(["--expect".to_owned(), cuts.expect.name().to_owned()]);
+    }
+    words
 }
 
 /// Returns the option for closer answers: three times the budget or the rounds of the campaign, as
@@ -265,6 +283,18 @@ mod tests {
             "{command}"
         );
         assert!(!command.contains(" -s "), "{command}");
+        let phase = &mut results.campaign.suites[0].tests[0].phases[0];
+        phase.op = Op::PowerCut(model::PowerCut {
+            prepare: Vec::new(),
+            steps: vec![model::FileStep::Sync],
+            expect: model::Expectation::Order,
+            cuts: 60,
+            ignores_flushes: false,
+        });
+        let command = rerun_command(&results);
+        let expected =
+            "fsarena survive trace '/home/a b.trace' --cuts 60 --expect order --rounds 3";
+        assert!(command.starts_with(expected), "{command}");
     }
 
     #[test]

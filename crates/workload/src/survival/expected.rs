@@ -137,6 +137,13 @@ impl FileTree {
             FileStep::Overwrite(path) | FileStep::MapWrite(path) => {
                 self.content_of(path).into_iter().for_each(|content| content.fill(number));
             }
+            FileStep::WriteAt(path, first, blocks) => {
+                let (first, end) = (*first as usize, (first + blocks) as usize);
+                if let Some(content) = self.content_of(path) {
+                    content.resize(content.len().max(end), 0);
+                    content[first..end].fill(number);
+                }
+            }
             FileStep::Append(path, blocks) => {
                 let new = vec![number; *blocks as usize];
                 self.content_of(path).into_iter().for_each(|content| content.extend(&new));

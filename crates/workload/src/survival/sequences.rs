@@ -135,6 +135,7 @@ fn is_next(names: &mut BTreeMap<String, bool>, step: &FileStep) -> bool {
         FileStep::Fsync(path) => kind(names, path).is_some(),
         FileStep::Overwrite(path)
         | FileStep::MapWrite(path)
+        | FileStep::WriteAt(path, ..)
         | FileStep::Append(path, _)
         | FileStep::Truncate(path, _)
         | FileStep::Allocate(path, _)

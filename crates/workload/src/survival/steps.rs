@@ -37,6 +37,7 @@ pub fn perform_step(root: &Path, step: &FileStep, number: u32) -> Result<(), OpE
         FileStep::Mkdir(path) => named("mkdir", path, fs::create_dir(at(path))),
         FileStep::Write(path, blocks) => write_new(&at(path), *blocks, number),
         FileStep::Overwrite(path) => overwrite(&at(path), number),
+        FileStep::WriteAt(path, first, blocks) => write_at(&at(path), *first, *blocks, number),
         FileStep::Append(path, blocks) => append(&at(path), *blocks, number),
         FileStep::MapWrite(path) => map_write(&at(path), number),
         FileStep::Allocate(path, blocks) => allocate(&at(path), *blocks),
@@ -85,6 +86,13 @@ fn overwrite(path: &Path, number: u32) -> Result<(), OpError> {
     let file = OpenOptions::new().write(true).open(path).with_call("open", path)?;
     let blocks = (file.metadata().with_call("fstat", path)?.len() / BLOCK as u64) as u32;
     file.write_all_at(&contents(number, 0..blocks), 0).with_call("pwrite", path)?;
+    close(file).with_call("close", path)
+}
+
+fn write_at(path: &Path, first: u32, blocks: u32, number: u32) -> Result<(), OpError> {
+    let file = OpenOptions::new().write(true).open(path).with_call("open", path)?;
+    let content = contents(number, first..first + blocks);
+    file.write_all_at(&content, u64::from(first) * BLOCK as u64).with_call("pwrite", path)?;
     close(file).with_call("close", path)
 }
 

@@ -197,38 +197,48 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
         return Err(UsageError(format!("cannot replay: {why}")).into());
     }
     let test = Test {
-        name: name.clone(),
-        suite: "trace".into(),
         title: format!("Replay of {name}: {operations} operations"),
+        name,
+        suite: model::RECORDING.into(),
         rationale:
             "The file operations of a program, in their original order. Computation between them is omitted."
                 .into(),
         space,
         sweep: None,
-        phases: vec![Phase {
-            name: "replay".into(),
-            cache: CacheState::Warm,
-            sync_at_end: SyncAtEnd::Syncfs,
-            at_most: None,
-            scaling: None,
-            step: None,
-            needs: None,
-            op: replay,
-        }],
+        phases: vec![phase("replay", CacheState::Warm, SyncAtEnd::Syncfs, replay)],
     };
-    Ok(Suite {
+    Ok(suite_of(&args.trace, test))
+}
+
+/// Returns the only phase of a test on a trace.
+pub fn phase(name: &str, cache: CacheState, sync_at_end: SyncAtEnd, op: Op) -> Phase {
+    Phase {
+        name: name.into(),
+        cache,
+        sync_at_end,
+        at_most: None,
+        scaling: None,
+        step: None,
+        needs: None,
+        op,
+    }
+}
+
+/// Returns the suite of a test on a trace.
+pub fn suite_of(trace: &Path, test: Test) -> Suite {
+    Suite {
         name: model::RECORDING.into(),
         title: "A trace".into(),
-        source: line(&args.trace.display().to_string()),
+        source: line(&trace.display().to_string()),
         requires: ProgramRequirements::default(),
         archives: Vec::new(),
         baseline: None,
         tests: vec![test],
-    })
+    }
 }
 
 /// Derives a valid name from a file name.
-fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let fits = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._+-".contains(letter)
