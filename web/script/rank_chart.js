@@ -57,6 +57,6 @@ function rankBar(one, ratio, end, { x, y, top, margin, first }) {
   group.append(label("value", RANKS.width - 2, y + 4, one.bound === null ? most : excessWords(one.bound)));
   return titled(
     group,
-    `${name}: ${most}, estimate ${threeDigits(ratio)}×, ${placeWords(one.verdict, margin)}`,
+    `${name}: ${most}, estimate ${threeDigits(ratio)}×, ${rankWords(one.verdict, first ? 0 : 1, margin)}`,
   );
 }

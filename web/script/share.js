@@ -60,11 +60,11 @@ function viewData() {
     address: addressOf(state),
     use: data.uses[state.use]?.title ?? null,
     answer: weighedUse() ? sentenceOf(answerOf(data.uses[state.use], weighedUse())) : null,
-    ranking: (weighedUse()?.ranked ?? []).map(({ contender, difference, bound, verdict }) => ({
+    ranking: (weighedUse()?.ranked ?? []).map(({ contender, difference, bound, verdict }, index) => ({
       contender: contenders[contender].name,
       times_the_lowest: Number(threeDigits(Math.exp(difference))),
       at_most_more: bound === null ? null : Math.expm1(bound.most),
-      place: placeWords(verdict, data.uses[state.use].margin),
+      place: rankWords(verdict, index, data.uses[state.use].margin),
     })),
     results: phases.flatMap((phase) => resultsOf(phase)),
   };

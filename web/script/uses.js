@@ -50,7 +50,7 @@ function useView(host, use) {
     sliders.refresh();
     out.replaceChildren(...ruledOut(found));
     excluded.hidden = found.nobody || found.against.size === 0;
-    excluded.textContent = `Excluded: ${factsAgainst(found.against)}.`;
+    excluded.textContent = `Excluded: ${oneFactEach(found.against)}.`;
     const more = found.ranked.length - MOST_BARS;
     const toggle = button(all ? "fewer" : `${more} more`, { class: "quiet" }, () => {
       all = !all;
@@ -68,7 +68,7 @@ const withCode = (text) => text.split("`").map((part, index) => (index % 2 === 1
 
 function ruledOut({ against }) {
   if (against.size === 0) return [];
-  const lines = [...against].map(([contender, reasons]) =>
+  const lines = [...against].map(([contender, { reasons }]) =>
     element("li", {}, nameOf(contender), `: ${reasons.map(({ what, why }) => (why ? `${what}: ${why}` : what)).join("; ")}`),
   );
   return [element("p", {}, element("b", {}, "Excluded:")), element("ul", { class: "plain" }, ...lines)];
@@ -123,14 +123,15 @@ function rankFigure(use, { ranked, tested }, all) {
 }
 
 function rankTable(ranked, margin) {
-  const rows = ranked.map(({ contender, difference, bound, verdict }) =>
+  const rows = ranked.map(({ contender, difference, bound, verdict }, index) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, nameOf(contender)),
       element("td", { class: "n" }, `${threeDigits(Math.exp(difference))}×`),
       element("td", { class: "n" }, bound === null ? "unknown" : excessWords(bound)),
-      element("td", {}, placeWords(verdict, margin)),
+      element("td", {}, rankWords(verdict, index, margin)),
+      element("td", {}, contenders[contender].cuts ?? "not tested"),
     ),
   );
   const heads = [
@@ -138,6 +139,7 @@ function rankTable(ranked, margin) {
     ["Estimate", "n"],
     ["At most", "n"],
     ["Compared with the best", ""],
+    ["In power cuts", ""],
   ];
-  return table("What the same work costs in time, weighted over all groups, compared with the best", heads, rows);
+  return table("What the same work costs with these weights, compared with the best", heads, rows);
 }

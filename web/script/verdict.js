@@ -9,13 +9,12 @@ function answerOf(use, found) {
   if (found.empty) return "Give at least one group a weight.";
   if (found.nobody) return nothingWords(found);
   if (!found.advice) return noAdvice(use, found);
-  return conclusionWords(found.ranked, found.takesPart, amountsOf(use)) + notTested(use, found);
+  return conclusionWords(found.ranked, found.takesPart, amountsOf(use, found)) + notTested(found);
 }
 
-// The needs of a use and the groups with a weight that no test tried, as a sentence.
-function notTested(use, { tested, missing, ranked, takesPart }) {
-  const known = powerCuts(ranked, takesPart) !== null;
-  const parts = use.needsPowerCuts && !known ? ["power cuts"] : [];
+// The power cuts, if untested, and the groups with a weight that no test tried, as a sentence.
+function notTested({ tested, missing, ranked, takesPart }) {
+  const parts = powerCuts(ranked, takesPart) === null ? ["power cuts"] : [];
   if (missing.length > 0)
     parts.push(`${percent(1 - tested)} of the weight (${missing.map(({ title }) => title).join(", ")})`);
   return parts.length > 0 ? ` Not tested: ${listed(parts, "and")}.` : "";
@@ -37,22 +36,27 @@ function conclusionWords(ranked, all, amounts = COSTS) {
       ? `${amounts.isUse ? "take " : ""}${namesOf(all, "or")}: ${noOther(amounts)}`
       : firstWords(ranked, amounts),
     amounts.isUse ? powerCuts(ranked, all) : null,
-    second ? secondWords(second) + untestedCuts(ranked, second, amounts) : null,
+    second ? secondWords(second) + cutsOfSecond(ranked, second, amounts) : null,
     worse.length > 0 ? worseWords(worse, amounts) : null,
     unranked.length > 0 ? lackWords(unranked) : null,
   ];
   return `${parts.filter((part) => part !== null).join(". ")}.`;
 }
 
-const noOther = ({ isUse }) => {
+const noOther = ({ isUse, isAnyUnmeasured }) => {
   if (!isUse) return "no other is comparable";
   if (contenders.length === 1) return "no other was compared";
+  if (isAnyUnmeasured) return "no other has results that count";
   return shownContenders().length === contenders.length ? "all others are ruled out" : "no other that is shown qualifies";
 };
 
-// Untested power cuts of the first are in the last sentence.
-const untestedCuts = (ranked, { contender }, { isUse }) =>
-  isUse && powerCuts(ranked, []) !== null && !contenders[contender].cuts ? "; its power cuts are untested" : "";
+// The losses of the second, or that they are untested. Untested power cuts of the first are in the last sentence.
+function cutsOfSecond(ranked, { contender }, { isUse }) {
+  const { cuts } = contenders[contender];
+  if (!isUse) return "";
+  if (cuts?.startsWith("lost synced files")) return `; it ${cuts}`;
+  return powerCuts(ranked, []) !== null && !cuts ? "; its power cuts are untested" : "";
+}
 
 const shareOf = (log) => Math.expm1(log);
 const isUseful = ({ bound }) => bound !== null && shareOf(bound.most) <= inference.mostUseful;
@@ -137,17 +141,15 @@ const lackWords = (some) => `${namesOf(some, "and")} ${some.length === 1 ? "lack
 // The answer if no contender qualifies.
 function nothingWords({ against }) {
   if (shownContenders().length === 0) return "nothing; no filesystem is shown.";
-  return `nothing; every filesystem is ruled out: ${factsAgainst(against)}.`;
+  return `nothing; every filesystem is ruled out: ${oneFactEach(against)}.`;
 }
 
-// The excluded contenders with the facts against them, without the reasons of the use.
-function factsAgainst(against) {
+// The excluded contenders, each with one fact against it.
+function oneFactEach(against) {
   const known = new Map();
-  for (const [contender, reasons] of against) {
-    const facts = reasons.map(({ what }) => what).join("; ");
-    known.set(facts, [...(known.get(facts) ?? []), contenders[contender].name]);
-  }
-  return [...known].map(([facts, names]) => `${listed(names, "and")} (${facts})`).join("; ");
+  for (const [contender, { brief }] of against)
+    known.set(brief, [...(known.get(brief) ?? []), contenders[contender].name]);
+  return [...known].map(([brief, names]) => `${listed(names, "and")} (${brief})`).join("; ");
 }
 
 // What would bring a closer answer; nothing where that is in the answer.
@@ -164,24 +166,34 @@ const canRunAgain = () => data.command !== "";
 // Whether of what others measured there is one number each, of which they do not say how it varies.
 const isSingle = () => !canRunAgain() && inference.rounds.every((rounds) => rounds === 1);
 
+const NO_CLEAR_DIFFERENCE = "no clear difference";
+
 const isWorse = ({ verdict }) => verdict.worse !== undefined;
+
+// What the first of a ranking, or another one, is beside the best.
+const rankWords = (verdict, index, margin) =>
+  index === 0 && placeWords(verdict, margin) === NO_CLEAR_DIFFERENCE ? "first" : placeWords(verdict, margin);
 
 // What a verdict says beside the best.
 function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
   if (verdict.worse !== undefined) return `costs ${boundOf(verdict.worse)}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
-  return "no clear difference";
+  return NO_CLEAR_DIFFERENCE;
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
-function worseWords(worse, { verb }) {
+function worseWords(worse, { verb, unit }) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.difference - b.difference);
+  const leastOfOthers = Math.min(...others.map((one) => one.verdict.worse));
+  // A nearest with a larger bound than all others would say less than all together.
+  if (others.length > 1 && leastOfOthers <= nearest.verdict.worse)
+    return `${worse.length} others ${unit === "" ? "cost" : "need"} at least ${least(leastOfOthers)}`;
   const bound = ({ verdict }) => boundOf(verdict.worse);
   const words = `${nameOfOne(nearest.contender)} ${verb} ${bound(nearest)}`;
   if (others.length === 0) return words;
   if (others.length === 1) return `${words}, ${nameOfOne(others[0].contender)} ${bound(others[0])}`;
-  return `${words}, ${others.length} others at least ${least(Math.min(...others.map((one) => one.verdict.worse)))}`;
+  return `${words}, ${others.length} others at least ${least(leastOfOthers)}`;
 }
 
 // A bound of a difference; of one round that is free of noise, the difference itself.
@@ -194,10 +206,11 @@ const COSTS = { verb: "costs", unit: "" };
 const SPACE = { verb: "needs", unit: " disk" };
 
 // The amounts of a use: of space only if nothing else has a weight.
-function amountsOf(use) {
+function amountsOf(use, { against }) {
   const weights = weightsOf(use);
   const isSpace = use.groups.every(({ title }, index) => title === inference.space || !(weights[index] > 0));
-  return { ...(isSpace ? SPACE : COSTS), isUse: true };
+  const isAnyUnmeasured = [...against.values()].some(({ brief }) => brief === NO_RESULTS);
+  return { ...(isSpace ? SPACE : COSTS), isUse: true, isAnyUnmeasured };
 }
 
 // A share as a whole number of per cent, rounded up, at least 1 %.

@@ -3,7 +3,7 @@
 const isBaseline = (contender) =>
   data.groups.some(({ title, members, named }) => !named && title === "baseline" && members.includes(contender));
 
-const NO_RESULTS = "has none of the results that count";
+const NO_RESULTS = "no result that counts";
 
 const isComparable = (row, contender) => inference.costs[row][contender] !== null;
 
@@ -19,7 +19,7 @@ function weighed(use, weights, chosen) {
   const groups = use.groups.map((group) => group.results.filter(([row]) => chosen.counts(row)));
   const counting = [...new Set(groups.flat().map(([row]) => row))];
   const against = new Map(chosen.shown.map((c) => [c, reasonsAgainst(use, c, chosen, counting)]));
-  const takesPart = chosen.shown.filter((c) => against.get(c).length === 0);
+  const takesPart = chosen.shown.filter((c) => against.get(c).reasons.length === 0);
   for (const c of takesPart) against.delete(c);
   const had = groups.map((results) => results.filter(([row]) => takesPart.every((c) => isComparable(row, c))));
   const whole = weights.reduce((sum, weight) => sum + weight, 0);
@@ -37,7 +37,7 @@ function weighed(use, weights, chosen) {
     takesPart,
     against,
     // Further tests would not help those who lack a need.
-    nobody: takesPart.length === 0 && (tested > 0 || [...against.values()].every(([{ what }]) => what !== NO_RESULTS)),
+    nobody: takesPart.length === 0 && (tested > 0 || [...against.values()].every(({ brief }) => brief !== NO_RESULTS)),
     tested,
     missing: use.groups.filter((_, index) => had[index].length === 0),
     untried,
@@ -51,7 +51,7 @@ function joined(reasons) {
   const all = [];
   for (const { what, why } of reasons) {
     const last = all.at(-1);
-    if (last && why && last.why === why) last.what += ` and ${what}`;
+    if (last && why && last.why === why) last.what += `, and ${what}`;
     else all.push({ what, why });
   }
   return all;
@@ -68,5 +68,6 @@ function reasonsAgainst(use, contender, chosen, counting) {
   if (more > 0) reasons.push({ what: `and ${more} more ${more === 1 ? "failure" : "failures"}`, why: "" });
   const isNone = failures.length === 0 && !counting.some((row) => isComparable(row, contender));
   if (isNone && reasons.length === 0) reasons.push({ what: NO_RESULTS, why: "" });
-  return reasons;
+  const brief = (causes[0] ?? holds[0])?.brief ?? NO_RESULTS;
+  return { reasons, brief };
 }

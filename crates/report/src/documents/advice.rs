@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::CampaignResults;
+use model::{CampaignResults, Clock};
 use stats::{Advice, Analysis, ComparisonVerdict, PowerCutRecord, QualifiedContender, advise};
 
 use crate::document::table::percent;
@@ -70,10 +70,12 @@ fn command_of_use(advice: &Advice, analysis: &Analysis, results: &CampaignResult
 }
 
 /// Returns one sentence for each use case, and its [second opinion](crate::second_opinion).
+/// `has_store`: the campaign is in a database, in which a second one can follow.
 pub fn answers_report(
     analysis: &Analysis,
     results: &CampaignResults,
     opinion: &dyn Fn(&Advice) -> Option<String>,
+    has_store: bool,
 ) -> Document {
     let mut document = Document::titled(summary::one_line(results, analysis));
     for (disk, part) in split_by_disk(analysis) {
@@ -85,10 +87,18 @@ pub fn answers_report(
         .iter()
         .filter(|one| is_answered(one))
         .filter_map(|one| Some(Item::new(sanitize_line(&one.title), opinion(&advise(one))?)));
+    let opinions: Vec<Item> = opinions.collect();
+    let mut notes = vec!["Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()];
+    let is_any_answered = analysis.uses.iter().any(is_answered);
+    // A file of a campaign is in no database that has other campaigns.
+    if opinions.is_empty() && has_store && is_any_answered && analysis.clock == Clock::Real {
+        let run = "A second opinion, from a simulated disk: fsarena run --backend vm, then fsarena advise";
+        notes.push(format!("{run} {}", results.id));
+    }
     document.list("Second opinion", opinions);
     warnings(analysis, &mut document);
     document.paragraph(confidence_text(analysis));
-    document.push(Block::Note("Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()));
+    document.blocks.extend(notes.into_iter().map(Block::Note));
     document
 }
 
@@ -177,7 +187,7 @@ fn price(advice: &Advice, document: &mut Document) {
     let turning = |at: &f64| (0.005..0.995).contains(at);
     let any = second.groups.iter().any(|group| group.turns_at.is_some_and(|at| turning(&at)));
     let weight = if advice.untested.is_empty() { ">weight" } else { ">tested weight" };
-    let heading = ["group", weight, ">cost", "order changes"];
+    let heading = ["group", weight, ">cost", "estimates cross"];
     let shown = if any { heading.len() } else { heading.len() - 1 };
     let mut table = Table::new(&heading[..shown]);
     for group in &second.groups {

@@ -15,8 +15,8 @@ use crate::text::answer::{promise, promise_and_losses};
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::command::more_work;
 use crate::text::conclusions::{
-    ConclusionText, NOT_TESTED, category_conclusions_by_disk, is_answered, is_any_open,
-    no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
+    ConclusionText, NOT_TESTED, UNTESTED_POWER_CUTS, category_conclusions_by_disk, is_answered,
+    is_any_open, no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
 };
 use crate::text::labels::{LOST_FILES, pluralize};
 use crate::text::sanitize::{
@@ -44,6 +44,15 @@ struct Room {
     commands: bool,
 }
 
+/// Properties of the answers, for the facts below them.
+#[derive(Clone, Copy)]
+struct OfAnswers {
+    /// Whether they are for uses.
+    are_by_use: bool,
+    /// Whether the power cuts of a filesystem to take are untested.
+    are_power_cuts_untested: bool,
+}
+
 /// Rooms to try, largest first: each answer needs its bound more than any other text is needed.
 const ROOMS: [Room; 4] = [
     Room { lines: 2, label: 36, caveats: 2, commands: true },
@@ -61,6 +70,10 @@ pub fn last_screen(
     command: &dyn Fn(&str) -> String,
 ) -> Document {
     let (heading, answers) = answers(results, analysis);
+    let are_by_use = heading == BY_USE;
+    let is_untested = |one: &ConclusionText| one.answer.contains(UNTESTED_POWER_CUTS);
+    let of_answers =
+        OfAnswers { are_by_use, are_power_cuts_untested: answers.iter().any(is_untested) };
     let screen = |room: Room, shown: &[&Item]| {
         let head = first_parts(&title::outline(results, analysis), |cut| {
             fits(&[Block::Title(cut.to_owned())], room.lines)
@@ -71,7 +84,7 @@ pub fn last_screen(
         let more = format!("… and {rest} more: `{}`", command(all));
         let more = (rest > 0).then(|| Item::from(more));
         document.list(heading.as_str(), shown.iter().map(|item| (*item).clone()).chain(more));
-        document.push(Block::Facts(facts(results, analysis, page, command, room)));
+        document.push(Block::Facts(facts(results, analysis, page, command, room, of_answers)));
         document
     };
     let has_room = |room: Room, shown: &[&Item]| height(&screen(room, shown).blocks) <= LINES;
@@ -268,6 +281,7 @@ fn facts(
     page: Option<&Path>,
     command: &dyn Fn(&str) -> String,
     room: Room,
+    of_answers: OfAnswers,
 ) -> Vec<Item> {
     let mut facts: Vec<Item> = Vec::new();
     let mut fact = |style: Style, label: &'static str, text: &str| {
@@ -286,9 +300,7 @@ fn facts(
             fact(style, "Failures", &caveat.to_string());
         }
     }
-    let uses = analysis.uses.iter().chain(analysis.by_disk.iter().flat_map(|d| &d.analysis.uses));
-    let has_rival = analysis.contenders.len() > 1;
-    if has_rival && uses.into_iter().any(|one| is_answered(one) && one.has_untested_power_cuts()) {
+    if of_answers.are_power_cuts_untested {
         let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
         fact(Style::Plain, "Untested", &text);
     }
@@ -312,7 +324,11 @@ fn facts(
         facts.push(Item::new("Page", page.display().to_string()));
     }
     if room.commands {
-        facts.push(Item::new("Tables", format!("`{}`", command("report"))));
+        let whole = match of_answers.are_by_use {
+            true => format!("; whole answers: `{}`", command("advise")),
+            false => String::new(),
+        };
+        facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));
         facts.extend(no_advice_by_use(analysis).map(|text| Item::new("Uses", text)));
         facts.extend(next(analysis).map(|next| Item::new("Next", next)));
     }

@@ -10,16 +10,16 @@ use stats::inference::{
     family_level,
 };
 use stats::{
-    ABOUT_EQUAL, Analysis, Candidate, CostBound, ExclusionReason, MAX_USEFUL_BOUND,
-    MIN_TESTED_WEIGHT, NeedKind, Recommendation, ResultRow, RoundOutcome, RowWeight, UseCaseScores,
-    UseNeed, WeightedCategory, advise,
+    ABOUT_EQUAL, Analysis, Candidate, ComparisonVerdict, CostBound, ExclusionReason,
+    MAX_USEFUL_BOUND, MIN_TESTED_WEIGHT, NeedKind, Recommendation, ResultRow, RoundOutcome,
+    RowWeight, UseCaseScores, UseNeed, WeightedCategory, advise,
 };
 
 use crate::text::answer::excess_bound;
 use crate::text::answer::is_budget_for_uses;
 use crate::text::command::more_work;
 use crate::text::conclusions::{self, describe_rank};
-use crate::text::exclusions::{Exclusion, facts_against, outcome, reasons};
+use crate::text::exclusions::{Exclusion, brief, one_fact_each, outcome, reasons};
 use crate::text::labels;
 use crate::text::sanitize::{sanitize_line, sanitize_paragraph, short_names};
 use crate::text::scale::three_digits;
@@ -36,7 +36,7 @@ pub(super) struct UseView {
     pub source: String,
     pub groups: Vec<UseGroupView>,
     pub order: Vec<OrderView>,
-    /// Excluded contenders with the facts against them; empty if the answer lists them.
+    /// Excluded contenders, each with a fact against it; empty if the answer lists them.
     pub excluded: String,
     /// Index and name of each excluded contender, and the reason.
     pub ruled_out: Vec<(usize, String, String)>,
@@ -73,6 +73,8 @@ pub(super) struct OrderView {
     pub at_most: String,
     /// Comparison with the best.
     pub place: String,
+    /// Losses in power cuts.
+    pub power_cuts: String,
 }
 
 /// Data of a use case for the script.
@@ -83,9 +85,6 @@ pub(super) struct UseData {
     groups: Vec<UseGroupData>,
     /// Reasons against each contender.
     out: Vec<Vec<ExclusionData>>,
-    /// Whether the use case needs synced files to survive power cuts.
-    #[serde(rename = "needsPowerCuts")]
-    needs_power_cuts: bool,
     /// Features that the use case needs but that were not tried, for each contender.
     untried: Vec<Vec<String>>,
     /// Margin of relevance: smaller differences are ignored.
@@ -99,6 +98,8 @@ pub(super) struct UseData {
 #[derive(Serialize)]
 struct ExclusionData {
     what: String,
+    /// The reason in a few words.
+    brief: String,
     /// Why it matters. Neighbouring reasons with the same text are joined.
     #[serde(skip_serializing_if = "String::is_empty")]
     why: String,
@@ -370,7 +371,6 @@ fn of_use(
         title: sanitize_line(&one.title),
         groups,
         out: one.candidates.iter().map(|c| against(c, &rows, analysis)).collect(),
-        needs_power_cuts: one.needs.iter().any(|need| need.need == NeedKind::PowerCuts),
         untried: one
             .candidates
             .iter()
@@ -417,6 +417,7 @@ fn against(
         let outcome = outcome(reason);
         ExclusionData {
             what,
+            brief: brief(reason),
             why,
             failure: outcome.is_some(),
             skipped: outcome == Some(RoundOutcome::Skipped),
@@ -445,7 +446,7 @@ fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
         )),
         excluded: match advice.recommendation {
             Recommendation::NoneQualifies => String::new(),
-            _ => facts_against(&advice.ruled_out),
+            _ => one_fact_each(&advice.ruled_out),
         },
         settled_by: conclusions::resolving_command(&advice, analysis, command),
         rationale: sanitize_paragraph(&one.rationale),
@@ -460,7 +461,7 @@ fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
                 tested: is_tested(group),
             })
             .collect(),
-        order: order(one, &names),
+        order: order(one, analysis, &names),
         ruled_out: out
             .filter(|(_, reasons)| !reasons.is_empty())
             .map(|(place, reasons)| (place, names[place].clone(), reasons))
@@ -501,19 +502,27 @@ fn need_title(need: &NeedKind) -> String {
 }
 
 /// Returns the ranked contenders, the one with the least bound first.
-fn order(one: &UseCaseScores, names: &[String]) -> Vec<OrderView> {
+fn order(one: &UseCaseScores, analysis: &Analysis, names: &[String]) -> Vec<OrderView> {
+    let power_cuts = |contender: usize| {
+        let record = analysis.features.get(contender)?.power_cuts.as_ref()?;
+        Some(labels::power_cuts(record))
+    };
     let ranked = one.conclusion.bounds.iter();
-    let view = |bound: &CostBound| {
+    let view = |(index, bound): (usize, &CostBound)| {
         let place = one.places[bound.contender].as_ref()?;
         Some(OrderView {
             number: bound.contender,
             contender: names[bound.contender].clone(),
             cost: format!("{}×", three_digits(bound.ratio)),
             at_most: bound.at_most.map_or_else(|| "unknown".to_owned(), excess_bound),
-            place: describe_rank(place),
+            power_cuts: power_cuts(bound.contender).unwrap_or_else(|| "not tested".to_owned()),
+            place: match place.verdict {
+                ComparisonVerdict::Undecided { .. } if index == 0 => "first".to_owned(),
+                _ => describe_rank(place),
+            },
         })
     };
-    ranked.filter_map(view).collect()
+    ranked.enumerate().filter_map(view).collect()
 }
 
 /// Returns the reasons why a contender is ruled out, in one line; empty if it is not.

@@ -72,7 +72,9 @@ pub(crate) fn note(analysis: &Analysis) -> String {
         true => String::new(),
         false => format!(" {}.", lacking.join(", ")),
     };
-    format!("Overall: the estimates of the answers; rows above are medians over rounds.{lacking}")
+    format!(
+        "Overall: the estimates of the answers, as multiples of the best in the rounds that both have (do not divide columns); rows above are medians over rounds.{lacking}"
+    )
 }
 
 /// Returns the line with the most that each contender costs more than the best over all, without

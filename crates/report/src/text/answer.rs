@@ -5,7 +5,9 @@
 use std::fmt;
 
 use model::{Clock, WorkloadCategory};
-use stats::{Analysis, Conclusion, CostBound, Inferior, ShortlistState};
+use stats::{
+    Analysis, Candidate, Conclusion, CostBound, ExclusionReason, Inferior, ShortlistState,
+};
 
 use crate::text::command::more_work;
 use crate::text::conclusions::{
@@ -46,6 +48,8 @@ pub(crate) struct AnswerText<'a> {
     pub question: Question,
     /// Whether only space counts: the disk that the same files need.
     pub is_about_space: bool,
+    /// Contenders that do not qualify.
+    pub ruled_out: &'a [Candidate],
     pub conclusion: &'a Conclusion,
     pub analysis: &'a Analysis,
 }
@@ -68,10 +72,13 @@ impl AnswerText<'_> {
             (ShortlistState::Single, _) if conclusion.unranked.is_empty() => {
                 let (take, others) = match self.question {
                     Question::Group(_) => ("", "no other is comparable"),
-                    Question::Use if self.analysis.contenders.len() > 1 => {
-                        ("take ", "all others are ruled out")
+                    Question::Use if self.analysis.contenders.len() == 1 => {
+                        ("take ", "no other was compared")
                     }
-                    Question::Use => ("take ", "no other was compared"),
+                    Question::Use if self.ruled_out.iter().any(lacks_only_results) => {
+                        ("take ", "no other has results that count")
+                    }
+                    Question::Use => ("take ", "all others are ruled out"),
                 };
                 format!("{take}{}: {others}", named())
             }
@@ -85,7 +92,7 @@ impl AnswerText<'_> {
     }
 
     /// Returns the losses of the contender to take, if known.
-    fn power_cuts(&self) -> Option<String> {
+    pub fn power_cuts(&self) -> Option<String> {
         let pick = self.conclusion.pick().filter(|_| self.question == Question::Use)?;
         let record = self.analysis.features.get(pick)?.power_cuts.as_ref()?;
         Some(format!("{} {}", self.name(pick), labels::power_cuts(record)))
@@ -214,14 +221,21 @@ impl AnswerText<'_> {
             None if most > 0.0 => format!("Second: {name}, at most {} more", round_up(most)),
             None => format!("Second: {name}, which is no worse"),
         };
-        // Untested power cuts of the first are in the last sentence.
-        let is_untested = self.power_cuts().is_some() && !self.has_power_cuts(second.contender);
-        Some(format!("{cost}{}", if is_untested { "; its power cuts are untested" } else { "" }))
+        Some(format!("{cost}{}", self.power_cuts_of_second(second.contender)))
     }
 
-    fn has_power_cuts(&self, contender: usize) -> bool {
-        let features = self.analysis.features.get(contender);
-        features.is_some_and(|features| features.power_cuts.is_some())
+    /// Returns the losses of the second, or that they are untested. Untested power cuts of the first
+    /// are in the last sentence.
+    fn power_cuts_of_second(&self, second: usize) -> String {
+        let features = self.analysis.features.get(second);
+        let record = features.and_then(|features| features.power_cuts.as_ref());
+        match record {
+            Some(record) if self.question == Question::Use && record.lost > 0 => {
+                format!("; it {}", labels::power_cuts(record))
+            }
+            None if self.power_cuts().is_some() => "; its power cuts are untested".to_owned(),
+            _ => String::new(),
+        }
     }
 
     /// Returns the contenders that cost clearly more: the nearest by name, the others as a group.
@@ -231,12 +245,18 @@ impl AnswerText<'_> {
             self.conclusion.worse.iter().filter(|one| Some(one.contender) != named).collect();
         worse.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         let (nearest, others) = worse.split_first()?;
+        let least = others.iter().map(|one| one.at_least).fold(f64::INFINITY, f64::min);
+        // A nearest with a larger bound than all others would say less than all together.
+        if others.len() > 1 && least <= nearest.at_least {
+            let verb = if self.is_about_space { "need" } else { "cost" };
+            let least = format_excess(round_down(least));
+            return Some(format!("{} others {verb} at least {least}", worse.len()));
+        }
         let cost = format!("{} {} {}", self.name(nearest.contender), self.verb(), bound(nearest));
         Some(match others {
             [] => cost,
             [other] => format!("{cost}, {} {}", self.name(other.contender), bound(other)),
             _ => {
-                let least = others.iter().map(|one| one.at_least).fold(f64::INFINITY, f64::min);
                 let least = format_excess(round_down(least));
                 format!("{cost}, {} others at least {least}", others.len())
             }
@@ -283,6 +303,11 @@ impl AnswerText<'_> {
     fn names(&self, contenders: &[usize]) -> Vec<String> {
         contenders.iter().map(|contender| self.name(*contender)).collect()
     }
+}
+
+/// Whether a contender is ruled out only because it has no result.
+fn lacks_only_results(candidate: &Candidate) -> bool {
+    candidate.ruled_out.iter().all(|reason| *reason == ExclusionReason::NoResults)
 }
 
 /// Returns true if the campaign has a budget, and answers for uses on which it is spent.

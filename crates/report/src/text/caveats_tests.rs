@@ -216,7 +216,7 @@ fn phases_excluded_in_virtual_time_have_a_reason() {
     let sentence =
         "Not counted in virtual time: file/write, because nothing waits (docs/virtual-time.md).";
     assert!(said(&analysis).contains(&sentence.to_owned()));
-    let answers = crate::answers_report(&analysis, &results, &|_| None);
+    let answers = crate::answers_report(&analysis, &results, &|_| None, true);
     assert!(markdown(&answers).contains("file/write, because"));
     let counted = analyse(&results);
     assert!(!said(&counted).iter().any(|said| said.starts_with("Not counted")));

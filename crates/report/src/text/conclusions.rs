@@ -12,7 +12,7 @@ use stats::{
 
 use crate::text::answer::{AnswerText, Question};
 use crate::text::command::{closer_answer, more_work};
-use crate::text::exclusions::facts_against;
+use crate::text::exclusions::one_fact_each;
 use crate::text::labels::percent;
 use crate::text::sanitize::{sanitize_line, short_names};
 use crate::text::scale::three_digits;
@@ -110,6 +110,7 @@ pub(crate) fn category_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
         answer: AnswerText {
             question: Question::Group(conclusion.group),
             is_about_space: conclusion.group == Some(WorkloadCategory::Space),
+            ruled_out: &[],
             conclusion,
             analysis,
         }
@@ -175,7 +176,8 @@ pub(crate) fn confidence_text(analysis: &Analysis) -> String {
         }
         true => "Cost is the time (for space: the disk) that the same work takes. The best is the best of all that qualify in this run. An upper bound holds with 95 % confidence for all filesystems of a use together, a lower bound for all uses together.".to_owned(),
     };
-    let margin = match analysis.margin == Margin::default() || sure.is_empty() {
+    let is_usual = analysis.margin == Margin::default() || analysis.margin.0 == 0.0;
+    let margin = match is_usual || sure.is_empty() {
         true => String::new(),
         false => format!("Differences below {} count as equal.", percent(analysis.margin.0)),
     };
@@ -277,23 +279,28 @@ pub(crate) fn use_case_conclusion(
         Recommendation::NoAdvice => no_advice(advice, ran),
         _ => {
             let mut groups = advice.scores.groups.iter().filter(|group| group.weight > 0.0);
-            let answer = AnswerText {
+            let text = AnswerText {
                 question: Question::Use,
                 is_about_space: groups.all(|one| one.group == WorkloadCategory::Space),
+                ruled_out: &advice.ruled_out,
                 conclusion: &advice.scores.conclusion,
                 analysis,
             };
-            format!("{answer}{}", not_tested(advice))
+            let is_untested = text.power_cuts().is_none();
+            format!("{text}{}", not_tested(advice, is_untested))
         }
     }
 }
 
 /// Start of the last sentence of an answer, on what no test tried.
 pub(crate) const NOT_TESTED: &str = " Not tested: ";
+/// That sentence if power cuts were not tested.
+pub(crate) const UNTESTED_POWER_CUTS: &str = " Not tested: power cuts";
 
-/// Returns the needs of a use and the groups with a weight that no test tried, as a sentence.
-fn not_tested(advice: &Advice) -> String {
-    let cuts = advice.scores.has_untested_power_cuts().then(|| "power cuts".to_owned());
+/// Returns the power cuts, if untested, and the groups with a weight that no test tried, as a
+/// sentence.
+fn not_tested(advice: &Advice, are_power_cuts_untested: bool) -> String {
+    let cuts = are_power_cuts_untested.then(|| "power cuts".to_owned());
     let titles: Vec<&str> = advice.untested.iter().map(|one| one.group.title()).collect();
     let groups = (!titles.is_empty()).then(|| {
         let share = percent(1.0 - advice.scores.tested);
@@ -324,9 +331,9 @@ pub(crate) const fn settled_text(analysis: &Analysis) -> &'static str {
     }
 }
 
-/// Lists the excluded contenders, grouped by the facts against them.
+/// Lists the excluded contenders, each with a fact against it.
 pub(crate) fn no_candidate_text(advice: &Advice) -> String {
-    format!("nothing; every filesystem is ruled out: {}.", facts_against(&advice.ruled_out))
+    format!("nothing; every filesystem is ruled out: {}.", one_fact_each(&advice.ruled_out))
 }
 
 /// Returns the tests that are missing, and the options that would run them.
@@ -394,7 +401,9 @@ pub(crate) fn no_advice_by_use(analysis: &Analysis) -> Option<String> {
     let ran = CampaignScope::of(analysis);
     let parts = split_by_disk(analysis);
     let uses: Vec<&UseCaseScores> = parts.iter().flat_map(|(_, part)| &part.uses).collect();
-    if uses.is_empty() || uses.iter().any(|one| is_answered(one)) {
+    // Tests of losses, features or space when full weigh in no use.
+    let is_about_cost = !analysis.conclusions.is_empty();
+    if uses.is_empty() || !is_about_cost || uses.iter().any(|one| is_answered(one)) {
         return None;
     }
     let advice: Vec<Advice> = uses.into_iter().map(advise).collect();

@@ -22,8 +22,8 @@ fn exclusions(candidate: &Candidate) -> Vec<Exclusion> {
         others.retain(|reason| **reason != ExclusionReason::NoResults);
     }
     // A skipped phase is the consequence of a failure.
-    let is_cause = |reason: &&ExclusionReason| outcome(reason) != Some(RoundOutcome::Skipped);
-    let causes: Vec<&ExclusionReason> = failures.iter().copied().filter(is_cause).collect();
+    let causes: Vec<&ExclusionReason> =
+        failures.iter().copied().filter(|reason| is_cause(reason)).collect();
     let failures = if causes.is_empty() { failures } else { causes };
     // One failure is enough here; the tables list all.
     let named = others.into_iter().chain(failures.first().copied()).map(Exclusion::of);
@@ -41,7 +41,7 @@ fn joined(exclusions: impl Iterator<Item = Exclusion>) -> Vec<Exclusion> {
     for one in exclusions {
         match joined.last_mut() {
             Some(last) if !one.why.is_empty() && last.why == one.why => {
-                last.what += &format!(" and {}", one.what);
+                last.what += &format!(", and {}", one.what);
             }
             _ => joined.push(one),
         }
@@ -63,15 +63,40 @@ pub(crate) fn by_reason(advice: &Advice) -> Vec<(Vec<String>, String)> {
     grouped(&advice.ruled_out, |candidate| reasons(candidate).join("; "))
 }
 
-/// Lists the excluded contenders with the facts against them, without the reasons of the use.
-pub(crate) fn facts_against(ruled_out: &[Candidate]) -> String {
-    let facts = |candidate: &Candidate| -> String {
-        let facts = exclusions(candidate).into_iter().map(|one| one.what);
-        facts.collect::<Vec<_>>().join("; ")
+/// Lists the excluded contenders, each with one fact against it: a failure, or else the first.
+pub(crate) fn one_fact_each(ruled_out: &[Candidate]) -> String {
+    let fact = |candidate: &Candidate| {
+        let reasons = || candidate.ruled_out.iter();
+        // A missing result is only the reason if there is no other.
+        let other = reasons().find(|reason| **reason != ExclusionReason::NoResults);
+        let first = reasons().find(|reason| is_cause(reason)).or(other);
+        first.or_else(|| reasons().next()).map_or_else(String::new, brief)
     };
-    let groups = grouped(ruled_out, facts).into_iter();
-    let groups = groups.map(|(names, facts)| format!("{} ({facts})", listed(&names, "and")));
+    let groups = grouped(ruled_out, fact).into_iter();
+    let groups = groups.map(|(names, fact)| format!("{} ({fact})", listed(&names, "and")));
     groups.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a reason is a failure, and not the consequence of one.
+fn is_cause(reason: &ExclusionReason) -> bool {
+    outcome(reason).is_some_and(|outcome| outcome != RoundOutcome::Skipped)
+}
+
+/// Returns a reason in a few words, without its evidence.
+pub(crate) fn brief(reason: &ExclusionReason) -> String {
+    match reason {
+        ExclusionReason::Baseline => "a baseline".to_owned(),
+        ExclusionReason::MissingFeature { feature, .. } => format!("no {feature}"),
+        ExclusionReason::NoCrashRecovery { .. } => "needs a repair after a crash".to_owned(),
+        ExclusionReason::LostInPowerCuts { record, .. } => labels::power_cuts(record),
+        ExclusionReason::Failure { test, phase, outcome, .. } => {
+            format!("{}/{}: {outcome}", sanitize_line(test), sanitize_line(phase))
+        }
+        ExclusionReason::NotDurable { .. } => "not durable".to_owned(),
+        ExclusionReason::MissingReader { .. } | ExclusionReason::NoResults => {
+            Exclusion::of(reason).what
+        }
+    }
 }
 
 /// Returns the names of the contenders that have the same text, with the text.
@@ -119,7 +144,7 @@ impl Exclusion {
                 (format!("no {feature} ({})", sanitize_line(found)), why.as_str())
             }
             ExclusionReason::NoCrashRecovery { why } => (
-                "needs a repair after a crash, since its driver has no journal and no copy on write"
+                "needs a repair after a crash, for lack of a journal and of copy on write"
                     .to_owned(),
                 why.as_str(),
             ),
@@ -153,7 +178,7 @@ impl Exclusion {
                 );
                 (what, "")
             }
-            ExclusionReason::NoResults => ("has none of the results that count".to_owned(), ""),
+            ExclusionReason::NoResults => ("no result that counts".to_owned(), ""),
         };
         Self { what, why: sanitize_paragraph(why) }
     }
@@ -203,7 +228,7 @@ mod tests {
             reasons(&candidate),
             [
                 "a baseline, which keeps nothing",
-                "only Linux reads it and only Linux and Haiku read it: it is carried",
+                "only Linux reads it, and only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
                 "not durable: none of its 48 synced writes flushed the disk's cache, unlike those of other filesystems",
                 "tree/copy-in: crashed in 1 of 3 rounds: no space left",

@@ -251,13 +251,6 @@ impl UseCaseScores {
             excluded_results: left_out,
         }
     }
-
-    /// Returns true if the use needs synced files to survive power cuts, and this is unknown of the
-    /// contender to take.
-    pub fn has_untested_power_cuts(&self) -> bool {
-        let need = self.needs.iter().find(|need| need.need == NeedKind::PowerCuts);
-        need.zip(self.conclusion.pick()).is_some_and(|(need, pick)| need.met[pick].is_none())
-    }
 }
 
 /// Removes contenders that do not qualify from a conclusion. They are listed with the reasons
