@@ -55,7 +55,7 @@ impl fmt::Display for FileStepsError {
             Self::TooLarge(name) => write!(
                 f,
                 "`{name}` has more than {} MiB; record a run with smaller files",
-                u64::from(FileStep::MAX_BLOCKS) * BLOCK >> 20
+                (u64::from(FileStep::MAX_BLOCKS) * BLOCK) >> 20
             ),
             Self::TooMany(steps) => write!(
                 f,

@@ -200,7 +200,7 @@ proptest! {
         let mut recording = MadeTrace::default();
         recording.before("d0", TracedKind::Directory).before("f0", TracedKind::File { size: 5000 });
         for (at, (kind, a, b)) in calls.into_iter().enumerate() {
-            let name = |n: u8| if n % 2 == 0 { format!("f{n}") } else { format!("d0/f{n}") };
+            let name = |n: u8| if n.is_multiple_of(2) { format!("f{n}") } else { format!("d0/f{n}") };
             let handle = at as u32;
             match kind {
                 0..=2 => { recording.open(&name(a), CREATE, handle); }
