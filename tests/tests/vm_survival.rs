@@ -1,5 +1,6 @@
 //! Power cuts on simulated disks: synced files survive, and losses are found.
 
+use std::ffi::OsStr;
 use std::fs;
 
 use end_to_end::{Sandbox, cells_of, run};
@@ -129,26 +130,38 @@ fn the_power_is_cut_in_a_recorded_program() {
     let mut record = sandbox.fsarena();
     record.args(["trace", "record", "--output"]).arg(&trace);
     run(record.args(["--", "sh", "-c", script]).current_dir(&work)).assert_code(0);
-    let cut = |contender: &str, expect: &str| {
+    let cut = |sequence: &[&OsStr], expect: &str| {
         let mut command = sandbox.fsarena();
-        command.args(["survive", "trace"]).arg(&trace).args(["--contender", contender]);
+        command.arg("survive").args(sequence).args(["--contender", "ext4"]);
         command.args(["--cuts", "24", "--expect", expect, "--clock", "virtual"]);
         command.args(["--profile", "smoke", "--rounds", "1", "--work-dir"]);
         command.arg(sandbox.path("work")).env("XDG_CACHE_HOME", end_to_end::program::cache());
-        let told = run(&mut command).assert_code(0);
-        assert!(told.stderr.contains(" steps of the trace change or sync files"), "{told:?}");
+        run(&mut command).assert_code(0);
         let cell = sandbox.results().cells.into_iter().next_back().unwrap().result.unwrap();
         let survival = cell.phases[0].survival.clone();
-        survival.unwrap_or_else(|| panic!("{contender}: {:?}", cell.failure))
+        survival.unwrap_or_else(|| panic!("{sequence:?}: {:?}", cell.failure))
     };
-    let promised = cut("ext4", "promise");
+    let recorded = ["trace".as_ref(), trace.as_os_str()];
+    let promised = cut(&recorded, "promise");
     assert!(promised.cuts > 10 && promised.held == promised.cuts, "{promised:?}");
-    let result = cut("ext4", "acknowledged");
+    assert_eq!(promised.shortest, None);
+    let result = cut(&recorded, "acknowledged");
     assert!(result.held < result.cuts, "an unsynced file is always kept: {result:?}");
     assert!(result.broken.iter().any(|broken| broken.lost.contains("unsynced")), "{result:?}");
+    let shortest = result.shortest.expect("a shorter sequence loses the file, too");
+    let steps: Vec<String> = shortest.steps.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (&steps[..], &shortest.prepare[..]),
+        (&["write unsynced 1".to_owned()][..], &[][..])
+    );
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    assert!(report.contains("fsarena survive trace "), "{report}");
-    assert!(report.contains("--expect acknowledged"), "{report}");
+    let repeat = "fsarena survive steps --step 'write unsynced 1' --cuts 600 --expect acknowledged";
+    for command in ["fsarena survive trace ", repeat] {
+        assert!(report.contains(command), "{command}: {report}");
+    }
+    let step = ["steps", "--step", "write unsynced 1"].map(OsStr::new);
+    let repeated = cut(&step, "acknowledged");
+    assert!(repeated.held < repeated.cuts, "{repeated:?}");
 
     let mut onto_images = sandbox.fsarena();
     onto_images.args(["survive", "trace"]).arg(&trace).args(["-c", "ext4", "--backend", "loop"]);

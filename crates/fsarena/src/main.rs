@@ -84,6 +84,7 @@ fn program() -> ExitCode {
         },
         Command::Survive(command) => match command {
             SurviveCommand::Write(args) => survive::write::run(args, globals),
+            SurviveCommand::Steps(args) => survive::steps::run(args, globals),
             SurviveCommand::Trace(args) => survive::trace::run(args, globals),
             SurviveCommand::Check(args) => survive::check::run(args, globals),
         },

@@ -1,6 +1,6 @@
 //! The changes of a trace as steps of a test that cuts the power ([`model::FileStep`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use model::FileStep;
@@ -37,8 +37,8 @@ pub enum FileStepsError {
     Exchange(String),
     /// A file has more blocks than a step can write.
     TooLarge(String),
-    /// The trace has more steps than a sequence.
-    TooMany(usize),
+    /// The trace has more steps than a sequence, or needs more files.
+    TooMany,
     /// A path is longer than that of a step.
     Path(String),
     /// The trace changes nothing.
@@ -57,9 +57,9 @@ impl fmt::Display for FileStepsError {
                 "`{name}` has more than {} MiB; record a run with smaller files",
                 (u64::from(FileStep::MAX_BLOCKS) * BLOCK) >> 20
             ),
-            Self::TooMany(steps) => write!(
+            Self::TooMany => write!(
                 f,
-                "it has {steps} changes and syncs, more than {}; record a shorter run",
+                "it has more than {} changes and syncs, or existing names that they need; record a shorter run",
                 FileStep::MAX_STEPS
             ),
             Self::Path(why) => write!(f, "{why}; record a run with shorter paths"),
@@ -84,14 +84,16 @@ pub fn file_steps(trace: &Trace) -> Result<TraceSteps, FileStepsError> {
         if let SyscallResult::Ok(value) = record.outcome {
             converter.take(&record.call, value)?;
         }
+        if converter.steps.len() > FileStep::MAX_STEPS {
+            return Err(FileStepsError::TooMany);
+        }
     }
     if converter.steps.iter().all(FileStep::is_sync) {
         return Err(FileStepsError::NoChange);
     }
     let prepare = preparation(&trace.before, &names, &converter.steps)?;
-    let most = prepare.len().max(converter.steps.len());
-    if most > FileStep::MAX_STEPS {
-        return Err(FileStepsError::TooMany(most));
+    if prepare.len() > FileStep::MAX_STEPS {
+        return Err(FileStepsError::TooMany);
     }
     for step in prepare.iter().chain(&converter.steps) {
         step.to_string().parse::<FileStep>().map_err(FileStepsError::Path)?;
@@ -106,29 +108,23 @@ fn preparation(
     names: &[String],
     steps: &[FileStep],
 ) -> Result<Vec<FileStep>, FileStepsError> {
-    let named: Vec<&str> = steps.iter().flat_map(FileStep::paths).collect();
-    let is_needed = |name: &str| {
-        named.iter().any(|path| {
-            path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-    };
+    let mut needed: BTreeSet<&str> =
+        steps.iter().flat_map(FileStep::paths).flat_map(with_directories).collect();
     // The first name of a file that is needed by another name only.
     let linked: Vec<PathId> = before
         .iter()
-        .filter(|entry| is_needed(&names[entry.path.0 as usize]))
+        .filter(|entry| needed.contains(names[entry.path.0 as usize].as_str()))
         .filter_map(|entry| match entry.kind {
             TracedKind::Link(first) => Some(first),
             _ => None,
         })
         .collect();
+    let linked = linked.iter().map(|first| names[first.0 as usize].as_str());
+    needed.extend(linked.flat_map(with_directories));
     let mut prepare = Vec::new();
     for entry in before {
         let name = names[entry.path.0 as usize].clone();
-        let is_above_linked = || {
-            let mut first = linked.iter().map(|first| &names[first.0 as usize]);
-            first.any(|first| *first == name || first.starts_with(&format!("{name}/")))
-        };
-        if entry.path == PathId::TOP || !(is_needed(&name) || is_above_linked()) {
+        if entry.path == PathId::TOP || !needed.contains(name.as_str()) {
             continue;
         }
         prepare.push(match &entry.kind {
@@ -143,6 +139,12 @@ fn preparation(
         });
     }
     Ok(prepare)
+}
+
+/// Returns a path and the directories above it.
+fn with_directories(path: &str) -> impl Iterator<Item = &str> {
+    let above = path.match_indices('/').map(|(end, _)| &path[..end]);
+    above.chain([path])
 }
 
 /// Returns the text of each path. A name that no step can have is replaced.
@@ -386,8 +388,17 @@ impl Converter<'_> {
 
     /// Returns the file of an opening with a present name.
     fn open_name(&self, handle: HandleId) -> Option<(usize, String)> {
-        let file = self.openings.get(&handle)?.file?;
-        Some((file, self.name_of(file)?))
+        let opening = self.openings.get(&handle)?;
+        Some((opening.file?, self.name_of_opening(opening)?))
+    }
+
+    /// Returns a present name of the file of an opening: the opened one, or another one.
+    fn name_of_opening(&self, opening: &Opening) -> Option<String> {
+        let opened = &self.names[opening.path.0 as usize];
+        match self.objects.get(opened) == Some(&Object::File(opening.file?)) {
+            true => Some(opened.clone()),
+            false => self.name_of(opening.file?),
+        }
     }
 
     /// Converts a write of bytes. Neighbouring writes of a file are one step.
@@ -399,7 +410,7 @@ impl Converter<'_> {
     ) -> Result<bool, FileStepsError> {
         let Some(opening) = self.openings.get(&handle).copied() else { return Ok(false) };
         let (Some(file), true) = (opening.file, length > 0) else { return Ok(length == 0) };
-        let name = self.name_of(file);
+        let name = self.name_of_opening(&opening);
         let shown = name.as_deref().unwrap_or("a file without a name");
         let end = blocks(offset.saturating_add(length), shown)?;
         let first = (offset / BLOCK) as u32;

@@ -1,13 +1,18 @@
 //! Cuts the power at each position of a recording: sets the disk to the state that the cut leaves,
 //! repairs, mounts, compares, writes, unmounts, checks.
 
-use model::{BrokenCut, PowerCut, PowerCutSet, Survival};
+use model::{BrokenCut, FileStep, PowerCut, PowerCutSet, ShortestLoss, Survival};
 use simdisk::write_log::{Cut, Kept};
 use workload::Progress;
 use workload::survival::{self, ExpectedStates};
 
 use crate::cell::recorded_volume::{RecordedSteps, RecordedVolume, TrialError, owned};
 use crate::cell::volume::CellVolume;
+
+/// Maximum number of parts of a sequence that are tried to shorten it.
+const MAX_TRIALS: usize = 40;
+/// Maximum number of cuts of such a trial.
+const MAX_CUTS_OF_A_TRIAL: u32 = 24;
 
 /// When the repair command of the catalog runs.
 #[derive(Clone, Copy)]
@@ -45,6 +50,73 @@ pub fn run(
     volume.run(&op.prepare, &op.steps, |volume, recording| {
         cuts.cut_all(volume, recording, seed, progress)
     })
+}
+
+/// Runs all cuts of a phase, and shortens its sequence if it has a loss and the phase asks for
+/// it.
+pub fn run_and_shorten(
+    volume: &mut CellVolume<'_>,
+    op: &PowerCut,
+    phase: &str,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Survival, TrialError> {
+    let mut survival = run(RecordedVolume::new(volume, phase)?, op, seed, progress)?;
+    if op.shorten && !op.ignores_flushes && !survival.broken.is_empty() {
+        let lost = name_lost(&survival.broken[0]).to_owned();
+        survival.shortest = shortest(volume, op, phase, &lost, seed, progress)?;
+    }
+    Ok(survival)
+}
+
+/// Returns the first name that a cut lost.
+fn name_lost(broken: &BrokenCut) -> &str {
+    broken.lost.split(' ').next().unwrap_or_default()
+}
+
+/// Returns the shortest part of a sequence that loses this name. `None` if no part does within the
+/// number of trials and of their cuts.
+fn shortest(
+    volume: &mut CellVolume<'_>,
+    op: &PowerCut,
+    phase: &str,
+    lost: &str,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Option<ShortestLoss>, TrialError> {
+    let prepared = op.prepare.iter().map(|step| (true, step));
+    let all: Vec<(bool, &FileStep)> =
+        prepared.chain(op.steps.iter().map(|step| (false, step))).collect();
+    let mut shortest = None;
+    let mut trial = 0;
+    survival::shorten(&all, MAX_TRIALS, |part| {
+        let of = |is_prepared| {
+            let steps = part.iter().filter(|(prepared, _)| *prepared == is_prepared);
+            steps.map(|(_, step)| (*step).clone()).collect::<Vec<_>>()
+        };
+        let (prepare, steps) = (of(true), of(false));
+        if steps.is_empty() {
+            return Ok(false);
+        }
+        trial += 1;
+        let cuts = op.cuts.min(MAX_CUTS_OF_A_TRIAL);
+        let part = PowerCut { prepare, steps, cuts, ..op.clone() };
+        let recorded = RecordedVolume::new(volume, &format!("{phase}-shorter-{trial}"))?;
+        match run(recorded, &part, seed, progress) {
+            Ok(survival) => {
+                let mut broken = survival.broken.into_iter();
+                let same = broken.find(|broken| name_lost(broken) == lost);
+                let Some(broken) = same else { return Ok(false) };
+                let PowerCut { prepare, steps, .. } = part;
+                shortest = Some(ShortestLoss { prepare, steps, broken });
+                Ok(true)
+            }
+            // A removed step was needed.
+            Err(TrialError::Unsupported(_)) => Ok(false),
+            Err(failed) => Err(failed),
+        }
+    })?;
+    Ok(shortest)
 }
 
 /// Cuts the power in each sequence of a set. A sequence with an operation that the filesystem

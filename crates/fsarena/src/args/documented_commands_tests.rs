@@ -47,18 +47,25 @@ fn files() -> Vec<PathBuf> {
     found
 }
 
+/// A space within quotes, while a command is split.
+const QUOTED_SPACE: &str = "\u{1}";
+
 /// Splits a command at spaces outside of single quotes.
 fn words(command: &str) -> Vec<String> {
     let quoted = command.split('\'').enumerate().map(|(part, text)| match part % 2 {
         0 => text.to_owned(),
-        _ => text.replace(' ', "_"),
+        _ => text.replace(' ', QUOTED_SPACE),
     });
     let joined: String = quoted.collect();
     let words = joined.split_whitespace().map(|word| match word.split_once('{') {
         Some((begin, _)) if !begin.is_empty() => begin,
         _ => word,
     });
-    words.map(|word| word.trim_matches(['[', ']', '.', '\\']).to_owned()).collect()
+    let plain = |word: &str| match word.contains(QUOTED_SPACE) {
+        true => word.replace(QUOTED_SPACE, " "),
+        false => word.trim_matches(['[', ']', '.', '\\']).to_owned(),
+    };
+    words.map(plain).collect()
 }
 
 /// Returns the arguments after each mention of the program in a line, and whether the mention is

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use model::{Expectation, Nanos};
+use model::{Expectation, FileStep, Nanos};
 
 use crate::args::cli_values::{int_up_to, path, time};
 use crate::args::run_args::RunArgs;
@@ -25,6 +25,15 @@ Examples:
 The changes and syncs of the trace become steps, in the order in which they began; writes have whole blocks of \
 4 KiB. docs/survival.md explains what is expected.")]
     Trace(Box<SurviveTraceArgs>),
+    /// Cut the power of a simulated disk at each position of a sequence of steps, in guests.
+    #[command(after_help = "\
+Examples:
+  fsarena survive steps -c ext4 -c ext2 --step 'write a 2' --step 'fsync a' --step 'rename a b' --step 'fsync .'
+  fsarena survive steps -c xfs --prepare 'write a 1' --step 'overwrite a' --step 'fsync a'
+  fsarena survive steps -c ext4 --expect order --step 'write a 1' --step 'rename a b'
+
+docs/adding-a-suite.md lists all steps.")]
+    Steps(Box<StepsArgs>),
     /// Write to a directory until the power fails, and print each step that was acknowledged.
     #[command(after_help = "\
 Examples:
@@ -43,11 +52,33 @@ Examples:
 
 /// Options of `survive trace`.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("backend", |a| a.hide(true)))]
 pub struct SurviveTraceArgs {
     /// Cut the power in this trace: a file, or the name of a recorded trace.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub trace: PathBuf,
+    /// Cuts and campaign.
+    #[command(flatten)]
+    pub cuts: CutArgs,
+}
+
+/// Options of `survive steps`.
+#[derive(Clone, Debug, Args)]
+pub struct StepsArgs {
+    /// Perform this step, recorded; repeatable.
+    #[arg(long = "step", value_name = "STEP", required = true)]
+    pub steps: Vec<FileStep>,
+    /// Perform this step before the recording; repeatable.
+    #[arg(long, value_name = "STEP")]
+    pub prepare: Vec<FileStep>,
+    /// Cuts and campaign.
+    #[command(flatten)]
+    pub cuts: CutArgs,
+}
+
+/// Options of power cuts in a sequence.
+#[derive(Clone, Debug, Args)]
+#[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("backend", |a| a.hide(true)))]
+pub struct CutArgs {
     /// Maximum number of cuts on each filesystem; a sample if there are more.
     #[arg(long, value_name = "N", default_value_t = 600, value_parser = int_up_to(MAX_CUTS))]
     pub cuts: u32,

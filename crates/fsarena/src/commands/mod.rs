@@ -38,6 +38,7 @@ pub mod study {
 pub mod survive {
     pub mod check;
     pub mod sequences;
+    pub mod steps;
     pub mod trace;
     pub mod write;
 }

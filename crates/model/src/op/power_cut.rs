@@ -251,6 +251,9 @@ keyed! {
         /// the filesystem.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ignores_flushes: bool = flag,
+        /// Whether to search the shortest part of a sequence with a loss.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        shorten: bool = flag,
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Survival {
     /// The first broken cuts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenCut>,
+    /// The shortest part of the sequence that was found to lose something, if it was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest: Option<ShortestLoss>,
     /// Cost of the recorded steps. `None` in results of versions before 0.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<SequenceCost>,
@@ -86,6 +89,19 @@ pub struct BrokenCut {
     pub lost: String,
 }
 
+/// A part of a sequence that loses something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShortestLoss {
+    /// Steps before the recording.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<FileStep>,
+    /// Recorded steps.
+    pub steps: Vec<FileStep>,
+    /// The first broken cut.
+    pub broken: BrokenCut,
+}
+
 impl Survival {
     /// Maximum number of broken cuts that are described.
     pub const DESCRIBED: usize = 5;
@@ -104,6 +120,9 @@ impl Survival {
             (&mut self.lost_by_repair, other.lost_by_repair),
         ] {
             *all = all.saturating_add(count);
+        }
+        if self.shortest.is_none() {
+            self.shortest.clone_from(&other.shortest);
         }
         if let Some(cost) = &other.cost {
             self.cost.get_or_insert_default().add(cost);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{Campaign, CampaignResults, Expectation, FileStep};
+use model::{Campaign, CampaignResults, Expectation, FileStep, PowerCut, ShortestLoss};
 use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
 
 use crate::document::{Block, Item, Table};
-use crate::text::command::repeat_cells_command;
+use crate::text::command::{repeat_cells_command, steps_command};
 use crate::text::conclusions::{ConclusionText, listed};
 use crate::text::sanitize::sanitize_line;
 
@@ -34,7 +34,9 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
     let cost = cost(&all, &heading);
     let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
     let ignored = Block::list(all.iter().filter_map(without_flushes));
-    let repeat = Block::list(all.iter().filter_map(|one| repeat(&results.campaign, one)));
+    let repeat = all.iter().filter_map(|one| repeat(&results.campaign, one));
+    let shortest = all.iter().flat_map(|one| shortest_commands(&results.campaign, one));
+    let repeat = Block::list(repeat.chain(shortest));
     let results =
         [Block::Table(table), Block::list(lost), ignored, repeat, Block::Note(meaning(&all))];
     results.into_iter().chain(cost).collect()
@@ -68,6 +70,25 @@ fn repeat(campaign: &Campaign, one: &ContenderSurvival) -> Option<Item> {
     let lossy = honest(one).filter(|one| one.survival.lost() > 0);
     let tests: BTreeSet<&str> = lossy.map(|one| one.test.as_str()).collect();
     repeat_item(campaign, &one.contender, &tests)
+}
+
+/// Returns the commands that repeat the shortest parts with a loss.
+fn shortest_commands(campaign: &Campaign, one: &ContenderSurvival) -> Vec<Item> {
+    let command = |sequence: &SequenceSurvival| {
+        let ShortestLoss { prepare, steps, .. } = sequence.survival.shortest.as_ref()?;
+        let steps = PowerCut {
+            prepare: prepare.clone(),
+            steps: steps.clone(),
+            expect: sequence.expect,
+            cuts: 0,
+            ignores_flushes: false,
+            shorten: false,
+        };
+        let command = steps_command(campaign, &one.contender, &steps);
+        let name = format!("shortest part on {}", sanitize_line(&one.contender));
+        (!command.is_empty()).then(|| Item::new(name, format!("`{command}`")))
+    };
+    one.sequences.iter().filter_map(command).collect()
 }
 
 /// Returns the command that repeats tests of a contender as an item of a list. `None` without tests,
@@ -121,6 +142,9 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
             broken.position
         ));
     }
+    if let Some(shortest) = &survival.shortest {
+        parts.push(sanitize_line(&shortest_text(shortest)));
+    }
     for (count, what) in [
         (survival.unmountable, "not mounted"),
         (survival.unwritable, "mounted but not writable"),
@@ -146,8 +170,26 @@ fn loss(contender: &ContenderSurvival, one: &SequenceSurvival) -> Option<Item> {
 /// Returns the steps of a sequence before a description of its loss. Empty if the phase has one
 /// sequence, which its suite shows.
 fn sequence(steps: &[FileStep]) -> String {
+    if steps.is_empty() { String::new() } else { format!("{}: ", quoted(steps)) }
+}
+
+fn quoted(steps: &[FileStep]) -> String {
     let steps: Vec<String> = steps.iter().map(|step| format!("`{step}`")).collect();
-    if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) }
+    steps.join(", ")
+}
+
+fn shortest_text(shortest: &ShortestLoss) -> String {
+    let ShortestLoss { prepare, steps, broken } = shortest;
+    let before = match prepare.is_empty() {
+        true => String::new(),
+        false => format!(" (after {})", quoted(prepare)),
+    };
+    format!(
+        "shortest part with a loss: {}{before}: after `{}`, {}",
+        quoted(steps),
+        broken.after,
+        broken.lost
+    )
 }
 
 /// Upper limit of the share of losses, in percent, if none of these cuts had a loss: 95 %
@@ -233,6 +275,26 @@ fn conclusion(
 mod tests {
     use super::*;
     use model::Survival;
+
+    #[test]
+    fn the_shortest_part_has_its_steps_and_its_loss() {
+        let step = |text: &str| text.parse::<FileStep>().unwrap();
+        let mut shortest = ShortestLoss {
+            prepare: vec![step("write a 1")],
+            steps: vec![step("rename a b"), step("fsync b")],
+            broken: model::BrokenCut {
+                steps: Vec::new(),
+                position: 3,
+                kept: "nothing in doubt was kept".to_owned(),
+                after: "fsync b".to_owned(),
+                lost: "b is missing".to_owned(),
+            },
+        };
+        let text = "shortest part with a loss: `rename a b`, `fsync b` (after `write a 1`): after `fsync b`, b is missing";
+        assert_eq!(shortest_text(&shortest), text);
+        shortest.prepare.clear();
+        assert!(!shortest_text(&shortest).contains("write a 1"));
+    }
 
     #[test]
     fn filesystems_without_a_loss_have_the_least_of_their_numbers_of_cuts() {

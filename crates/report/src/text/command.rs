@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::{
     BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Op,
-    RECORDING, Suite, shell_quote,
+    PowerCut, RECORDING, Suite, shell_quote,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
@@ -111,6 +111,22 @@ fn command(campaign: &Campaign) -> String {
     quote_words(&words)
 }
 
+/// Returns the command that cuts the power in steps, for one contender with the settings of a campaign.
+pub(crate) fn steps_command(campaign: &Campaign, contender: &str, steps: &PowerCut) -> String {
+    let mut one = campaign.clone();
+    one.contenders.retain(|known| known.name == contender);
+    let mut phases =
+        one.suites.iter_mut().flat_map(|suite| &mut suite.tests).flat_map(|test| &mut test.phases);
+    if let Some(phase) = phases.find(|phase| matches!(phase.op, Op::PowerCut(_))) {
+        phase.op = Op::PowerCut(PowerCut { cuts: CUTS_OF_STEPS, ..steps.clone() });
+    }
+    one.suites.truncate(1);
+    for suite in &mut one.suites {
+        (suite.name, suite.source) = (RECORDING.to_owned(), String::new());
+    }
+    command(&one)
+}
+
 /// Returns the command that replays a trace or cuts the power in it, with its options.
 fn trace_command(suite: &Suite) -> Vec<String> {
     let mut ops = suite.tests.iter().flat_map(|test| &test.phases).map(|phase| &phase.op);
@@ -120,10 +136,18 @@ fn trace_command(suite: &Suite) -> Vec<String> {
     });
     let command = match cuts {
         None => ["trace", "replay"],
+        Some(_) if suite.source.is_empty() => ["survive", "steps"],
         Some(_) => ["survive", "trace"],
     };
     let mut words = command.map(str::to_owned).to_vec();
-    words.push(suite.source.clone());
+    if !suite.source.is_empty() {
+        words.push(suite.source.clone());
+    } else if let Some(PowerCut { prepare, steps, .. }) = cuts {
+        let prepare = prepare.iter().map(|step| ("--prepare", step));
+        for (option, step) in prepare.chain(steps.iter().map(|step| ("--step", step))) {
+            words.extend([option.to_owned(), step.to_string()]);
+        }
+    }
     if let Some(cuts) = cuts {
         words.extend(["--cuts".to_owned(), cuts.cuts.to_string()]);
         words.extend(["--expect".to_owned(), cuts.expect.name().to_owned()]);
@@ -150,6 +174,8 @@ pub(crate) fn more_work(analysis: &Analysis) -> String {
     }
 }
 
+/// Maximum number of cuts in a short sequence: at each of its positions.
+const CUTS_OF_STEPS: u32 = 600;
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
@@ -290,11 +316,23 @@ mod tests {
             expect: model::Expectation::Order,
             cuts: 60,
             ignores_flushes: false,
+            shorten: false,
         });
         let command = rerun_command(&results);
         let expected =
             "fsarena survive trace '/home/a b.trace' --cuts 60 --expect order --rounds 3";
         assert!(command.starts_with(expected), "{command}");
+        let steps = model::PowerCut {
+            prepare: vec![model::FileStep::Mkdir("d".to_owned())],
+            steps: vec![model::FileStep::Sync],
+            expect: model::Expectation::Promise,
+            cuts: 3,
+            ignores_flushes: false,
+            shorten: true,
+        };
+        let command = steps_command(&results.campaign, "slow", &steps);
+        let expected = "fsarena survive steps --prepare 'mkdir d' --step sync --cuts 600 --expect promise --rounds 3";
+        assert!(command.starts_with(expected) && command.contains(" -c slow "), "{command}");
     }
 
     #[test]

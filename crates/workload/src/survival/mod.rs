@@ -4,11 +4,13 @@
 mod expected;
 mod full;
 mod sequences;
+mod shorten;
 mod steps;
 
 pub use expected::{ExpectedStates, FoundFile, FoundFiles, StepNumber};
 pub use full::FillingFiles;
 pub use sequences::sequences;
+pub use shorten::shorten;
 pub use steps::{find_files, is_content, perform_step, write_probe};
 
 /// Bytes of a block of a file.

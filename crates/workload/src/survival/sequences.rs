@@ -56,6 +56,7 @@ pub fn sequences(operations: u32, limit: u32, cuts: u32, seed: u64) -> Vec<Power
         expect: Expectation::Promise,
         cuts,
         ignores_flushes: false,
+        shorten: false,
     };
     all.into_iter().map(with_cuts).collect()
 }

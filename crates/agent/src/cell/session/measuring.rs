@@ -45,7 +45,7 @@ impl CellSession<'_> {
         }
         if let Op::PowerCut(op) = &phase.op {
             let survival = self.try_recorded(|volume, seed, progress| {
-                power_cuts::run(RecordedVolume::new(volume, &phase.name)?, op, seed, progress)
+                power_cuts::run_and_shorten(volume, op, &phase.name, seed, progress)
             })?;
             result.operations = u64::from(survival.cuts);
             result.survival = Some(survival);

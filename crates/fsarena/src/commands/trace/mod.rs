@@ -207,7 +207,7 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
         sweep: None,
         phases: vec![phase("replay", CacheState::Warm, SyncAtEnd::Syncfs, replay)],
     };
-    Ok(suite_of(&args.trace, test))
+    Ok(suite_of(&line(&args.trace.display().to_string()), test))
 }
 
 /// Returns the only phase of a test on a trace.
@@ -224,12 +224,12 @@ pub fn phase(name: &str, cache: CacheState, sync_at_end: SyncAtEnd, op: Op) -> P
     }
 }
 
-/// Returns the suite of a test on a trace.
-pub fn suite_of(trace: &Path, test: Test) -> Suite {
+/// Returns the suite of a test on a trace, whose file is the source.
+pub fn suite_of(source: &str, test: Test) -> Suite {
     Suite {
         name: model::RECORDING.into(),
         title: "A trace".into(),
-        source: line(&trace.display().to_string()),
+        source: source.to_owned(),
         requires: ProgramRequirements::default(),
         archives: Vec::new(),
         baseline: None,
