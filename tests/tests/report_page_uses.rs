@@ -111,7 +111,7 @@ fn needs_of_the_chosen_use_are_on_the_first_screen() {
             "[...document.querySelectorAll('#uses ul.plain li')].map(item => item.textContent)",
         );
         let of = |name: &str| excluded.iter().find(|line| line.contains(name)).unwrap();
-        let both = "no hard-links (EPERM) and no symlinks (EPERM): copies are links";
+        let both = "no hard-links (EPERM), and no symlinks (EPERM): copies are links";
         assert!(of("exfat-fuse").contains(both), "{excluded:?}");
         let crash =
             "tree/find: crashed in 1 of 3 rounds: the FUSE process ended: signal 11 (SIGSEGV)";
