@@ -6,15 +6,11 @@ use std::fmt;
 use model::FileStep;
 
 use crate::paths::{PathId, PathInterner};
-use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult, Trace, TracedKind, TreeEntry};
+use crate::trace::{
+    FALLOCATE_KEEP_SIZE, FALLOCATE_PUNCH_HOLE, HandleId, OpenFlags, RENAME_EXCHANGE, Syscall,
+    SyscallResult, Trace, TracedKind, TreeEntry,
+};
 
-/// Size of a block of a step, in bytes.
-const BLOCK: u64 = 4096;
-/// Flag with which `renameat2` exchanges both names.
-const EXCHANGE: u8 = 2;
-/// Mode bits of `fallocate`.
-const KEEP_SIZE: u8 = 1;
-const PUNCH_HOLE: u8 = 2;
 /// Longest part of a name that is kept of a name that a step cannot have, in bytes.
 const MAX_KEPT_NAME: usize = 64;
 
@@ -55,7 +51,7 @@ impl fmt::Display for FileStepsError {
             Self::TooLarge(name) => write!(
                 f,
                 "`{name}` has more than {} MiB; record a run with smaller files",
-                (u64::from(FileStep::MAX_BLOCKS) * BLOCK) >> 20
+                (u64::from(FileStep::MAX_BLOCKS) * FileStep::BLOCK) >> 20
             ),
             Self::TooMany => write!(
                 f,
@@ -182,7 +178,7 @@ fn target_name(target: &[u8]) -> String {
 
 /// Returns the number of blocks of a file.
 fn blocks(size: u64, name: &str) -> Result<u32, FileStepsError> {
-    let count = u32::try_from(size.div_ceil(BLOCK)).unwrap_or(u32::MAX);
+    let count = u32::try_from(size.div_ceil(FileStep::BLOCK)).unwrap_or(u32::MAX);
     match count <= FileStep::MAX_BLOCKS {
         true => Ok(count),
         false => Err(FileStepsError::TooLarge(name.to_owned())),
@@ -242,7 +238,7 @@ impl Converter<'_> {
             TracedKind::Directory => Object::Directory,
             TracedKind::Symlink(_) => Object::Symlink,
             TracedKind::File { size } => {
-                let count = size.div_ceil(BLOCK).min(u64::from(u32::MAX)) as u32;
+                let count = size.div_ceil(FileStep::BLOCK).min(u64::from(u32::MAX)) as u32;
                 Object::File(self.new_file(count))
             }
             TracedKind::Link(first) => match self.object(*first) {
@@ -291,7 +287,9 @@ impl Converter<'_> {
             }
             Syscall::RemoveDirectory { path } => self.remove(*path, FileStep::Rmdir),
             Syscall::Unlink { path } => self.remove(*path, FileStep::Unlink),
-            Syscall::Rename { from, to, flags } if flags & EXCHANGE == 0 => self.rename(*from, *to),
+            Syscall::Rename { from, to, flags } if flags & RENAME_EXCHANGE == 0 => {
+                self.rename(*from, *to)
+            }
             Syscall::Rename { from, .. } => {
                 return Err(FileStepsError::Exchange(self.text(*from)));
             }
@@ -334,20 +332,8 @@ impl Converter<'_> {
             | Syscall::SetTimes { .. }
             | Syscall::SetTimesHandle { .. }
             | Syscall::RemoveAttribute { .. } => false,
-            Syscall::Close { .. }
-            | Syscall::Read { .. }
-            | Syscall::MappedRead { .. }
-            | Syscall::List { .. }
-            | Syscall::Stat { .. }
-            | Syscall::StatHandle { .. }
-            | Syscall::Access { .. }
-            | Syscall::StatFilesystem
-            | Syscall::ReadLink { .. }
-            | Syscall::GetAttribute { .. }
-            | Syscall::ListAttributes { .. }
-            | Syscall::Advise { .. }
-            | Syscall::Lock { .. }
-            | Syscall::Order(_) => true,
+            // It changes nothing.
+            _ => true,
         };
         if !done {
             self.omit(call);
@@ -413,7 +399,7 @@ impl Converter<'_> {
         let name = self.name_of_opening(&opening);
         let shown = name.as_deref().unwrap_or("a file without a name");
         let end = blocks(offset.saturating_add(length), shown)?;
-        let first = (offset / BLOCK) as u32;
+        let first = (offset / FileStep::BLOCK) as u32;
         self.sizes[file] = self.sizes[file].max(end);
         // A file without a name is written when it gets one.
         let Some(name) = name else { return Ok(opening.flags.has(OpenFlags::TEMPORARY)) };
@@ -531,8 +517,12 @@ impl Converter<'_> {
                 self.push(FileStep::Allocate(name, end - size))
             }
             // Blocks beyond the end, which no reader sees, and blocks that exist.
-            0 | KEEP_SIZE => true,
-            mode if mode == KEEP_SIZE | PUNCH_HOLE && offset == 0 && end == 1 && size > 0 => {
+            0 | FALLOCATE_KEEP_SIZE => true,
+            mode if mode == FALLOCATE_KEEP_SIZE | FALLOCATE_PUNCH_HOLE
+                && offset == 0
+                && end == 1
+                && size > 0 =>
+            {
                 self.push(FileStep::Punch(name))
             }
             _ => false,

@@ -184,7 +184,7 @@ fn a_trace_without_steps_names_the_reason() {
     exchange
         .before("a", TracedKind::File { size: 1 })
         .before("b", TracedKind::File { size: 1 })
-        .rename("a", "b", EXCHANGE);
+        .rename("a", "b", RENAME_EXCHANGE);
     assert!(error(&exchange).starts_with("it exchanges `a` with another name"));
     let mut long = MadeTrace::default();
     for number in 0..=FileStep::MAX_STEPS {

@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::paths::{PathId, PathInterner};
 
+/// Flag with which `renameat2` exchanges both names.
+pub(crate) const RENAME_EXCHANGE: u8 = 2;
+/// Mode bits of `fallocate`: the size stays, and the range becomes a hole.
+pub(crate) const FALLOCATE_KEEP_SIZE: u8 = 1;
+pub(crate) const FALLOCATE_PUNCH_HOLE: u8 = 2;
+
 /// Recorded operations of a program below a directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {

@@ -9,10 +9,8 @@ use workload::survival::{self, ExpectedStates};
 use crate::cell::recorded_volume::{RecordedSteps, RecordedVolume, TrialError, owned};
 use crate::cell::volume::CellVolume;
 
-/// Maximum number of parts of a sequence that are tried to shorten it.
-const MAX_TRIALS: usize = 40;
-/// Maximum number of cuts of such a trial.
-const MAX_CUTS_OF_A_TRIAL: u32 = 24;
+/// Maximum number of cuts of a part that is tried to shorten a sequence.
+const MAX_CUTS_OF_A_PART: u32 = 24;
 
 /// When the repair command of the catalog runs.
 #[derive(Clone, Copy)]
@@ -64,7 +62,9 @@ pub fn run_and_shorten(
     let mut survival = run(RecordedVolume::new(volume, phase)?, op, seed, progress)?;
     if op.shorten && !op.ignores_flushes && !survival.broken.is_empty() {
         let lost = name_lost(&survival.broken[0]).to_owned();
-        survival.shortest = shortest(volume, op, phase, &lost, seed, progress)?;
+        // A failure must not hide the loss. If the disk is unusable, the next step fails, too.
+        let found = shortest(volume, op, phase, &lost, seed, progress);
+        survival.shortest = found.unwrap_or_default();
     }
     Ok(survival)
 }
@@ -89,7 +89,7 @@ fn shortest(
         prepared.chain(op.steps.iter().map(|step| (false, step))).collect();
     let mut shortest = None;
     let mut trial = 0;
-    survival::shorten(&all, MAX_TRIALS, |part| {
+    survival::shorten(&all, PowerCut::MAX_PARTS, |part| {
         let of = |is_prepared| {
             let steps = part.iter().filter(|(prepared, _)| *prepared == is_prepared);
             steps.map(|(_, step)| (*step).clone()).collect::<Vec<_>>()
@@ -99,7 +99,7 @@ fn shortest(
             return Ok(false);
         }
         trial += 1;
-        let cuts = op.cuts.min(MAX_CUTS_OF_A_TRIAL);
+        let cuts = op.cuts.min(MAX_CUTS_OF_A_PART);
         let part = PowerCut { prepare, steps, cuts, ..op.clone() };
         let recorded = RecordedVolume::new(volume, &format!("{phase}-shorter-{trial}"))?;
         match run(recorded, &part, seed, progress) {

@@ -149,7 +149,7 @@ pub struct SchedulerArgs {
     #[arg(long = "at-once", value_name = "N", requires = "on", value_parser = int_up_to(MAX_BATCH_ARGS))]
     pub max_running_tasks: Option<u32>,
     /// Pass this option to sbatch (--sbatch=--account=fs); repeatable.
-    #[arg(long, value_name = "OPTION", requires = "on")]
+    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
 }
 

@@ -190,6 +190,12 @@ mod tests {
     }
 
     #[test]
+    fn options_of_sbatch_are_values() {
+        let line = "fsarena run --backend vm -c xfs --on slurm --plan it --sbatch --account=fs";
+        assert!(Cli::try_parse_from(line.split(' ')).is_ok());
+    }
+
+    #[test]
     fn parser_errors_have_a_cause_and_a_fix() {
         for (line, expected) in [
             (

@@ -242,7 +242,8 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
 fn how_far(state: &WatchState, width: usize) -> String {
     let mut words = format!("{}/{} test runs", state.done, state.planned);
     if state.stage == CampaignState::Running {
-        words += &format!(", about {} left", format_duration(state.time_left));
+        let bound = if state.within_budget { "at most" } else { "about" };
+        words += &format!(", {bound} {} left", format_duration(state.time_left));
     }
     let not_ok = state.unsuccessful.iter().rev();
     let not_ok: Vec<String> = not_ok.map(|(status, count)| format!("{count} {status}")).collect();
@@ -448,6 +449,7 @@ mod tests {
             done: 61,
             unsuccessful: BTreeMap::from([(Status::Unsupported, 2), (Status::Failed, 3)]),
             time_left: Nanos(0),
+            within_budget: false,
             running: Vec::new(),
             tests: TESTS.map(String::from).into(),
             rows: contenders.iter().enumerate().map(row).collect(),

@@ -72,6 +72,8 @@ pub struct WatchState {
     pub unsuccessful: BTreeMap<Status, usize>,
     /// Estimated remaining time.
     pub time_left: Nanos,
+    /// Whether the remaining time is that of a budget, which may end with unused time.
+    pub within_budget: bool,
     /// Cells that are running.
     pub running: Vec<RunningCell>,
     /// Names of the tests.
@@ -107,6 +109,7 @@ impl WatchState {
             done: ended.len(),
             unsuccessful: not_ok(results),
             time_left: Nanos(0),
+            within_budget: results.campaign.budget.is_some(),
             running: Vec::new(),
             rows: rows(results, analysis, &tests),
             tests,

@@ -67,6 +67,8 @@ pub enum FileStep {
 }
 
 impl FileStep {
+    /// Bytes of a block.
+    pub const BLOCK: u64 = 4096;
     /// Maximum number of steps of a sequence.
     pub const MAX_STEPS: usize = 1024;
     /// Maximum number of blocks of a file of a sequence.
@@ -221,6 +223,11 @@ pub enum Expectation {
     /// All files are in a state that existed at one moment since the last sync. Many programs
     /// assume this, and no standard promises it.
     Order,
+}
+
+impl PowerCut {
+    /// Maximum number of parts of a sequence that are tried to shorten it.
+    pub const MAX_PARTS: usize = 40;
 }
 
 impl Expectation {

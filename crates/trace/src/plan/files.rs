@@ -7,10 +7,7 @@ use std::ops::Range;
 use super::clocks::Dependency;
 use super::resource::{AccessMode, Resource, ResourceAccess};
 use crate::paths::{PathId, PathInterner};
-use crate::trace::{TracedKind, TreeEntry};
-
-/// Flag with which `renameat2` exchanges both names.
-const EXCHANGE: u8 = 2;
+use crate::trace::{RENAME_EXCHANGE, TracedKind, TreeEntry};
 
 /// A file, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +87,7 @@ impl FileTable {
     pub fn rename(&mut self, paths: &PathInterner, from: PathId, to: PathId, flags: u8) {
         let mut taken = Vec::new();
         self.take(from, to, paths, &mut taken);
-        if flags & EXCHANGE != 0 {
+        if flags & RENAME_EXCHANGE != 0 {
             self.take(to, from, paths, &mut taken);
         }
         self.unlink(to);

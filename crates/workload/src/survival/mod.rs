@@ -14,7 +14,7 @@ pub use shorten::shorten;
 pub use steps::{find_files, is_content, perform_step, write_probe};
 
 /// Bytes of a block of a file.
-pub const BLOCK: usize = 4096;
+pub const BLOCK: usize = model::FileStep::BLOCK as usize;
 
 /// Returns the content of a block: its step and its index in each word of 8 bytes, so that a block
 /// of another step or place is recognised.

@@ -14,8 +14,6 @@ use crate::output::exit::UsageError;
 
 /// Space of a test, as that of the suite `applications`, without the files of the sequence.
 const SPACE: Bytes = Bytes(8 << 20);
-/// Bytes of a block of a step.
-const BLOCK: u64 = 4096;
 
 /// A sequence in which the power is cut.
 pub struct CutSequence {
@@ -76,6 +74,8 @@ const fn blocks_of(step: &FileStep) -> u64 {
 
 fn test(sequence: CutSequence, args: &CutArgs) -> Test {
     let CutSequence { name, prepare, steps, .. } = sequence;
+    // Each part that is tried has its own files.
+    let sequences = 1 + PowerCut::MAX_PARTS as u64;
     let blocks: u64 = prepare.iter().chain(&steps).map(blocks_of).sum();
     Test {
         title: format!("Power cuts in {name}: {} steps", steps.len()),
@@ -83,7 +83,7 @@ fn test(sequence: CutSequence, args: &CutArgs) -> Test {
         rationale: "The changes and syncs of a program, in the order in which they began, with the power cut at each \
                     position. Contents have whole blocks."
             .into(),
-        space: Bytes(SPACE.0 + 2 * BLOCK * blocks),
+        space: Bytes(SPACE.0 + sequences * FileStep::BLOCK * blocks),
         sweep: None,
         phases: vec![phase(
             "cuts",

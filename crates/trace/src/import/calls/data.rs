@@ -6,10 +6,7 @@ use super::super::line::{ParsedCall, descriptor, number};
 use super::super::tasks::Held;
 use super::names::field;
 use super::{ArgPositions, CONTROL, Opened};
-use crate::trace::{Syscall, SyscallResult};
-
-/// Flag of `fallocate` that keeps the file size.
-const KEEP_SIZE: u8 = 1;
+use crate::trace::{FALLOCATE_KEEP_SIZE, FALLOCATE_PUNCH_HOLE, Syscall, SyscallResult};
 
 impl ArgPositions<'_, '_> {
     /// Adds a read or write, at the file position unless an offset is given.
@@ -193,8 +190,8 @@ impl ArgPositions<'_, '_> {
     pub(super) fn allocate(&mut self) {
         let said = &self.made.call;
         let words = [
-            ("FALLOC_FL_KEEP_SIZE", KEEP_SIZE),
-            ("FALLOC_FL_PUNCH_HOLE", 2),
+            ("FALLOC_FL_KEEP_SIZE", FALLOCATE_KEEP_SIZE),
+            ("FALLOC_FL_PUNCH_HOLE", FALLOCATE_PUNCH_HOLE),
             ("FALLOC_FL_COLLAPSE_RANGE", 8),
             ("FALLOC_FL_ZERO_RANGE", 16),
             ("FALLOC_FL_INSERT_RANGE", 32),
@@ -215,7 +212,9 @@ impl ArgPositions<'_, '_> {
         match mode {
             8 => world.resize(node, size.saturating_sub(length)),
             32 => world.resize(node, size.saturating_add(length)),
-            mode if mode & KEEP_SIZE == 0 => world.grow(node, offset.saturating_add(length)),
+            mode if mode & FALLOCATE_KEEP_SIZE == 0 => {
+                world.grow(node, offset.saturating_add(length));
+            }
             _ => {}
         }
     }
