@@ -28,7 +28,10 @@ use model::wire::{MultiDevice, Volume};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, geteuid};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, sock_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
+};
 use sys::mount::{namespace, sandbox};
 use sys::process::usage;
 use sys::{block, process};
@@ -305,7 +308,10 @@ impl DirectoryRunner<'_> {
                 let _ = thread.join();
                 status
             }
-            None => to_the_end(command),
+            None => {
+                command.env("TMPDIR", std::env::temp_dir());
+                to_the_end(command)
+            }
         };
         match isolation::is_first() {
             true => end_all_but(&self.others),
@@ -469,15 +475,17 @@ fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError>
         SandboxProfile::Mount => &[],
     };
     let refused = DENIED_SYSCALLS.iter().chain(further).map(|call| (*call, Vec::new()));
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = refused.collect();
+    // Some programs, such as PostgreSQL, refuse to run as root. In a user namespace without a map,
+    // their user is 65534, and they have no capabilities.
+    let only_user = libc::CLONE_NEWUSER.cast_unsigned().into();
+    let others = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, only_user)?;
+    refused
+        .entry(libc::SYS_unshare)
+        .and_modify(|rules| rules.extend(SeccompRule::new(vec![others])));
     let refusal = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(
-        refused.collect::<BTreeMap<_, _>>(),
-        SeccompAction::Allow,
-        refusal,
-        architecture,
-    )?
-    .try_into()
+    SeccompFilter::new(refused, SeccompAction::Allow, refusal, architecture)?.try_into()
 }
 
 #[cfg(test)]
@@ -545,6 +553,10 @@ mod tests {
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
         assert!(Path::new("/dev/full").exists());
         assert!(run("touch x && ! chattr +i x"));
+        assert!(run("unshare --user sh -c '[ $(id -u) != 0 ] && touch y && ! chown 1 y'"));
+        for namespaces in ["--mount", "--user --mount", "--user --map-root-user", "--net"] {
+            assert!(!run(&format!("unshare {namespaces} true")), "{namespaces}");
+        }
         // Each call must be refused with this error.
         let kill_test = format!("syscall({}, {}, 0)", libc::SYS_kill, Pid::this());
         let set_name = format!("syscall({}, $0, 1)", libc::SYS_sethostname);

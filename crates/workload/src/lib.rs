@@ -31,4 +31,4 @@ pub use measure::meter::PhaseMeter;
 pub use measure::thread_stats::{Progress, ThreadStats};
 pub use ops::{IoMode, perform, probe, role_result, undo};
 pub use source::ScannedSource;
-pub use workspace::{CellWorkspace, CommandRunner};
+pub use workspace::{CellWorkspace, CommandFacts, CommandRunner};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Bytes, Exec, UnsetAttributes};
+use model::{Bytes, Exec, ReportedValue, UnsetAttributes};
 use sys::memory;
 
 use crate::data::expected_content::ExpectedFile;
@@ -33,11 +33,20 @@ pub struct PlantedTree {
     pub copied: Option<Arc<[u64]>>,
 }
 
+/// Facts from the output of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandFacts {
+    /// Attributes that an unpacking command could not set.
+    pub unset: Option<UnsetAttributes>,
+    /// Printed values, in the order of [`Exec::prints`].
+    pub values: Vec<ReportedValue>,
+}
+
 /// Runner for the commands of phases, with the permissions that the environment of the engine
 /// allows.
 pub trait CommandRunner: fmt::Debug + Send + Sync {
     /// Runs a command in a directory until it exits, and calls `begin` right before it starts.
-    /// Returns the attributes that an unpacking command could not set.
+    /// Returns what its output contains.
     ///
     /// # Errors
     /// Returns [`OpError::Unsupported`] if the program is missing and [`OpError::Command`] if it
@@ -47,7 +56,7 @@ pub trait CommandRunner: fmt::Debug + Send + Sync {
         exec: &Exec,
         directory: &Path,
         begin: &mut dyn FnMut(),
-    ) -> Result<Option<UnsetAttributes>, OpError>;
+    ) -> Result<CommandFacts, OpError>;
 }
 
 /// Working directory of a cell with its contents.

@@ -14,7 +14,7 @@ use model::wire::CellEvent;
 use model::{Bytes, CommandRecord, Nanos, UnsetAttributes};
 use nix::errno::Errno;
 use sys::io::bounded;
-use workload::OpError;
+use workload::{CommandFacts, OpError};
 
 use crate::cell::program_output::ProgramOutput;
 use crate::observe::event_writer::EventWriter;
@@ -61,7 +61,7 @@ impl workload::CommandRunner for CellCommandRunner {
         exec: &Exec,
         directory: &Path,
         begin: &mut dyn FnMut(),
-    ) -> Result<Option<UnsetAttributes>, OpError> {
+    ) -> Result<CommandFacts, OpError> {
         let words = exec.arguments().map_err(failed)?;
         let program = called(&words);
         let output = command::output_file().map_err(|e| failed(format!("no output file: {e}")))?;
@@ -112,7 +112,13 @@ impl workload::CommandRunner for CellCommandRunner {
             let read = self.printed.read(program, &output);
             read.map_err(|why| failed(format!("`{program}`: {why}")))?;
         }
-        Ok(unset)
+        let text = if exec.prints.is_empty() { String::new() } else { text_of(&output) };
+        let values = exec.prints.iter().map(|value| value.find(&text));
+        let values = values.collect::<Result<_, _>>();
+        Ok(CommandFacts {
+            unset,
+            values: values.map_err(|why| failed(format!("`{program}`: {why}")))?,
+        })
     }
 }
 

@@ -59,6 +59,9 @@ impl<'a> TomlSource<'a> {
 /// Names that a file defines, each with its line.
 pub(crate) type NameRegistry = Vec<(String, usize)>;
 
+/// Maximum number of parameters that use each other in a command.
+const MAX_NESTING: u32 = 4;
+
 /// A table whose valid keys are known.
 #[derive(Clone)]
 pub(crate) struct TomlTable<'a> {
@@ -133,6 +136,39 @@ impl<'a> TomlTable<'a> {
             Some(parameters) => value.meant(parameters).map(Some),
             None => Ok(Some(value)),
         }
+    }
+
+    /// Replaces each `$name` and `${name}` of a parameter by its value: a size as bytes, any other
+    /// value as it is written. Other names stay, because they are variables of the shell. Texts of
+    /// parameters may use other parameters.
+    pub fn fill_in(&self, text: &str) -> String {
+        self.fill_in_nested(text, MAX_NESTING)
+    }
+
+    fn fill_in_nested(&self, text: &str, levels: u32) -> String {
+        let (Some(parameters), 1..) = (self.parameters, levels) else {
+            return text.to_owned();
+        };
+        let mut parts = text.split('$');
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            let (name, rest) = match part.strip_prefix('{').and_then(|part| part.split_once('}')) {
+                Some(braced) => braced,
+                None => part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len())),
+            };
+            match parameters.text(name) {
+                Some(value) => {
+                    filled.push_str(&self.fill_in_nested(&value, levels - 1));
+                    filled.push_str(rest);
+                }
+                None => {
+                    filled.push('$');
+                    filled.push_str(part);
+                }
+            }
+        }
+        filled
     }
 
     /// Returns true if the table contains a key.
@@ -284,6 +320,12 @@ impl<'a> TomlValue<'a> {
             (None, DeValue::Integer(n)) => u64::from_str_radix(n.as_str(), n.radix()).ok(),
             _ => None,
         }
+    }
+
+    /// Returns the value as a word of a command: numbers and sizes in digits, and texts.
+    pub fn word(&self) -> Option<String> {
+        let number = self.bytes().map(|number| number.to_string());
+        number.or_else(|| self.raw_text().map(str::to_owned))
     }
 
     /// Returns the value as bytes, if it is a whole number or a size.

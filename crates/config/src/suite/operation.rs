@@ -50,6 +50,10 @@ impl KeySource for TomlTable<'_> {
         self.key(key, |value| value.text())
     }
 
+    fn command(&self, key: &'static str) -> Result<String, KeyError> {
+        self.key(key, |value| value.text()).map(|text| self.fill_in(&text))
+    }
+
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError> {
         self.key(key, |value| value.size_from(least))
     }

@@ -70,6 +70,14 @@ impl<'a> Parameters<'a> {
         Ok(value.under_key(place.key()))
     }
 
+    /// Returns the value of a parameter as a word of a command, or `None` if no parameter has this
+    /// name.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let text = self.values.get(name)?.word()?;
+        self.used.borrow_mut().insert(name.to_owned());
+        Some(text)
+    }
+
     /// Rejects unused parameters: they are misspelt or obsolete.
     pub fn check_all_used(&self) -> Result<(), CatalogError> {
         let used = self.used.borrow();
@@ -93,4 +101,46 @@ pub(crate) fn for_profile<'a>(
     }
     let names = SizeProfile::ALL.map(SizeProfile::name);
     Ok(value.table_by_key(&names)?[profile.name()])
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Exec;
+
+    use super::*;
+    use crate::catalog::document::TomlSource;
+    use crate::suite::suite_file;
+
+    /// Returns the command of a suite with these parameters, or the error.
+    fn command(parameters: &str, command: &str) -> Result<Exec, String> {
+        let text = format!(
+            "name = \"s\"\ntitle = \"S\"\nsource = \"a test\"\n[[test]]\nname = \"s\"\nrationale = \"R\"\n\
+             space = \"1 MiB\"\n[test.parameters]\n{parameters}\n[[test.phase]]\nname = \"p\"\nop = \"exec\"\n\
+             command = {command}\n"
+        );
+        let source = TomlSource { file: "s.toml", text: &text };
+        let suite = suite_file::read(source, SizeProfile::Quick, None);
+        let (suite, _) = suite.map_err(|error| error.to_string())?;
+        match &suite.tests[0].phases[0].op {
+            model::Op::Exec(exec) => Ok(exec.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_command_contains_the_values_of_parameters_and_keeps_variables_of_the_shell() {
+        let parameters = "rows = { smoke = 1, quick = 20, standard = 3, study = 4 }\nsize = \"4 KiB\"\n\
+                          all = \"--rows=$rows $other\"";
+        let filled =
+            command(parameters, r#"'sh -c "run $all ${size}x $rows_of $HOME $! $"'"#).unwrap();
+        assert_eq!(filled.command, r#"sh -c "run --rows=20 $other 4096x $rows_of $HOME $! $""#);
+    }
+
+    #[test]
+    fn parameters_that_use_each_other_without_end_and_unused_ones_are_safe() {
+        let endless = command("a = \"$b\"\nb = \"$a\"", "\"run $a\"").unwrap();
+        assert!(endless.command.starts_with("run $"), "{}", endless.command);
+        let unused = command("rows = 3\nother = 4", "\"run $rows\"").unwrap_err();
+        assert!(unused.contains("parameter `other` is not used"), "{unused}");
+    }
 }

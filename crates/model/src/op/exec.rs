@@ -1,8 +1,9 @@
 //! A command line of the user, run in the mounted directory.
 
-use super::keys::{FromKeys, flag, keyed, optional, size};
+use super::keys::{FromKeys, choice, count, flag, keyed, optional, size};
+use super::printed::PrintedValue;
 use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
-use crate::{Bytes, CacheState, Nanos, SyncAtEnd, WorkloadCategory};
+use crate::{Bytes, CacheState, Metric, Nanos, SyncAtEnd, WorkloadCategory};
 
 keyed! {
     /// Run a command in the root directory of the filesystem. An exit code other than 0 is a
@@ -10,7 +11,7 @@ keyed! {
     pub struct Exec {
         /// The program and its arguments, separated by blanks; `'…'` and `"…"` quote blanks. No
         /// shell is involved.
-        command: String = |keys: &dyn KeySource, key| keys.text(key),
+        command: String = |keys: &dyn KeySource, key| keys.command(key),
         /// Estimate of the bytes that it writes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         writes: Option<Bytes> = |keys, key| optional(keys, key, size),
@@ -25,6 +26,15 @@ keyed! {
         /// processors.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         takes: Option<Nanos> = |keys, key| optional(keys, key, |keys, key| keys.duration(key)),
+        /// Number of operations in its work, for the rate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operations: Option<u64> = |keys, key| optional(keys, key, count),
+        /// Values in its output. The first one ranks the results.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        prints: Vec<PrintedValue> = printed,
+        /// Workload category, if the author of the suite knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<WorkloadCategory> = |keys, key| optional(keys, key, category),
         /// Packages of the suite that contain its programs, for error messages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
@@ -36,6 +46,26 @@ keyed! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lasts: Option<Nanos> = |_, _| Ok::<_, KeyError>(None),
     }
+}
+
+/// Reads the values in the output.
+fn printed(keys: &dyn KeySource, key: &'static str) -> Result<Vec<PrintedValue>, KeyError> {
+    let mut values: Vec<PrintedValue> = Vec::new();
+    if keys.has(key) {
+        keys.texts(key, &mut |text| {
+            let value: PrintedValue = text.parse()?;
+            if values.iter().any(|other| other.metric == value.metric) {
+                return Err(format!("{} has two patterns", value.metric));
+            }
+            values.push(value);
+            Ok(())
+        })?;
+    }
+    Ok(values)
+}
+
+fn category(keys: &dyn KeySource, key: &'static str) -> Result<WorkloadCategory, KeyError> {
+    choice(keys, key, &WorkloadCategory::WORDS)
 }
 
 /// The environment variable with the directory of the archives.
@@ -50,6 +80,9 @@ impl Exec {
             frees: None,
             unpacks: false,
             takes: None,
+            operations: None,
+            prints: Vec::new(),
+            group: None,
             packages: Vec::new(),
             input: String::new(),
             lasts: None,
@@ -102,7 +135,16 @@ impl OpInfo for Exec {
     fn op_names() -> &'static [OpName] {
         &[OpName {
             name: "exec",
-            keys: &["command", "writes", "frees", "unpacks", "takes"],
+            keys: &[
+                "command",
+                "writes",
+                "frees",
+                "unpacks",
+                "takes",
+                "operations",
+                "prints",
+                "group",
+            ],
             read: |keys| Self::read(keys).map(Op::Exec),
         }]
     }
@@ -117,9 +159,23 @@ impl OpInfo for Exec {
         executor.run(self)
     }
 
-    /// The workload of a command is unknown.
+    /// The workload of a command is unknown, unless the suite states it.
     fn group(&self) -> Option<WorkloadCategory> {
-        None
+        self.group
+    }
+
+    fn primary_metric(&self) -> Metric {
+        match (self.prints.first(), self.operations) {
+            (Some(value), _) => value.metric,
+            (None, Some(_)) => Metric::Rate,
+            (None, None) => Metric::Elapsed,
+        }
+    }
+
+    /// A percentile that it prints, if any.
+    fn secondary_metrics(&self) -> Option<Metric> {
+        let tails = [Metric::SyncP99, Metric::LatencyP99];
+        self.prints.iter().skip(1).map(|value| value.metric).find(|metric| tails.contains(metric))
     }
 
     fn each(&self) -> OpUnit {
@@ -151,6 +207,19 @@ mod tests {
     fn archives_are_found_in_the_command() {
         let exec = Exec::new("sh -c 'tar -xf $ARCHIVES/sed; cat \"$ARCHIVES/lua-5.4\"'");
         assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
+    }
+
+    #[test]
+    fn results_are_ranked_by_the_first_printed_value_then_by_the_rate() {
+        let mut exec = Exec::new("true");
+        assert_eq!(exec.primary_metric(), Metric::Elapsed);
+        exec.operations = Some(7);
+        assert_eq!((exec.primary_metric(), exec.secondary_metrics()), (Metric::Rate, None));
+        exec.prints = [r"elapsed: (?<ms>\d+)", r"latency-p99: (?<us>\d+)"]
+            .map(|text| text.parse().unwrap())
+            .to_vec();
+        assert_eq!(exec.primary_metric(), Metric::Elapsed);
+        assert_eq!(exec.secondary_metrics(), Some(Metric::LatencyP99));
     }
 
     proptest::proptest! {

@@ -35,6 +35,8 @@ pub trait KeySource {
     fn name(&self, key: &'static str) -> Result<String, KeyError>;
     /// Reads a non-empty text.
     fn text(&self, key: &'static str) -> Result<String, KeyError>;
+    /// Reads a command line, in which `$name` of a parameter is replaced by its value.
+    fn command(&self, key: &'static str) -> Result<String, KeyError>;
     /// Reads a size of at least `least` bytes.
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError>;
     /// Reads a whole number in the given range.

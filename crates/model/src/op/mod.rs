@@ -9,6 +9,7 @@ mod executor;
 mod fs_state;
 mod keys;
 mod mix_step;
+mod printed;
 mod work_estimate;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ pub use metadata::{MetadataAction, TraversalOrder};
 pub use mix::Role;
 pub use mix_step::MixStep;
 pub use power_cut::{Expectation, FileStep};
+pub use printed::PrintedValue;
 pub use replay::{ReplaySpeed, TraceStats};
 pub use stream::StreamUnit;
 pub use volume::VolumeStep;

@@ -31,16 +31,13 @@ impl PhaseResult {
         }
         let mut numbers = Vec::with_capacity(20);
         // For imported results, counts of zero are unknown values and not measurements.
-        let is_ours = self.stated.is_empty() && self.ends != SyncAtEnd::Unknown;
-        match is_ours {
-            true => self.follow_from_counts(&mut numbers),
-            false => {
-                self.latencies(&mut numbers);
-                let stated = self.stated.iter().map(|one| (one.metric, one.value));
-                numbers.retain(|(metric, _)| stated.clone().all(|(other, _)| other != *metric));
-                numbers.extend(stated);
-            }
+        match self.ends == SyncAtEnd::Unknown {
+            false => self.follow_from_counts(&mut numbers),
+            true => self.latencies(&mut numbers),
         }
+        let stated = self.stated.iter().map(|one| (one.metric, one.value));
+        numbers.retain(|(metric, _)| stated.clone().all(|(other, _)| other != *metric));
+        numbers.extend(stated);
         numbers
             .into_iter()
             .map(|(metric, value)| Measurement { metric, value, cache: self.cache })
@@ -247,7 +244,9 @@ fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
 mod tests {
     use super::*;
     use crate::Direction;
-    use crate::{Bytes, DeviceCounters, Iteration, KernelMemoryUse, Op, Phase, RemoveFile};
+    use crate::{
+        Bytes, DeviceCounters, Iteration, KernelMemoryUse, Op, Phase, RemoveFile, ReportedValue,
+    };
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -300,6 +299,19 @@ mod tests {
         assert!(numbers.iter().all(|number| number.value.is_finite()));
         let worst = numbers.iter().find(|n| n.metric == Metric::LatencyP50);
         assert_eq!(worst.unwrap().value, most.0.as_secs_f64());
+    }
+
+    #[test]
+    fn a_printed_value_replaces_the_one_from_counts_and_leaves_the_others() {
+        let mut result = blank();
+        (result.elapsed, result.operations) = (Nanos::from_secs(2), 1);
+        result.stated = vec![ReportedValue { metric: Metric::Rate, value: 300.0 }];
+        let number = |metric| {
+            let all = result.measurements();
+            all.iter().filter(|m| m.metric == metric).map(|m| m.value).collect::<Vec<_>>()
+        };
+        assert_eq!(number(Metric::Rate), [300.0]);
+        assert_eq!(number(Metric::Elapsed), [2.0]);
     }
 
     #[test]

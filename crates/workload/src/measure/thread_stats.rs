@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Bytes, LatencyBucket, Nanos, PhaseResult, UnsetAttributes};
+use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
 use nix::unistd::close;
 use sys::io::clock;
 
 use crate::error::{OpContext, OpError};
 use crate::measure::latency::Latency;
 use crate::measure::meter::PhaseMeter;
+use crate::workspace::CommandFacts;
 
 /// Interval at which a thread publishes its progress: short enough for a progress bar, long enough
 /// to avoid contention on the counter.
@@ -68,8 +69,8 @@ pub struct ThreadStats {
     pub offered_rate: Option<u64>,
     /// Whether the time limit ended the phase early.
     pub time_limited: bool,
-    /// Attributes that a command could not set.
-    pub unset: Option<UnsetAttributes>,
+    /// Facts from the output of a command.
+    pub output: CommandFacts,
     latency: Latency,
     syncing: Latency,
     opening: Latency,
@@ -100,7 +101,7 @@ impl ThreadStats {
             verified: 0,
             offered_rate: None,
             time_limited: false,
-            unset: None,
+            output: CommandFacts::default(),
             latency: Latency::default(),
             syncing: Latency::default(),
             opening: Latency::default(),
@@ -152,7 +153,8 @@ impl ThreadStats {
         result.verified = Bytes(self.verified);
         result.offered_rate = self.offered_rate;
         result.time_limited = self.time_limited;
-        result.unset = self.unset.clone();
+        result.unset = self.output.unset.clone();
+        result.stated.clone_from(&self.output.values);
         result.latency = self.latencies();
         result.sync = self.syncing.buckets();
         result.open = self.opening.buckets();
@@ -231,6 +233,13 @@ impl ThreadStats {
     pub fn finish_op(&mut self) {
         let now = clock::now();
         self.record(self.last, now);
+    }
+
+    /// Counts operations of another program, whose latencies are unknown.
+    pub fn count(&mut self, operations: u64) {
+        self.last = clock::now();
+        self.operations += operations;
+        self.publish();
     }
 
     /// Counts an operation with its start and end time. The end time is also compared with the time

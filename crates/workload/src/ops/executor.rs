@@ -59,8 +59,13 @@ impl OpExecutor for PhaseExecutor<'_> {
         let Some(programs) = self.ws.programs.clone() else {
             return Err(self.unsupported("commands cannot run here"));
         };
-        self.stats.unset = programs.run(exec, self.ws.root(), &mut || self.stats.start_timed(1))?;
-        self.stats.finish_op();
+        let operations = exec.operations.unwrap_or(1);
+        self.stats.output =
+            programs.run(exec, self.ws.root(), &mut || self.stats.start_timed(operations))?;
+        match exec.operations.is_some() || !exec.prints.is_empty() {
+            true => self.stats.count(operations),
+            false => self.stats.finish_op(),
+        }
         Ok(())
     }
 
