@@ -85,10 +85,20 @@ const NOT_TO_BUILD_WITH: [&str; 4] = [
     "usr/src/linux-headers-*/include/dt-bindings",
     "usr/src/linux-headers-*/vmlinux",
 ];
-/// Files that are not needed at run time: manuals, translations and similar data, a tool of gcc's
-/// developers that is as large as gcc, and Python.
-const NOT_TO_RUN: [&str; 4] =
-    ["usr/share", "usr/bin/*lto-dump*", "usr/bin/python3*", "usr/lib/python3*"];
+/// Files that are not needed at run time: a tool of gcc's developers that is as large as gcc, and
+/// Python.
+const NOT_TO_RUN: [&str; 3] = ["usr/bin/*lto-dump*", "usr/bin/python3*", "usr/lib/python3*"];
+/// Directory of manuals, translations and similar data.
+const SHARED_DATA: &str = "usr/share";
+/// Excluded parts of that directory if a program of a suite reads its other files.
+const MANUALS: [&str; 6] = [
+    "usr/share/doc",
+    "usr/share/info",
+    "usr/share/locale",
+    "usr/share/man",
+    "usr/share/perl",
+    "usr/share/perl5",
+];
 const DIRECTORIES: [&str; 12] =
     ["bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib"];
 /// Programs that read their own mount table get the kernel's. Locks and sockets are below `/run`,
@@ -182,9 +192,12 @@ impl<'a> Build<'a> {
             let system = [&order.kernel_parts[..], &[TOOLS.to_owned()]].concat();
             self.unpack_to(&system, "system", &NOT_OF_A_GUEST)?;
             self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
-            self.unpack_to(&order.programs, PROGRAMS, &NOT_TO_RUN)?;
+            let reads_data = self.recipe.files.iter().any(|file| file.starts_with(SHARED_DATA));
+            let data = if reads_data { &MANUALS[..] } else { &[SHARED_DATA] };
+            let left_out = [&NOT_TO_RUN, data].concat();
+            self.unpack_to(&order.programs, PROGRAMS, &left_out)?;
             for (add_on, programs) in &order.add_ons {
-                self.unpack_to(programs, &programs_dir(&add_on.name), &NOT_TO_RUN)?;
+                self.unpack_to(programs, &programs_dir(&add_on.name), &left_out)?;
                 self.unpack_to(slice::from_ref(&add_on.source), &add_on.name, &[])?;
             }
             source.join().expect("unpacking does not panic")
