@@ -11,7 +11,7 @@ use end_to_end::{CommandOutput, Sandbox, TestLoopDevice, guest, program, run};
 
 /// Parts of commands that need another machine, a device, a guest, the user's files, or programs that
 /// this machine may lack.
-const NEEDS: [&str; 16] = [
+const NEEDS: [&str; 18] = [
     "--host",
     "--on ",
     "--device",
@@ -23,6 +23,8 @@ const NEEDS: [&str; 16] = [
     "-s fio:",
     "bonnie++:",
     "filebench:",
+    "-s postgresql",
+    "-s rocksdb",
     "iozone:",
     "my-campaign",
     "traces",

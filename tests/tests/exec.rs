@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
-use model::Status;
+use model::{Metric, Status};
 
 /// Returns a suite with three commands in ten lines. The first leaves a process behind. The second
 /// searches for this process and tries to write to `elsewhere`. The third fails.
@@ -88,6 +88,76 @@ fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
     let row = table.lines().find(|line| line.trim_start().starts_with("count"));
     assert!(row.is_some_and(|row| row.contains("ms")), "{table}");
     sandbox.assert_clean();
+}
+
+/// A benchmark's own numbers are results, ranked before the time of the command.
+#[test]
+fn values_that_a_command_prints_are_results_and_missing_ones_fail() {
+    let sandbox = Sandbox::new();
+    let suite = r#"
+name = "ours"
+title = "Ours"
+source = "our own"
+[[test]]
+name = "ours"
+rationale = "Made for a test."
+space = "1 MiB"
+parameters = { rate = 120 }
+phase = [{ name = "bench", op = "exec", group = "durable", command = "sh -c 'echo $rate per second, 99 % within 7 ms'",
+           prints = ['rate: (?<n>\d+) per second', 'latency-p99: 99 % within (?<ms>\d+) ms'] },
+         { name = "counted", op = "exec", command = "sleep 0.01", operations = 500 },
+         { name = "silent", op = "exec", command = "true", prints = ['rate: tps (?<n>\d+)'] }]
+"#;
+    sandbox.add_suite("ours", suite);
+    let place = sandbox.path("place");
+    fs::create_dir(&place).unwrap();
+    let mut campaign = sandbox.fsarena();
+    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "ours", "--dir"]);
+    run(campaign.arg(&place)).assert_code(0);
+    let results = sandbox.results();
+    let [bench, counted, silent] = &results.cells[0].result.as_ref().unwrap().phases[..] else {
+        panic!("three phases");
+    };
+    let value = |phase: &model::PhaseResult, metric| {
+        phase.measurements().iter().find(|m| m.metric == metric).map(|m| m.value)
+    };
+    assert_eq!(bench.primary_value(), Some(120.0));
+    assert_eq!(value(bench, Metric::LatencyP99), Some(0.007));
+    assert!(value(bench, Metric::Elapsed).is_some_and(|time| time > 0.0));
+    assert_eq!((counted.operations, counted.primary_metric), (500, Metric::Rate));
+    assert!(counted.primary_value().is_some_and(|rate| rate < 50_000.0 && rate > 1.0));
+    assert_eq!(silent.status, Status::Failed);
+    let reason = &silent.failure.as_ref().unwrap().reason;
+    assert_eq!(reason, r"`true`: it printed no rate (`tps (?<n>\d+)`)");
+    let table = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(table.contains("120") && table.contains("latency-p99"), "{table}");
+
+    let wrong = suite.replace("rate: (?<n>", "rate: (?<ms>");
+    sandbox.add_suite("ours", &wrong);
+    let mut campaign = sandbox.fsarena();
+    campaign.args(["run", "--profile", "smoke", "-s", "ours", "--dir"]);
+    let stderr = run(campaign.arg(&place)).assert_code(2).stderr;
+    assert!(stderr.contains("the pattern of rate needs one group: `(?<n>…)`"), "{stderr}");
+}
+
+/// The database itself runs, waits for its syncs, and checks its files.
+#[test]
+fn sqlite_stores_rows_and_checks_them() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("place");
+    fs::create_dir(&place).unwrap();
+    let mut campaign = sandbox.fsarena();
+    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "sqlite", "--dir"]);
+    run(campaign.arg(&place)).assert_code(0);
+    let results = sandbox.results();
+    let phases = &results.cells[0].result.as_ref().unwrap().phases;
+    for phase in phases {
+        assert_eq!(phase.status, Status::Ok, "{}: {:?}", phase.phase, phase.failure);
+    }
+    assert_eq!((phases[0].phase.as_str(), phases[0].operations), ("rollback", 100));
+    assert_eq!(phases[0].primary_metric, Metric::Rate);
+    let check = phases.last().unwrap();
+    assert_eq!(check.phase, "check");
 }
 
 #[test]

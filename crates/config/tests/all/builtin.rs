@@ -30,6 +30,44 @@ fn every_filesystem_has_a_source_and_requirements() {
     }
 }
 
+/// A database can lose data without an error of any call.
+#[test]
+fn suites_of_live_programs_end_with_the_check_of_the_program() {
+    let live = [
+        "borg",
+        "etcd",
+        "git",
+        "lmdb",
+        "mariadb",
+        "postgresql",
+        "redis",
+        "restic",
+        "rocksdb",
+        "rsync",
+        "sqlite",
+    ];
+    let catalog = catalog();
+    for profile in SizeProfile::ALL {
+        for name in live {
+            let suite = catalog.suite(name, profile).unwrap();
+            assert!(!suite.requires.packages.is_empty() && !suite.requires.programs.is_empty());
+            for test in &suite.tests {
+                let measured = test.phases.iter().rfind(|phase| phase.name != "remove").unwrap();
+                assert_eq!(measured.name, "check", "{name}");
+                assert_eq!(measured.cache, CacheState::Cold, "{name}");
+                for phase in &test.phases {
+                    let Op::Exec(exec) = &phase.op else { panic!("{}: {}", name, phase.name) };
+                    assert!(
+                        exec.takes.is_some() || phase.name == "remove",
+                        "{name}: {}",
+                        phase.name
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_filesystem_has_an_origin_and_sources_of_its_facts() {
     for f in catalog().filesystems() {
