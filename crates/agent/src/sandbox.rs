@@ -94,6 +94,17 @@ const MOUNTING: [i64; 11] = [
     libc::SYS_unshare,
 ];
 
+/// Namespaces that clone(2) creates. A program in its own user namespace may create the others.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+
 /// open_tree_attr(2) since Linux 6.15: `include/uapi/asm-generic/unistd.h`.
 const OPEN_TREE_ATTR: i64 = 467;
 /// Number after the last system call of Linux 6.18, file_setattr(2). Later calls are refused
@@ -454,15 +465,19 @@ fn restrict_files(
 }
 
 /// Returns a filter that refuses all system calls after the known ones, and those of other tables,
-/// whose numbers are higher.
-fn unknown_syscalls() -> [sock_filter; 4] {
+/// whose numbers are higher. It also refuses clone3(2), whose flags are in memory that no filter sees:
+/// programs then call clone(2).
+fn unknown_syscalls() -> [sock_filter; 5] {
     const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const JUMP_IF_GREATER_OR_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    const CLONE3: u32 = libc::SYS_clone3 as u32;
     let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
     [
         // The number of the system call is the first word of `struct seccomp_data`.
         step(LOAD_WORD, 0, 0),
+        sock_filter { code: JUMP_IF_EQUAL, jt: 1, jf: 0, k: CLONE3 },
         step(JUMP_IF_GREATER_OR_EQUAL, 1, FIRST_UNKNOWN_SYSCALL),
         step(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()),
         step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
@@ -476,13 +491,22 @@ fn filter(task: SandboxProfile) -> Result<BpfProgram, seccompiler::BackendError>
     };
     let refused = DENIED_SYSCALLS.iter().chain(further).map(|call| (*call, Vec::new()));
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> = refused.collect();
-    // Some programs, such as PostgreSQL, refuse to run as root. In a user namespace without a map,
-    // their user is 65534, and they have no capabilities.
-    let only_user = libc::CLONE_NEWUSER.cast_unsigned().into();
-    let others = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, only_user)?;
-    refused
-        .entry(libc::SYS_unshare)
-        .and_modify(|rules| rules.extend(SeccompRule::new(vec![others])));
+    if matches!(task, SandboxProfile::Use | SandboxProfile::UseDirectory) {
+        // Some programs, such as PostgreSQL, refuse to run as root. A program that is started in a user
+        // namespace without a map has the user 65534 and no capabilities.
+        let user = libc::CLONE_NEWUSER.cast_unsigned().into();
+        let other = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, user)?;
+        refused.insert(libc::SYS_unshare, vec![SeccompRule::new(vec![other])?]);
+    }
+    if task != SandboxProfile::Mount {
+        let namespaces = NAMESPACES.map(|flag| -> Result<_, seccompiler::BackendError> {
+            let flag = flag.cast_unsigned().into();
+            let is_set = SeccompCmpOp::MaskedEq(flag);
+            let is_set = SeccompCondition::new(0, SeccompCmpArgLen::Qword, is_set, flag)?;
+            SeccompRule::new(vec![is_set])
+        });
+        refused.insert(libc::SYS_clone, namespaces.into_iter().collect::<Result<_, _>>()?);
+    }
     let refusal = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(refused, SeccompAction::Allow, refusal, architecture)?.try_into()
@@ -554,6 +578,21 @@ mod tests {
         assert!(Path::new("/dev/full").exists());
         assert!(run("touch x && ! chattr +i x"));
         assert!(run("unshare --user sh -c '[ $(id -u) != 0 ] && touch y && ! chown 1 y'"));
+        // clone(2) with CLONE_NEWUSER and a signal for its parent, and clone3(2).
+        for (call, error) in [
+            (
+                format!(
+                    "syscall({}, {}, 0, 0, 0, 0)",
+                    libc::SYS_clone,
+                    libc::CLONE_NEWUSER | libc::SIGCHLD
+                ),
+                "EPERM",
+            ),
+            (format!("syscall({}, 0, 0)", libc::SYS_clone3), "ENOSYS"),
+        ] {
+            let script = format!("perl -e 'exit({call} < 0 && $!{{{error}}} ? 0 : 1)'");
+            assert!(run(&script), "{script}");
+        }
         for namespaces in ["--mount", "--user --mount", "--user --map-root-user", "--net"] {
             assert!(!run(&format!("unshare {namespaces} true")), "{namespaces}");
         }

@@ -138,9 +138,8 @@ impl<'a> TomlTable<'a> {
         }
     }
 
-    /// Replaces each `$name` and `${name}` of a parameter by its value: a size as bytes, any other
-    /// value as it is written. Other names stay, because they are variables of the shell. Texts of
-    /// parameters may use other parameters.
+    /// Replaces each `$name` and `${name}` of a parameter by its value as it is written. Other names
+    /// stay, because they are variables of the shell. Texts of parameters may use other parameters.
     pub fn fill_in(&self, text: &str) -> String {
         self.fill_in_nested(text, MAX_NESTING)
     }
@@ -322,10 +321,14 @@ impl<'a> TomlValue<'a> {
         }
     }
 
-    /// Returns the value as a word of a command: numbers and sizes in digits, and texts.
+    /// Returns the value as a word of a command.
     pub fn word(&self) -> Option<String> {
-        let number = self.bytes().map(|number| number.to_string());
-        number.or_else(|| self.raw_text().map(str::to_owned))
+        let number = self.number().map(|number| number.to_string());
+        number.or_else(|| match self.value.get_ref() {
+            DeValue::Float(number) => Some(number.to_string()),
+            DeValue::Boolean(flag) => Some(flag.to_string()),
+            _ => self.raw_text().map(str::to_owned),
+        })
     }
 
     /// Returns the value as bytes, if it is a whole number or a size.

@@ -84,7 +84,7 @@ impl<'a> Parameters<'a> {
         match self.values.iter().find(|(name, _)| !used.contains(**name)) {
             None => Ok(()),
             Some((name, value)) => Err(value.error(format!(
-                "parameter `{name}` is not used; use \"${name}\" in a phase or remove it"
+                "parameter `{name}` is not used; use \"${name}\" in a phase, or \"${{{name}}}\" within a command, or remove it"
             ))),
         }
     }
@@ -129,11 +129,12 @@ mod tests {
 
     #[test]
     fn a_command_contains_the_values_of_parameters_and_keeps_variables_of_the_shell() {
-        let parameters = "rows = { smoke = 1, quick = 20, standard = 3, study = 4 }\nsize = \"4 KiB\"\n\
+        let parameters = "rows = { smoke = 1, quick = 20, standard = 3, study = 4 }\nsize = \"0022\"\nis-on = true\n\
                           all = \"--rows=$rows $other\"";
         let filled =
-            command(parameters, r#"'sh -c "run $all ${size}x $rows_of $HOME $! $"'"#).unwrap();
-        assert_eq!(filled.command, r#"sh -c "run --rows=20 $other 4096x $rows_of $HOME $! $""#);
+            command(parameters, r#"'sh -c "run $all ${size} ${is-on} $rows_of $HOME $! $"'"#)
+                .unwrap();
+        assert_eq!(filled.command, r#"sh -c "run --rows=20 $other 0022 true $rows_of $HOME $! $""#);
     }
 
     #[test]

@@ -36,7 +36,12 @@ impl PhaseResult {
             true => self.latencies(&mut numbers),
         }
         let stated = self.stated.iter().map(|one| (one.metric, one.value));
-        numbers.retain(|(metric, _)| stated.clone().all(|(other, _)| other != *metric));
+        // A printed time is that of a part of the command; a rate would be that of the whole.
+        let is_part = stated.clone().any(|(metric, _)| metric == Metric::Elapsed);
+        numbers.retain(|(metric, _)| {
+            stated.clone().all(|(other, _)| other != *metric)
+                && !(is_part && matches!(metric, Metric::Rate | Metric::CpuPerOperation))
+        });
         numbers.extend(stated);
         numbers
             .into_iter()
