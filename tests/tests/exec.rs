@@ -2,7 +2,7 @@
 //! that they run on.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use end_to_end::{DirectoryEntry, Sandbox, cells_of, run};
 use model::{Metric, Status};
@@ -90,6 +90,16 @@ fn three_commands_take_ten_lines_and_a_failing_one_gives_the_reason() {
     sandbox.assert_clean();
 }
 
+/// Runs a suite once in a new directory, which is returned.
+fn run_in_directory(sandbox: &Sandbox, suite: &str) -> PathBuf {
+    let place = sandbox.path("place");
+    fs::create_dir(&place).unwrap();
+    let mut campaign = sandbox.fsarena();
+    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", suite, "--dir"]);
+    run(campaign.arg(&place)).assert_code(0);
+    place
+}
+
 /// A benchmark's own numbers are results, ranked before the time of the command.
 #[test]
 fn values_that_a_command_prints_are_results_and_missing_ones_fail() {
@@ -109,11 +119,7 @@ phase = [{ name = "bench", op = "exec", group = "durable", command = "sh -c 'ech
          { name = "silent", op = "exec", command = "true", prints = ['rate: tps (?<n>\d+)'] }]
 "#;
     sandbox.add_suite("ours", suite);
-    let place = sandbox.path("place");
-    fs::create_dir(&place).unwrap();
-    let mut campaign = sandbox.fsarena();
-    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "ours", "--dir"]);
-    run(campaign.arg(&place)).assert_code(0);
+    let place = run_in_directory(&sandbox, "ours");
     let results = sandbox.results();
     let [bench, counted, silent] = &results.cells[0].result.as_ref().unwrap().phases[..] else {
         panic!("three phases");
@@ -144,11 +150,7 @@ phase = [{ name = "bench", op = "exec", group = "durable", command = "sh -c 'ech
 #[test]
 fn sqlite_stores_rows_and_checks_them() {
     let sandbox = Sandbox::new();
-    let place = sandbox.path("place");
-    fs::create_dir(&place).unwrap();
-    let mut campaign = sandbox.fsarena();
-    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "sqlite", "--dir"]);
-    run(campaign.arg(&place)).assert_code(0);
+    run_in_directory(&sandbox, "sqlite");
     let results = sandbox.results();
     let phases = &results.cells[0].result.as_ref().unwrap().phases;
     for phase in phases {
@@ -175,11 +177,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         phase("after", "true"),
     ];
     sandbox.add_suite("ours", &text.concat());
-    let place = sandbox.path("place");
-    fs::create_dir(&place).unwrap();
-    let mut campaign = sandbox.fsarena();
-    campaign.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "ours", "--dir"]);
-    run(campaign.arg(&place)).assert_code(0);
+    let place = run_in_directory(&sandbox, "ours");
     let results = sandbox.results();
     let phases = &results.cells[0].result.as_ref().unwrap().phases;
     let outcomes: Vec<_> = phases
