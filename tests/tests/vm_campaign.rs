@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use end_to_end::{Sandbox, program, run};
-use model::{Bytes, CampaignResults, Clock, PhaseResult, Status};
+use model::{Bytes, CampaignResults, Clock, Nanos, PhaseResult, Status};
 
 /// Contenders. Most of them have no driver in the kernels of the usual test machines.
 const ROWS: [&str; 8] =
@@ -191,7 +191,8 @@ fn impossible_guests_are_refused_before_any_cell_runs() {
     }
 }
 
-/// A suite of two commands. The guest contains the program of only the first.
+/// A suite of two commands, and of writes that arrive during 12 s. The guest contains the program of
+/// only the first command.
 const COMMANDS: &str = r#"
 name = "commands"
 title = "Commands"
@@ -202,7 +203,9 @@ name = "commands"
 title = "Commands"
 rationale = "Made for a test."
 space = "16 MiB"
-phase = [{ name = "version", op = "exec", command = "mke2fs -V" },
+phase = [{ name = "file", op = "write", file = "f", size = "1 MiB", block = "64 KiB", ends = "fsync" },
+         { name = "paced", op = "random-write", file = "f", block = "4 KiB", operations = 240, rate = 20 },
+         { name = "version", op = "exec", command = "mke2fs -V" },
          { name = "missing", op = "exec", command = "nothing" }]
 "#;
 
@@ -214,9 +217,20 @@ fn commands_of_a_suite_run_in_guests_that_have_their_programs() {
     run(command.args(["--suite", "commands"])).assert_code(0);
     let results = sandbox.results();
     let cell = results.cells[0].result.as_ref().expect("it ran");
-    let [version, missing] = &cell.phases[..] else {
+    let [file, paced, version, missing] = &cell.phases[..] else {
         panic!("{cell:?}");
     };
+    assert!(file.timeline.is_none(), "it is short");
+    let timeline = paced.timeline.as_ref().expect("it takes 12 s");
+    assert_eq!(timeline.intervals.len(), 120, "two requests arrive in each tenth of a second");
+    assert!(timeline.intervals.iter().all(|interval| interval.operations == 2));
+    assert!(timeline.samples.iter().all(|sample| sample.dirty.is_some()), "{timeline:?}");
+    let stall = timeline.stall.expect("there were operations");
+    assert!((50_000_000..60_000_000).contains(&stall.length.0), "{stall:?}");
+    let steady = timeline.steady_state(paced.elapsed).expect("it never changes");
+    assert_eq!((steady.from, steady.rate), (Nanos(0), 20.0));
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(report.contains("Values over time"), "{report}");
     assert_eq!(version.status, Status::Ok, "{:?}", version.failure);
     assert_eq!(missing.status, Status::Unsupported);
     let reason = &missing.failure.as_ref().expect("it says why").reason;

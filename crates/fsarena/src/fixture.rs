@@ -96,6 +96,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         profile: None,
         layout: None,
         timed: Vec::new(),
+        timeline: None,
         phase: name.into(),
         status,
         failure,

@@ -74,6 +74,9 @@ pub use result::outcome::{
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};
 pub use result::survival::{BrokenCut, SequenceCost, ShortestLoss, Survival};
+pub use result::timeline::{
+    DeviceSample, MachineSample, Stall, SteadyState, Timeline, TimelineInterval,
+};
 pub use rng::SeededRng;
 pub use shell::shell_quote;
 pub use suite::excluded_phase::ExcludedPhase;

@@ -61,6 +61,10 @@ pub use outcomes::features::{ContenderFeatures, FeatureState, FeatureSupport};
 pub use outcomes::full::{FullRecord, full};
 pub use outcomes::resources::{MemoryUsage, Resources};
 pub use outcomes::survival::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
+pub use outcomes::timelines::{
+    ContenderTimeline, PhaseTimelines, SeriesKind, StallRecord, TimelineSeries, speed, timelines,
+    written,
+};
 pub use results::interference::{Interference, InterferenceValues};
 pub use results::outcome::RoundOutcome;
 pub use results::rank::Rank;

@@ -30,8 +30,20 @@ pub fn available() -> Option<Bytes> {
 
 /// Parses the available memory from the text of `/proc/meminfo`.
 pub fn parse_available(meminfo: &str) -> Option<Bytes> {
-    let mut lines = meminfo.lines();
-    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line(meminfo, "MemAvailable:")
+}
+
+/// Returns the data of the page cache that is not on a device yet: changed, or being written.
+/// Returns `None` if `/proc/meminfo` is missing.
+pub fn dirty() -> Option<Bytes> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let [changed, in_flight] = ["Dirty:", "Writeback:"].map(|name| line(&text, name));
+    Some(Bytes(changed?.0.saturating_add(in_flight?.0)))
+}
+
+/// Returns a value from the text of `/proc/meminfo`. Source: proc_meminfo(5).
+fn line(meminfo: &str, name: &str) -> Option<Bytes> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024).map(Bytes)
 }

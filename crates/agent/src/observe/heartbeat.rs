@@ -12,10 +12,14 @@ use std::thread;
 use std::time::Duration;
 
 use model::wire::CellEvent;
+use model::{MachineSample, Nanos};
 use sys::block::BlockStats;
+use sys::io::clock;
+use sys::memory;
 use workload::Progress;
 
 use crate::observe::event_writer::EventWriter;
+use crate::observe::machine_samples::{MachineReading, MachineSamples};
 
 /// Interval between progress reports: too long to cost anything, short enough for a progress bar.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -28,6 +32,7 @@ pub struct Heartbeat {
     /// Whether a command is running. Its operations are not counted.
     command: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
+    samples: Arc<Mutex<MachineSamples>>,
 }
 
 impl Heartbeat {
@@ -41,6 +46,7 @@ impl Heartbeat {
             progress: Arc::default(),
             command: Arc::default(),
             stopped: Arc::default(),
+            samples: Arc::default(),
         };
         let watched = heartbeat.clone();
         thread::Builder::new().spawn(move || watched.watch(&events, device.as_ref()))?;
@@ -50,6 +56,7 @@ impl Heartbeat {
     /// Sets the current step or phase and restarts the progress count.
     pub fn enter(&self, step: &str) {
         self.progress.restart();
+        *self.samples.lock().unwrap_or_else(PoisonError::into_inner) = MachineSamples::default();
         step.clone_into(&mut self.step.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -61,6 +68,11 @@ impl Heartbeat {
     /// Returns the counters of finished operations.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
+    }
+
+    /// Returns the samples of the machine within a timed part of the current step.
+    pub fn samples(&self, begun: Nanos, ended: Nanos) -> Vec<MachineSample> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner).during(begun, ended)
     }
 
     /// Stops the heartbeat. A report that is already being sent may still arrive.
@@ -76,11 +88,11 @@ impl Heartbeat {
                 return;
             }
             let command = self.command.load(Ordering::Relaxed);
-            let seen = (
-                self.progress.done(),
-                device.and_then(BlockStats::read),
-                command.then(newest_process),
-            );
+            let counters = device.and_then(BlockStats::read);
+            let reading =
+                MachineReading { at: clock::now(), dirty: memory::dirty(), device: counters };
+            self.samples.lock().unwrap_or_else(PoisonError::into_inner).add(reading);
+            let seen = (self.progress.done(), counters, command.then(newest_process));
             if last.as_ref() != Some(&seen) {
                 events.send(&CellEvent::Progress {
                     step: self.step.lock().unwrap_or_else(PoisonError::into_inner).clone(),

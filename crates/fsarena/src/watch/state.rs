@@ -187,7 +187,8 @@ fn failure(cell: &Cell, result: &CellResult) -> String {
     format!("{}: {}: {}", name(cell), result.status, line(reason))
 }
 
-/// Returns the results of a cell's phases, each by its primary metric.
+/// Returns the results of a cell's phases, each by its primary metric, with bars over time if the
+/// phase is long.
 fn newest(cell: &Cell, result: &CellResult) -> String {
     let phases = result.phases.iter().filter_map(|phase| {
         if phase.status != Status::Ok {
@@ -197,7 +198,8 @@ fn newest(cell: &Cell, result: &CellResult) -> String {
         let numbers = phase.measurements();
         let number = numbers.iter().find(|number| number.metric == metric)?;
         let value = UnitScale::for_metric(metric, [number.value]).with_unit(number.value);
-        Some(format!("{} {value}", phase.phase))
+        let over_time = report::speed_bars(phase).map(|bars| format!(" {bars}"));
+        Some(format!("{} {value}{}", phase.phase, over_time.unwrap_or_default()))
     });
     let phases: Vec<String> = phases.collect();
     match phases.is_empty() {
@@ -303,6 +305,7 @@ mod tests {
         }
         let newest = state.newest.expect("a cell has ended");
         assert!(newest.contains(" · round "), "{newest}");
+        assert!(!newest.contains('█'), "the phases are short: {newest}");
 
         let cell = results.cells[0].cell.clone();
         let mut failed = CellResult::with_status(Status::Failed);

@@ -53,6 +53,7 @@ impl PhaseResult {
         self.speed(numbers);
         self.cost(numbers);
         self.latencies(numbers);
+        self.over_time(numbers);
         self.device_work(numbers);
         self.memory_held(numbers);
         self.pieces(numbers);
@@ -190,6 +191,18 @@ impl PhaseResult {
         }
     }
 
+    fn over_time(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let Some(timeline) = &self.timeline else { return };
+        let stall = timeline.stall.map(|stall| (Metric::Stall, stall.length.as_secs_f64()));
+        numbers.extend(stall);
+        let Some(steady) = timeline.steady_state(self.elapsed) else { return };
+        numbers.push((Metric::TimeToSteady, steady.from.as_secs_f64()));
+        if self.bytes.0 > 0 {
+            numbers.push((Metric::SteadyThroughput, steady.throughput));
+        }
+        numbers.push((Metric::SteadyRate, steady.rate));
+    }
+
     fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
         if let Some(device) = self.device {
             let of_a_pass = |count: u64| count as f64 / self.iterations_counted();
@@ -215,7 +228,7 @@ fn counted<'a>(buckets: impl Iterator<Item = &'a LatencyBucket>) -> u64 {
 }
 
 /// Returns the upper end of the smallest bucket that reaches the given share of all operations.
-fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
+pub(crate) fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
     let total = counted(buckets.iter());
     let wanted = ((total as f64 * quantile).ceil() as u64).max(1);
     let mut seen = 0_u64;

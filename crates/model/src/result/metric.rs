@@ -124,6 +124,14 @@ metrics! {
     LatencyAbove2s = "latency-above-2s", Percent, Lower;
     /// Share of the operations that took longer than 10 s, as tiobench prints it.
     LatencyAbove10s = "latency-above-10s", Percent, Lower;
+    /// Longest time without a finished operation, in a phase of at least 10 s.
+    Stall = "stall", Seconds, Lower;
+    /// Time from the start of a phase of at least 10 s to its steady state.
+    TimeToSteady = "time-to-steady", Seconds, Neutral;
+    /// Bytes per second in the steady state.
+    SteadyThroughput = "steady-throughput", BytesPerSecond, Higher;
+    /// Operations per second in the steady state.
+    SteadyRate = "steady-rate", PerSecond, Higher;
     /// Median time of a sync (`fsync`, `fdatasync`) within the operations of a mix.
     SyncP50 = "sync-p50", Seconds, Lower;
     /// 95th percentile of the sync time within the operations of a mix.

@@ -15,3 +15,4 @@ pub(crate) mod outcome;
 pub(crate) mod results;
 pub(crate) mod simulated_disk_stats;
 pub(crate) mod survival;
+pub(crate) mod timeline;

@@ -6,7 +6,7 @@ use crate::result::kernel_log;
 use crate::{
     AgeingResult, Bytes, CacheState, CpuProfile, DiskFaults, Features, FragmentationStats,
     FullResult, HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk,
-    SimulatedDiskStats, Survival, SyncAtEnd,
+    SimulatedDiskStats, Survival, SyncAtEnd, Timeline,
 };
 
 crate::named_enum! {
@@ -217,6 +217,9 @@ pub struct PhaseResult {
     /// other clocks.
     #[serde(skip)]
     pub timed: Vec<(Nanos, Nanos)>,
+    /// Values over time; only of a phase that ran once and for at least 10 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Space before.
     pub space_before: Option<SpaceUsage>,
     /// Space after.
@@ -345,6 +348,7 @@ impl PhaseResult {
             full: None,
             profile: None,
             timed: Vec::new(),
+            timeline: None,
             space_before: None,
             space_after: None,
             device_size: None,

@@ -12,7 +12,7 @@ use crate::tables::overview::{TestBlock, legend, legend_text, overview};
 use crate::tables::prices;
 use crate::tables::{
     calibration, cost, disk_faults, disk_time, full, interference, over_baseline, overall,
-    resources, scores, survival, sweeps, totals,
+    resources, scores, survival, sweeps, timelines, totals,
 };
 use crate::text::caveats::{Caveat, caveats};
 use crate::text::claims;
@@ -41,6 +41,14 @@ impl Detail {
         match self {
             Self::Brief => 17,
             Self::Full => 40,
+        }
+    }
+
+    /// Maximum number of phases with values over time.
+    const fn timelines(self) -> usize {
+        match self {
+            Self::Brief => 3,
+            Self::Full => usize::MAX,
         }
     }
 
@@ -249,6 +257,7 @@ impl Report<'_> {
         document.section(survival::TITLE, survival::blocks(results));
         document.section(disk_faults::TITLE, disk_faults::blocks(results));
         document.section(full::TITLE, full::blocks(results));
+        document.section(timelines::TITLE, timelines::blocks(results, detail.timelines()));
         let shares = of(&calibration::shares(results, analysis));
         // The note explains rows of the table.
         let above_all = calibration::note(analysis).filter(|_| !shares.is_empty());

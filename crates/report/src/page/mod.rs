@@ -15,6 +15,7 @@ mod phases;
 pub(crate) mod script;
 mod setup;
 mod sweeps;
+mod timelines;
 mod uses;
 
 use askama::Template;
@@ -105,6 +106,8 @@ struct ReportPage {
     disk_faults: String,
     /// Behaviour of full filesystems as HTML; empty if no phase fills one.
     full: String,
+    /// Values over time, if a phase has them.
+    timelines: Option<timelines::TimelinesView>,
     /// The price of age and of layers, if the campaign has both sides.
     prices: Vec<PriceView>,
     uses: Vec<uses::UseView>,
@@ -319,6 +322,7 @@ fn rendered(
         power_cuts: html(&Document { blocks: survival::blocks(results) }),
         disk_faults: html(&Document { blocks: disk_faults::blocks(results) }),
         full: html(&Document { blocks: full::blocks(results) }),
+        timelines: timelines::view(results),
         prices: prices::sections(analysis, usize::MAX).into_iter().map(PriceView::from).collect(),
         uses: uses::views(analysis, &command),
         command,

@@ -14,4 +14,5 @@ pub(crate) mod resources;
 pub(crate) mod scores;
 pub(crate) mod survival;
 pub(crate) mod sweeps;
+pub(crate) mod timelines;
 pub(crate) mod totals;

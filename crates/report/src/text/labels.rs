@@ -63,6 +63,10 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::LatencyMean => "Latency, mean",
         Metric::LatencyAbove2s => "Operations above 2 s",
         Metric::LatencyAbove10s => "Operations above 10 s",
+        Metric::Stall => "Longest stall",
+        Metric::TimeToSteady => "Time to the steady state",
+        Metric::SteadyThroughput => "Throughput, steady",
+        Metric::SteadyRate => "Operations per second, steady",
         Metric::SyncP50 => "Syncs, median",
         Metric::SyncP95 => "Syncs, 95 %",
         Metric::SyncP99 => "Syncs, 99 %",
@@ -139,6 +143,18 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::LatencyAbove10s => {
             "Operations that took longer than 10 s, as a share of all; per cent."
+        }
+        Metric::Stall => {
+            "Longest time without a finished operation, in a phase of at least 10 s; seconds. One that is shorter than an interval of the values over time may be missed."
+        }
+        Metric::TimeToSteady => {
+            "Time until five successive windows differ by at most 20 % of their mean and their fitted line changes by at most 10 % (SNIA, steady state), in a phase of at least 10 s; seconds. Without a value, the phase never was steady."
+        }
+        Metric::SteadyThroughput => {
+            "Bytes moved since the start of the steady state, divided by the time since then; bytes per second."
+        }
+        Metric::SteadyRate => {
+            "Operations since the start of the steady state, divided by the time since then; per second."
         }
         Metric::SyncP50 => "Median latency of the syncs in the cycles of a role; seconds.",
         Metric::SyncP95 => {

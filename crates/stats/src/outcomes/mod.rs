@@ -8,3 +8,4 @@ pub(crate) mod features;
 pub(crate) mod full;
 pub(crate) mod resources;
 pub(crate) mod survival;
+pub(crate) mod timelines;

@@ -12,6 +12,9 @@ const FINE: u32 = 10;
 /// Number of powers of two with 1024 buckets each, in addition to the first 2048 buckets.
 const POWERS: usize = (u64::BITS - FINE - 1) as usize;
 
+/// Number of buckets.
+pub const BUCKETS: usize = (POWERS + 2) << FINE;
+
 /// Histogram of latencies. Pages of it without any latency take no memory.
 #[derive(Clone, Debug)]
 pub struct Latency {
@@ -20,15 +23,17 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        Self { counts: vec![0; (POWERS + 2) << FINE] }
+        Self { counts: vec![0; BUCKETS] }
     }
 }
 
 impl Latency {
-    /// Adds one operation with the given latency in nanoseconds.
+    /// Adds one operation with the given latency in nanoseconds, and returns its bucket.
     #[inline]
-    pub fn record(&mut self, nanoseconds: u64) {
-        self.counts[bucket_of(nanoseconds)] += 1;
+    pub fn record(&mut self, nanoseconds: u64) -> usize {
+        let bucket = bucket_of(nanoseconds);
+        self.counts[bucket] += 1;
+        bucket
     }
 
     /// Adds the counts of another histogram.
@@ -56,7 +61,7 @@ const fn bucket_of(nanoseconds: u64) -> usize {
 }
 
 /// Returns the longest latency of a bucket, in nanoseconds.
-const fn longest_in(bucket: usize) -> u64 {
+pub const fn longest_in(bucket: usize) -> u64 {
     let power = (bucket >> FINE).saturating_sub(1);
     let fine = (bucket - (power << FINE)) as u64;
     // The end of the last bucket does not fit into 64 bits.

@@ -2,6 +2,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod fragmentation;
+pub(crate) mod interval_recorder;
 pub(crate) mod latency;
 pub(crate) mod meter;
 pub(crate) mod thread_stats;

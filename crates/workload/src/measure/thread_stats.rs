@@ -11,9 +11,13 @@ use nix::unistd::close;
 use sys::io::clock;
 
 use crate::error::{OpContext, OpError};
+use crate::measure::interval_recorder::IntervalRecorder;
 use crate::measure::latency::Latency;
 use crate::measure::meter::PhaseMeter;
 use crate::workspace::CommandFacts;
+
+/// Shortest phase whose values over time are kept.
+const SHORTEST_TIMELINE: Nanos = Nanos::from_secs(10);
 
 /// Interval at which a thread publishes its progress: short enough for a progress bar, long enough
 /// to avoid contention on the counter.
@@ -24,6 +28,8 @@ const PROGRESS_INTERVAL: Nanos = Nanos(10_000_000);
 pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
+    /// Start of the timed part, in nanoseconds.
+    begun: AtomicU64,
 }
 
 impl Progress {
@@ -75,7 +81,10 @@ pub struct ThreadStats {
     syncing: Latency,
     opening: Latency,
     closing: Latency,
+    intervals: IntervalRecorder,
     last: Nanos,
+    /// `bytes` at the end of the last operation.
+    bytes_at_last: u64,
     at_most: Option<Nanos>,
     /// Maximum value if there is no limit, so that one comparison handles both cases.
     deadline: Nanos,
@@ -106,7 +115,9 @@ impl ThreadStats {
             syncing: Latency::default(),
             opening: Latency::default(),
             closing: Latency::default(),
+            intervals: IntervalRecorder::default(),
             last: Nanos(0),
+            bytes_at_last: 0,
             at_most,
             deadline: Nanos(u64::MAX),
             progress,
@@ -124,7 +135,9 @@ impl ThreadStats {
         if let Some(meter) = &mut self.meter {
             meter.restart();
         }
-        self.start();
+        let begun = clock::now();
+        self.progress.begun.store(begun.0, Ordering::Relaxed);
+        self.start_at(begun);
     }
 
     /// Ends a timed part. Work until the next [`Self::start_timed`] is not counted, so that a phase can
@@ -133,7 +146,8 @@ impl ThreadStats {
         if let Some(meter) = &mut self.meter {
             meter.pause();
         }
-        self.publish();
+        self.publish(self.operations);
+        self.intervals.finish(self.last, self.operations, self.bytes_at_last);
     }
 
     /// Returns the elapsed time of the finished timed parts ([`Self::pause_timed`]).
@@ -146,7 +160,7 @@ impl ThreadStats {
         if let Some(meter) = &mut self.meter {
             meter.stop(None, result);
         }
-        self.publish();
+        self.publish(self.operations);
         result.operations = self.operations;
         result.bytes = Bytes(self.bytes);
         result.bytes_written = Bytes(self.bytes_written);
@@ -159,6 +173,11 @@ impl ThreadStats {
         result.sync = self.syncing.buckets();
         result.open = self.opening.buckets();
         result.close = self.closing.buckets();
+        if let [(_, ended)] = result.timed[..]
+            && result.elapsed >= SHORTEST_TIMELINE
+        {
+            result.timeline = Some(self.intervals.timeline(ended));
+        }
     }
 
     /// Creates statistics of the same phase for an additional thread, with the time limit of the
@@ -172,14 +191,21 @@ impl ThreadStats {
 
     /// Starts the clock of statistics that were forked before the timed part began.
     pub fn start(&mut self) {
-        self.last = clock::now();
-        self.publish_at = self.last;
+        self.start_at(clock::now());
+    }
+
+    fn start_at(&mut self, now: Nanos) {
+        self.last = now;
+        self.publish_at = now;
+        let begun = Nanos(self.progress.begun.load(Ordering::Relaxed));
+        self.intervals.start(begun, self.operations, self.bytes);
+        self.bytes_at_last = self.bytes;
         if let Some(limit) = self.at_most {
             self.deadline = Nanos(self.last.0.saturating_add(limit.0));
         }
     }
 
-    /// Adds the work of another thread.
+    /// Adds the work of another thread, which has ended.
     pub fn merge(&mut self, other: &Self) {
         other.progress.add(other.operations - other.published);
         self.operations += other.operations;
@@ -190,6 +216,11 @@ impl ThreadStats {
         self.time_limited |= other.time_limited;
         self.latency.add(&other.latency);
         self.syncing.add(&other.syncing);
+        let mut intervals = other.intervals.clone();
+        intervals.finish(other.last, other.operations, other.bytes_at_last);
+        self.intervals.merge(intervals);
+        self.intervals.leave_out(other.operations, self.bytes - self.bytes_at_last);
+        self.bytes_at_last = self.bytes;
     }
 
     /// Records the time of a sync that is part of an operation.
@@ -239,19 +270,22 @@ impl ThreadStats {
     pub fn count(&mut self, operations: u64) {
         self.last = clock::now();
         self.operations += operations;
-        self.publish();
+        self.intervals.leave_out(operations, 0);
+        self.publish(self.operations);
     }
 
     /// Counts an operation with its start and end time. The end time is also compared with the time
     /// limit.
     #[inline]
     pub fn record(&mut self, began: Nanos, ended: Nanos) {
-        self.latency.record(ended.0.saturating_sub(began.0));
-        self.last = ended;
-        self.operations += 1;
         if ended >= self.publish_at {
-            self.publish();
+            self.enter_interval(ended);
         }
+        let bucket = self.latency.record(ended.0.saturating_sub(began.0));
+        self.intervals.record(bucket);
+        self.last = ended;
+        self.bytes_at_last = self.bytes;
+        self.operations += 1;
     }
 
     /// Does the same as [`ThreadStats::finish_op`] for an operation that read bytes.
@@ -298,11 +332,18 @@ impl ThreadStats {
         over
     }
 
+    /// Publishes the progress, and closes the interval if the operation that ends now is after it.
     #[cold]
-    fn publish(&mut self) {
-        self.progress.add(self.operations - self.published);
-        self.published = self.operations;
-        self.publish_at = Nanos(self.last.0 + PROGRESS_INTERVAL.0);
+    fn enter_interval(&mut self, ended: Nanos) {
+        self.publish(self.operations + 1);
+        self.intervals.advance(ended, self.last, self.operations, self.bytes_at_last);
+        let next = Nanos(ended.0 + PROGRESS_INTERVAL.0);
+        self.publish_at = next.min(self.intervals.end());
+    }
+
+    fn publish(&mut self, operations: u64) {
+        self.progress.add(operations - self.published);
+        self.published = operations;
     }
 }
 

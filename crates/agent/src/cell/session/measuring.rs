@@ -129,6 +129,9 @@ impl CellSession<'_> {
         let mut passes = Iterations::new(phase.scaling);
         let outcome = self.passes(phase, &mut stats, &mut passes);
         stats.finish(result);
+        if let (Some(timeline), [(begun, ended)]) = (&mut result.timeline, &result.timed[..]) {
+            timeline.samples = self.heartbeat.samples(*begun, *ended);
+        }
         result.passes = passes.several();
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
