@@ -2,7 +2,7 @@
 //! data that it reads, direct I/O reaches the device, and no ring prevents an unmount.
 
 use end_to_end::{Sandbox, cells_of, run};
-use model::{CacheState, Status};
+use model::{CacheState, Metric, Status};
 
 const SIZE: u64 = 8 << 20;
 
@@ -95,4 +95,32 @@ fn every_way_verifies_and_no_mount_stays_busy() {
         assert_eq!(odd.status, Status::Unsupported, "{contender}: {:?}", odd.failure);
     }
     sandbox.assert_clean();
+}
+
+#[test]
+fn compression_of_new_files_is_a_result() {
+    let sandbox = Sandbox::new();
+    let contenders = ["btrfs", "btrfs:compress=zstd"];
+    let mut command = sandbox.campaign(&contenders, "large-file");
+    run(command.args(["--size", "320MiB", "--data", "text"])).assert_code(0);
+    let results = sandbox.results();
+    let ratio = |contender: &str| {
+        let phases = cells_of(&results, contender).into_iter().flat_map(|cell| &cell.phases);
+        let numbers = phases.filter(|phase| phase.phase == "copy-in").flat_map(|phase| {
+            assert_eq!(phase.status, Status::Ok, "{contender}: {:?}", phase.failure);
+            phase.measurements()
+        });
+        let of_content = numbers.filter(|number| number.metric == Metric::Compression);
+        of_content.map(|number| number.value).next().expect("the file is new")
+    };
+    let [plain, compressed] = contenders.map(ratio);
+    assert!((0.9..1.05).contains(&plain), "{plain}");
+    assert!(compressed > 2.0, "{compressed}");
+
+    let random = Sandbox::new();
+    run(random.campaign(&contenders, "large-file").args(["--size", "320MiB"])).assert_code(0);
+    let said = run(random.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(said.contains("write data that does not compress"), "{said}");
+    let refused = run(sandbox.campaign(&["ext4"], "etcd").args(["--data", "text", "--dry-run"]));
+    assert!(refused.stderr.contains("no test of these suites writes data"), "{}", refused.stderr);
 }

@@ -101,6 +101,7 @@ fn test(phases: Vec<Phase>) -> Test {
         title: String::new(),
         rationale: String::new(),
         space: Bytes(0),
+        data: model::DataKind::default(),
         sweep: None,
         phases,
     }

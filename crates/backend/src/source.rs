@@ -263,6 +263,7 @@ fn filling(campaign: &Campaign) -> Test {
         title: "Source of copied files".into(),
         rationale: String::new(),
         space: Bytes(0),
+        data: model::DataKind::default(),
         sweep: None,
         phases: phases.collect(),
     }

@@ -2,7 +2,7 @@
 -- names, which remain as they are: nothing is added to them.
 --
 -- The numbers are those of crates/model/src/result/measurement.rs. A new metric needs a migration that replaces
--- the view, or a view that databases of earlier versions do not get, as for `survived`.
+-- the view, or a view that databases of earlier versions do not get, as for `survived` and `stall`.
 
 CREATE VIEW IF NOT EXISTS phase (campaign, cell, position, phase, status, cache) AS
 SELECT campaign, cell, part.key, part.value ->> 'phase', part.value ->> 'status', part.value ->> 'cache'
@@ -34,6 +34,10 @@ metric (name, unit, direction) AS (VALUES
     ('latency-mean', 'seconds', 'lower'),
     ('latency-above-2s', 'percent', 'lower'),
     ('latency-above-10s', 'percent', 'lower'),
+    ('stall', 'seconds', 'lower'),
+    ('time-to-steady', 'seconds', 'neutral'),
+    ('steady-throughput', 'bytes-per-second', 'higher'),
+    ('steady-rate', 'per-second', 'higher'),
     ('sync-p50', 'seconds', 'lower'),
     ('sync-p95', 'seconds', 'lower'),
     ('sync-p99', 'seconds', 'lower'),
@@ -47,6 +51,7 @@ metric (name, unit, direction) AS (VALUES
     ('device-flushes', 'count', 'neutral'),
     ('write-amplification', 'ratio', 'lower'),
     ('space-taken', 'bytes', 'neutral'),
+    ('compression', 'ratio', 'higher'),
     ('memory-kernel', 'bytes', 'neutral'),
     ('memory-driver', 'bytes', 'neutral'),
     ('extents-per-file', 'ratio', 'neutral'),
@@ -131,6 +136,16 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
             result ->> 'ends' <> 'call' AND result ->> 'bytes_written' > 0,
             1.0 * (result ->> '$.device.write_bytes') / (result ->> 'bytes_written'), NULL)
         WHEN 'space-taken' THEN 1.0 * (result ->> '$.space_before.free') - (result ->> '$.space_after.free')
+        WHEN 'compression' THEN iif(
+            result ->> 'content' IS NOT NULL AND result ->> 'bytes_written' > 0
+                AND (result ->> '$.space_before.free') > (result ->> '$.space_after.free'),
+            (result ->> 'bytes_written') / passes
+                / (1.0 * (result ->> '$.space_before.free') - (result ->> '$.space_after.free')), NULL)
+        WHEN 'stall' THEN (result ->> '$.timeline.stall.length') / 1e9
+        WHEN 'time-to-steady' THEN (result ->> '$.timeline.steady.from') / 1e9
+        WHEN 'steady-throughput' THEN iif(
+            result ->> 'bytes' > 0, 1.0 * (result ->> '$.timeline.steady.throughput'), NULL)
+        WHEN 'steady-rate' THEN 1.0 * (result ->> '$.timeline.steady.rate')
         WHEN 'memory-kernel' THEN 1.0 * (result ->> '$.memory.kernel')
         WHEN 'memory-driver' THEN 1.0 * (result ->> '$.memory.driver')
         WHEN 'extents-per-file' THEN iif(

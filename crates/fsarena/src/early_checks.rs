@@ -206,6 +206,7 @@ fn trial(campaign: &Campaign, contenders: &[Contender], size: Bytes) -> Campaign
         title: String::new(),
         rationale: String::new(),
         space: Bytes(0),
+        data: model::DataKind::default(),
         sweep: None,
         phases: Vec::new(),
     };

@@ -122,6 +122,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         open: Vec::new(),
         close: Vec::new(),
         offered_rate: None,
+        content: None,
         verified: Bytes(0),
         role_of: None,
         stated: Vec::new(),

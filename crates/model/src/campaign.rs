@@ -9,8 +9,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bytes, CachedArchive, Contender, ContenderGroup, CopySource, ExternalSource, GuestConfig,
-    GuestDisk, Nanos, Suite, Test,
+    Bytes, CachedArchive, Contender, ContenderGroup, CopySource, DataKind, ExternalSource,
+    GuestConfig, GuestDisk, Nanos, Suite, Test,
 };
 
 /// Storage backend of the contenders.
@@ -154,6 +154,18 @@ pub struct StoppingRule {
 }
 
 impl Campaign {
+    /// Returns the kinds of content that its tests write, each once.
+    pub fn data_kinds(&self) -> Vec<DataKind> {
+        let tests = self.suites.iter().flat_map(|suite| &suite.tests);
+        let mut kinds = Vec::new();
+        for test in tests.filter(|test| test.writes_content()) {
+            if !kinds.contains(&test.data) {
+                kinds.push(test.data);
+            }
+        }
+        kinds
+    }
+
     /// Maximum number of rounds, including added ones. Protects against typing errors.
     pub const MAX_ROUNDS: u32 = 1000;
     /// Default readahead on images: the default of the kernel (`VM_READAHEAD_PAGES` of

@@ -22,7 +22,7 @@ pub mod wire;
 pub use campaign::cell::{CampaignId, Cell, CellId};
 pub use campaign::{BackendKind, Campaign, Clock, SizeProfile, StoppingRule};
 pub use errno::{errno_name, errno_number};
-pub use filesystem::contender::Contender;
+pub use filesystem::contender::{Contender, is_compression};
 pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
@@ -79,6 +79,7 @@ pub use result::timeline::{
 };
 pub use rng::SeededRng;
 pub use shell::shell_quote;
+pub use suite::data_kind::DataKind;
 pub use suite::excluded_phase::ExcludedPhase;
 pub use suite::source::{CopySource, SourceInventory, source_image_size};
 pub use suite::source_archive::{CachedArchive, SourceArchive};

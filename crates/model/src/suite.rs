@@ -1,5 +1,6 @@
 //! Suites, tests and phases, as resolved for one profile: all placeholders are filled in.
 
+pub(crate) mod data_kind;
 pub(crate) mod excluded_phase;
 pub(crate) mod source;
 pub(crate) mod source_archive;
@@ -12,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
+use crate::{Bytes, DataKind, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
 
 /// The suite of other programs that run unchanged (`-s fio:my.fio`). No catalog contains it.
 pub const PEERS: &str = "peers";
@@ -100,6 +101,9 @@ pub struct Test {
     pub rationale: String,
     /// Free space required by the test.
     pub space: Bytes,
+    /// Content of the files that it writes.
+    #[serde(default, skip_serializing_if = "DataKind::is_default")]
+    pub data: DataKind,
     /// The position in a sweep, if it is a sweep point.
     #[serde(default)]
     pub sweep: Option<SweepPoint>,
@@ -143,6 +147,11 @@ impl Test {
     pub fn sweep_name(&self) -> &str {
         let sweep = self.sweep.as_ref();
         sweep.map_or(&self.name, |point| &point.sweep)
+    }
+
+    /// Returns true if fsarena generates the content of files that the test writes.
+    pub fn writes_content(&self) -> bool {
+        self.phases.iter().any(|phase| phase.op.writes_content())
     }
 
     /// Returns true if phases of the test create and mount the filesystem.

@@ -11,7 +11,9 @@ use crate::results::selection::Selection;
 use crate::results::{interference, row, sweep, total};
 use crate::scores::use_scores::{SuitesByGroup, UseScoreInput};
 use crate::scores::{ageing, conclusion, contender_groups, layers, win_counts};
-use crate::validity::{disturbed, drift, noise, unflushed, unset_attributes, warm_reads};
+use crate::validity::{
+    disturbed, drift, noise, random_data, unflushed, unset_attributes, warm_reads,
+};
 use crate::{
     AgeingCost, CellCounts, CellFailure, Conclusion, ContenderFeatures, ContenderGroupMeans,
     DisturbedCell, Drift, Interference, KernelWarning, LayerCost, NoiseFloor, NotActuallyWarm,
@@ -95,6 +97,8 @@ pub struct Analysis {
     /// Attributes that commands did not set, because a filesystem lacks them.
     #[serde(default)]
     pub unset_attributes: Vec<PhaseUnsetAttributes>,
+    /// Contenders whose options compress files, if the tests write only data that does not compress.
+    pub idle_compression: Vec<String>,
     /// Contenders whose synced writes never flushed the disk's cache, although those of other
     /// contenders did.
     #[serde(default)]
@@ -164,6 +168,7 @@ pub fn analyse_with_margin(
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
         unset_attributes: unset_attributes::unset_attributes(results),
+        idle_compression: random_data::idle_compression(results),
         unflushed,
         stop: StopDecision::decide(results, &counts, &rows),
         budget: results.campaign.budget,

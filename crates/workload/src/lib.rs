@@ -27,7 +27,7 @@ pub use data::shape::{TreeFile, TreeLayout};
 pub use error::OpError;
 pub use measure::calibrate::overhead;
 pub use measure::fragmentation::fragmentation;
-pub use measure::meter::PhaseMeter;
+pub use measure::meter::{PhaseMeter, statfs};
 pub use measure::thread_stats::{Progress, ThreadStats};
 pub use ops::{IoMode, perform, probe, role_result, undo};
 pub use source::ScannedSource;

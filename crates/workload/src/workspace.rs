@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Bytes, Exec, ReportedValue, UnsetAttributes};
+use model::{Bytes, DataKind, Exec, ReportedValue, UnsetAttributes};
 use sys::memory;
 
 use crate::data::expected_content::ExpectedFile;
@@ -64,6 +64,8 @@ pub trait CommandRunner: fmt::Debug + Send + Sync {
 pub struct CellWorkspace {
     root: PathBuf,
     seed: u64,
+    /// Content of the files that it writes.
+    data: DataKind,
     pattern: Option<Pattern>,
     /// Limit of the memory of the cell, if any.
     memory_limit: Option<Bytes>,
@@ -98,6 +100,7 @@ impl CellWorkspace {
         Self {
             root: root.to_owned(),
             seed,
+            data: DataKind::default(),
             pattern: None,
             memory_limit: None,
             source: None,
@@ -127,6 +130,17 @@ impl CellWorkspace {
     #[must_use]
     pub fn with_programs(self, programs: Arc<dyn CommandRunner>) -> Self {
         Self { programs: Some(programs), ..self }
+    }
+
+    /// Sets the content of the files that are written.
+    #[must_use]
+    pub fn with_data(self, data: DataKind) -> Self {
+        Self { data, pattern: None, ..self }
+    }
+
+    /// Returns the content of the files that are written.
+    pub(crate) const fn data(&self) -> DataKind {
+        self.data
     }
 
     /// Adds the limit of the memory of the cell.
@@ -183,8 +197,8 @@ impl CellWorkspace {
     /// Returns a pattern for requests of up to `longest_request` bytes. Only its random data is
     /// kept, so that long requests take memory only while they run.
     pub(crate) fn pattern(&mut self, longest_request: usize) -> Pattern {
-        let seed = self.seed;
-        let pattern = self.pattern.get_or_insert_with(|| Pattern::new(seed, BLOCK));
+        let (data, seed) = (self.data, self.seed);
+        let pattern = self.pattern.get_or_insert_with(|| Pattern::of_kind(data, seed, BLOCK));
         pattern.with_reach(longest_request)
     }
 

@@ -140,6 +140,7 @@ impl<'a> CellSession<'a> {
             volume,
             workspace: CellWorkspace::new(root, job.seed)
                 .with_programs(programs.clone())
+                .with_data(job.test.data)
                 .with_memory_limit(job.memory_limit),
             programs,
             printed,
@@ -300,6 +301,7 @@ impl<'a> CellSession<'a> {
                 let workspace = CellWorkspace::new(root, seed).with_source(found);
                 self.workspace = workspace
                     .with_programs(self.programs.clone())
+                    .with_data(self.job.test.data)
                     .with_memory_limit(self.job.memory_limit);
             }
             Err(reason) => self.withdraw(reason),

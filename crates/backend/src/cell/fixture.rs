@@ -32,6 +32,7 @@ pub fn job(seed: u64) -> CellJob {
             title: String::new(),
             rationale: String::new(),
             space: Bytes(0),
+            data: model::DataKind::default(),
             sweep: None,
             phases: vec![phase],
         },

@@ -305,6 +305,7 @@ mod tests {
             title: String::new(),
             rationale: String::new(),
             space: Bytes(0),
+            data: model::DataKind::default(),
             sweep: None,
             phases: names.iter().map(phase).collect(),
         }

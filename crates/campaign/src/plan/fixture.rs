@@ -74,6 +74,7 @@ fn test(number: usize) -> Test {
         title: "A test".into(),
         rationale: "None.".into(),
         space: Bytes::mib(1),
+        data: model::DataKind::default(),
         sweep: None,
         phases: Vec::new(),
     }

@@ -154,6 +154,7 @@ pub fn test() -> Test {
         title: "A file".into(),
         rationale: "None.".into(),
         space: Bytes::mib(1),
+        data: model::DataKind::default(),
         sweep: None,
         phases: vec![phase("write", AccessPattern::Write), phase("read", AccessPattern::Read)],
     }

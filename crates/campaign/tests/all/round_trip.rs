@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use campaign::store::Store;
 use model::{
-    Bytes, CacheState, CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, Feature,
-    Features, HostNoise, Iteration, KernelEvent, KernelMemoryUse, LatencyBucket, Metric, Nanos,
-    PageFaults, PhaseResult, ProbeResult, SpaceUsage, Status, SyncAtEnd, SyscallError,
+    Bytes, CacheState, CellResult, CommandRecord, CpuTime, DataKind, DeviceCounters, Failure,
+    Feature, Features, HostNoise, Iteration, KernelEvent, KernelMemoryUse, LatencyBucket, Metric,
+    Nanos, PageFaults, PhaseResult, ProbeResult, SpaceUsage, Stall, Status, SteadyState, SyncAtEnd,
+    SyscallError, Timeline,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -135,6 +136,12 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 ends,
                 elapsed: Nanos(n[0]),
                 offered_rate: before.map(|_| n[1]),
+                content: after.map(|_| DataKind::Text),
+                timeline: before.map(|_| Timeline {
+                    stall: Some(Stall { at: Nanos(n[0]), length: Nanos(n[1]) }),
+                    steady: Some(SteadyState { from: Nanos(n[2]), rate: 2.5, throughput: 1e9 }),
+                    ..Timeline::default()
+                }),
                 verified: Bytes(n[2]),
                 passes: vec![Iteration {
                     elapsed: Nanos(n[0]),

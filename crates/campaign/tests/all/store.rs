@@ -6,7 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use campaign::store::{CampaignId, Store, StoreError};
-use model::{CellId, CellResult, Metric, Nanos, RequestLogChunk, Status};
+use model::{
+    Bytes, CellId, CellResult, DataKind, Metric, Nanos, PhaseResult, RequestLogChunk, SpaceUsage,
+    Stall, Status, SteadyState, Timeline,
+};
 use tempfile::TempDir;
 
 struct Fixture {
@@ -201,6 +204,34 @@ fn the_view_of_measurements_has_every_metric() {
         let row = format!("('{}', '{unit}', '{direction}')", metric.name());
         assert!(view.contains(&row), "{row}");
     }
+}
+
+#[test]
+fn the_view_of_measurements_has_the_numbers_of_the_program() {
+    let mut f = fixture();
+    let space = |free| SpaceUsage { free: Bytes::mib(free), ..SpaceUsage::default() };
+    let phase = PhaseResult {
+        content: Some(DataKind::Text),
+        space_before: Some(space(90)),
+        space_after: Some(space(50)),
+        timeline: Some(Timeline {
+            stall: Some(Stall { at: Nanos(1), length: Nanos(123_456_789) }),
+            steady: Some(SteadyState { from: Nanos::from_secs(3), rate: 2.5, throughput: 1e7 }),
+            ..Timeline::default()
+        }),
+        ..common::phase("write")
+    };
+    let result = CellResult { phases: vec![phase.clone()], ..common::result(&["write"]) };
+    f.store.record(f.id, &common::cells(4)[0], &result).unwrap();
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    let mut query = connection.prepare("SELECT metric, value FROM measurement").unwrap();
+    let rows = query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?)));
+    let found: BTreeMap<String, f64> = rows.unwrap().map(Result::unwrap).collect();
+    let numbers = phase.measurements().into_iter();
+    let expected = numbers.map(|number| (number.metric.name().to_owned(), number.value));
+    let expected: BTreeMap<String, f64> = expected.collect();
+    assert_eq!(found, expected);
+    assert_eq!((found["compression"], found["stall"]), (2.5, 0.123_456_789));
 }
 
 /// A request log is larger than all other data of a cell.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use clap::builder::{TypedValueParser, ValueParser};
 use model::{
-    AgeingSpec, BackendKind, Bytes, Campaign, Clock, Contender, ContenderGroup, DiskCache,
-    GuestConfig, Nanos, PerMille, SizeProfile, check_name,
+    AgeingSpec, BackendKind, Bytes, Campaign, Clock, Contender, ContenderGroup, DataKind,
+    DiskCache, GuestConfig, Nanos, PerMille, SizeProfile, check_name,
 };
 
 use crate::settings::campaign_file::{ages, contenders, directories, disk_name, groups, suites};
@@ -148,6 +148,11 @@ settings! {
             /// content generated in memory].
             #[arg(value_hint = ValueHint::AnyPath)]
             source: Option<PathBuf> = a_path("SOURCE");
+            /// Write files with this content [default: random, or by suite].
+            ///
+            /// zstd -1 compresses text 2.8 times, database 2.6 times and zero 400 times, but neither
+            /// random nor photos.
+            data: Option<DataKind> = one_of("KIND", DataKind::WORDS);
             /// Set the kernel's readahead for an image [default: 128 KiB].
             readahead: Option<Bytes> = a_size();
             /// Use this number of disks, 1 to 8, each of --size, in guests or as images: a pool for

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Bytes, CacheState, IterationPolicy, Op, Phase, ProgramRequirements, SizeProfile, SourceArchive,
-    Suite, SyncAtEnd, Test,
+    Bytes, CacheState, DataKind, IterationPolicy, Op, Phase, ProgramRequirements, SizeProfile,
+    SourceArchive, Suite, SyncAtEnd, Test,
 };
 
 use crate::CatalogError;
@@ -15,7 +15,8 @@ use crate::suite::parameters::{Parameters, StudyOverrides, for_profile};
 use crate::suite::phase_order::PhaseOrder;
 use crate::suite::sweep::{self, ParsedPoint};
 
-const KEYS: [&str; 7] = ["name", "title", "source", "requires", "archive", "baseline", "test"];
+const KEYS: [&str; 8] =
+    ["name", "title", "source", "requires", "archive", "baseline", "data", "test"];
 const ARCHIVE: [&str; 5] = ["name", "package", "source_package", "file", "sha256"];
 const REQUIRES: [&str; 3] = ["packages", "programs", "files"];
 const TEST: [&str; 7] = ["name", "title", "rationale", "space", "parameters", "sweep", "phase"];
@@ -54,6 +55,7 @@ pub(crate) fn read_with_overrides(
     let name = top.required("name")?.name()?;
     let (title, requires) = (top.text("title")?, requires(&top, profile)?);
     let archives = archives(&top)?;
+    let data = top.read("data", |v| v.one_of(&DataKind::WORDS))?.unwrap_or_default();
     let mut tests: Vec<Test> = Vec::new();
     let mut claims = NameRegistry::new();
     for value in top.required("test")?.list("tests, each under [[test]]")? {
@@ -64,6 +66,7 @@ pub(crate) fn read_with_overrides(
                 return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
             }
             name_packages(&mut test, &requires.packages);
+            test.data = data;
             let sweep = test.sweep.as_ref().map(|point| point.sweep.clone());
             for claim in sweep.into_iter().chain([test.name.clone()]) {
                 if !claims.contains(&(claim.clone(), line)) {
@@ -206,6 +209,7 @@ fn read_test(
         title: point.map_or_else(|| title.clone(), |point| format!("{title}: {}", point.label())),
         rationale: table.text("rationale")?,
         space: space.size()?,
+        data: DataKind::default(),
         sweep: point.map(|point| point.to_model(&of)),
         phases,
     };

@@ -61,7 +61,8 @@ pub fn read(
     let asked = ResolvedSettings::resolve(args, catalog, stop)?;
     let wishes = GuestSettings::of(args, &asked.settings, catalog)?;
     // Check this before the machine is examined, which may print many notes.
-    let suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
+    let mut suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
+    asked.set_data(&mut suites)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
     reject_unmatched_only(&args.compared, &suites)?;
     // Check the names before a guest is built.

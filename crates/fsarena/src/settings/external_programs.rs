@@ -265,6 +265,7 @@ fn test(peer: &ExternalProgram, options: &str, base: &Path, as_root: bool) -> an
         rationale: "The workload and the results of another program, on newly created filesystems."
             .to_owned(),
         space,
+        data: model::DataKind::default(),
         sweep: None,
         phases: std::iter::once(phase("run", exec, CacheState::Warm, SyncAtEnd::Syncfs))
             .chain(phases)

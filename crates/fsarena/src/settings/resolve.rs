@@ -92,6 +92,25 @@ impl<'a> ResolvedSettings<'a> {
         self.settings.storage.device.as_deref()
     }
 
+    /// Sets the content that the tests write, if the user chose one.
+    ///
+    /// # Errors
+    /// Returns an error if no test writes content of fsarena.
+    pub fn set_data(&self, suites: &mut [Suite]) -> Result<(), UsageError> {
+        let Some(data) = self.settings.data else { return Ok(()) };
+        let tests = suites.iter_mut().flat_map(|suite| &mut suite.tests);
+        let mut is_used = false;
+        for test in tests.filter(|test| test.writes_content()) {
+            test.data = data;
+            is_used = true;
+        }
+        is_used.then_some(()).ok_or_else(|| {
+            UsageError(format!(
+                "cannot write {data} data: no test of these suites writes data of fsarena; choose one that does (-s bonnie, -s tree)"
+            ))
+        })
+    }
+
     /// Returns the suites of the study, or those of them that are named; without a study, the named
     /// suites, or the default ones.
     pub fn suites(&self, catalog: &Catalog) -> anyhow::Result<Vec<Suite>> {

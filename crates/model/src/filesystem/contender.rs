@@ -23,7 +23,20 @@ pub struct Contender {
     pub own: ContenderOverrides,
 }
 
+/// Returns true if an option of a mount or of mkfs compresses files: `compress=zstd:3` of btrfs,
+/// `compression=lz4` of bcachefs and ZFS, `compress_algorithm=lzo` of F2FS.
+pub fn is_compression(option: &str) -> bool {
+    let is_off = ["=no", "=none", "=off"].iter().any(|off| option.ends_with(off));
+    option.starts_with("compress") && !is_off
+}
+
 impl Contender {
+    /// Returns true if its options compress files.
+    pub fn compresses(&self) -> bool {
+        let options = self.mkfs_options.iter().chain(&self.mount_options);
+        options.flat_map(|option| option.split([',', ' '])).any(is_compression)
+    }
+
     /// Returns the mechanism that keeps the contender consistent when the power fails, with its
     /// mkfs and mount options. `None` if it is unknown.
     pub fn crash_recovery(&self) -> Option<RecoveryMechanism> {

@@ -6,7 +6,7 @@
 //! and ends. `docs/adding-an-operation.md` describes how to add an operation.
 
 mod executor;
-mod fs_state;
+pub(crate) mod fs_state;
 mod keys;
 mod mix_step;
 mod printed;

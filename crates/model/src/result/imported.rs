@@ -303,6 +303,7 @@ fn test(suite: &str, name: &str) -> Test {
         title: name.to_owned(),
         rationale: String::new(),
         space: Bytes(0),
+        data: crate::DataKind::default(),
         sweep: None,
         phases: Vec::new(),
     }

@@ -195,7 +195,7 @@ impl PhaseResult {
         let Some(timeline) = &self.timeline else { return };
         let stall = timeline.stall.map(|stall| (Metric::Stall, stall.length.as_secs_f64()));
         numbers.extend(stall);
-        let Some(steady) = timeline.steady_state(self.elapsed) else { return };
+        let Some(steady) = timeline.steady else { return };
         numbers.push((Metric::TimeToSteady, steady.from.as_secs_f64()));
         if self.bytes.0 > 0 {
             numbers.push((Metric::SteadyThroughput, steady.throughput));
@@ -216,7 +216,13 @@ impl PhaseResult {
             }
         }
         if let (Some(before), Some(after)) = (self.space_before, self.space_after) {
-            numbers.push((Metric::SpaceTaken, before.free.0 as f64 - after.free.0 as f64));
+            let taken = before.free.0 as f64 - after.free.0 as f64;
+            numbers.push((Metric::SpaceTaken, taken));
+            // Each pass replaces the files of the one before.
+            let written = self.bytes_written.0 as f64 / self.iterations_counted();
+            if self.content.is_some() && taken > 0.0 && written > 0.0 {
+                numbers.push((Metric::Compression, written / taken));
+            }
         }
     }
 }

@@ -158,6 +158,8 @@ metrics! {
     WriteAmplification = "write-amplification", Ratio, Lower;
     /// Increase of the used space on the filesystem, in bytes.
     SpaceTaken = "space-taken", Bytes, Neutral;
+    /// Bytes written per byte of space taken, for new files with content that compresses.
+    Compression = "compression", Ratio, Higher;
     /// Bytes in the kernel's object caches for the filesystem at the end.
     MemoryKernel = "memory-kernel", Bytes, Neutral;
     /// Bytes of private memory of the filesystem's own processes at the end.

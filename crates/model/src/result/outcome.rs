@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::kernel_log;
 use crate::{
-    AgeingResult, Bytes, CacheState, CpuProfile, DiskFaults, Features, FragmentationStats,
-    FullResult, HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op, Phase, RequestLogChunk,
-    SimulatedDiskStats, Survival, SyncAtEnd, Timeline,
+    AgeingResult, Bytes, CacheState, CpuProfile, DataKind, DiskFaults, Features,
+    FragmentationStats, FullResult, HostNoise, KernelEvent, KernelMemoryUse, Metric, Nanos, Op,
+    Phase, RequestLogChunk, SimulatedDiskStats, Survival, SyncAtEnd, Timeline,
 };
 
 crate::named_enum! {
@@ -245,6 +245,9 @@ pub struct PhaseResult {
     /// Intended arrivals per second of an open loop.
     #[serde(default)]
     pub offered_rate: Option<u64>,
+    /// Content of the new files that the phase writes, if it compresses and nothing else is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<DataKind>,
     /// Bytes read and verified.
     #[serde(default)]
     pub verified: Bytes,
@@ -358,6 +361,7 @@ impl PhaseResult {
             open: Vec::new(),
             close: Vec::new(),
             offered_rate: None,
+            content: None,
             verified: Bytes(0),
             role_of: None,
             stated: Vec::new(),

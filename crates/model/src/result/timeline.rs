@@ -1,5 +1,5 @@
-//! Values of a phase over time: what finished in each interval, and what the machine and its device
-//! did meanwhile.
+//! Values of a phase over time: finished operations of each interval, and the work of the machine and
+//! its device.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub struct Timeline {
     /// Longest time without a finished operation; absent without intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
+    /// The steady state; absent if the phase never reached one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyState>,
     /// Samples of the machine and of the device, in order.
     pub samples: Vec<MachineSample>,
 }
@@ -83,7 +86,8 @@ pub struct DeviceSample {
 }
 
 /// End of the warm-up of a phase, and the values after it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyState {
     /// Time from the start of the timed part to the first steady window.
     pub from: Nanos,
@@ -112,7 +116,7 @@ impl Timeline {
     /// state): five successive windows whose values differ by at most 20 % of their mean, and whose
     /// fitted line changes by at most 10 % of it. A window is 1/60 of the phase, or one second if
     /// that is longer.
-    pub fn steady_state(&self, elapsed: Nanos) -> Option<SteadyState> {
+    pub fn find_steady_state(&self, elapsed: Nanos) -> Option<SteadyState> {
         let length = self.window(elapsed);
         let windows = self.windows(elapsed, length);
         let by_bytes = windows.iter().any(|(_, bytes)| *bytes > 0);
@@ -190,7 +194,7 @@ mod tests {
     #[test]
     fn the_steady_state_begins_after_the_cache_is_full() {
         let (timeline, elapsed) = timeline(&[900, 900, 500, 100, 100, 110, 100, 90, 100, 100, 100]);
-        let steady = timeline.steady_state(elapsed).unwrap();
+        let steady = timeline.find_steady_state(elapsed).unwrap();
         assert_eq!((steady.from, steady.rate), (Nanos::from_secs(3), 10.0));
         assert_eq!(steady.throughput, 100.0);
     }
@@ -201,7 +205,7 @@ mod tests {
         let swing: Vec<u64> = (0..20).map(|i| 100 + i % 2 * 30).collect();
         for seconds in [slope, swing, vec![100; 4], vec![0; 10]] {
             let (timeline, elapsed) = timeline(&seconds);
-            let steady = timeline.steady_state(elapsed);
+            let steady = timeline.find_steady_state(elapsed);
             // Without bytes, operations count, and they are steady here.
             assert_eq!(steady.is_some(), seconds[0] == 0, "{seconds:?}");
         }

@@ -165,6 +165,7 @@ mod tests {
             title: String::new(),
             rationale: String::new(),
             space: Bytes::mib(160),
+            data: crate::DataKind::default(),
             sweep: None,
             phases: vec![Phase {
                 name: "tree-in".into(),

@@ -310,7 +310,7 @@ mod tests {
                 interval: Nanos(100_000_000),
                 intervals: (0..50).chain(80..120).map(interval).collect(),
                 stall: Some(Stall { at: Nanos::from_secs(5), length: Nanos::from_secs(3) }),
-                samples: Vec::new(),
+                ..Timeline::default()
             });
         }
         results
@@ -377,6 +377,7 @@ mod tests {
                 intervals: [0, 1, u32::MAX].map(interval).to_vec(),
                 stall: Some(Stall { at: Nanos(u64::MAX), length: Nanos(u64::MAX) }),
                 samples: [0, u64::MAX, 5].map(sample).to_vec(),
+                steady: None,
             });
         }
         let view = view(&results).unwrap();

@@ -65,7 +65,7 @@ fn longest(phase: &PhaseTimelines<'_>) -> Nanos {
 
 fn add(table: &mut Table, phase: &PhaseTimelines<'_>) {
     let series = phase.contenders.iter().map(|one| {
-        // A command that writes nothing has nothing to show.
+        // A command without writes has no values.
         let is_shown = |one: &TimelineSeries| {
             one.kind != SeriesKind::Written || one.values.iter().any(|value| *value > 0.0)
         };
@@ -122,15 +122,14 @@ fn steady(one: &ContenderTimeline<'_>) -> String {
     if one.timeline.intervals.is_empty() {
         return "–".to_owned();
     }
-    let state = one.timeline.steady_state(one.result.elapsed);
-    match state {
+    match one.timeline.steady {
         None => "never".to_owned(),
         Some(state) if state.from == Nanos(0) => "the start".to_owned(),
         Some(state) => duration(state.from),
     }
 }
 
-/// Returns a sentence for each contender with a long stall, and what the device did meanwhile.
+/// Returns a sentence for each contender with a long stall, with the work of the device.
 fn stall_sentences(phase: &PhaseTimelines<'_>) -> Vec<String> {
     let stalls = phase.contenders.iter().filter_map(|one| Some((one, one.stall?)));
     let long = stalls.filter(|(_, record)| record.stall.length >= LONG_STALL);
@@ -143,14 +142,14 @@ fn stall_sentences(phase: &PhaseTimelines<'_>) -> Vec<String> {
             sanitize_line(phase.test),
             sanitize_line(phase.phase),
             duration(stall.at),
-            meanwhile(&record),
+            device_work(&record),
         )
     };
     long.map(sentence).collect()
 }
 
 /// Returns the work of the device during a stall.
-fn meanwhile(record: &StallRecord<'_>) -> String {
+fn device_work(record: &StallRecord<'_>) -> String {
     let StallRecord { stall, timeline, .. } = record;
     let end = Nanos(stall.at.0.saturating_add(stall.length.0));
     let during = timeline.samples.iter().filter(|one| (stall.at..=end).contains(&one.at));
@@ -163,7 +162,7 @@ fn meanwhile(record: &StallRecord<'_>) -> String {
     let flushes = device.iter().map(|one| one.flushes).fold(0, u64::saturating_add);
     let bytes = |value: f64| UnitScale::for_values(model::Unit::Bytes, [value]).with_unit(value);
     format!(
-        "; meanwhile the device read {}, wrote {} and got {}",
+        "; the device read {}, wrote {} and got {} in this time",
         bytes(read),
         bytes(written),
         match flushes {
@@ -209,9 +208,9 @@ mod tests {
         };
         let stall = Stall { at: Nanos::from_secs(2), length: Nanos::from_secs(2) };
         let record = StallRecord { round: 1, stall, timeline: &timeline };
-        let expected = "; meanwhile the device read 0 B, wrote 5.00 MB and got 1 flush";
-        assert_eq!(meanwhile(&record), expected);
+        let expected = "; the device read 0 B, wrote 5.00 MB and got 1 flush in this time";
+        assert_eq!(device_work(&record), expected);
         let nothing = Timeline::default();
-        assert_eq!(meanwhile(&StallRecord { timeline: &nothing, ..record }), "");
+        assert_eq!(device_work(&StallRecord { timeline: &nothing, ..record }), "");
     }
 }

@@ -59,6 +59,8 @@ pub(crate) enum Caveat {
     Outliers(Vec<String>),
     /// Results that measure the page cache less than their name suggests.
     WarmReads(Vec<String>),
+    /// Contenders that compress, if the tests write only data that does not compress.
+    RandomData(Vec<String>),
     /// Phases whose commands did not set attributes that a filesystem lacks.
     Unset(Vec<String>),
     /// Cells that started with a stored aged state.
@@ -145,6 +147,8 @@ pub(crate) fn caveats(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(analysis.drifts.iter().filter(|drift| drift.is_named()).map(drift));
     caveats.extend(some(outliers(analysis), Caveat::Outliers));
     caveats.extend(some(warm_reads(analysis), Caveat::WarmReads));
+    let idle = analysis.idle_compression.iter().map(|name| sanitize_line(name)).collect();
+    caveats.extend(some(idle, Caveat::RandomData));
     caveats.extend(some(unset(analysis), Caveat::Unset));
     caveats.extend(analysis.ageing.reused_images.map(Caveat::ReusedImages));
     caveats.extend(disturbed(analysis));
@@ -427,6 +431,12 @@ impl fmt::Display for Caveat {
                 f,
                 "To be served from memory, but read from the device: {}.",
                 some_of(found)
+            ),
+            Self::RandomData(names) => write!(
+                f,
+                "{}: {} compress, but the tests write data that does not compress; `--data text` shows the gain.",
+                some_of(names),
+                if names.len() == 1 { "its options" } else { "their options" },
             ),
             Self::Unset(found) => write!(
                 f,

@@ -80,6 +80,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::DeviceFlushes => "Flushes of the device",
         Metric::WriteAmplification => "Write amplification",
         Metric::SpaceTaken => "Space taken",
+        Metric::Compression => "Compression",
         Metric::MemoryKernel => "Memory, kernel",
         Metric::MemoryDriver => "Memory, driver",
         Metric::ExtentsPerFile => "Extents per file",
@@ -184,6 +185,9 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::SpaceTaken => {
             "Free space before the phase less free space after it (statfs); bytes, negative if space was freed."
+        }
+        Metric::Compression => {
+            "Bytes written to new files for each byte of free space that they took (statfs), if their content compresses (`--data`); a ratio."
         }
         Metric::MemoryKernel => {
             "Growth of the kernel's object caches (inodes, directory entries, buffer heads, extents) from before the filesystem was created to the end of the phase. Only in guests; without kmalloc, whole pages, code and the page cache; bytes."

@@ -1,7 +1,7 @@
 //! The opening lines of human-readable reports: the contenders, rounds, environment, and the
 //! outcomes of the cells.
 
-use model::{Bytes, CampaignResults, Clock, Environment, GuestConfig};
+use model::{Bytes, CampaignResults, Clock, DataKind, Environment, GuestConfig};
 use stats::{Advice, Analysis, RoundOutcome};
 
 use crate::text::caveats::{fewest_runs, runs_text};
@@ -34,6 +34,11 @@ pub(crate) fn facts(results: &CampaignResults, analysis: &Analysis) -> Vec<(&'st
         ("Size", campaign.size.to_string()),
         ("Memory", memory),
     ];
+    let kinds = campaign.data_kinds();
+    if kinds.iter().any(|kind| *kind != DataKind::Random) {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        facts.push(("Data", kinds.join(", ")));
+    }
     let machine = campaign.describe_guest();
     facts.extend(machine.map(|machine| ("Machine", sanitize_line(&machine))));
     facts

@@ -183,6 +183,9 @@ fn facts(results: &CampaignResults) -> Facts {
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into();
+    let kinds = campaign.data_kinds();
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    facts.push(("data".to_owned(), kinds.join(", ")));
     facts.push(("host".to_owned(), host(results)));
     let machine = campaign.describe_guest();
     facts.extend(machine.map(|machine| ("machine of a guest".to_owned(), machine)));

@@ -41,7 +41,7 @@ pub struct StallRecord<'a> {
     pub timeline: &'a Timeline,
 }
 
-/// What the values of a series are.
+/// Meaning of the values of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesKind {
     /// Bytes of the program per second.
@@ -55,7 +55,7 @@ pub enum SeriesKind {
 /// Values in windows of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineSeries {
-    /// What the values are.
+    /// Meaning of the values.
     pub kind: SeriesKind,
     /// Length of a window.
     pub window: Nanos,

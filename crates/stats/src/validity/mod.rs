@@ -4,6 +4,7 @@
 pub(crate) mod disturbed;
 pub(crate) mod drift;
 pub(crate) mod noise;
+pub(crate) mod random_data;
 pub(crate) mod stopping;
 pub(crate) mod unflushed;
 pub(crate) mod unset_attributes;

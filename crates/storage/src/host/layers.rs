@@ -75,7 +75,8 @@ impl StorageStack {
                 "ZFS may compress and encrypt: `zfs get compression,encryption {dataset}`"
             ));
         }
-        if let Some(option) = mount.options.split(',').find(|option| is_compression(option)) {
+        if let Some(option) = mount.options.split(',').find(|option| model::is_compression(option))
+        {
             self.add(format!("compression ({kind}, {option})"));
         }
         if let Some(number) = device_number(&mount.source).or_else(|| block_number(mount.device)) {
@@ -115,13 +116,6 @@ impl StorageStack {
             self.add_device(&device, sys, depth + 1);
         }
     }
-}
-
-/// Whether an option of a mount compresses files: `compress=zstd:3` of btrfs, `compression=lz4` of
-/// bcachefs, `compress_algorithm=lzo` of F2FS.
-fn is_compression(option: &str) -> bool {
-    let is_on = !["compress=no", "compress=none", "compression=none"].contains(&option);
-    option.starts_with("compress") && is_on
 }
 
 /// Returns the layer that a block device is, if it changes what a test measures. The UUID of a

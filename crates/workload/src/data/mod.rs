@@ -1,5 +1,6 @@
 //! Contents of files: patterns, sizes and the detection of wrong bytes.
 
+pub(crate) mod contents;
 pub(crate) mod corruption;
 pub(crate) mod expected_content;
 pub(crate) mod pattern;

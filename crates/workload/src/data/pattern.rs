@@ -1,10 +1,10 @@
 //! Recognisable data: every block contains its file, offset, generation and checksums.
 //!
 //! A block of 4 KiB starts with a stamp of 32 bytes and ends with a seal of 8. Between them is
-//! random data from a pool that depends only on the seed and the offset. The stamp includes a
-//! checksum of the random data, so that a misplaced block can be verified by itself. The check
+//! data from a pool that depends only on the seed and the offset: random, or of another kind. The
+//! stamp includes a checksum of this data, so that a misplaced block can be verified by itself. The check
 //! distinguishes a block of another file, offset or generation, a torn block and a flipped bit. The
-//! data neither compresses nor repeats within 1 MiB. Stamps are written into the pool in place: a
+//! random data neither compresses nor repeats within 1 MiB. Stamps are written into the pool in place: a
 //! write passes the pool's memory to the kernel without a copy.
 //!
 //! The content at an offset of a file does not depend on request boundaries: a request that starts
@@ -18,9 +18,10 @@
 
 use std::ops::Range;
 
-use model::SeededRng;
+use model::{DataKind, SeededRng};
 use sys::fs::aligned::AlignedBuffer;
 
+use crate::data::contents;
 use crate::data::corruption::{Corruption, classify};
 
 /// Size of a stamped block.
@@ -71,11 +72,14 @@ impl Pattern {
     /// Creates a pattern that can be filled for requests of up to `longest_request` bytes. Checking
     /// and [`Self::fill_into`] have no such limit.
     pub fn new(seed: u64, longest_request: usize) -> Self {
+        Self::of_kind(DataKind::Random, seed, longest_request)
+    }
+
+    /// Creates a pattern whose data is of another kind.
+    pub fn of_kind(kind: DataKind, seed: u64, longest_request: usize) -> Self {
         let mut rng = SeededRng::substream(seed, "pattern");
         let mut data = vec![0; POOL];
-        for word in data.chunks_exact_mut(8) {
-            word.copy_from_slice(&rng.next_u64().to_le_bytes());
-        }
+        contents::generate(kind, &mut rng, &mut data);
         let sums = data.chunks(BLOCK).map(|b| crc32c(&b[BODY])).collect();
         Self::repeated(&data, sums, longest_request)
     }

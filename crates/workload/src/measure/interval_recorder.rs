@@ -160,7 +160,7 @@ impl IntervalRecorder {
             interval: self.length,
             intervals: self.closed.iter().map(|interval| interval.counts.clone()).collect(),
             stall: stall.max_by_key(|stall| stall.length),
-            samples: Vec::new(),
+            ..Timeline::default()
         }
     }
 }

@@ -176,7 +176,9 @@ impl ThreadStats {
         if let [(_, ended)] = result.timed[..]
             && result.elapsed >= SHORTEST_TIMELINE
         {
-            result.timeline = Some(self.intervals.timeline(ended));
+            let mut timeline = self.intervals.timeline(ended);
+            timeline.steady = timeline.find_steady_state(result.elapsed);
+            result.timeline = Some(timeline);
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::RwLock;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use model::{Nanos, Replay, SyncAtEnd};
+use model::{DataKind, Nanos, Replay, SyncAtEnd};
 use nix::sys::stat;
 use rustix::fs::{Mode, OFlags};
 use sys::io::{caches, clock};
@@ -44,9 +44,9 @@ pub fn perform(
     compare::apply_umasks(&mut trace);
     let top = ws.path(&replay.into);
     let _none = UmaskGuard::none();
-    let made = setup::make(&trace, &top, ws.seed());
+    let made = setup::make(&trace, &top, ws.data(), ws.seed());
     let outcome = made.and_then(|modes_are_kept| {
-        run(&trace, &top, ws.seed(), stats, replay.speed(), ends)?;
+        run(&trace, &top, (ws.data(), ws.seed()), stats, replay.speed(), ends)?;
         match stats.time_limited {
             true => Ok(()),
             false => compare::compare(&trace, &top, modes_are_kept),
@@ -104,7 +104,7 @@ fn trace_of(replay: &Replay) -> Result<Trace, OpError> {
 fn run(
     trace: &Trace,
     top: &Path,
-    seed: u64,
+    (data, seed): (DataKind, u64),
     stats: &mut ThreadStats,
     speed: Option<f64>,
     ends: SyncAtEnd,
@@ -116,7 +116,7 @@ fn run(
     let scene = scene(trace, &plan, top, speed)?;
     let lanes = u32::try_from(plan.lanes.len()).unwrap_or(u32::MAX);
     let part = ThreadWork {
-        prepare: |_| Ok(Buffers::new(trace, seed)),
+        prepare: |_| Ok(Buffers::new(trace, data, seed)),
         open: |_: &mut ThreadStats| Ok(()),
         work: |lane, buffers: &mut Buffers, (): &(), begun, stats: &mut ThreadStats| {
             scene.run_thread(lane, buffers, begun, stats)

@@ -124,11 +124,23 @@ impl CellSession<'_> {
         phase: &Phase,
         result: &mut PhaseResult,
     ) -> Result<(), PhaseError> {
+        let data = self.job.test.data;
+        let content = (data.is_compressible() && phase.op.makes_content()).then_some(data);
+        if content.is_some() {
+            // Free space includes what was removed before only after a sync.
+            self.sync().map_err(|error| self.judge(&error))?;
+        }
         let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
         let mut stats = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
         let mut passes = Iterations::new(phase.scaling);
         let outcome = self.passes(phase, &mut stats, &mut passes);
         stats.finish(result);
+        result.content = content;
+        if outcome.is_ok() && content.is_some() {
+            // Some filesystems count compressed data only when it is on the device.
+            self.sync().map_err(|error| self.judge(&error))?;
+            result.space_after = workload::statfs(self.workspace.root());
+        }
         if let (Some(timeline), [(begun, ended)]) = (&mut result.timeline, &result.timed[..]) {
             timeline.samples = self.heartbeat.samples(*begun, *ended);
         }

@@ -57,6 +57,7 @@ fn test() -> Test {
         title: "Block I/O".into(),
         rationale: "None.".into(),
         space: Bytes::mib(200),
+        data: model::DataKind::default(),
         sweep: None,
         phases: vec![Phase {
             name: "seek".into(),
@@ -154,6 +155,8 @@ pub fn phase(name: &str) -> PhaseResult {
         close: vec![LatencyBucket(Nanos(3000), 1)],
         sync: Vec::new(),
         offered_rate: None,
+        content: None,
+        timeline: None,
         verified: Bytes(0),
         role_of: None,
         stated: Vec::new(),

@@ -71,6 +71,7 @@ fn nothing() -> Test {
         title: String::new(),
         rationale: String::new(),
         space: model::Bytes(0),
+        data: model::DataKind::default(),
         sweep: None,
         phases: Vec::new(),
     }

@@ -84,6 +84,7 @@ fn test(sequence: CutSequence, args: &CutArgs) -> Test {
                     position. Contents have whole blocks."
             .into(),
         space: Bytes(SPACE.0 + sequences * FileStep::BLOCK * blocks),
+        data: model::DataKind::default(),
         sweep: None,
         phases: vec![phase(
             "cuts",

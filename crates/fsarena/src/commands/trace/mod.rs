@@ -204,6 +204,7 @@ fn suite(args: &TraceReplayArgs, facts: TraceStats) -> anyhow::Result<Suite> {
             "The file operations of a program, in their original order. Computation between them is omitted."
                 .into(),
         space,
+        data: model::DataKind::default(),
         sweep: None,
         phases: vec![phase("replay", CacheState::Warm, SyncAtEnd::Syncfs, replay)],
     };

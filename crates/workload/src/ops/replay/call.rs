@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{PoisonError, RwLock};
 
+use model::DataKind;
 use rustix::fs::{
     self, Access, Advice, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RawDir,
     RenameFlags, SeekFrom, Timespec, Timestamps, XattrFlags,
@@ -39,7 +40,7 @@ pub struct Buffers {
 
 impl Buffers {
     /// Allocates buffers for the requests of a trace.
-    pub fn new(trace: &Trace, seed: u64) -> Self {
+    pub fn new(trace: &Trace, data: DataKind, seed: u64) -> Self {
         let lengths = trace.operations.iter().map(|operation| match operation.call {
             Syscall::Write { length, .. } | Syscall::MappedWrite { length, .. } => (0, length),
             Syscall::Read { length, .. } | Syscall::MappedRead { length, .. } => (length, 0),
@@ -48,7 +49,7 @@ impl Buffers {
         let longest = lengths.fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
         let size = |length: u64| length.min(MAX_CALL_SIZE) as usize;
         Self {
-            pattern: Pattern::new(seed, size(longest.1)),
+            pattern: Pattern::of_kind(data, seed, size(longest.1)),
             read: AlignedBuffer::new(size(longest.0).max(4096), 4096),
             names: vec![MaybeUninit::uninit(); NAMES],
             small: vec![0; 1 << 16],

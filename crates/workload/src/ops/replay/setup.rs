@@ -4,6 +4,8 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use model::DataKind;
+
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sys::io::caches;
@@ -24,11 +26,11 @@ const PROBE: u32 = 0o710;
 /// # Errors
 /// Returns an error if a call fails, or [`OpError::Unsupported`] if the filesystem lacks the
 /// feature.
-pub fn make(trace: &Trace, top: &Path, seed: u64) -> Result<bool, OpError> {
+pub fn make(trace: &Trace, top: &Path, data: DataKind, seed: u64) -> Result<bool, OpError> {
     fs::create_dir(top).with_call("mkdir", top)?;
     let modes_are_kept = keeps_modes(top)?;
     let paths = PathTable::new(&trace.paths, top);
-    let mut pattern = Pattern::new(seed, REQUEST);
+    let mut pattern = Pattern::of_kind(data, seed, REQUEST);
     for entry in &trace.before {
         let path = &top.join(paths.display(entry.path));
         let made = match &entry.kind {
