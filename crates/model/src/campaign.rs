@@ -154,7 +154,7 @@ pub struct StoppingRule {
 }
 
 impl Campaign {
-    /// Returns the kinds of content that its tests write, each once.
+    /// Returns the different kinds of content that its tests write.
     pub fn data_kinds(&self) -> Vec<DataKind> {
         let tests = self.suites.iter().flat_map(|suite| &suite.tests);
         let mut kinds = Vec::new();

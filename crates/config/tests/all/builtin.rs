@@ -540,6 +540,10 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
         "build-machine",
         "mail-spool",
         "database",
+        "embedded-database",
+        "virtual-machines",
+        "containers",
+        "developer",
     ];
     assert_eq!(names, wanted);
     let suites = catalog.suites(SizeProfile::Quick);

@@ -140,7 +140,7 @@ impl Report<'_> {
     fn answers(&mut self) {
         let analysis = self.analysis;
         let parts = split_by_disk(analysis);
-        let (everywhere, uses) = use_case_conclusions_by_disk(analysis);
+        let (everywhere, uses) = use_case_conclusions_by_disk(analysis, |_| true);
         for ((disk, part), own) in parts.into_iter().zip(uses) {
             let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", sanitize_line(disk)));
             let all = if part.uses.is_empty() { "" } else { ", of all filesystems" };

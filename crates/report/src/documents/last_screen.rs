@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 use model::{CampaignResults, Metric};
-use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow};
+use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow, UseCaseScores};
 
 use crate::document::{Block, Document, Item, Style};
 use crate::render::{DocumentOptions, terminal};
@@ -28,6 +28,8 @@ use crate::text::{summary, title};
 pub const COLUMNS: usize = 80;
 /// Height of the terminal, in lines, without the line of the shell's prompt.
 const LINES: usize = 23;
+/// Highest rank of a use on the screen. Uses without a rank are those of the user.
+const MOST_COMMON: u32 = 7;
 /// Maximum number of lines of an answer.
 const MOST_ANSWER_LINES: usize = 5;
 
@@ -200,7 +202,8 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (String, Vec<Concl
     }
     let parts = split_by_disk(analysis);
     let has_rival = analysis.contenders.len() > 1;
-    if has_rival && parts.iter().any(|(_, part)| part.uses.iter().any(is_answered)) {
+    let is_shown = |one: &UseCaseScores| is_common(one) && is_answered(one);
+    if has_rival && parts.iter().any(|(_, part)| part.uses.iter().any(is_shown)) {
         return (BY_USE.to_owned(), answers_by_use(analysis));
     }
     if parts.iter().any(|(_, part)| part.conclusions.iter().any(|one| one.first().is_some())) {
@@ -223,10 +226,23 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (String, Vec<Concl
     (heading, rows)
 }
 
-/// Returns the answers by use. Answers on several disks alternate.
+/// Returns the answers that only `advise` prints.
+fn whole_answers(analysis: &Analysis) -> String {
+    let rare = analysis.uses.iter().filter(|one| !is_common(one) && is_answered(one)).count();
+    match rare {
+        0 => "whole answers".to_owned(),
+        rare => format!("whole answers, {}", pluralize(rare as u64, "more use")),
+    }
+}
+
+fn is_common(one: &UseCaseScores) -> bool {
+    one.order.is_none_or(|order| order <= MOST_COMMON)
+}
+
+/// Returns the answers for common uses. Answers on several disks alternate.
 fn answers_by_use(analysis: &Analysis) -> Vec<ConclusionText> {
     let parts = split_by_disk(analysis);
-    let (mut uses, own) = use_case_conclusions_by_disk(analysis);
+    let (mut uses, own) = use_case_conclusions_by_disk(analysis, is_common);
     let most = own.iter().map(Vec::len).max().unwrap_or(0);
     uses.extend((0..most).flat_map(|at| {
         own.iter().zip(&parts).filter_map(move |(own, (disk, _))| {
@@ -325,7 +341,7 @@ fn facts(
     }
     if room.commands {
         let whole = match of_answers.are_by_use {
-            true => format!("; whole answers: `{}`", command("advise")),
+            true => format!("; {}: `{}`", whole_answers(analysis), command("advise")),
             false => String::new(),
         };
         facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));

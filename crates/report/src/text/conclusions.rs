@@ -36,8 +36,15 @@ pub(crate) struct ConclusionText {
 /// Returns the answer for each use case, in order. One sentence for all use cases without advice
 /// follows, then the use cases for which every contender is ruled out.
 pub(crate) fn use_case_conclusions(analysis: &Analysis) -> Vec<ConclusionText> {
+    conclusions_of(analysis, |_| true)
+}
+
+fn conclusions_of(
+    analysis: &Analysis,
+    is_shown: fn(&UseCaseScores) -> bool,
+) -> Vec<ConclusionText> {
     let ran = CampaignScope::of(analysis);
-    let advised = analysis.uses.iter().map(advise);
+    let advised = analysis.uses.iter().filter(|one| is_shown(one)).map(advise);
     let (open, answered): (Vec<Advice>, Vec<Advice>) =
         advised.partition(|advice| advice.recommendation == Recommendation::NoAdvice);
     let sentence = |advice: &Advice| ConclusionText {
@@ -143,13 +150,14 @@ pub(crate) fn split_by_disk(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis
     }
 }
 
-/// Returns the answers for use cases that are the same on every disk, and the other ones of each
-/// disk.
+/// Returns the answers for chosen use cases that are the same on every disk, and the other ones of
+/// each disk.
 pub(crate) fn use_case_conclusions_by_disk(
     analysis: &Analysis,
+    is_shown: fn(&UseCaseScores) -> bool,
 ) -> (Vec<ConclusionText>, Vec<Vec<ConclusionText>>) {
     let parts = split_by_disk(analysis).into_iter();
-    let mut own: Vec<Vec<_>> = parts.map(|(_, part)| use_case_conclusions(part)).collect();
+    let mut own: Vec<Vec<_>> = parts.map(|(_, part)| conclusions_of(part, is_shown)).collect();
     let mut everywhere = own.first().cloned().unwrap_or_default();
     everywhere.retain(|one| own.iter().all(|of_part| of_part.contains(one)));
     own.iter_mut().for_each(|of_part| of_part.retain(|one| !everywhere.contains(one)));

@@ -182,6 +182,9 @@ pub struct UseCaseScores {
     pub name: String,
     /// One-line title.
     pub title: String,
+    /// How common the use case is: 1 is the most common. Absent if it has no rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u32>,
     /// Typical workload of such a machine, and the aspects that were omitted.
     pub rationale: String,
     /// Source of the weights.
@@ -244,6 +247,7 @@ impl UseCaseScores {
             groups,
             name: one.name.clone(),
             title: one.title.clone(),
+            order: one.order,
             rationale: one.rationale.clone(),
             source: one.source.clone(),
             needs: needs(one, asked.features),
