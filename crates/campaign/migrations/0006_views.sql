@@ -137,7 +137,7 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
             1.0 * (result ->> '$.device.write_bytes') / (result ->> 'bytes_written'), NULL)
         WHEN 'space-taken' THEN 1.0 * (result ->> '$.space_before.free') - (result ->> '$.space_after.free')
         WHEN 'compression' THEN iif(
-            result ->> 'content' IS NOT NULL AND result ->> 'bytes_written' > 0
+            result ->> 'content' IS NOT NULL AND (result ->> 'bytes_written') / passes >= 1048576
                 AND (result ->> '$.space_before.free') > (result ->> '$.space_after.free'),
             (result ->> 'bytes_written') / passes
                 / (1.0 * (result ->> '$.space_before.free') - (result ->> '$.space_after.free')), NULL)

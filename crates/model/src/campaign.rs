@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bytes, CachedArchive, Contender, ContenderGroup, CopySource, DataKind, ExternalSource,
-    GuestConfig, GuestDisk, Nanos, Suite, Test,
+    GuestConfig, GuestDisk, Nanos, Phase, Suite, Test,
 };
 
 /// Storage backend of the contenders.
@@ -158,7 +158,10 @@ impl Campaign {
     pub fn data_kinds(&self) -> Vec<DataKind> {
         let tests = self.suites.iter().flat_map(|suite| &suite.tests);
         let mut kinds = Vec::new();
-        for test in tests.filter(|test| test.writes_content()) {
+        // Files of a source have their own content.
+        let is_foreign = |phase: &Phase| self.source.is_some() && phase.op.copies_from_source();
+        let writes = |phase: &Phase| phase.op.writes_content() && !is_foreign(phase);
+        for test in tests.filter(|test| test.phases.iter().any(writes)) {
             if !kinds.contains(&test.data) {
                 kinds.push(test.data);
             }

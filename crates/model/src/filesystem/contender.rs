@@ -23,11 +23,19 @@ pub struct Contender {
     pub own: ContenderOverrides,
 }
 
-/// Returns true if an option of a mount or of mkfs compresses files: `compress=zstd:3` of btrfs,
-/// `compression=lz4` of bcachefs and ZFS, `compress_algorithm=lzo` of F2FS.
+/// Options that compress files: of btrfs (btrfs(5)), of bcachefs (bcachefs(8)) and ZFS
+/// (zfsprops(7)), and of F2FS (Documentation/filesystems/f2fs.rst of the kernel).
+const COMPRESSION: [&str; 5] =
+    ["compress", "compress-force", "compression", "background_compression", "compress_algorithm"];
+
+/// Returns true if an option of a mount or of mkfs compresses files. Features of mkfs.f2fs, such as
+/// `compression`, only allow it.
 pub fn is_compression(option: &str) -> bool {
-    let is_off = ["=no", "=none", "=off"].iter().any(|off| option.ends_with(off));
-    option.starts_with("compress") && !is_off
+    let option = option.trim_start_matches("--");
+    match option.split_once('=') {
+        Some((key, value)) => COMPRESSION.contains(&key) && !["no", "none", "off"].contains(&value),
+        None => ["compress", "compress-force"].contains(&option),
+    }
 }
 
 impl Contender {
@@ -45,5 +53,36 @@ impl Contender {
         let mut words = options.flat_map(|option| option.split([',', ' ']));
         let is_lost = words.any(|word| recovery.lost_with.iter().any(|lost| lost == word));
         Some(if is_lost { RecoveryMechanism::None } else { recovery.by })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_options_that_compress_files_are_compression() {
+        for option in [
+            "compress",
+            "compress=zstd:3",
+            "compress-force=lzo",
+            "compression=lz4",
+            "--compression=lz4",
+            "--background_compression=zstd",
+            "compress_algorithm=lz4",
+        ] {
+            assert!(is_compression(option), "{option}");
+        }
+        for option in [
+            "compress=no",
+            "compression=off",
+            "compression",
+            "compress_mode=user",
+            "compress_log_size=4",
+            "compress_extension=txt",
+            "noatime",
+        ] {
+            assert!(!is_compression(option), "{option}");
+        }
     }
 }

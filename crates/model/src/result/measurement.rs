@@ -7,6 +7,8 @@ use crate::{
     CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
 };
 
+/// Fewest bytes whose compression is a result: with fewer, metadata take more than a few per cent.
+const FEWEST_FOR_COMPRESSION: f64 = (1 << 20) as f64;
 /// Shortest phase with usable processor time of the machine: twenty clock ticks.
 const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
 
@@ -220,7 +222,7 @@ impl PhaseResult {
             numbers.push((Metric::SpaceTaken, taken));
             // Each pass replaces the files of the one before.
             let written = self.bytes_written.0 as f64 / self.iterations_counted();
-            if self.content.is_some() && taken > 0.0 && written > 0.0 {
+            if self.content.is_some() && taken > 0.0 && written >= FEWEST_FOR_COMPRESSION {
                 numbers.push((Metric::Compression, written / taken));
             }
         }

@@ -115,17 +115,27 @@ impl Timeline {
     /// The rule is that of the Solid State Storage Performance Test Specification of SNIA (steady
     /// state): five successive windows whose values differ by at most 20 % of their mean, and whose
     /// fitted line changes by at most 10 % of it. A window is 1/60 of the phase, or one second if
-    /// that is longer.
+    /// that is longer. In addition, the mean of all later windows must be within 20 % of that of the
+    /// five: a cache that takes the first writes is steady until it is full. Windows after the last
+    /// operation do not count: they contain only the sync at the end.
     pub fn find_steady_state(&self, elapsed: Nanos) -> Option<SteadyState> {
         let length = self.window(elapsed);
-        let windows = self.windows(elapsed, length);
+        let mut windows = self.windows(elapsed, length);
+        let used = self.intervals.last().map_or(0, |last| last.index as usize + 1);
+        windows.truncate(used / length);
         let by_bytes = windows.iter().any(|(_, bytes)| *bytes > 0);
         let values = windows.iter().map(|(operations, bytes)| match by_bytes {
             true => *bytes as f64,
             false => *operations as f64,
         });
         let values: Vec<f64> = values.collect();
-        let first = values.windows(STEADY_WINDOWS).position(is_steady)?;
+        let starts = 0..(values.len() + 1).saturating_sub(STEADY_WINDOWS);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let first = starts.into_iter().find(|first| {
+            let five = &values[*first..first + STEADY_WINDOWS];
+            let lasts = (mean(&values[*first..]) / mean(five) - 1.0).abs() <= STEADY_RANGE;
+            is_steady(five) && lasts
+        })?;
         let after = &windows[first..];
         let window = Nanos(self.interval.0.saturating_mul(length as u64));
         let seconds = window.as_secs_f64() * after.len() as f64;
@@ -197,6 +207,21 @@ mod tests {
         let steady = timeline.find_steady_state(elapsed).unwrap();
         assert_eq!((steady.from, steady.rate), (Nanos::from_secs(3), 10.0));
         assert_eq!(steady.throughput, 100.0);
+    }
+
+    #[test]
+    fn a_cache_is_not_steady_and_the_sync_at_the_end_does_not_count() {
+        let seconds: Vec<u64> = [vec![900; 6], vec![100; 20]].concat();
+        let (mut timeline, elapsed) = timeline(&seconds);
+        let steady = timeline.find_steady_state(elapsed).unwrap();
+        assert_eq!((steady.from, steady.throughput), (Nanos::from_secs(6), 100.0));
+        // Operations end after 8 s, and the sync takes 8 s more.
+        timeline.intervals.truncate(80);
+        for interval in &mut timeline.intervals {
+            interval.bytes = Bytes(50);
+        }
+        let steady = timeline.find_steady_state(Nanos::from_secs(16)).unwrap();
+        assert_eq!((steady.from, steady.throughput), (Nanos(0), 500.0));
     }
 
     #[test]

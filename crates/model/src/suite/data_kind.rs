@@ -55,9 +55,13 @@ impl Op {
     /// Returns true if it writes only new files with generated content, so that the space that they
     /// take shows their compression.
     pub fn makes_content(&self) -> bool {
+        // A replay may write a file several times, and remove it.
+        if matches!(self, Self::Replay(_)) || !self.writes_content() {
+            return false;
+        }
         let is_new = |change: &FsChange| matches!(change, FsChange::Made(..));
         let changes = self.changes();
-        self.writes_content() && !changes.is_empty() && changes.iter().all(is_new)
+        !changes.is_empty() && changes.iter().all(is_new)
     }
 }
 

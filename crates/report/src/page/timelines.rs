@@ -54,6 +54,7 @@ pub(super) fn view(results: &CampaignResults) -> Option<TimelinesView> {
 
 fn of_phase(phase: &PhaseTimelines<'_>) -> TimelineView {
     let mut lines = Vec::new();
+    let end = end(phase);
     let all = phase.contenders.iter();
     let speeds = all.clone().filter_map(|one| Some((one, speed(one.result, POINTS)?)));
     let speeds: Vec<_> = speeds.collect();
@@ -98,8 +99,13 @@ fn of_phase(phase: &PhaseTimelines<'_>) -> TimelineView {
     TimelineView {
         title: sanitize_line(&format!("{} {}", phase.test, phase.phase)),
         lines,
-        heat_maps: all.filter(|one| has_latency(one)).map(heat_map).collect(),
+        heat_maps: all.filter(|one| has_latency(one)).map(|one| heat_map(one, end)).collect(),
     }
+}
+
+/// Returns the end of the time axis of a phase.
+fn end(phase: &PhaseTimelines<'_>) -> Nanos {
+    phase.contenders.iter().map(|one| one.result.elapsed).max().unwrap_or_default()
 }
 
 /// A line of a chart.
@@ -157,7 +163,7 @@ fn chart(
     let values = || series.iter().flat_map(|one| one.points.iter().map(|point| point.1));
     let high = values().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let scale = UnitScale::for_values(unit, [high]);
-    let end = phase.contenders.iter().map(|one| one.result.elapsed).max().unwrap_or_default();
+    let end = end(phase);
     let bottom = TOP + (LINE * series.len() as f64).max(110.0);
     let x = |at: Nanos| LEFT + (RIGHT - LEFT) * at.0 as f64 / end.0.max(1) as f64;
     let y = |value: f64| bottom - (bottom - TOP) * (value / high).clamp(0.0, 1.0);
@@ -223,12 +229,11 @@ fn name(one: &ContenderTimeline<'_>) -> String {
 
 /// Draws the latencies of a contender: columns are times, rows are powers of two of the latency, and
 /// darker cells have more of the operations of their column.
-fn heat_map(one: &ContenderTimeline<'_>) -> String {
+fn heat_map(one: &ContenderTimeline<'_>, end: Nanos) -> String {
     let (window, windows) = joined(one, COLUMNS);
     let row_of = |bucket: &LatencyBucket| bucket.0.0.max(1).ilog2();
     let rows = || windows.iter().flat_map(|(_, window)| window.latency.iter().map(row_of));
     let (low, high) = (rows().min().unwrap_or(0), rows().max().unwrap_or(0));
-    let end = one.result.elapsed;
     let width = (RIGHT - LEFT) * window.0 as f64 / end.0.max(1) as f64;
     let bottom = TOP + ROW * f64::from(high - low + 1);
     let mut shades = vec![String::new(); SHADES];

@@ -16,7 +16,7 @@ use crate::text::sanitize::sanitize_line;
 pub(crate) const TITLE: &str = "Values over time";
 
 /// Meaning of the columns.
-pub(crate) const NOTE: &str = "Over time: equal parts of the phase in the first round, from 0 to the highest of all; · is a part without any. Longest stall: time without a finished operation, over all rounds. Steady: from then on, five windows of at least a second differ by at most 20 % and change by at most 10 %.";
+pub(crate) const NOTE: &str = "Over time: equal parts of the phase in the first round, from 0 to the highest of all; · is a part without any. Phases below 10 s are too short. Longest stall: time without a finished operation, over all rounds. Steady: in the first round, from then on five windows of at least a second differ by at most 20 % and change by at most 10 %, and the rest has the same mean within 20 %.";
 
 /// Number of bars in a line.
 const BARS: usize = 24;
@@ -36,11 +36,21 @@ pub(crate) fn blocks(results: &CampaignResults, most: usize) -> Vec<Block> {
         phases.sort_by_key(|phase| std::cmp::Reverse(longest(phase)));
         phases.truncate(most);
     }
-    let columns =
-        ["contender", "over time", ">lowest", ">highest", ">longest stall", ">steady from"];
+    let columns = [
+        "contender",
+        "over time",
+        ">took",
+        ">lowest",
+        ">highest",
+        ">longest stall",
+        ">steady from",
+    ];
     let mut table = Table { labels: 0, ..Table::new(&columns) };
     for phase in &phases {
         add(&mut table, phase);
+    }
+    if table.is_empty() {
+        return Vec::new();
     }
     let sentences = phases.iter().flat_map(stall_sentences);
     let left = match all - phases.len() {
@@ -64,12 +74,16 @@ fn longest(phase: &PhaseTimelines<'_>) -> Nanos {
 }
 
 fn add(table: &mut Table, phase: &PhaseTimelines<'_>) {
+    let longest = phase.contenders.iter().map(|one| one.result.elapsed.0).max().unwrap_or(0);
     let series = phase.contenders.iter().map(|one| {
+        // All lines have the same scale of time.
+        let share = one.result.elapsed.0 as f64 / longest.max(1) as f64;
+        let most = (BARS as f64 * share).round().max(1.0) as usize;
         // A command without writes has no values.
         let is_shown = |one: &TimelineSeries| {
             one.kind != SeriesKind::Written || one.values.iter().any(|value| *value > 0.0)
         };
-        speed(one.result, BARS).filter(is_shown)
+        speed(one.result, most).filter(is_shown)
     });
     let series: Vec<Option<TimelineSeries>> = series.collect();
     let Some(kind) = series.iter().flatten().map(|one| one.kind).next() else { return };
@@ -86,11 +100,17 @@ fn add(table: &mut Table, phase: &PhaseTimelines<'_>) {
         table.push([
             sanitize_line(one.contender),
             bars(series, highest),
+            duration(one.result.elapsed),
             if lowest.is_finite() { scale.with_unit(lowest) } else { "–".to_owned() },
             scale.with_unit(top),
             stall,
             steady(one),
         ]);
+    }
+    for (name, elapsed) in &phase.short {
+        let blank = || "–".to_owned();
+        let cells = [sanitize_line(name), "too short".to_owned(), duration(*elapsed)];
+        table.push(cells.into_iter().chain(std::iter::repeat_with(blank).take(4)));
     }
 }
 

@@ -434,7 +434,7 @@ impl fmt::Display for Caveat {
             ),
             Self::RandomData(names) => write!(
                 f,
-                "{}: {} compress, but the tests write data that does not compress; `--data text` shows the gain.",
+                "{}: {} compress, but the tests write data that does not compress; `--data text` shows cost and gain.",
                 some_of(names),
                 if names.len() == 1 { "its options" } else { "their options" },
             ),

@@ -36,12 +36,21 @@ pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String 
     let parts = [
         Some(contenders(results)),
         Some(format!("{tests} (each run {})", runs_text(analysis))),
+        data(campaign),
         here.then(|| kernel(results)).flatten(),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
         (took.0 > 0).then(|| format!("tests took {took}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the content of files, if it is not random.
+fn data(campaign: &Campaign) -> Option<String> {
+    let kinds = campaign.data_kinds();
+    let kinds: Vec<&str> =
+        kinds.iter().filter(|kind| !kind.is_default()).map(|k| k.name()).collect();
+    (!kinds.is_empty()).then(|| format!("data: {}", kinds.join(" and ")))
 }
 
 /// Returns the number of filesystems, or of variants if any filesystem has several contenders.

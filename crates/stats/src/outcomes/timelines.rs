@@ -11,6 +11,8 @@ pub struct PhaseTimelines<'a> {
     pub phase: &'a str,
     /// Contenders with values over time, in the order of the campaign.
     pub contenders: Vec<ContenderTimeline<'a>>,
+    /// Other contenders with the time of their first round, which was too short.
+    pub short: Vec<(&'a str, Nanos)>,
 }
 
 /// Values over time of one contender: those of its first round that has any.
@@ -131,10 +133,17 @@ pub fn timelines(results: &CampaignResults) -> Vec<PhaseTimelines<'_>> {
             })
             .collect()
     };
-    phases
-        .map(|(test, phase)| PhaseTimelines { test, phase, contenders: of_phase((test, phase)) })
-        .filter(|one| !one.contenders.is_empty())
-        .collect()
+    let of_phase = |(test, phase)| {
+        let contenders: Vec<ContenderTimeline<'_>> = of_phase((test, phase));
+        let all = results.campaign.contenders.iter().map(|one| one.name.as_str());
+        let others = all.filter(|name| contenders.iter().all(|one| one.contender != *name));
+        let short = others.filter_map(|name| {
+            let (_, result) = rounds(results, name, test, phase).next()?;
+            Some((name, result.elapsed))
+        });
+        PhaseTimelines { test, phase, short: short.collect(), contenders }
+    };
+    phases.map(of_phase).filter(|one| !one.contenders.is_empty()).collect()
 }
 
 fn of_contender<'a>(
@@ -144,15 +153,9 @@ fn of_contender<'a>(
     test: &str,
     phase: &str,
 ) -> Option<ContenderTimeline<'a>> {
-    let cells = results.cells.iter();
-    let cells = cells.filter(|one| one.cell.contender == contender && one.cell.test == test);
-    let mut rounds: Vec<(u32, &PhaseResult, &Timeline)> = cells
-        .filter_map(|stored| {
-            let phases = &stored.result.as_ref()?.phases;
-            let result =
-                phases.iter().find(|one| one.phase == phase && one.status == Status::Ok)?;
-            Some((stored.cell.round, result, result.timeline.as_ref()?))
-        })
+    let rounds = rounds(results, contender, test, phase);
+    let mut rounds: Vec<(u32, &PhaseResult, &Timeline)> = rounds
+        .filter_map(|(round, result)| Some((round, result, result.timeline.as_ref()?)))
         .collect();
     rounds.sort_by_key(|(round, ..)| *round);
     let stalls = rounds.iter().filter_map(|(round, _, timeline)| {
@@ -161,6 +164,22 @@ fn of_contender<'a>(
     let stall = stalls.max_by_key(|one| one.stall.length);
     let (round, result, timeline) = *rounds.first()?;
     Some(ContenderTimeline { number, contender, round, result, timeline, stall })
+}
+
+/// Returns the rounds of a contender in which a phase succeeded.
+fn rounds<'a>(
+    results: &'a CampaignResults,
+    contender: &str,
+    test: &str,
+    phase: &str,
+) -> impl Iterator<Item = (u32, &'a PhaseResult)> {
+    let cells = results.cells.iter();
+    let cells = cells.filter(move |one| one.cell.contender == contender && one.cell.test == test);
+    cells.filter_map(move |stored| {
+        let phases = &stored.result.as_ref()?.phases;
+        let result = phases.iter().find(|one| one.phase == phase && one.status == Status::Ok)?;
+        Some((stored.cell.round, result))
+    })
 }
 
 #[cfg(test)]
@@ -174,6 +193,7 @@ mod tests {
     fn the_first_round_is_shown_with_the_longest_stall_of_all() {
         let mut results = fixture::plain();
         assert!(timelines(&results).is_empty());
+        let contenders = results.campaign.contenders.len();
         let (contender, test) = {
             let cell = &results.cells[0].cell;
             (cell.contender.clone(), cell.test.clone())
@@ -194,6 +214,7 @@ mod tests {
         assert_eq!((found.len(), found[0].contenders.len()), (1, 1));
         let one = &found[0].contenders[0];
         assert_eq!(one.contender, contender);
+        assert_eq!(found[0].short.len(), contenders - 1, "the others are named");
         assert_eq!(Some(&one.round), seen.iter().min());
         assert_eq!(Some(&one.stall.unwrap().round), seen.iter().max());
     }

@@ -142,11 +142,16 @@ fn rows_of_phase(
         .collect();
     // The primary metric has a row even if no contender has a value yet.
     let in_tables = |metric: &Metric| *metric == phase.op.primary_metric() || seen.contains(metric);
-    let shown: Vec<Metric> = phase.op.table_metrics().filter(in_tables).collect();
+    let shown: Vec<Metric> = table_metrics(phase).filter(in_tables).collect();
     let others = seen.iter().filter(|metric| !shown.contains(metric));
     let metrics = shown.iter().chain(others).copied();
     let rows = metrics.map(|metric| row(test, phase, metric, &contenders, bounds));
     rows.collect()
+}
+
+/// Returns the metrics in tables. Compression has a value only for data that was chosen for it.
+fn table_metrics(phase: &Phase) -> impl Iterator<Item = Metric> {
+    phase.op.table_metrics().chain([Metric::Compression])
 }
 
 /// A contender with its results of a phase.
@@ -197,7 +202,7 @@ fn row(
         unit: metric.unit(),
         direction: direction(metric),
         primary: metric == phase.op.primary_metric(),
-        shown: phase.op.table_metrics().any(|shown| shown == metric),
+        shown: table_metrics(phase).any(|shown| shown == metric),
         ends: phase.sync_at_end,
         cache: phase.cache,
         caches,

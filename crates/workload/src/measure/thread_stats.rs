@@ -83,6 +83,8 @@ pub struct ThreadStats {
     closing: Latency,
     intervals: IntervalRecorder,
     last: Nanos,
+    /// End of the last operation, even if the next one starts later.
+    last_end: Nanos,
     /// `bytes` at the end of the last operation.
     bytes_at_last: u64,
     at_most: Option<Nanos>,
@@ -117,6 +119,7 @@ impl ThreadStats {
             closing: Latency::default(),
             intervals: IntervalRecorder::default(),
             last: Nanos(0),
+            last_end: Nanos(0),
             bytes_at_last: 0,
             at_most,
             deadline: Nanos(u64::MAX),
@@ -147,7 +150,7 @@ impl ThreadStats {
             meter.pause();
         }
         self.publish(self.operations);
-        self.intervals.finish(self.last, self.operations, self.bytes_at_last);
+        self.intervals.finish(self.last_end, self.operations, self.bytes_at_last);
     }
 
     /// Returns the elapsed time of the finished timed parts ([`Self::pause_timed`]).
@@ -198,6 +201,7 @@ impl ThreadStats {
 
     fn start_at(&mut self, now: Nanos) {
         self.last = now;
+        self.last_end = now;
         self.publish_at = now;
         let begun = Nanos(self.progress.begun.load(Ordering::Relaxed));
         self.intervals.start(begun, self.operations, self.bytes);
@@ -219,7 +223,7 @@ impl ThreadStats {
         self.latency.add(&other.latency);
         self.syncing.add(&other.syncing);
         let mut intervals = other.intervals.clone();
-        intervals.finish(other.last, other.operations, other.bytes_at_last);
+        intervals.finish(other.last_end, other.operations, other.bytes_at_last);
         self.intervals.merge(intervals);
         self.intervals.leave_out(other.operations, self.bytes - self.bytes_at_last);
         self.bytes_at_last = self.bytes;
@@ -286,6 +290,7 @@ impl ThreadStats {
         let bucket = self.latency.record(ended.0.saturating_sub(began.0));
         self.intervals.record(bucket);
         self.last = ended;
+        self.last_end = ended;
         self.bytes_at_last = self.bytes;
         self.operations += 1;
     }
@@ -338,7 +343,7 @@ impl ThreadStats {
     #[cold]
     fn enter_interval(&mut self, ended: Nanos) {
         self.publish(self.operations + 1);
-        self.intervals.advance(ended, self.last, self.operations, self.bytes_at_last);
+        self.intervals.advance(ended, self.last_end, self.operations, self.bytes_at_last);
         let next = Nanos(ended.0 + PROGRESS_INTERVAL.0);
         self.publish_at = next.min(self.intervals.end());
     }
@@ -448,6 +453,21 @@ mod tests {
         stats.set_op_start(Nanos(stats.last().0 - late_by));
         stats.finish_op();
         assert!(stats.latency.buckets()[0].0.0 >= late_by);
+    }
+
+    #[test]
+    fn a_pause_before_an_operation_is_part_of_a_stall() {
+        let mut stats = stats(None);
+        stats.start_timed(3);
+        let begun = stats.last();
+        let after = |ms: u64| Nanos(begun.0 + ms * 1_000_000);
+        stats.record(begun, after(1));
+        stats.set_op_start(after(4_000));
+        stats.record(after(4_000), after(4_001));
+        let ended = after(4_001);
+        stats.intervals.finish(stats.last_end, stats.operations, 0);
+        let stall = stats.intervals.timeline(ended).stall.unwrap();
+        assert_eq!((stall.at, stall.length), (Nanos(1_000_000), Nanos(4_000_000_000)));
     }
 
     #[test]

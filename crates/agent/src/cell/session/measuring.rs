@@ -4,7 +4,7 @@ use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
     Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
-    ProbeResult,
+    ProbeResult, SyncAtEnd,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
@@ -125,19 +125,19 @@ impl CellSession<'_> {
         result: &mut PhaseResult,
     ) -> Result<(), PhaseError> {
         let data = self.job.test.data;
-        let content = (data.is_compressible() && phase.op.makes_content()).then_some(data);
-        if content.is_some() {
-            // Free space includes what was removed before only after a sync.
-            self.sync().map_err(|error| self.judge(&error))?;
-        }
+        // Files of a source have their own content, and data in memory takes no space yet.
+        let is_generated = self.job.source.is_none() || !phase.op.copies_from_source();
+        let is_stored = phase.sync_at_end != SyncAtEnd::Call && is_generated;
+        let content = is_stored && data.is_compressible() && phase.op.makes_content();
+        let content = content.then_some(data);
         let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
         let mut stats = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
         let mut passes = Iterations::new(phase.scaling);
         let outcome = self.passes(phase, &mut stats, &mut passes);
         stats.finish(result);
         result.content = content;
-        if outcome.is_ok() && content.is_some() {
-            // Some filesystems count compressed data only when it is on the device.
+        if outcome.is_ok() && content.is_some() && phase.sync_at_end == SyncAtEnd::Fsync {
+            // btrfs counts compressed data when it writes its metadata.
             self.sync().map_err(|error| self.judge(&error))?;
             result.space_after = workload::statfs(self.workspace.root());
         }
