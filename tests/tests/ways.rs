@@ -102,7 +102,8 @@ fn compression_of_new_files_is_a_result() {
     let sandbox = Sandbox::new();
     let contenders = ["btrfs", "btrfs:compress=zstd"];
     let mut command = sandbox.campaign(&contenders, "large-file");
-    run(command.args(["--size", "320MiB", "--data", "text"])).assert_code(0);
+    let screen = run(command.args(["--size", "320MiB", "--data", "text"])).assert_code(0).stdout;
+    assert!(screen.contains("data: text"), "{screen}");
     let results = sandbox.results();
     let ratio = |contender: &str| {
         let phases = cells_of(&results, contender).into_iter().flat_map(|cell| &cell.phases);
@@ -116,6 +117,8 @@ fn compression_of_new_files_is_a_result() {
     let [plain, compressed] = contenders.map(ratio);
     assert!((0.9..1.05).contains(&plain), "{plain}");
     assert!(compressed > 2.0, "{compressed}");
+    let said = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(said.contains("copy-in compression"), "{said}");
 
     let random = Sandbox::new();
     run(random.campaign(&contenders, "large-file").args(["--size", "320MiB"])).assert_code(0);

@@ -131,6 +131,7 @@ fn phase_line(row: &ResultRow) -> PhaseLine<'_> {
         | Metric::SyncP99
         | Metric::Cpu
         | Metric::SpaceTaken
+        | Metric::Compression
         | Metric::MinorFaults
         | Metric::MajorFaults => format!("{phase} {}", row.metric),
         _ => phase,
