@@ -64,7 +64,8 @@ fn quick_file(bench: &Bench) -> model::Test {
 fn running_out_of_memory_ends_the_guest_and_names_the_process() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("minix");
-    executor.machine.memory = Bytes::mib(256);
+    // The root of a guest has half of its memory, which holds the program of the tests.
+    executor.machine.memory = Bytes::mib(384);
     let mut job = bench.job("minix", &executor, &tree(&bench));
     let eaters = "eat() { x=0123456789abcdef; n=0; while [ $n -lt 20 ]; do x=$x$x; n=$((n+1)); done
                           sleep 600; }

@@ -203,8 +203,10 @@ name = "commands"
 title = "Commands"
 rationale = "Made for a test."
 space = "16 MiB"
-phase = [{ name = "file", op = "write", file = "f", size = "1 MiB", block = "64 KiB", ends = "fsync" },
-         { name = "paced", op = "random-write", file = "f", block = "4 KiB", operations = 240, rate = 20 },
+phase = [{ name = "file", op = "write", file = "f", size = "1 MiB", block = "64 KiB",
+           cache = "warm", ends = "fsync" },
+         { name = "paced", op = "random-write", file = "f", block = "4 KiB", operations = 240, rate = 20,
+           cache = "warm", ends = "fsync" },
          { name = "version", op = "exec", command = "mke2fs -V" },
          { name = "missing", op = "exec", command = "nothing" }]
 "#;
