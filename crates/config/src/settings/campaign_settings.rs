@@ -150,8 +150,7 @@ settings! {
             source: Option<PathBuf> = a_path("SOURCE");
             /// Write files with this content [default: random, or by suite].
             ///
-            /// zstd -1 compresses text 2.8 times, database 2.6 times and zero 400 times, but neither
-            /// random nor photos.
+            /// A filesystem can compress text, database and zero, but neither random nor photos.
             data: Option<DataKind> = one_of("KIND", DataKind::WORDS);
             /// Set the kernel's readahead for an image [default: 128 KiB].
             readahead: Option<Bytes> = a_size();

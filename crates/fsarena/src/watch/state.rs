@@ -283,7 +283,7 @@ fn log_cost(direction: Direction, median: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use model::{CellId, Failure};
+    use model::{CellId, Failure, Timeline, TimelineInterval};
 
     use super::*;
 
@@ -306,6 +306,23 @@ mod tests {
         let newest = state.newest.expect("a cell has ended");
         assert!(newest.contains(" · round "), "{newest}");
         assert!(!newest.contains('█'), "the phases are short: {newest}");
+        let (_, last) = newest_first(&results)[0];
+        let mut last = last.clone();
+        let intervals = (0..10).map(|index| TimelineInterval {
+            index,
+            operations: 1,
+            ..TimelineInterval::default()
+        });
+        for phase in &mut last.phases {
+            phase.elapsed = Nanos::from_secs(10);
+            phase.timeline = Some(Timeline {
+                interval: Nanos::from_secs(1),
+                intervals: intervals.clone().collect(),
+                ..Timeline::default()
+            });
+        }
+        let long = super::newest(&results.cells[0].cell, &last);
+        assert!(long.contains("██████████"), "{long}");
 
         let cell = results.cells[0].cell.clone();
         let mut failed = CellResult::with_status(Status::Failed);

@@ -24,16 +24,6 @@ crate::named_enum! {
 }
 
 impl DataKind {
-    /// Returns the bytes of a MiB of content per byte of its compression by zstd at level 1.
-    pub const fn ratio(self) -> f64 {
-        match self {
-            Self::Random | Self::Photos => 1.0,
-            Self::Text => 2.8,
-            Self::Database => 2.6,
-            Self::Zero => 400.0,
-        }
-    }
-
     /// Returns true if a filesystem can compress the content.
     pub const fn is_compressible(self) -> bool {
         matches!(self, Self::Text | Self::Database | Self::Zero)

@@ -186,8 +186,7 @@ fn rounds<'a>(
 mod tests {
     use super::*;
     use crate::fixture;
-    use model::{Bytes, DeviceSample, MachineSample, Op, Phase, RemoveFile, SyncAtEnd};
-    use model::{CacheState, TimelineInterval};
+    use model::{Bytes, DeviceSample, MachineSample, TimelineInterval};
 
     #[test]
     fn the_first_round_is_shown_with_the_longest_stall_of_all() {
@@ -219,26 +218,11 @@ mod tests {
         assert_eq!(Some(&one.stall.unwrap().round), seen.iter().max());
     }
 
-    fn phase_result(elapsed: Nanos) -> PhaseResult {
-        let mut result = PhaseResult::not_run(&Phase {
-            name: "p".into(),
-            cache: CacheState::Warm,
-            sync_at_end: SyncAtEnd::Call,
-            at_most: None,
-            scaling: None,
-            step: None,
-            needs: None,
-            op: Op::RemoveFile(RemoveFile { file: "f".into() }),
-        });
-        result.elapsed = elapsed;
-        result
-    }
-
     #[test]
     fn the_speed_is_that_of_bytes_or_of_operations_or_of_the_device() {
         let speed_of = |timeline: Timeline, most| {
-            let mut result = phase_result(Nanos::from_secs(4));
-            result.timeline = Some(timeline);
+            let mut result = fixture::plain().cells[0].result.clone().unwrap().phases.remove(0);
+            (result.elapsed, result.timeline) = (Nanos::from_secs(4), Some(timeline));
             speed(&result, most)
         };
         let at = |index, bytes| TimelineInterval {
