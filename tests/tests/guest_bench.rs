@@ -4,9 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use backend::{DiskLocation, Executor, GuestExecutor, StandaloneGuestCell};
+use backend::{
+    DiskLocation, Executor, GuestExecutor, SnapshotPool, SnapshotStore, StandaloneGuestCell,
+};
 use config::Catalog;
-use end_to_end::{guest, program};
+use end_to_end::{guest, guest_cache, program};
 use guest::{Clock, Guest};
 use model::wire::CellJob;
 use model::{Bytes, CellResult, SizeProfile, Test};
@@ -47,9 +49,14 @@ impl Bench {
         self.executor(guest, contender, DiskLocation::HostFile, Clock::Real)
     }
 
-    /// Returns an executor in virtual time, with the disk in the guest's memory.
+    /// Returns an executor in virtual time, with the disk in the guest's memory. Its guest starts
+    /// from a snapshot, which it shares with other tests and campaigns.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        self.executor(guest(), contender, DiskLocation::GuestMemory, Clock::Virtual)
+        let mut executor =
+            self.executor(guest(), contender, DiskLocation::GuestMemory, Clock::Virtual);
+        let store = SnapshotStore::open(&guest_cache().join("snapshots")).unwrap();
+        executor.snapshots = Some(Arc::new(SnapshotPool::stored(Some(store))));
+        executor
     }
 
     fn executor(

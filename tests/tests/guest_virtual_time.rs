@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use backend::{Cacheable, CachedExecutor, CellCache, CellKey, GuestExecutor, SnapshotPool};
+use backend::{
+    Cacheable, CachedExecutor, CellCache, CellKey, GuestExecutor, SnapshotPool, SnapshotStore,
+};
 use end_to_end::{guest, program};
 use guest::{Guest, InitramfsContents};
 use model::wire::CellJob;
@@ -198,13 +200,19 @@ fn a_restored_snapshot_takes_the_same_nanoseconds_as_a_boot() {
         (result.phases, result.kernel_log)
     };
     let booted = run(None);
-    for runs in [2, 1] {
-        let snapshots = Arc::default();
+    let directory = tempfile::tempdir().unwrap();
+    let stored = || {
+        let store = SnapshotStore::open(&directory.path().join("snapshots")).unwrap();
+        Arc::new(SnapshotPool::stored(Some(store)))
+    };
+    // The second pool reads what the first one stored.
+    for (snapshots, runs) in [(Arc::default(), 2), (stored(), 1), (stored(), 1)] {
         for _ in 0..runs {
             assert_eq!(run(Some(&snapshots)), booted);
             assert_eq!(snapshots.count(), 1);
         }
     }
+    assert_eq!(directory.path().join("snapshots").read_dir().unwrap().count(), 1);
 }
 
 /// Five threads of three roles: one waits for its arrivals, one has think times and one runs until

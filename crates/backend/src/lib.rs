@@ -25,6 +25,7 @@ pub use guests::guest_cell::{
 };
 pub use guests::guest_executor::GuestExecutor;
 pub use guests::snapshot::SnapshotPool;
+pub use guests::snapshot_store::SnapshotStore;
 pub use host::host_executor::HostExecutor;
 
 /// Runs one cell.

@@ -329,6 +329,7 @@ impl GuestExecutor {
         parts.add("agent", &cell_key::cached_digest(&self.program)?);
         parts.add("machine", format!("{:?}", self.machine).as_bytes());
         parts.add("card", &card.size().0.to_le_bytes());
+        parts.add("emulator", cell_key::version(guest::QEMU.as_ref(), &self.stop)?.as_bytes());
         Ok(parts.key())
     }
 

@@ -5,3 +5,4 @@ pub(crate) mod guest_executor;
 pub(crate) mod monitor;
 pub(crate) mod resources;
 pub(crate) mod snapshot;
+pub(crate) mod snapshot_store;

@@ -29,6 +29,7 @@ use storage::{DeviceRefusal, EnvironmentContext, ExclusiveDevice, Image, describ
 use crate::archives;
 use crate::compatibility;
 use crate::error::EnvironmentError;
+use crate::guests::snapshot_store::SnapshotStore;
 use crate::host::campaign_dir::{CampaignDir, CellDir};
 use crate::host::local::run_cell_on;
 use crate::source;
@@ -89,6 +90,11 @@ pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()
     }
 }
 
+/// Opens the store of snapshots in the user's cache. Without it, each campaign boots a guest.
+fn snapshot_store() -> Option<SnapshotStore> {
+    SnapshotStore::open(&guest::cache_directory().ok()?.join("snapshots")).ok()
+}
+
 impl GuestBackend {
     /// Prepares the resources of all cells and locks the campaign for this process.
     pub fn prepare(
@@ -110,7 +116,7 @@ impl GuestBackend {
             program: std::env::current_exe().context("cannot find this program")?,
             place: CampaignDir::acquire(campaign, id)?,
             archives,
-            snapshots: Arc::default(),
+            snapshots: Arc::new(SnapshotPool::stored(snapshot_store())),
             saves: true,
             stop,
             cache: None,

@@ -7,7 +7,8 @@
 //! `migrate` while it records, which is required (`guest/machine.rs`). QEMU may also advance the
 //! clock if a guest stops itself during its work; a timer that stops it, as here, changes nothing.
 //!
-//! Memory and state are unnamed files, which disappear when this process ends.
+//! Memory and state are unnamed files, which disappear when this process ends. A
+//! [store](SnapshotStore) keeps copies for later campaigns.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,6 +26,7 @@ use sys::io::clock;
 
 use crate::cache::cell_key::CellKey;
 use crate::guests::monitor::{GuestProgress, QmpMonitor};
+use crate::guests::snapshot_store::SnapshotStore;
 use crate::warn_once::WarnOnce;
 
 /// Maximum number of snapshots, each some hundred MB. A campaign has one for each disk size.
@@ -36,20 +38,27 @@ const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub struct SnapshotPool {
     /// `None` for a kind of machine that cannot be saved or resumed.
     known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
+    /// Snapshots of earlier campaigns.
+    store: Option<SnapshotStore>,
     trouble: WarnOnce,
 }
 
 /// A saved machine.
 pub struct Snapshot {
-    memory: File,
-    state: File,
+    pub(super) memory: File,
+    pub(super) state: File,
     /// Console output up to the snapshot.
-    console: Vec<u8>,
+    pub(super) console: Vec<u8>,
 }
 
 impl SnapshotPool {
-    /// Returns the snapshot of this kind, and creates it on first use. Returns `None` if that
-    /// fails. Other callers wait, most of them for the same snapshot.
+    /// Returns a pool that also uses the snapshots in a store, and adds its own.
+    pub fn stored(store: Option<SnapshotStore>) -> Self {
+        Self { store, ..Self::default() }
+    }
+
+    /// Returns the snapshot of this kind. Loads it or creates it on first use. Returns `None` if
+    /// that fails. Other callers wait, most of them for the same snapshot.
     pub(crate) fn get(
         &self,
         kind: CellKey,
@@ -60,7 +69,15 @@ impl SnapshotPool {
         if let Some((_, snapshot)) = known.iter().find(|(of, _)| *of == kind) {
             return snapshot.clone();
         }
-        let made = make().map(Arc::new);
+        let loaded = self.store.as_ref().and_then(|store| store.load(kind));
+        let made = match loaded {
+            Some(snapshot) => Ok(snapshot),
+            None => make().inspect(|made| {
+                // Without a copy, the next campaign boots a guest of its own.
+                let _ = self.store.as_ref().map(|store| store.save(kind, made));
+            }),
+        };
+        let made = made.map(Arc::new);
         if let Err(error) = &made
             && !stop.load(Ordering::Relaxed)
         {
@@ -88,6 +105,7 @@ impl SnapshotPool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(of, _)| *of != kind);
         known.push((kind, None));
+        self.store.iter().for_each(|store| store.remove(kind));
         self.warn("a guest does not resume from its snapshot");
     }
 

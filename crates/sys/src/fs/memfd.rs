@@ -11,7 +11,8 @@ use nix::errno::Errno;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::{Whence, lseek};
 
-const AT_ONE_TIME: u64 = 1 << 20;
+/// Length of the parts that are copied.
+const AT_ONE_TIME: usize = 1 << 20;
 
 /// Creates an empty file; the name is for tools that inspect this process.
 ///
@@ -34,21 +35,35 @@ pub fn path(file: &File) -> PathBuf {
 /// Returns an error if memory is insufficient.
 pub fn copy(from: &File, name: &str) -> io::Result<File> {
     let to = memfd(name)?;
-    let length = from.metadata()?.len();
-    to.set_len(length)?;
-    let mut piece = vec![0; AT_ONE_TIME as usize];
+    to.set_len(from.metadata()?.len())?;
+    for_each_part(from, AT_ONE_TIME, |offset, part| to.write_all_at(part, offset))?;
+    Ok(to)
+}
+
+/// Calls `each` with the offset and the bytes of each part of at most `length` bytes, without the
+/// holes.
+///
+/// # Errors
+/// Returns the first error of `each`, or an error if the file cannot be read.
+pub fn for_each_part(
+    file: &File,
+    length: usize,
+    mut each: impl FnMut(u64, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let size = file.metadata()?.len();
+    let mut part = vec![0; length];
     let mut at = 0;
-    while let Some(begin) = seek(from, at, Whence::SeekData)? {
-        let end = seek(from, begin, Whence::SeekHole)?.unwrap_or(length);
+    while let Some(begin) = seek(file, at, Whence::SeekData)? {
+        let end = seek(file, begin, Whence::SeekHole)?.unwrap_or(size);
         at = begin;
         while at < end {
-            let bytes = &mut piece[..(end - at).min(AT_ONE_TIME) as usize];
-            from.read_exact_at(bytes, at)?;
-            to.write_all_at(bytes, at)?;
+            let bytes = &mut part[..(end - at).min(length as u64) as usize];
+            file.read_exact_at(bytes, at)?;
+            each(at, bytes)?;
             at += bytes.len() as u64;
         }
     }
-    Ok(to)
+    Ok(())
 }
 
 /// Returns the offset of the next data, or of the next hole, or `None` after the last data.
