@@ -29,7 +29,7 @@ pub fn fsarena() -> &'static Path {
         let target = directory.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE");
         let built = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--quiet", "--workspace"])
-            .args(["--test", "command_line"])
+            .args(["--test", "all"])
             .args(["--profile", profile, "--target-dir"])
             .arg(target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
