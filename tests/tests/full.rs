@@ -98,3 +98,87 @@ fn the_directory_of_a_user_is_never_filled() {
     let statuses: Vec<Status> = phases.map(|phase| phase.status).collect();
     assert_eq!(statuses, [Status::Unsupported; 2]);
 }
+
+/// Takes the space, and then removes half of the files that take it.
+const NEAR: &str = r#"
+name = "near"
+title = "Near"
+source = "df(1)"
+
+[[test]]
+name = "near"
+title = "Near"
+rationale = "df shows the share before and after."
+space = "8 MiB"
+
+[test.sweep]
+used = [60, 97]
+
+[[test.phase]]
+name = "occupy"
+op = "occupy"
+used = "$used"
+size = "1 MiB"
+bytes = "1 GiB"
+
+[[test.phase]]
+name = "occupied"
+op = "exec"
+command = "sh -c 'test $(df --output=pcent . | tail -1 | tr -d %) -ge 58'"
+
+[[test.phase]]
+name = "vacate"
+op = "vacate"
+removed = 50
+
+[[test.phase]]
+name = "vacated"
+op = "exec"
+command = "sh -c 'sync .; test $(df --output=pcent . | tail -1 | tr -d %) -le 58'"
+
+[[test]]
+name = "near-limit"
+title = "Limit"
+rationale = "The space is larger than the files may be."
+space = "8 MiB"
+
+[[test.phase]]
+name = "too-large"
+op = "occupy"
+used = 90
+size = "1 MiB"
+bytes = "2 MiB"
+"#;
+
+#[test]
+fn a_share_of_the_space_is_taken_and_half_of_it_given_back() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("catalog/suites/near.toml"), NEAR).unwrap();
+    let contenders = ["ext4", "xfs", "btrfs"];
+    let mut command = sandbox.campaign(&contenders, "near");
+    run(command.args(["--size", "320MiB"])).assert_code(0);
+    let results = sandbox.results();
+    for contender in contenders {
+        for cell in cells_of(&results, contender) {
+            for phase in &cell.phases {
+                let wanted = match phase.phase.as_str() {
+                    "too-large" => Status::Unsupported,
+                    _ => Status::Ok,
+                };
+                assert_eq!(
+                    phase.status, wanted,
+                    "{contender} {}: {:?}",
+                    phase.phase, phase.failure
+                );
+            }
+            let operations = |name: &str| {
+                let phase = cell.phases.iter().find(|phase| phase.phase == name)?;
+                Some((phase.operations, phase.bytes.0))
+            };
+            if let Some((_, written)) = operations("occupy") {
+                let (removed, _) = operations("vacate").unwrap();
+                assert_eq!(removed, (written >> 20) / 2, "{contender}");
+            }
+        }
+    }
+}

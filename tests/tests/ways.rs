@@ -98,6 +98,35 @@ fn every_way_verifies_and_no_mount_stays_busy() {
 }
 
 #[test]
+fn each_way_to_write_a_page_has_a_result_or_the_refusal() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext4", "xfs"];
+    let mut command = sandbox.campaign(&contenders, "page-writes");
+    run(command.args(["--size", "320MiB"])).assert_code(0);
+    let results = sandbox.results();
+    for contender in contenders {
+        let cells = cells_of(&results, contender);
+        let phases: Vec<_> = cells.into_iter().flat_map(|cell| &cell.phases).collect();
+        let status = |name: &str| {
+            let phase = phases.iter().find(|phase| phase.phase == name).unwrap();
+            let reason = phase.failure.as_ref().map_or("", |failure| failure.reason.as_str());
+            match phase.status {
+                Status::Unsupported => assert!(reason.contains("RWF_"), "{name}: {reason}"),
+                status => assert_eq!(status, Status::Ok, "{contender} {name}: {reason}"),
+            }
+            phase
+        };
+        let [fsync, flagged] = ["fsync", "direct-o-dsync"].map(status);
+        assert_eq!(fsync.operations, flagged.operations);
+        let flushes = |phase: &&model::PhaseResult| phase.device.map(|device| device.flushes);
+        assert!(flushes(&fsync) >= Some(16) && flushes(&flagged) >= Some(1), "{flagged:?}");
+        for phase in &phases {
+            status(&phase.phase);
+        }
+    }
+}
+
+#[test]
 fn compression_of_new_files_is_a_result() {
     let sandbox = Sandbox::new();
     let contenders = ["btrfs", "btrfs:compress=zstd"];

@@ -26,8 +26,8 @@ pub use filesystem::contender::{Contender, is_compression};
 pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
-    BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin, FormatLimit,
-    License, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
+    BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin,
+    FormatLimit, License, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;
@@ -45,11 +45,11 @@ pub use names::{InvalidName, check_name};
 pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
     DiskFault, DiskFaultKind, EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing,
-    FileStep, Fill, FillWith, FindInTree, Fsck, GenerateTree, Io, IoEngine, ListTree, Metadata,
-    MetadataAction, Mix, Mkfs, Mount, Op, PowerCut, PowerCutSet, ProbeFeature, ReadFiles,
-    ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult, Sparse,
-    StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, VerifyTree, WorkEstimate,
-    WriteStream,
+    FileStep, Fill, FillWith, FindInTree, Fsck, GenerateTree, Io, IoEngine, IoFlag, ListTree,
+    Metadata, MetadataAction, Mix, Mkfs, Mount, Occupy, Op, PowerCut, PowerCutSet, ProbeFeature,
+    ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult,
+    Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, Vacate, VerifyTree,
+    WorkEstimate, WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,

@@ -73,7 +73,7 @@ impl SnapshotPool {
         let made = match loaded {
             Some(snapshot) => Ok(snapshot),
             None => make().inspect(|made| {
-                // Without a copy, the next campaign boots a guest of its own.
+                // Without a copy, the next campaign boots a guest.
                 let _ = self.store.as_ref().map(|store| store.save(kind, made));
             }),
         };

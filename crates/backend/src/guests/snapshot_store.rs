@@ -66,7 +66,7 @@ impl SnapshotStore {
 
     /// Removes the snapshot of a kind, from which no guest resumes.
     pub(crate) fn remove(&self, kind: CellKey) {
-        // One that stays is tried once in each campaign.
+        // If it stays, each campaign tries it once.
         let _ = self.directory.remove(kind.to_string());
     }
 

@@ -15,8 +15,8 @@ const MAX_POINTS: usize = 1000;
 const MAX_COUNT: u64 = 1 << 32;
 
 /// Names of the axes in data files.
-pub(crate) const AXES: [&str; 8] = {
-    let mut names = [""; 8];
+pub(crate) const AXES: [&str; SweepAxis::ALL.len()] = {
+    let mut names = [""; SweepAxis::ALL.len()];
     let mut i = 0;
     while i < names.len() {
         names[i] = SweepAxis::ALL[i].name();
@@ -166,6 +166,7 @@ fn range<'a>(
 fn number(axis: SweepAxis, value: &TomlValue<'_>) -> Result<u64, CatalogError> {
     match axis {
         SweepAxis::Disks => value.count(1..=GuestConfig::MAX_DISKS).map(u64::from),
+        SweepAxis::Used => value.count(1..=99),
         _ if axis.is_bytes() => value.size().map(|bytes| bytes.0),
         _ => value.count(1..=MAX_COUNT - 1),
     }

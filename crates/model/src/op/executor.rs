@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::{Create, Exec, FallocateMode, Io, Metadata, Mix, Replay, StreamUnit, TreeSpec};
+use super::{
+    Create, Exec, FallocateMode, Io, Metadata, Mix, Occupy, Replay, StreamUnit, TreeSpec, Vacate,
+};
 use crate::Bytes;
 
 /// Contents of a file after an operation, for verification.
@@ -39,6 +41,11 @@ pub trait OpExecutor {
     fn run(&mut self, exec: &Exec) -> Result<(), Self::Error>;
     /// Replays a trace.
     fn replay(&mut self, replay: &Replay) -> Result<(), Self::Error>;
+
+    /// Writes files until a share of the space is used.
+    fn occupy(&mut self, occupy: &Occupy) -> Result<(), Self::Error>;
+    /// Removes a share of those files.
+    fn vacate(&mut self, vacate: &Vacate) -> Result<(), Self::Error>;
 
     /// Performs requests on one file, or on one file per thread.
     fn job(&mut self, job: &Io) -> Result<(), Self::Error>;

@@ -47,6 +47,9 @@ pub struct Io {
     /// Number of writes of a thread between two fsyncs (`fsync`); 0 for never.
     #[serde(default)]
     pub fsync: u64,
+    /// Flag of the file or of each request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flag: Option<IoFlag>,
     /// Arrivals per second over all threads (`rate_iops`): the open loop. If absent, requests start
     /// as fast as the filesystem completes them: the closed loop.
     #[serde(default)]
@@ -75,10 +78,17 @@ impl Io {
             threads: 1,
             sharing: FileSharing::Shared,
             fsync: 0,
+            flag: None,
             rate: None,
             verify: false,
             include_open_close: false,
         }
+    }
+
+    /// Returns true if each write, or every few, waits until its data is durable.
+    fn waits_for_writes(&self) -> bool {
+        let syncs = self.fsync > 0 || self.flag.is_some_and(IoFlag::syncs);
+        syncs && self.access.writes()
     }
 }
 
@@ -190,6 +200,43 @@ crate::named_enum! {
 }
 
 crate::named_enum! {
+    /// Flag of an open file (`O_`, open(2)) or of each request (`RWF_`, pwritev2(2)). fio has
+    /// `sync=sync`, `sync=dsync`, `atomic=1` and `uncached=1`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum IoFlag {
+        /// Each write waits until its data and all attributes of the file are durable.
+        OSync = "O_SYNC",
+        /// Each write waits until its data can be read after a power cut.
+        ODsync = "O_DSYNC",
+        /// As `O_DSYNC`, for single writes.
+        RwfDsync = "RWF_DSYNC",
+        /// After a power cut, the file has each write completely or not at all.
+        RwfAtomic = "RWF_ATOMIC",
+        /// The page cache drops the data as soon as the request and its writeback are finished.
+        RwfDontcache = "RWF_DONTCACHE",
+    }
+}
+
+impl IoFlag {
+    /// Returns true if each write waits until it is durable.
+    pub const fn syncs(self) -> bool {
+        matches!(self, Self::OSync | Self::ODsync | Self::RwfDsync)
+    }
+
+    /// Returns true if many filesystems lack it. Such phases compare ways to write, and not
+    /// filesystems.
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Self::RwfAtomic | Self::RwfDontcache)
+    }
+
+    /// Returns true if each request has the flag, and not the open file.
+    pub const fn is_of_request(self) -> bool {
+        !matches!(self, Self::OSync | Self::ODsync)
+    }
+}
+
+crate::named_enum! {
     /// Whether threads share an object or have separate ones.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -206,8 +253,8 @@ crate::named_enum! {
 macro_rules! keys {
     ($($more:literal),*) => {
         &[
-            "file", "block", "align", "size", "operations", "engine", "iodepth", "threads", "sharing", "fsync", "rate",
-            "verify", "include_open_close", $($more,)*
+            "file", "block", "align", "size", "operations", "engine", "iodepth", "threads", "sharing", "fsync", "flag",
+            "rate", "verify", "include_open_close", $($more,)*
         ]
     };
 }
@@ -235,6 +282,7 @@ fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
         threads: threads(t, "threads")?,
         sharing: sharing(t, "sharing")?,
         fsync: optional(t, "fsync", |t, key| t.count(key, 0..MAX_COUNT))?.unwrap_or(0),
+        flag: optional(t, "flag", |t, key| choice(t, key, &IoFlag::WORDS))?,
         rate: optional(t, "rate", count)?,
         verify: flag(t, "verify")?,
         include_open_close: flag(t, "include_open_close")?,
@@ -313,7 +361,8 @@ impl OpInfo for Io {
             _ => WorkEstimate::new(bytes, 0, operations),
         };
         let writes = work.written.0.div_ceil(block);
-        work.with_syncs(writes.checked_div(self.fsync).unwrap_or(0))
+        let per_sync = if self.flag.is_some_and(IoFlag::syncs) { 1 } else { self.fsync };
+        work.with_syncs(writes.checked_div(per_sync).unwrap_or(0))
     }
 
     fn perform<S: OpExecutor>(&self, executor: &mut S) -> Result<(), S::Error> {
@@ -323,7 +372,8 @@ impl OpInfo for Io {
     fn group(&self) -> Option<WorkloadCategory> {
         Some(match self.access {
             _ if self.engine == IoEngine::Null => return None,
-            access if self.fsync > 0 && access.writes() => WorkloadCategory::Durable,
+            _ if self.flag.is_some_and(IoFlag::is_optional) => return None,
+            _ if self.waits_for_writes() => WorkloadCategory::Durable,
             AccessPattern::Write
             | AccessPattern::Overwrite
             | AccessPattern::Rewrite
@@ -399,6 +449,14 @@ impl OpInfo for Io {
         if self.fsync > 0 && !self.access.writes() {
             return Err(format!("`fsync` cannot be used for `{word}`"));
         }
+        if let Some(flag) = self.flag {
+            if matches!(self.engine, IoEngine::Mmap | IoEngine::Null) {
+                return Err(format!("`flag` cannot be used with `engine = \"{}\"`", self.engine));
+            }
+            if flag != IoFlag::RwfDontcache && !self.access.writes() {
+                return Err(format!("`flag = \"{flag}\"` cannot be used for `{word}`"));
+            }
+        }
         match self.access {
             AccessPattern::ReadStride { stride } if stride < self.block => {
                 Err(format!("`stride` ({stride}) is below `block` ({})", self.block))
@@ -462,6 +520,35 @@ mod tests {
         for engine in IoEngine::ALL {
             let json = serde_json::to_string(&engine).unwrap();
             assert_eq!(json, format!("\"{engine}\""));
+        }
+    }
+
+    #[test]
+    fn a_flag_needs_calls_that_can_have_it_and_makes_writes_durable() {
+        let io = |access, engine, flag| Io {
+            flag: Some(flag),
+            engine,
+            size: Some(Bytes::kib(40)),
+            ..Io::new("f", access, Bytes::kib(4))
+        };
+        let (read, write) = (AccessPattern::Read, AccessPattern::Write);
+        let error = |io: Io| io.check().unwrap_err();
+        assert_eq!(
+            error(io(read, IoEngine::Psync, IoFlag::ODsync)),
+            "`flag = \"O_DSYNC\"` cannot be used for `read`"
+        );
+        assert_eq!(
+            error(io(write, IoEngine::Mmap, IoFlag::ODsync)),
+            "`flag` cannot be used with `engine = \"mmap\"`"
+        );
+        io(read, IoEngine::Psync, IoFlag::RwfDontcache).check().unwrap();
+        for flag in IoFlag::ALL {
+            let io = io(write, IoEngine::Psync, flag);
+            io.check().unwrap();
+            let group = flag.syncs().then_some(WorkloadCategory::Durable);
+            assert_eq!(io.group(), group);
+            let work = io.apply(&mut FsState::default());
+            assert_eq!(work.syncs, if flag.syncs() { 10 } else { 0 }, "{flag}");
         }
     }
 

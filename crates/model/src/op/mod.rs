@@ -24,7 +24,7 @@ pub use fallocate::FallocateMode;
 pub use fill::FillWith;
 pub use fs_state::{FsChange, FsState, ObjectKind};
 pub use generate_tree::TreeSpec;
-pub use io::{AccessPattern, FileSharing, IoEngine};
+pub use io::{AccessPattern, FileSharing, IoEngine, IoFlag};
 pub use keys::{KeyError, KeySource, OpName};
 pub use metadata::{MetadataAction, TraversalOrder};
 pub use mix::Role;
@@ -95,6 +95,7 @@ operations! {
     power_cut: PowerCut PowerCutSet,
     disk_fault: DiskFault,
     fill: Fill,
+    occupy: Occupy Vacate,
     io: Io,
     stream: WriteStream ReadStream,
     #[serde(alias = "preallocate")]

@@ -25,6 +25,8 @@ crate::named_enum! {
         Files = "files",
         /// Arrivals per second.
         Rate = "rate",
+        /// Used share of the space, in percent.
+        Used = "used",
         /// Number of disks of the filesystem. It is a property of the storage, not a parameter of
         /// an operation.
         Disks = "disks",
@@ -45,6 +47,7 @@ impl SweepAxis {
             Self::Threads => "t",
             Self::Files => "f",
             Self::Rate => "r",
+            Self::Used => "p",
             Self::Disks => "x",
         }
     }
@@ -62,7 +65,11 @@ impl SweepAxis {
 
     /// Returns a value of the axis as readable text: `8 KiB`, `16`.
     pub fn format_long(self, value: u64) -> String {
-        if self.is_bytes() { Bytes(value).to_string() } else { value.to_string() }
+        match self {
+            Self::Used => format!("{value} %"),
+            _ if self.is_bytes() => Bytes(value).to_string(),
+            _ => value.to_string(),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Ring {
     stride: usize,
     in_flight: Vec<bool>,
     count: usize,
+    flags: i32,
 }
 
 /// A completed request.
@@ -57,7 +58,14 @@ impl Ring {
             .collect();
         // SAFETY: the buffers are not moved until `drop`, which unregisters them first.
         unsafe { ring.submitter().register_buffers(&vectors) }?;
-        Ok(Self { ring, memory: Some(memory), stride, in_flight: vec![false; slots], count: 0 })
+        Ok(Self {
+            ring,
+            memory: Some(memory),
+            stride,
+            in_flight: vec![false; slots],
+            count: 0,
+            flags: 0,
+        })
     }
 
     /// Registers the file for all requests.
@@ -66,6 +74,11 @@ impl Ring {
     /// Returns an error if the kernel refuses the file.
     pub fn register(&self, file: &File) -> io::Result<()> {
         self.ring.submitter().register_files(&[file.as_raw_fd()])
+    }
+
+    /// Sets the flags of all further requests (`RWF_` of pwritev2(2)).
+    pub const fn set_flags(&mut self, flags: u32) {
+        self.flags = flags.cast_signed();
     }
 
     /// Returns the number of slots.
@@ -97,7 +110,7 @@ impl Ring {
     pub fn read(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::ReadFixed::new(FILE, address, length, slot as u16).offset(offset);
-        self.push(slot, &entry.build());
+        self.push(slot, &entry.rw_flags(self.flags).build());
     }
 
     /// Prepares a write of `length` bytes of the slot's buffer, starting at its byte `skip`, to an
@@ -108,7 +121,7 @@ impl Ring {
     pub fn write(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::WriteFixed::new(FILE, address, length, slot as u16).offset(offset);
-        self.push(slot, &entry.build());
+        self.push(slot, &entry.rw_flags(self.flags).build());
     }
 
     fn part(&mut self, slot: usize, skip: usize, length: usize) -> (*mut u8, u32) {

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use sys::fs::aligned::{AlignedBuffer, direct_alignment};
 use sys::mount::mounts;
 
@@ -15,6 +16,9 @@ use crate::io::target::{IoFile, OpenMode};
 
 /// Alignments to try if the kernel does not report the required one: common sector sizes.
 const FALLBACK_ALIGNMENTS: [usize; 2] = [512, 4096];
+
+/// Name in reasons.
+const NAME: &str = "O_DIRECT";
 
 /// Name of the file for the write test.
 const TRIAL: &str = "direct-trial";
@@ -28,19 +32,30 @@ pub fn alignment(file: &Path, writes: bool) -> Result<u64, OpError> {
     if !writes {
         return try_on(file, OpenMode::ReadOnly);
     }
-    let trial = file.with_file_name(TRIAL);
-    let found = try_on(&trial, OpenMode::CreateNew);
-    match fs::remove_file(&trial) {
+    on_trial_file(&file.with_file_name(TRIAL), |trial| try_on(trial, OpenMode::CreateNew))
+}
+
+/// Tries something on a file that it creates, and removes the file.
+///
+/// # Errors
+/// Returns the error of the trial, or an error if the file cannot be removed.
+pub fn on_trial_file<T>(
+    trial: &Path,
+    test: impl FnOnce(&Path) -> Result<T, OpError>,
+) -> Result<T, OpError> {
+    let found = test(trial);
+    match fs::remove_file(trial) {
         // If the file could not be created, the error of the trial applies.
         Err(e) if e.kind() == io::ErrorKind::NotFound => found,
-        other => found.and_then(|alignment| other.with_call("unlink", &trial).map(|()| alignment)),
+        other => found.and_then(|found| other.with_call("unlink", trial).map(|()| found)),
     }
 }
 
 fn try_on(path: &Path, how: OpenMode) -> Result<u64, OpError> {
-    let target = IoFile::open(path, 0, how, true).map_err(|error| refusal(path, error))?;
+    let opened = IoFile::open(path, 0, how, OFlag::O_DIRECT);
+    let target = opened.map_err(|error| refusal(path, NAME, error))?;
     match direct_alignment(&target.file) {
-        Some(0) => Err(unsupported(path, "refused by this file")),
+        Some(0) => Err(unsupported(path, NAME, "refused by this file")),
         Some(alignment) => Ok(alignment),
         None => try_requests(&target, how == OpenMode::CreateNew),
     }
@@ -62,24 +77,24 @@ fn try_requests(target: &IoFile, writes: bool) -> Result<u64, OpError> {
             Err(error) => refused = Some(error),
         }
     }
-    Err(refusal(&target.path, refused.expect("something was tried")))
+    Err(refusal(&target.path, NAME, refused.expect("something was tried")))
 }
 
-/// Converts an error to `Unsupported` if it is a refusal.
-fn refusal(path: &Path, error: OpError) -> OpError {
+/// Converts an error to `Unsupported` if it is a refusal of something with this name.
+pub fn refusal(path: &Path, name: &str, error: OpError) -> OpError {
     let refuses = [Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOSYS];
     match error.errno().map(Errno::from_raw) {
         Some(errno) if refuses.contains(&errno) => {
-            unsupported(path, &format!("refused: {errno:?}"))
+            unsupported(path, name, &format!("refused: {errno:?}"))
         }
         _ => error,
     }
 }
 
-fn unsupported(path: &Path, what: &str) -> OpError {
+fn unsupported(path: &Path, name: &str, why: &str) -> OpError {
     let place = path.parent().unwrap_or(path);
     let kind = mounts::fs_type_of(place).unwrap_or_else(|| "the filesystem".into());
-    OpError::Unsupported { reason: format!("{kind}: O_DIRECT {what}") }
+    OpError::Unsupported { reason: format!("{kind}: {name} {why}") }
 }
 
 #[cfg(test)]

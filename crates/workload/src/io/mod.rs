@@ -4,6 +4,7 @@
 //! request at a time by [`sync_loop`]. Requests, data and counting are the same for all.
 
 pub mod direct;
+pub mod flag;
 pub mod mmap;
 pub mod null;
 pub mod sync;

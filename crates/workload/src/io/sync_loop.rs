@@ -2,6 +2,7 @@
 //! requests in flight: data to write, expected data, and timing.
 
 use model::Nanos;
+use rustix::io::ReadWriteFlags;
 use sys::fs::aligned::AlignedBuffer;
 use sys::io::clock;
 
@@ -102,6 +103,8 @@ pub struct ThreadJob<'a> {
     pub content: ExpectedData<'a>,
     /// Number of writes between fsync calls; 0 for no fsync.
     pub fsync: u64,
+    /// Flags of requests in a ring; other engines have their own.
+    pub flags: ReadWriteFlags,
     /// Intended start times of the requests in an open loop.
     pub arrivals: Option<ArrivalProcess>,
     /// For errors.
@@ -202,6 +205,7 @@ mod tests {
     use crate::measure::meter::PhaseMeter;
     use crate::request::requests::IoPlan;
     use model::{AccessPattern, Bytes, Io};
+    use nix::fcntl::OFlag;
     use std::cell::Cell;
     use std::collections::VecDeque;
     use std::rc::Rc;
@@ -250,7 +254,7 @@ mod tests {
     /// the requests and the counted latencies.
     fn open_loop(times: &[u64], rate: u64, begun: u64) -> (Vec<u64>, Vec<(u64, u64)>) {
         let place = tempfile::NamedTempFile::new().unwrap();
-        let target = IoFile::open(place.path(), 0, OpenMode::ReadOnly, false).unwrap();
+        let target = IoFile::open(place.path(), 0, OpenMode::ReadOnly, OFlag::empty()).unwrap();
         let state = ExpectedFile::hole("f", 1 << 20);
         let job = Io {
             operations: Some(times.len() as u64),
@@ -271,6 +275,7 @@ mod tests {
                 verify: VerifyMode::Off,
             },
             fsync: 0,
+            flags: ReadWriteFlags::empty(),
             arrivals: Some(ArrivalProcess::new(rate, 0, 1, Nanos(begun))),
             target: &target,
         };

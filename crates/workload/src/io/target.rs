@@ -35,12 +35,12 @@ pub enum OpenMode {
 }
 
 impl IoFile {
-    /// Opens a file, with `O_DIRECT` if requested.
+    /// Opens a file, with further flags.
     ///
     /// # Errors
     /// Returns an error if it cannot be opened in this mode.
-    pub fn open(path: &Path, size: u64, how: OpenMode, direct: bool) -> Result<Self, OpError> {
-        let file = options(how, direct).open(path).with_call("open", path)?;
+    pub fn open(path: &Path, size: u64, how: OpenMode, flags: OFlag) -> Result<Self, OpError> {
+        let file = options(how, flags).open(path).with_call("open", path)?;
         Ok(Self { file, path: path.to_owned(), size })
     }
 
@@ -74,7 +74,7 @@ impl IoFile {
     }
 }
 
-fn options(how: OpenMode, direct: bool) -> OpenOptions {
+fn options(how: OpenMode, flags: OFlag) -> OpenOptions {
     let mut options = OpenOptions::new();
     match how {
         OpenMode::CreateNew => options.read(true).write(true).create_new(true),
@@ -82,8 +82,6 @@ fn options(how: OpenMode, direct: bool) -> OpenOptions {
         OpenMode::ReadOnly => options.read(true),
         OpenMode::ReadWrite => options.read(true).write(true),
     };
-    if direct {
-        options.custom_flags(OFlag::O_DIRECT.bits());
-    }
+    options.custom_flags(flags.bits());
     options
 }

@@ -73,6 +73,7 @@ pub fn run(
 ) -> Result<(), OpError> {
     let target = work.target;
     ring.register(&target.file).map_err(|error| target.failed("io_uring_register", None, error))?;
+    ring.set_flags(work.flags.bits());
     let depth = ring.depth();
     let mut queue = Queue {
         ring,

@@ -3,14 +3,16 @@
 use model::op::{
     Create, Exec, FallocateMode, FileContent, Io, Metadata, OpExecutor, StreamUnit, TreeSpec,
 };
-use model::{AccessPattern, Bytes, Mix, Replay, SyncAtEnd};
+use model::{AccessPattern, Bytes, Mix, Occupy, Replay, SyncAtEnd, Vacate};
 use sys::io::caches;
 
 use crate::error::{OpContext, OpError};
 use crate::measure::thread_stats::ThreadStats;
 use crate::ops::open_file::{self, OpenFile};
 use crate::ops::sets::VisitOptions;
-use crate::ops::{IoMode, copy, copy_in, data, job, mix, read_files, replay, sets, stream, tree};
+use crate::ops::{
+    IoMode, copy, copy_in, data, job, mix, occupy, read_files, replay, sets, stream, tree,
+};
 use crate::workspace::CellWorkspace;
 
 /// Environment in which an operation of a phase runs.
@@ -72,6 +74,14 @@ impl OpExecutor for PhaseExecutor<'_> {
     fn replay(&mut self, replay: &Replay) -> Result<(), OpError> {
         self.ended = true;
         replay::perform(self.ws, self.stats, replay, self.setting.ends)
+    }
+
+    fn occupy(&mut self, wanted: &Occupy) -> Result<(), OpError> {
+        occupy::occupy(self.ws, self.stats, wanted)
+    }
+
+    fn vacate(&mut self, wanted: &Vacate) -> Result<(), OpError> {
+        occupy::vacate(self.ws, self.stats, wanted)
     }
 
     fn job(&mut self, job: &Io) -> Result<(), OpError> {

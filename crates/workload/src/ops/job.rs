@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use model::{AccessPattern, FileSharing, Io, IoEngine, Nanos, SyncAtEnd};
+use nix::fcntl::OFlag;
 use sys::fs::aligned::AlignedBuffer;
 use sys::io::{caches, clock};
 
@@ -17,7 +18,7 @@ use crate::io::null::NullIo;
 use crate::io::sync::SyncFileIo;
 use crate::io::sync_loop::{self, ExpectedData, IoBuffers, SystemClock, ThreadJob, VerifyMode};
 use crate::io::target::{IoFile, OpenMode};
-use crate::io::{direct, threads, uring};
+use crate::io::{direct, flag, threads, uring};
 use crate::measure::thread_stats::ThreadStats;
 use crate::ops::IoMode;
 use crate::request::arrivals::ArrivalProcess;
@@ -79,6 +80,7 @@ fn plan<'a>(ws: &CellWorkspace, job: &'a Io, mode: IoMode) -> Result<Planned<'a>
     if mode.direct && job.engine != IoEngine::Null {
         planned.files.iter().try_for_each(|f| f.try_direct(job))?;
     }
+    planned.files.iter().try_for_each(|f| flag::try_on(&f.path, job, mode.direct))?;
     Ok(planned)
 }
 
@@ -258,7 +260,8 @@ impl Planned<'_> {
             access if access.writes() => OpenMode::ReadWrite,
             _ => OpenMode::ReadOnly,
         };
-        IoFile::open(&file.path, file.state.size, how, self.mode.direct)
+        let flags = flag::of_file(self.job.flag, self.mode.direct);
+        IoFile::open(&file.path, file.state.size, how, flags)
     }
 
     fn work(
@@ -288,7 +291,9 @@ impl Planned<'_> {
                 }
             }
             _ => {
-                let mut way = SyncFileIo::new(target, self.job.access == AccessPattern::Append);
+                let appends = self.job.access == AccessPattern::Append;
+                let flags = flag::of_request(self.job.flag);
+                let mut way = SyncFileIo::new(target, appends, flags);
                 sync_loop::run(&mut way, &mut SystemClock, work, memory, stats)?;
             }
         }
@@ -309,6 +314,7 @@ impl Planned<'_> {
                 verify: self.verify(),
             },
             fsync: self.job.fsync,
+            flags: flag::of_request(self.job.flag),
             arrivals: self.job.rate.map(|rate| ArrivalProcess::new(rate, thread, threads, begun)),
             target,
         }
@@ -335,7 +341,7 @@ impl Planned<'_> {
         stats: &mut ThreadStats,
     ) -> Result<(), OpError> {
         let nowhere = self.root.as_path();
-        let target = IoFile::open(nowhere, 0, OpenMode::ReadOnly, false)?;
+        let target = IoFile::open(nowhere, 0, OpenMode::ReadOnly, OFlag::empty())?;
         let work = self.work_on(thread, &target, begun);
         sync_loop::run(&mut NullIo, &mut SystemClock, work, memory, stats)
     }

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use model::{
-    AccessPattern, Bytes, FileSharing, Io, IoEngine, Nanos, Op, ReadStream, RemoveFile, Sparse,
-    StreamUnit, SyncAtEnd, WriteStream,
+    AccessPattern, Bytes, FileSharing, Io, IoEngine, IoFlag, Nanos, Op, ReadStream, RemoveFile,
+    Sparse, StreamUnit, SyncAtEnd, WriteStream,
 };
 use proptest::prelude::*;
 
@@ -399,6 +399,37 @@ fn invalid_combinations_are_unsupported_with_a_reason() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn flagged_requests_are_as_good_as_others_or_refused() {
+    let mut place = JobScratch::on_disk();
+    for engine in [IoEngine::Psync, IoEngine::IoUring] {
+        for flag in IoFlag::ALL {
+            for direct in [false, true] {
+                let mode = IoMode { ends: SyncAtEnd::Call, direct };
+                let name = format!("{}-{flag}-{direct}", engine.name());
+                let made = Io { engine, flag: Some(flag), ..write(&name, 1 << 18, 8192) };
+                match place.attempt(&Op::Io(made), mode, None) {
+                    Err(OpError::Unsupported { reason }) => {
+                        assert!(reason.contains("refused: E") || reason.contains("io_uring"));
+                        assert!(flag.is_of_request() || direct, "{reason}");
+                        continue;
+                    }
+                    other => other.map(drop).unwrap(),
+                }
+                let access = AccessPattern::RandomWrite;
+                let changed =
+                    Io { engine, flag: Some(flag), ..Io::new(&name, access, Bytes(4096)) };
+                place.attempt(&Op::Io(changed), mode, None).unwrap();
+                let verified = place.verify(&name).unwrap();
+                assert_eq!(verified.verified, 1 << 18, "{name}");
+            }
+        }
+    }
+    assert!(fs::read_dir(place.directory.path()).unwrap().flatten().all(|entry| {
+        entry.file_name().to_string_lossy().contains('-') && entry.file_name() != "flag-trial"
+    }));
 }
 
 #[test]

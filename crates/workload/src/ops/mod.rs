@@ -8,6 +8,7 @@ mod job;
 #[cfg(test)]
 mod job_tests;
 mod mix;
+mod occupy;
 mod open_file;
 #[cfg(test)]
 mod open_file_tests;

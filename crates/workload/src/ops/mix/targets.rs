@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use model::op::MixStep;
 use model::{EntryKind, Mix};
+use nix::fcntl::OFlag;
 use nix::unistd::close;
 use sys::io::caches;
 
@@ -146,7 +147,7 @@ impl MixTargets {
                 true => How::ReadWrite,
                 false => How::ReadOnly,
             };
-            IoFile::open(&file.path, file.state.size, how, false)
+            IoFile::open(&file.path, file.state.size, how, OFlag::empty())
         };
         let open_log = |log: &TargetLog| {
             let file = OpenOptions::new().append(true).create(true).open(&log.path);
