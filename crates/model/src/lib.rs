@@ -26,7 +26,7 @@ pub use filesystem::contender::{Contender, is_compression};
 pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
-    BootLoader, CrashRecovery, FACT_TITLES, FilesystemFacts, FilesystemOrigin,
+    BootLoader, CrashRecovery, DocumentedPromise, FACT_TITLES, FilesystemFacts, FilesystemOrigin,
     FormatLimit, License, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use model::{
-    BootLoader, Commands, CrashRecovery, DriverKind, Filesystem, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, License, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
-    RecoveryMechanism, Requirements,
+    BootLoader, Commands, CrashRecovery, DocumentedPromise, DriverKind, Expectation, Filesystem,
+    FilesystemFacts, FilesystemOrigin, FormatLimit, License, MkfsWriteEstimate, NativeReader,
+    OperatingSystem, PowerCutEvidence, RecoveryMechanism, Requirements,
 };
 
 use crate::CatalogError;
@@ -17,7 +17,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "name",
     "title",
     "aliases",
@@ -30,6 +30,7 @@ const KEYS: [&str; 20] = [
     "largest_volume",
     "license",
     "crash_recovery",
+    "promises",
     "power_cuts",
     "source",
     "quirks",
@@ -57,6 +58,7 @@ const COMMANDS: [&str; 14] = [
     "pool_mount_options",
     "version",
 ];
+const PROMISE: [&str; 4] = ["keeps", "unless", "only_with", "source"];
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
 const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
@@ -126,6 +128,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         largest_volume: limit("largest_volume")?,
         license: top.read("license", |v| license(&v))?,
         crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
+        promises: each(top, "promises", "promises", promise)?,
         power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
     })
 }
@@ -189,6 +192,16 @@ fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> 
     Ok(CrashRecovery {
         by: table.required("by")?.one_of(&words)?,
         lost_with: table.texts("lost_with")?,
+        source: table.text("source")?,
+    })
+}
+
+fn promise(value: &TomlValue<'_>) -> Result<DocumentedPromise, CatalogError> {
+    let table = value.table(&PROMISE)?;
+    Ok(DocumentedPromise {
+        keeps: table.required("keeps")?.one_of(&Expectation::WORDS)?,
+        unless: table.texts("unless")?,
+        only_with: table.texts("only_with")?,
         source: table.text("source")?,
     })
 }

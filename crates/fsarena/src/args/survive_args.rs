@@ -82,8 +82,8 @@ pub struct CutArgs {
     /// Maximum number of cuts on each filesystem; a sample if there are more.
     #[arg(long, value_name = "N", default_value_t = 600, value_parser = int_up_to(MAX_CUTS))]
     pub cuts: u32,
-    /// Set the expectation: the promise of fsync, in addition the result of the last step, or all
-    /// files as at one moment.
+    /// Set the expectation: the promise of fsync; in addition the result of the last step, whole
+    /// replaced files, or all files as at one moment.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ExpectationArg::Promise)]
     pub expect: ExpectationArg,
     /// The campaign.
@@ -98,6 +98,8 @@ pub enum ExpectationArg {
     Promise,
     /// In addition, the result of the last step.
     Acknowledged,
+    /// In addition, a file that a rename replaces is the old one or the new one.
+    Replacement,
     /// All files, as at one moment since the last sync.
     Order,
 }
@@ -107,6 +109,7 @@ impl From<ExpectationArg> for Expectation {
         match given {
             ExpectationArg::Promise => Self::Promise,
             ExpectationArg::Acknowledged => Self::Acknowledged,
+            ExpectationArg::Replacement => Self::Replacement,
             ExpectationArg::Order => Self::Order,
         }
     }

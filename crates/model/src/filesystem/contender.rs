@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContenderOverrides, Filesystem, RecoveryMechanism};
+use crate::{ContenderOverrides, Expectation, Filesystem, RecoveryMechanism};
 
 /// A filesystem of the catalog with its options and settings in a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,16 +49,86 @@ impl Contender {
     /// mkfs and mount options. `None` if it is unknown.
     pub fn crash_recovery(&self) -> Option<RecoveryMechanism> {
         let recovery = self.filesystem.facts.crash_recovery.as_ref()?;
-        let options = self.mkfs_options.iter().chain(&self.mount_options);
-        let mut words = options.flat_map(|option| option.split([',', ' ']));
-        let is_lost = words.any(|word| recovery.lost_with.iter().any(|lost| lost == word));
+        let is_lost = self.has_option(&recovery.lost_with);
         Some(if is_lost { RecoveryMechanism::None } else { recovery.by })
+    }
+
+    /// Returns the document that promises that this holds after a power cut, with its mkfs and
+    /// mount options. `None` if no document does.
+    pub fn promise(&self, keeps: Expectation) -> Option<&str> {
+        /// The document for all filesystems that state nothing else.
+        const FSYNC: &str = "fsync(2)";
+        let all = &self.filesystem.facts.promises;
+        let mut stated = all.iter().filter(|one| one.keeps == keeps).peekable();
+        if stated.peek().is_none() {
+            return (keeps == Expectation::Promise).then_some(FSYNC);
+        }
+        let mut valid = stated.filter(|one| {
+            let is_complete = one.only_with.is_empty() || self.has_option(&one.only_with);
+            is_complete && !self.has_option(&one.unless)
+        });
+        valid.next().map(|one| one.source.as_str())
+    }
+
+    /// Returns true if one of its mkfs and mount options is one of these words.
+    fn has_option(&self, words: &[String]) -> bool {
+        let options = self.mkfs_options.iter().chain(&self.mount_options);
+        let mut own = options.flat_map(|option| option.split([',', ' ']));
+        own.any(|word| words.iter().any(|one| one == word))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Commands, DocumentedPromise, DriverKind, FilesystemFacts, Requirements};
+
+    #[test]
+    fn options_withdraw_promises_and_make_others() {
+        let mut contender = Contender {
+            name: "x".to_owned(),
+            filesystem: Filesystem {
+                name: "x".to_owned(),
+                title: String::new(),
+                aliases: Vec::new(),
+                driver: DriverKind::Kernel,
+                facts: FilesystemFacts::default(),
+                source: String::new(),
+                requires: Requirements::default(),
+                commands: Commands::default(),
+                quirks: Vec::new(),
+                unavailable: None,
+                only_in_guest: None,
+                only_when_named: None,
+                layers: Vec::new(),
+            },
+            mkfs_options: Vec::new(),
+            mount_options: Vec::new(),
+            directory: None,
+            own: ContenderOverrides::default(),
+        };
+        let promise = |keeps, unless: &[&str], only_with: &[&str]| DocumentedPromise {
+            keeps,
+            unless: unless.iter().map(|&word| word.to_owned()).collect(),
+            only_with: only_with.iter().map(|&word| word.to_owned()).collect(),
+            source: "its manual".to_owned(),
+        };
+        use Expectation::{Acknowledged, Order, Promise, Replacement};
+        assert_eq!(contender.promise(Promise), Some("fsync(2)"));
+        assert_eq!(contender.promise(Replacement), None);
+        contender.filesystem.facts.promises = vec![
+            promise(Promise, &["nobarrier"], &[]),
+            promise(Replacement, &[], &[]),
+            promise(Order, &[], &["order=strict"]),
+        ];
+        let stated = |contender: &Contender| {
+            [Promise, Acknowledged, Replacement, Order].map(|one| contender.promise(one).is_some())
+        };
+        assert_eq!(contender.promise(Promise), Some("its manual"));
+        assert_eq!(stated(&contender), [true, false, true, false]);
+        contender.mount_options = vec!["noatime,nobarrier".to_owned(), "order=strict".to_owned()];
+        assert_eq!(stated(&contender), [false, false, true, true]);
+    }
 
     #[test]
     fn only_options_that_compress_files_are_compression() {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Expectation;
+
 /// An operating system that may read a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -120,6 +122,22 @@ pub struct License {
     pub source: String,
 }
 
+/// A promise about power cuts in the documentation of a filesystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DocumentedPromise {
+    /// The state of files after a power cut.
+    pub keeps: Expectation,
+    /// Words of mkfs and mount options that withdraw it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unless: Vec<String>,
+    /// Words of mkfs and mount options. The promise needs one of them, unless the list is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_with: Vec<String>,
+    /// The document.
+    pub source: String,
+}
+
 /// Losses of synced files in power cuts, as measured with the suite `survival` and default options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -160,6 +178,9 @@ pub struct FilesystemFacts {
     /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
+    /// Promises about power cuts. Without one about syncs, fsync(2) applies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<DocumentedPromise>,
     /// Losses in power cuts, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutEvidence>,

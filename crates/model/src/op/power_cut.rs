@@ -220,8 +220,11 @@ pub enum Expectation {
     /// In addition, the result of the last step survives. A program that then reports success relies
     /// on it, also if no sync promises it.
     Acknowledged,
-    /// All files are in a state that existed at one moment since the last sync. Many programs
-    /// assume this, and no standard promises it.
+    /// In addition, a file that a rename replaces is the old one or the new one, whole. Editors and
+    /// package managers rely on it, no standard promises it, and some filesystems do.
+    Replacement,
+    /// In addition, all files are in a state that existed at one moment since the last sync. Many
+    /// programs assume this, and no standard promises it.
     Order,
 }
 
@@ -231,10 +234,15 @@ impl PowerCut {
 }
 
 impl Expectation {
-    const WORDS: [(&'static str, Self); 3] =
-        [("promise", Self::Promise), ("acknowledged", Self::Acknowledged), ("order", Self::Order)];
+    /// Every expectation with its name in suites, facts and options.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("promise", Self::Promise),
+        ("acknowledged", Self::Acknowledged),
+        ("replacement", Self::Replacement),
+        ("order", Self::Order),
+    ];
 
-    /// Returns the name of the expectation in suites and options.
+    /// Returns the name of the expectation.
     pub fn name(self) -> &'static str {
         let mut words = Self::WORDS.into_iter();
         words.find(|(_, one)| *one == self).map_or("", |(word, _)| word)

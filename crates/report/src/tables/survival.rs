@@ -1,6 +1,6 @@
 //! Power cuts without a loss, for each contender and sequence of file operations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Campaign, CampaignResults, Expectation, FileStep, PowerCut, ShortestLoss};
 use stats::{ContenderSurvival, PowerCutRecord, SequenceSurvival, survival};
@@ -25,21 +25,51 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
     };
     let names = honest(first).map(|one| format!(">{}", sanitize_line(&one.phase)));
     let heading: Vec<String> = ["contender".to_owned()].into_iter().chain(names).collect();
-    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let mut heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let cost = cost(&all, &heading);
+    heading.extend([">broken promises", ">broken assumptions"]);
     let mut table = Table { by_contender: true, ..Table::new(&heading) };
     for one in &all {
         let counts = honest(one).map(share);
-        table.push([sanitize_line(&one.contender)].into_iter().chain(counts));
+        let broken = [true, false].map(|is_promised| match one.by_promise(is_promised) {
+            [0, _] => "–".to_owned(),
+            [cuts, lost] => format!("{lost}/{cuts}"),
+        });
+        table.push([sanitize_line(&one.contender)].into_iter().chain(counts).chain(broken));
     }
-    let cost = cost(&all, &heading);
     let lost = all.iter().flat_map(|one| one.sequences.iter().filter_map(|s| loss(one, s)));
     let ignored = Block::list(all.iter().filter_map(without_flushes));
     let repeat = all.iter().filter_map(|one| repeat(&results.campaign, one));
     let shortest = all.iter().flat_map(|one| shortest_commands(&results.campaign, one));
     let repeat = Block::list(repeat.chain(shortest));
-    let results =
-        [Block::Table(table), Block::list(lost), ignored, repeat, Block::Note(meaning(&all))];
+    let promises = Block::list(promises(&all));
+    let meaning = Block::Note(meaning(&all));
+    let results = [Block::Table(table), promises, Block::list(lost), ignored, repeat, meaning];
     results.into_iter().chain(cost).collect()
+}
+
+/// Returns the documents that promise more than fsync(2), or less, for each sequence with the
+/// contenders.
+fn promises(all: &[ContenderSurvival]) -> Vec<Item> {
+    let mut by_source: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
+    for one in all {
+        for sequence in honest(one) {
+            let source = sequence.promised_by.as_deref();
+            if (sequence.expect == Expectation::Promise) != source.is_some() {
+                let names = by_source.entry((&sequence.phase, source)).or_default();
+                names.push(sanitize_line(&one.contender));
+            }
+        }
+    }
+    let item = |((phase, source), names): ((&str, Option<&str>), Vec<String>)| {
+        let names = listed(&names, "and");
+        let text = match source {
+            Some(source) => format!("promised for {names}: {}", sanitize_line(source)),
+            None => format!("not promised for {names}, because of its options"),
+        };
+        Item::new(sanitize_line(phase), text)
+    };
+    by_source.into_iter().map(item).collect()
 }
 
 /// Returns what the steps cost, and the meaning of the numbers. Empty for results of versions before
@@ -211,8 +241,12 @@ fn meaning(all: &[ContenderSurvival]) -> String {
     };
     let order = assumed(
         Expectation::Order,
-        "no document promises a result. Many programs assume that all files are in a state that existed at one \
+        "few documents promise a result. Many programs assume that all files are in a state that existed at one \
          moment.",
+    );
+    let replacement = assumed(
+        Expectation::Replacement,
+        "a file that a rename replaced is the old one or the new one, as editors and package managers assume.",
     );
     let acknowledged = assumed(
         Expectation::Acknowledged,
@@ -221,7 +255,8 @@ fn meaning(all: &[ContenderSurvival]) -> String {
     );
     format!(
         "{most}/{most} means that at most {:.1} % of such cuts lose something (95 %). Cuts are a sample of the \
-         positions in the recorded writes, with all, none or some of the writes in doubt kept.{order}{acknowledged} A \
+         positions in the recorded writes, with all, none or some of the writes in doubt kept.{order}{replacement}{acknowledged} A promise is broken if a document promises the result of its sequence, \
+         otherwise an assumption of programs. A \
          simulated disk shows what a filesystem asks of its disk, not what a broken disk does.",
         upper_limit(most)
     )
@@ -233,6 +268,7 @@ pub(crate) fn conclusions(results: &CampaignResults) -> Vec<ConclusionText> {
     let kinds = [
         (Expectation::Promise, "Synced files after a power cut"),
         (Expectation::Acknowledged, "Work that programs reported as done"),
+        (Expectation::Replacement, "Files replaced without a sync"),
         (Expectation::Order, "Files without a sync"),
     ];
     kinds.into_iter().filter_map(|(expect, question)| conclusion(&all, expect, question)).collect()
@@ -304,6 +340,7 @@ mod tests {
                 test: "t".to_owned(),
                 phase: "p".to_owned(),
                 expect: Expectation::Promise,
+                promised_by: None,
                 ignores_flushes: false,
                 survival: Survival { cuts, held: cuts, ..Survival::default() },
                 reason: None,

@@ -14,6 +14,8 @@ pub struct SequenceSurvival {
     pub phase: String,
     /// The expectation.
     pub expect: Expectation,
+    /// The document that promises it, if any; otherwise it is an assumption of programs.
+    pub promised_by: Option<String>,
     /// Whether the disk ignored flushes, so that losses do not count against the filesystem.
     pub ignores_flushes: bool,
     /// The sum over rounds; empty if the contender has no result.
@@ -81,7 +83,10 @@ pub fn survival(results: &CampaignResults) -> Vec<ContenderSurvival> {
             let cells = results.cells.iter().filter(|stored| {
                 stored.cell.contender == contender.name && stored.cell.test == one.test.name
             });
-            sum(&one, cells.filter_map(|stored| stored.result.as_ref()))
+            SequenceSurvival {
+                promised_by: contender.promise(one.expect).map(str::to_owned),
+                ..sum(&one, cells.filter_map(|stored| stored.result.as_ref()))
+            }
         };
         ContenderSurvival {
             contender: contender.name.clone(),
@@ -113,6 +118,7 @@ fn sum<'a>(
         test: one.test.name.clone(),
         phase: phase.clone(),
         expect: one.expect,
+        promised_by: None,
         ignores_flushes: one.ignores_flushes,
         survival: sum,
         reason,
@@ -134,6 +140,19 @@ impl ContenderSurvival {
             }
         }
         (record.cuts > 0).then_some(record)
+    }
+
+    /// Returns cuts, and cuts with a loss, of the phases that a document promises, or else of the
+    /// others, which programs assume. Phases on a disk that ignores flushes do not count.
+    pub fn by_promise(&self, is_promised: bool) -> [u32; 2] {
+        let counted = self
+            .sequences
+            .iter()
+            .filter(|one| one.promised_by.is_some() == is_promised && !one.ignores_flushes);
+        counted.fold([0_u32; 2], |[cuts, lost], one| {
+            let survival = &one.survival;
+            [cuts.saturating_add(survival.cuts), lost.saturating_add(survival.lost())]
+        })
     }
 
     /// Returns cuts, cuts with a loss, and cuts without a mount on a disk that ignores flushes.
@@ -175,7 +194,16 @@ mod tests {
     fn sequence(expect: Expectation, cuts: u32, held: u32) -> SequenceSurvival {
         let survival = Survival { cuts, held, ..Survival::default() };
         let [test, phase] = ["t", "p"].map(str::to_owned);
-        SequenceSurvival { test, phase, expect, ignores_flushes: false, survival, reason: None }
+        let (promised_by, reason) = (None, None);
+        SequenceSurvival {
+            test,
+            phase,
+            expect,
+            promised_by,
+            ignores_flushes: false,
+            survival,
+            reason,
+        }
     }
 
     #[test]
@@ -205,6 +233,23 @@ mod tests {
         let total = one.total(Promise).unwrap();
         assert_eq!((total.cuts, total.lost), (10, 0));
         assert_eq!(one.without_flushes(), Some([10, 10, 3]));
+    }
+
+    #[test]
+    fn broken_promises_and_broken_assumptions_are_counted_apart() {
+        use Expectation::{Order, Promise, Replacement};
+        let promised = |sequence: SequenceSurvival| {
+            let promised_by = Some("a manual page".to_owned());
+            SequenceSurvival { promised_by, ..sequence }
+        };
+        let sequences = vec![
+            promised(sequence(Promise, 10, 9)),
+            promised(sequence(Replacement, 10, 8)),
+            sequence(Order, 10, 3),
+        ];
+        let one = ContenderSurvival { contender: "x".into(), sequences };
+        assert_eq!(one.by_promise(true), [20, 3]);
+        assert_eq!(one.by_promise(false), [10, 7]);
     }
 
     #[test]

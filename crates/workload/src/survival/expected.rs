@@ -264,6 +264,7 @@ impl ExpectedStates {
         match expect {
             Expectation::Promise => lost,
             Expectation::Acknowledged => lost.or_else(|| self.lost_result(done, found)),
+            Expectation::Replacement => lost.or_else(|| self.torn_replacement(reached, found)),
             Expectation::Order => lost.or_else(|| self.out_of_order(reached, found)),
         }
     }
@@ -477,6 +478,25 @@ impl ExpectedStates {
         let mut allowed =
             self.states[since..=reached.last].iter().map(|tree| tree.attribute(inode));
         (!allowed.any(|step| step == found)).then(|| describe_attribute(found).to_owned())
+    }
+
+    /// Returns a name that a rename replaced, and that has at no moment since the last complete sync
+    /// been what it is now.
+    fn torn_replacement(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
+        let ReachedSteps { done, last } = reached;
+        let since = self.durable_since(done, |step, _| *step == FileStep::Sync);
+        let replaced = (since..last).filter_map(|k| match self.steps[k].as_ref()? {
+            FileStep::Rename(_, to) if self.states[k].names.contains_key(to) => Some(to),
+            _ => None,
+        });
+        let is_torn = |name: &&String| {
+            !(since..=last).any(|k| self.is_name_of(name, k, (k + 1).min(last), found))
+        };
+        replaced.filter(is_torn).next().map(|name| match found.get(name) {
+            None => format!("{name} is missing, and a rename replaced it"),
+            Some(FoundFile::Unreadable { error, .. }) => format!("{name} cannot be read: {error}"),
+            Some(_) => format!("{name} is neither the old nor the new file"),
+        })
     }
 
     /// Returns a description if the files match no single moment since the last complete sync.

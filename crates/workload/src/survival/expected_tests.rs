@@ -1,7 +1,7 @@
 //! Losses of sequences in states that are allowed, and in others.
 
 use super::*;
-use Expectation::{Acknowledged, Order, Promise};
+use Expectation::{Acknowledged, Order, Promise, Replacement};
 
 fn steps(text: &[&str]) -> Vec<FileStep> {
     text.iter().map(|step| step.parse().unwrap()).collect()
@@ -115,6 +115,22 @@ fn an_acknowledged_result_survives_although_no_sync_promises_it() {
     let short = found(&[("a", file(1, 1))]);
     assert_eq!(unsynced.lost(Acknowledged, 3, &short).unwrap(), "a has another size");
     assert_eq!(unsynced.lost(Promise, 3, &short), None);
+}
+
+#[test]
+fn a_replaced_file_is_the_old_or_the_new_one() {
+    let replace = steps(&["write b 2", "rename b a", "write c 1", "fsync c"]);
+    let states = ExpectedStates::new(&steps(&["write a 1"]), &replace);
+    let lost = |a: FoundFile| states.lost(Replacement, 2, &found(&[("a", a)]));
+    assert_eq!(lost(file(1, 1)), None, "the old file");
+    assert_eq!(lost(file(2, 2)), None, "the new file");
+    assert_eq!(lost(file(2, 0)).unwrap(), "a is neither the old nor the new file");
+    assert_eq!(lost(unreadable()).unwrap(), "a cannot be read: EIO");
+    let synced = found(&[("a", file(1, 1)), ("c", file(4, 1))]);
+    assert_eq!(states.lost(Replacement, 4, &synced), None, "its order is not expected");
+    assert!(states.lost(Order, 4, &synced).is_some());
+    let unfinished = found(&[("a", file(1, 1)), ("b", file(2, 1))]);
+    assert_eq!(states.lost(Replacement, 0, &unfinished), None, "b replaced nothing yet");
 }
 
 #[test]
