@@ -118,8 +118,8 @@ fn each_way_to_write_a_page_has_a_result_or_the_refusal() {
         };
         let [fsync, flagged] = ["fsync", "direct-o-dsync"].map(status);
         assert_eq!(fsync.operations, flagged.operations);
-        let flushes = |phase: &&model::PhaseResult| phase.device.map(|device| device.flushes);
-        assert!(flushes(&fsync) >= Some(16) && flushes(&flagged) >= Some(1), "{flagged:?}");
+        let flushes = |phase: &model::PhaseResult| phase.device.map(|device| device.flushes);
+        assert!(flushes(fsync) >= Some(16) && flushes(flagged) >= Some(1), "{flagged:?}");
         for phase in &phases {
             status(&phase.phase);
         }

@@ -19,6 +19,9 @@ const RWF_DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 /// Name of the file for the write test.
 const TRIAL: &str = "flag-trial";
+/// Maximum bytes of a trial request. Atomic writes have their whole size, because a filesystem may
+/// refuse it.
+const MAX_TRIAL: usize = 1 << 20;
 /// Alignment of the buffer, sufficient for direct I/O on any file.
 const ALIGNMENT: usize = 4096;
 
@@ -49,7 +52,11 @@ pub fn of_request(flag: Option<IoFlag>) -> ReadWriteFlags {
 /// Returns [`OpError::Unsupported`] if the filesystem refuses the flag.
 pub fn try_on(file: &Path, job: &Io, direct: bool) -> Result<(), OpError> {
     let Some(flag) = job.flag.filter(|flag| flag.is_of_request()) else { return Ok(()) };
-    let mut buffer = AlignedBuffer::new(job.block.0 as usize, ALIGNMENT);
+    let length = match flag {
+        IoFlag::RwfAtomic => job.block.0 as usize,
+        _ => MAX_TRIAL.min(job.block.0 as usize),
+    };
+    let mut buffer = AlignedBuffer::new(length, ALIGNMENT);
     let flags = of_file(None, direct);
     let name = format!("{flag} of {}", job.block);
     if !job.access.writes() {

@@ -33,7 +33,7 @@ pub fn occupy(
     if left > wanted.bytes.0 {
         return Err(OpError::Unsupported {
             reason: format!(
-                "{} % of this filesystem are {} more, and this phase writes at most {}",
+                "{} % of this filesystem take {} more, and this phase writes at most {}; use a smaller --size",
                 wanted.used,
                 Bytes(left),
                 wanted.bytes
@@ -102,6 +102,10 @@ struct Space {
 impl Space {
     fn of(root: &Path) -> Result<Self, OpError> {
         let found = statvfs(root).map_err(io::Error::from).with_call("statvfs", root)?;
+        if found.blocks() == 0 {
+            let reason = "statvfs reports no blocks, so its used share is unknown".to_owned();
+            return Err(OpError::Unsupported { reason });
+        }
         let unit = found.fragment_size();
         let used = found.blocks().saturating_sub(found.blocks_free());
         Ok(Self { used: used * unit, available: found.blocks_available() * unit })

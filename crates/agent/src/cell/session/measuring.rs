@@ -17,6 +17,9 @@ use crate::cell::power_cuts;
 use crate::cell::recorded_volume::{RecordedVolume, TrialError};
 use crate::cell::volume::CellVolume;
 
+/// Reason why a phase that takes all space does not run in a directory.
+const NEVER_FILLS: &str = "fsarena never fills the directory of a user";
+
 /// Whether to record the programs of a remount. Between passes of a phase, the same lines would
 /// repeat.
 #[derive(Clone, Copy)]
@@ -69,6 +72,9 @@ impl CellSession<'_> {
         }
         if let Op::Fill(op) = &phase.op {
             return self.fill(op, &phase.name, result);
+        }
+        if let (Op::Occupy(_), None) = (&phase.op, &self.volume) {
+            return Err(PhaseError::Unsupported(NEVER_FILLS.into()));
         }
         if let Op::RoleResult(role) = &phase.op {
             result.cache = self.began_with;
@@ -250,8 +256,7 @@ impl CellSession<'_> {
         let progress = self.heartbeat.progress();
         let seed = self.job.seed;
         let Some(volume) = self.volume.as_mut() else {
-            let reason = "fsarena never fills the directory of a user";
-            return Err(PhaseError::Unsupported(reason.into()));
+            return Err(PhaseError::Unsupported(NEVER_FILLS.into()));
         };
         let filled = full::fill(volume, op, phase, seed, &progress);
         let filled = filled.map_err(|error| self.judge(&error))?;
