@@ -35,8 +35,8 @@ trap 'exit 130' INT TERM
 
 checks & checks=$!
 end_to_end $((2 * processors)) alone || failed=1
-end_to_end "$processors" smoke guests >"$logs/guests" 2>&1 & guests=$!
-end_to_end $((2 * processors)) devices host || failed=1
+end_to_end $((processors + 1)) guests >"$logs/guests" 2>&1 & guests=$!
+end_to_end $((2 * processors)) devices host smoke || failed=1
 wait $guests || failed=1
 cat "$logs/guests"
 wait $checks || failed=1
