@@ -485,14 +485,14 @@ impl ExpectedStates {
     fn torn_replacement(&self, reached: ReachedSteps, found: &FoundFiles) -> Option<String> {
         let ReachedSteps { done, last } = reached;
         let since = self.durable_since(done, |step, _| *step == FileStep::Sync);
-        let replaced = (since..last).filter_map(|k| match self.steps[k].as_ref()? {
+        let mut replaced = (since..last).filter_map(|k| match self.steps[k].as_ref()? {
             FileStep::Rename(_, to) if self.states[k].names.contains_key(to) => Some(to),
             _ => None,
         });
         let is_torn = |name: &&String| {
             !(since..=last).any(|k| self.is_name_of(name, k, (k + 1).min(last), found))
         };
-        replaced.filter(is_torn).next().map(|name| match found.get(name) {
+        replaced.find(is_torn).map(|name| match found.get(name) {
             None => format!("{name} is missing, and a rename replaced it"),
             Some(FoundFile::Unreadable { error, .. }) => format!("{name} cannot be read: {error}"),
             Some(_) => format!("{name} is neither the old nor the new file"),
