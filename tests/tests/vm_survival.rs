@@ -97,9 +97,9 @@ fn power_cuts_keep_synced_files_and_find_missing_flushes() {
         "95 %",
         "document is neither the old nor the new file",
         "if the disk ignores flushes",
-        "broken assumptions",
-        "promised for ext4 and ext4:nobarrier: Linux Documentation/admin-guide/ext4.rst, auto_da_alloc",
-        "not promised for ext4:nobarrier, because of its options",
+        "BROKEN ASSUMPTIONS",
+        "replace: promised for ext4: Linux Documentation/admin-guide/ext4.rst, auto_da_alloc",
+        "create-fsync and generated: not promised for ext4:nobarrier, because of its options",
     ] {
         assert!(report.contains(text), "{text}: {report}");
     }

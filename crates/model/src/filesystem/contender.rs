@@ -54,10 +54,14 @@ impl Contender {
     }
 
     /// Returns the document that promises that this holds after a power cut, with its mkfs and
-    /// mount options. `None` if no document does.
+    /// mount options. `None` if no document does, or if an option withdraws the promise of syncs,
+    /// on which all others depend.
     pub fn promise(&self, keeps: Expectation) -> Option<&str> {
         /// The document for all filesystems that state nothing else.
         const FSYNC: &str = "fsync(2)";
+        if keeps != Expectation::Promise && self.promise(Expectation::Promise).is_none() {
+            return None;
+        }
         let all = &self.filesystem.facts.promises;
         let mut stated = all.iter().filter(|one| one.keeps == keeps).peekable();
         if stated.peek().is_none() {
@@ -126,8 +130,10 @@ mod tests {
         };
         assert_eq!(contender.promise(Promise), Some("its manual"));
         assert_eq!(stated(&contender), [true, false, true, false]);
-        contender.mount_options = vec!["noatime,nobarrier".to_owned(), "order=strict".to_owned()];
-        assert_eq!(stated(&contender), [false, false, true, true]);
+        contender.mount_options = vec!["noatime,order=strict".to_owned()];
+        assert_eq!(stated(&contender), [true, false, true, true]);
+        contender.mount_options.push("nobarrier".to_owned());
+        assert_eq!(stated(&contender), [false; 4]);
     }
 
     #[test]

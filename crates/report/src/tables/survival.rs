@@ -48,28 +48,31 @@ pub(crate) fn blocks(results: &CampaignResults) -> Vec<Block> {
     results.into_iter().chain(cost).collect()
 }
 
-/// Returns the documents that promise more than fsync(2), or less, for each sequence with the
-/// contenders.
+/// Returns the documents that promise more than fsync(2), and the contenders that promise less.
 fn promises(all: &[ContenderSurvival]) -> Vec<Item> {
-    let mut by_source: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
+    let mut by_phase: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
     for one in all {
         for sequence in honest(one) {
             let source = sequence.promised_by.as_deref();
             if (sequence.expect == Expectation::Promise) != source.is_some() {
-                let names = by_source.entry((&sequence.phase, source)).or_default();
+                let names = by_phase.entry((&sequence.phase, source)).or_default();
                 names.push(sanitize_line(&one.contender));
             }
         }
     }
-    let item = |((phase, source), names): ((&str, Option<&str>), Vec<String>)| {
+    let mut phases: BTreeMap<(Vec<String>, Option<&str>), Vec<String>> = BTreeMap::new();
+    for ((phase, source), names) in by_phase {
+        phases.entry((names, source)).or_default().push(sanitize_line(phase));
+    }
+    let item = |((names, source), phases): ((Vec<String>, Option<&str>), Vec<String>)| {
         let names = listed(&names, "and");
         let text = match source {
             Some(source) => format!("promised for {names}: {}", sanitize_line(source)),
             None => format!("not promised for {names}, because of its options"),
         };
-        Item::new(sanitize_line(phase), text)
+        Item::new(listed(&phases, "and"), text)
     };
-    by_source.into_iter().map(item).collect()
+    phases.into_iter().map(item).collect()
 }
 
 /// Returns what the steps cost, and the meaning of the numbers. Empty for results of versions before
