@@ -23,6 +23,7 @@ fn use_of_files() -> UseCase {
         readers: None,
         relevant: None,
         crash_recovery: None,
+        snapshots: None,
         needs: Vec::new(),
         weights: vec![
             weight(WorkloadCategory::StreamWrite, 60.0),
@@ -87,6 +88,7 @@ fn needs_of_the_chosen_use_are_on_the_first_screen() {
     let wanted = UseCase {
         needs: [Feature::HardLinks, Feature::Symlinks, Feature::Xattrs].map(need).into(),
         crash_recovery: Some("it restarts alone".to_owned()),
+        snapshots: None,
         ..use_of_files()
     };
     let results = fixture::realistic();

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use model::{
     BootLoader, Commands, CrashRecovery, DocumentedPromise, DriverKind, Expectation, Filesystem,
     FilesystemFacts, FilesystemOrigin, FormatLimit, License, MkfsWriteEstimate, NativeReader,
-    OperatingSystem, PowerCutEvidence, RecoveryMechanism, Requirements,
+    OperatingSystem, PowerCutEvidence, RecoveryMechanism, Requirements, SnapshotSupport,
 };
 
 use crate::CatalogError;
@@ -17,7 +17,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name",
     "title",
     "aliases",
@@ -30,6 +30,7 @@ const KEYS: [&str; 21] = [
     "largest_volume",
     "license",
     "crash_recovery",
+    "snapshots",
     "promises",
     "power_cuts",
     "source",
@@ -58,6 +59,7 @@ const COMMANDS: [&str; 14] = [
     "pool_mount_options",
     "version",
 ];
+const SNAPSHOTS: [&str; 2] = ["by", "source"];
 const PROMISE: [&str; 4] = ["keeps", "unless", "only_with", "source"];
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
 const READER: [&str; 3] = ["system", "writes", "source"];
@@ -128,6 +130,7 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         largest_volume: limit("largest_volume")?,
         license: top.read("license", |v| license(&v))?,
         crash_recovery: top.read("crash_recovery", |v| crash_recovery(&v))?,
+        snapshots: top.read("snapshots", |v| snapshots(&v))?,
         promises: each(top, "promises", "promises", promise)?,
         power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
     })
@@ -194,6 +197,11 @@ fn crash_recovery(value: &TomlValue<'_>) -> Result<CrashRecovery, CatalogError> 
         lost_with: table.texts("lost_with")?,
         source: table.text("source")?,
     })
+}
+
+fn snapshots(value: &TomlValue<'_>) -> Result<SnapshotSupport, CatalogError> {
+    let table = value.table(&SNAPSHOTS)?;
+    Ok(SnapshotSupport { by: table.text("by")?, source: table.text("source")? })
 }
 
 fn promise(value: &TomlValue<'_>) -> Result<DocumentedPromise, CatalogError> {

@@ -6,7 +6,7 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::system;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "name",
     "title",
     "order",
@@ -15,6 +15,7 @@ const KEYS: [&str; 10] = [
     "readers",
     "relevant",
     "crash_recovery",
+    "snapshots",
     "need",
     "weight",
 ];
@@ -43,6 +44,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
         readers: readers(&top)?,
         relevant: top.read("relevant", |v| v.percentage())?,
         crash_recovery: top.read("crash_recovery", |v| v.text())?,
+        snapshots: top.read("snapshots", |v| v.text())?,
         needs: needs(&top)?,
         weights: weights(&top)?,
     };

@@ -544,6 +544,7 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
         "virtual-machines",
         "containers",
         "developer",
+        "nas",
     ];
     assert_eq!(names, wanted);
     let suites = catalog.suites(SizeProfile::Quick);

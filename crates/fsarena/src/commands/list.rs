@@ -261,6 +261,8 @@ fn uses(catalog: &Catalog) -> (String, Value) {
         });
         let recovery = one.crash_recovery.iter();
         let recovery = recovery.flat_map(|_| ["crash-recovery", "synced-files-survive"]);
+        let snapshots = one.snapshots.iter().map(|_| "snapshots");
+        let recovery = recovery.chain(snapshots);
         let needs: Vec<String> =
             features.chain(readers).chain(recovery.map(str::to_owned)).collect();
         let weights = one.weights.iter();

@@ -109,6 +109,23 @@ pub struct CrashRecovery {
     pub source: String,
 }
 
+/// Means by which the driver keeps the state of one moment while the filesystem changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SnapshotSupport {
+    /// The command that takes a snapshot, or `none`.
+    pub by: String,
+    /// The source of the fact.
+    pub source: String,
+}
+
+impl SnapshotSupport {
+    /// Returns true if the driver takes snapshots.
+    pub fn is_some(&self) -> bool {
+        self.by != "none"
+    }
+}
+
 /// Licence and price of a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -178,6 +195,9 @@ pub struct FilesystemFacts {
     /// Mechanism that keeps it consistent when the power fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<CrashRecovery>,
+    /// Snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<SnapshotSupport>,
     /// Promises about power cuts. Without one about syncs, fsync(2) applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<DocumentedPromise>,
@@ -303,7 +323,7 @@ impl fmt::Display for PowerCutEvidence {
 }
 
 /// Names of the facts in tables.
-pub const FACT_TITLES: [&str; 8] = [
+pub const FACT_TITLES: [&str; 9] = [
     "Comes from",
     "Read by",
     "Boots with",
@@ -311,6 +331,7 @@ pub const FACT_TITLES: [&str; 8] = [
     "Largest volume",
     "Licence",
     "After a crash",
+    "Snapshots",
     "Power cuts",
 ];
 
@@ -328,6 +349,7 @@ impl FilesystemFacts {
             limit(&self.largest_volume),
             self.license.as_ref().map(License::to_string),
             self.crash_recovery.as_ref().map(|recovery| recovery.by.description().to_owned()),
+            self.snapshots.as_ref().map(|snapshots| snapshots.by.clone()),
             self.power_cuts.as_ref().map(PowerCutEvidence::to_string),
         ]
         .map(Option::unwrap_or_default)
@@ -343,6 +365,7 @@ impl FilesystemFacts {
             self.largest_volume.iter().map(|l| l.source.as_str()).collect(),
             self.license.iter().map(|l| l.source.as_str()).collect(),
             self.crash_recovery.iter().map(|r| r.source.as_str()).collect(),
+            self.snapshots.iter().map(|s| s.source.as_str()).collect(),
             self.power_cuts.iter().map(|cuts| cuts.source.as_str()).collect(),
         ];
         sources.iter_mut().for_each(Vec::dedup);
@@ -393,10 +416,10 @@ mod tests {
         };
         let cuts = "synced files lost in 3 of 60 (simulated)";
         let license = "proprietary (costs extra)";
-        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", license, "", cuts];
+        let wanted = ["OS/2 (1999)", "OS/2, NetBSD (read only)", "", "", "", license, "", "", cuts];
         assert_eq!(facts.to_lines(), wanted);
         assert_eq!(facts.sources()[1], ["a manual"]);
-        assert_eq!(facts.sources()[7], ["a manual"]);
+        assert_eq!(facts.sources()[8], ["a manual"]);
         assert_eq!(FilesystemFacts::default().to_lines(), [""; FACT_TITLES.len()]);
     }
 }

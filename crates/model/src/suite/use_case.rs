@@ -30,6 +30,9 @@ pub struct UseCase {
     /// does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<String>,
+    /// Reason why it requires snapshots, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<String>,
     /// Required features.
     pub needs: Vec<RequiredFeature>,
     /// Weights of workload categories.

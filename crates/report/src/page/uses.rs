@@ -493,6 +493,7 @@ fn need_title(need: &NeedKind) -> String {
     match need {
         NeedKind::CrashRecovery => "No repair after a crash".to_owned(),
         NeedKind::PowerCuts => "Synced files survive power cuts".to_owned(),
+        NeedKind::Snapshots => "Snapshots".to_owned(),
         NeedKind::Feature(feature) => labels::feature(*feature).to_owned(),
         NeedKind::Readers(systems) => {
             let names: Vec<String> = systems.iter().map(ToString::to_string).collect();

@@ -51,6 +51,9 @@ pub struct ContenderFeatures {
     /// Mechanism that keeps it consistent when the power fails, with its options. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_recovery: Option<RecoveryMechanism>,
+    /// Whether the filesystem takes snapshots. `None` if unknown, and on layers, which may take them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_snapshots: Option<bool>,
     /// Losses of synced files in power cuts, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutRecord>,
@@ -89,6 +92,7 @@ fn of_contender(
         class: PosixClass::from_features(contender.filesystem.is_baseline(), &merged(&features)),
         facts: contender.filesystem.facts.clone(),
         crash_recovery: contender.crash_recovery(),
+        has_snapshots: has_snapshots(contender),
         power_cuts: survival::record(cuts, contender),
         flipped_bits: faults
             .iter()
@@ -96,6 +100,14 @@ fn of_contender(
             .and_then(ContenderFaults::flipped_bits),
         features: features.into(),
     }
+}
+
+/// Returns whether a contender takes snapshots. A layer may take them although the filesystem takes
+/// none.
+fn has_snapshots(contender: &Contender) -> Option<bool> {
+    let filesystem = &contender.filesystem;
+    let support = filesystem.facts.snapshots.as_ref()?;
+    (support.is_some() || filesystem.layers.is_empty()).then(|| support.is_some())
 }
 
 fn merge(feature: Feature, probed: &[&Features]) -> FeatureSupport {

@@ -61,6 +61,11 @@ pub enum ExclusionReason {
         /// Consequence of needing a repair.
         why: String,
     },
+    /// The filesystem takes no snapshots, and the use case requires them.
+    NoSnapshots {
+        /// Consequence of having none.
+        why: String,
+    },
     /// Power cuts lost synced files, and the use case must not lose any.
     #[serde(rename = "power-cuts")]
     LostInPowerCuts {
@@ -135,6 +140,8 @@ pub enum NeedKind {
     CrashRecovery,
     /// Files that a sync made durable survive power cuts.
     PowerCuts,
+    /// It takes snapshots.
+    Snapshots,
     /// At least one of these systems reads it.
     Readers(Vec<OperatingSystem>),
     /// It has a feature.
@@ -325,6 +332,9 @@ fn candidate(one: &UseCase, features: &ContenderFeatures) -> Candidate {
         let (record, why) = (record.clone(), why.clone());
         ruled_out.push(ExclusionReason::LostInPowerCuts { record, why });
     }
+    if let (Some(why), Some(false)) = (&one.snapshots, features.has_snapshots) {
+        ruled_out.push(ExclusionReason::NoSnapshots { why: why.clone() });
+    }
     for need in &one.needs {
         let state = features.features.iter().find(|s| s.feature == need.feature);
         match state.map(|s| &s.found) {
@@ -374,7 +384,9 @@ fn needs(one: &UseCase, contenders: &[ContenderFeatures]) -> Vec<UseNeed> {
             FeatureSupport::NotProbed => None,
         })
     });
-    recovery.chain(cuts).chain(readers).chain(features).collect()
+    let snapshots = one.snapshots.iter();
+    let snapshots = snapshots.map(|why| need(NeedKind::Snapshots, why, &|of| of.has_snapshots));
+    recovery.chain(cuts).chain(snapshots).chain(readers).chain(features).collect()
 }
 
 /// Returns a reason if none of the required systems can read the filesystem. An unknown list of

@@ -2,8 +2,8 @@
 //! web page also uses.
 
 use model::{
-    AccessPattern, Bytes, CrashRecovery, Io, Nanos, NativeReader, Op, ProbeResult, RequiredFeature,
-    RequiredReaders, Status,
+    AccessPattern, Bytes, CrashRecovery, FilesystemLayer, Io, Nanos, NativeReader, Op, ProbeResult,
+    RequiredFeature, RequiredReaders, SnapshotSupport, Status,
 };
 use proptest::prelude::*;
 
@@ -146,6 +146,26 @@ fn what_needs_a_repair_after_a_crash_is_ruled_out_if_the_use_does_without() {
     assert_eq!(reasons(0), std::slice::from_ref(&repair));
     assert_eq!(reasons(1), []);
     assert_eq!(reasons(2), [repair], "an option disables the journal");
+}
+
+#[test]
+fn what_takes_no_snapshots_is_ruled_out_if_the_use_needs_them() {
+    let mut results = fixture::plain();
+    let contenders = &mut results.campaign.contenders;
+    for (contender, by) in contenders.iter_mut().zip(["snap", "none"]) {
+        let support = SnapshotSupport { by: by.to_owned(), source: "a manual".to_owned() };
+        contender.filesystem.facts.snapshots = Some(support);
+    }
+    contenders[2] = contenders[1].clone();
+    contenders[2].name = "slow".to_owned();
+    let thin = FilesystemLayer { name: "thin".to_owned(), on: "plain".to_owned(), disks: 1 };
+    contenders[2].filesystem.layers = vec![thin];
+    let nas = UseCase { snapshots: Some("yesterday".to_owned()), ..one(&STREAMS) };
+    let scores = scores(&analyse(&results), &nas);
+    let reasons = |index: usize| &scores.candidates[index].ruled_out[..];
+    assert_eq!(reasons(0), []);
+    assert_eq!(reasons(1), [ExclusionReason::NoSnapshots { why: "yesterday".to_owned() }]);
+    assert_eq!(reasons(2), [], "the layer may take them");
 }
 
 #[test]
