@@ -8,6 +8,7 @@ use model::{Io, IoFlag};
 use nix::fcntl::OFlag;
 use rustix::io::{ReadWriteFlags, preadv2, pwritev2};
 use sys::fs::aligned::AlignedBuffer;
+use sys::io::caches;
 
 use crate::error::{OpContext, OpError};
 use crate::io::direct::{on_trial_file, refusal};
@@ -66,10 +67,15 @@ pub fn try_on(file: &Path, job: &Io, direct: bool) -> Result<(), OpError> {
         let read = read.map_err(std::io::Error::from).at("preadv2", file, 0);
         return read.map(drop).map_err(|error| refusal(file, &name, error));
     }
-    on_trial_file(&file.with_file_name(TRIAL), |trial| {
+    let trial = file.with_file_name(TRIAL);
+    on_trial_file(&trial, |trial| {
         let target = IoFile::open(trial, 0, OpenMode::CreateNew, flags)?;
         let written = pwritev2(&target.file, &[IoSlice::new(&buffer)], 0, of_request(Some(flag)));
         let written = written.map_err(std::io::Error::from).at("pwritev2", trial, 0);
         written.map(drop).map_err(|error| refusal(trial, &name, error))
-    })
+    })?;
+    // Otherwise the first sync of the phase would also commit the trial, which phases without a flag
+    // do not have.
+    let directory = trial.parent().unwrap_or(&trial);
+    caches::sync_filesystem(directory).with_call("syncfs", directory)
 }
