@@ -123,6 +123,8 @@ op = "occupy"
 used = "$used"
 size = "1 MiB"
 bytes = "1 GiB"
+cache = "warm"
+ends = "syncfs"
 
 [[test.phase]]
 name = "occupied"
@@ -133,6 +135,8 @@ command = "sh -c 'test $(df --output=pcent . | tail -1 | tr -d %) -ge 58'"
 name = "vacate"
 op = "vacate"
 removed = 50
+cache = "warm"
+ends = "syncfs"
 
 [[test.phase]]
 name = "vacated"
@@ -151,6 +155,8 @@ op = "occupy"
 used = 90
 size = "1 MiB"
 bytes = "2 MiB"
+cache = "warm"
+ends = "syncfs"
 "#;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::keys::{block, keyed, op_name, size};
 use super::{FsChange, FsState, KeyError, KeySource, OpExecutor, OpInfo, OpName, WorkEstimate};
-use crate::{Bytes, CacheState, SyncAtEnd, WorkloadCategory};
+use crate::{Bytes, WorkloadCategory};
 
 keyed! {
     /// Write files until a share of the space is used, as df(1) shows it.
@@ -47,18 +47,6 @@ impl OpInfo for Occupy {
     fn group(&self) -> Option<WorkloadCategory> {
         None
     }
-
-    fn allowed_caches(&self) -> &'static [CacheState] {
-        &[CacheState::Warm]
-    }
-
-    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
-        &[SyncAtEnd::Syncfs]
-    }
-
-    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
-        Some((CacheState::Warm, SyncAtEnd::Syncfs))
-    }
 }
 
 impl OpInfo for Vacate {
@@ -78,17 +66,5 @@ impl OpInfo for Vacate {
     /// The amount of work differs between filesystems.
     fn group(&self) -> Option<WorkloadCategory> {
         None
-    }
-
-    fn allowed_caches(&self) -> &'static [CacheState] {
-        &[CacheState::Warm]
-    }
-
-    fn allowed_ends(&self) -> &'static [SyncAtEnd] {
-        &[SyncAtEnd::Syncfs]
-    }
-
-    fn default_end(&self) -> Option<(CacheState, SyncAtEnd)> {
-        Some((CacheState::Warm, SyncAtEnd::Syncfs))
     }
 }
