@@ -21,6 +21,7 @@ mod format;
 mod full;
 mod guest_build;
 mod kill_and_resume;
+mod maintenance;
 mod metadata;
 mod mixes;
 mod mount_safety;

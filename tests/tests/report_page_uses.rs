@@ -234,7 +234,7 @@ fn sliders_give_the_same_answer_as_reports_with_these_weights() {
                 assert_eq!(shown, answer(results, &weights), "{weights:?}");
                 let words = [
                     "came first",
-                    "cannot promise",
+                    "may cost up to",
                     "costs at least",
                     "at most",
                     "No other costs less",

@@ -99,7 +99,7 @@ const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most)
 function noPromise(ranked, unit, moreWorkHelps) {
   const [first, ...others] = ranked;
   const isLowest = others.every((one) => first.difference <= one.difference);
-  const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "has the least bound"}`;
+  const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "is the safest choice"}`;
   const isVague = first.bound !== null && !isStated(first.bound);
   if (first.bound === null || isVague) {
     const why = isSingle()
@@ -117,7 +117,7 @@ function noPromise(ranked, unit, moreWorkHelps) {
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
   const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigitsUp(1 + most)} times as much`}${unit}`;
   const hope = moreWorkHelps && forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
-  return `${came}, but this run cannot promise less than ${bound}${hope}`;
+  return `${came}, but it may cost up to ${bound}${hope}`;
 }
 
 // The second, if a useful bound of its cost is known.

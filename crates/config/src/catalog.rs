@@ -10,7 +10,7 @@ pub(crate) mod machine_file;
 pub(crate) mod uses_file;
 pub(crate) mod virtual_time_file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -438,7 +438,16 @@ impl Catalog {
             Some(entry) => Ok(&entry.value[position(profile)]),
             None => {
                 let known = self.suites.keys().map(String::as_str);
-                Err(CatalogError::unknown("suite", name, known))
+                // A part of the name of a test means this test.
+                let holds = |test: &&model::Test| test.sweep_name().contains(name);
+                let suites = self.suites.values().map(|entry| &entry.value[position(profile)]);
+                let tests = suites.flat_map(|suite| suite.tests.iter().filter(holds));
+                let tests: BTreeSet<String> =
+                    tests.map(|test| format!("{}/{}", test.suite, test.sweep_name())).collect();
+                match tests.is_empty() || name.is_empty() {
+                    true => Err(CatalogError::unknown("suite", name, known)),
+                    false => Err(CatalogError::unknown_but("suite", name, tests)),
+                }
             }
         }
     }

@@ -2,7 +2,9 @@
 //!
 //! Pure: runs no programs.
 
-use model::{Bytes, Commands, Contender, RecoveryMechanism};
+use std::collections::BTreeMap;
+
+use model::{Bytes, Commands, Contender, MaintenanceCommand, MaintenanceTask, RecoveryMechanism};
 
 /// Options at the start of every mount, regardless of the catalog and the user.
 pub(crate) const SAFE_OPTIONS: &str = "nosuid,nodev";
@@ -45,18 +47,17 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
     ]
     .concat();
     let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]].concat().join(",");
-    let mut mkfs = Vec::new();
-    for word in &raw.mkfs {
-        if word == "{options}" {
-            mkfs.extend(mkfs_options.iter().cloned());
-        } else {
-            mkfs.extend(fill_all(word, place));
-        }
-    }
+    let with_mkfs_options = |words: &[String]| -> Vec<String> {
+        let each = words.iter().flat_map(|word| match word.as_str() {
+            OPTIONS => mkfs_options.clone(),
+            word => fill_all(word, place),
+        });
+        each.collect()
+    };
     let with_options = |word: &String| word.replace("{options}", &joined);
     let mount: Vec<String> = raw.mount.iter().map(with_options).collect();
     Commands {
-        mkfs,
+        mkfs: with_mkfs_options(&raw.mkfs),
         mkfs_shares: raw.mkfs_shares,
         mkfs_writes: raw.mkfs_writes,
         mount: filled(&mount),
@@ -67,12 +68,27 @@ pub fn expand_commands(contender: &Contender, place: &Placeholders<'_>) -> Comma
         repair_clean: raw.repair_clean.clone(),
         replays_at_mount: !raw.repair.is_empty()
             && contender.crash_recovery().is_some_and(|by| by != RecoveryMechanism::None),
-        mkfs_options,
+        mkfs_options: mkfs_options.clone(),
         mount_options,
         pool_mkfs_options: Vec::new(),
         pool_mount_options: Vec::new(),
         version: raw.version.clone(),
+        maintenance: maintenance(&raw.maintenance, is_pool, &with_mkfs_options),
     }
+}
+
+/// Fills in the tasks of an administrator. A filesystem on several devices is not resized.
+fn maintenance(
+    tasks: &BTreeMap<MaintenanceTask, MaintenanceCommand>,
+    is_pool: bool,
+    filled: &dyn Fn(&[String]) -> Vec<String>,
+) -> BTreeMap<MaintenanceTask, MaintenanceCommand> {
+    let possible = tasks.iter().filter(|(task, _)| !(is_pool && task.resizes()));
+    let each = possible.map(|(&task, raw)| {
+        let command = filled(&raw.command);
+        (task, MaintenanceCommand { command, unmounted: raw.unmounted })
+    });
+    each.collect()
 }
 
 /// Fills in the placeholders of a word. A word with `{devices}` is repeated for each device.
@@ -91,6 +107,7 @@ fn fill(word: &str, place: &Placeholders<'_>) -> String {
     word.replace(DEVICE, place.devices.first().unwrap_or(&"none"))
         .replace("{mountpoint}", place.mountpoint)
         .replace("{size}", &place.size.0.to_string())
+        .replace(HALF_KIB, &(place.size.0 / 2 >> 20 << 10).to_string())
         .replace(FSARENA, place.fsarena)
 }
 
@@ -104,10 +121,13 @@ pub(crate) const DEVICE: &str = Commands::DEVICE;
 pub(crate) const DEVICES: &str = Commands::DEVICES;
 pub(crate) const MOUNTPOINT: &str = "{mountpoint}";
 pub(crate) const SIZE: &str = "{size}";
+/// Half of the size, in KiB: whole MiB.
+pub(crate) const HALF_KIB: &str = "{half_kib}";
 pub(crate) const OPTIONS: &str = "{options}";
 /// Placeholder for the path of fsarena, which can be the first word of a command line.
 pub(crate) const FSARENA: &str = "{fsarena}";
-pub(crate) const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
+pub(crate) const PLACEHOLDERS: [&str; 7] =
+    [DEVICE, DEVICES, MOUNTPOINT, SIZE, HALF_KIB, OPTIONS, FSARENA];
 
 /// A command line of the catalog and its constraints.
 pub(crate) struct PlaceholderRule {
@@ -152,6 +172,20 @@ pub(crate) const FSCK: PlaceholderRule = PlaceholderRule {
 };
 /// Repair after a power cut.
 pub(crate) const REPAIR: PlaceholderRule = PlaceholderRule { key: "repair", ..FSCK };
+/// A task of an administrator.
+pub(crate) const MAINTENANCE: PlaceholderRule = PlaceholderRule {
+    key: "maintenance",
+    allowed: &[DEVICE, MOUNTPOINT, HALF_KIB],
+    needed: &[],
+    alone: &[],
+};
+/// The task that creates a filesystem has the options of mkfs.
+pub(crate) const MKFS_HALF: PlaceholderRule = PlaceholderRule {
+    key: "mkfs-half",
+    allowed: &[DEVICE, HALF_KIB, OPTIONS],
+    needed: &[&[DEVICE], &[HALF_KIB]],
+    alone: &[OPTIONS],
+};
 /// Options of a pool. They may name each of its devices.
 pub(crate) const POOL_OPTIONS: PlaceholderRule =
     PlaceholderRule { allowed: &[SIZE, DEVICES], ..DEFAULT_OPTIONS };
@@ -247,6 +281,7 @@ mod tests {
                     pool_mkfs_options: words("-d raid0"),
                     pool_mount_options: words("device={devices}"),
                     version: words("mkfs.x -V"),
+                    maintenance: BTreeMap::new(),
                 },
                 quirks: vec![],
                 unavailable: None,
@@ -278,6 +313,29 @@ mod tests {
         );
         assert_eq!(commands.umount, ["umount", "/run/a b"]);
         assert_eq!(commands.mount_options, ["size=4096", "noatime"]);
+    }
+
+    #[test]
+    fn tasks_of_an_administrator_have_half_of_the_size_and_the_options_of_mkfs() {
+        let mut own = contender();
+        let tasks = [
+            (MaintenanceTask::MkfsHalf, "mkfs.x {options} {device} {half_kib}k"),
+            (MaintenanceTask::Shrink, "resize.x {device} {half_kib}K"),
+            (MaintenanceTask::Snapshot, "snapshot.x {mountpoint}"),
+        ];
+        let each = tasks.map(|(task, line)| {
+            (task, MaintenanceCommand { command: words(line), unmounted: false })
+        });
+        own.filesystem.commands.maintenance = each.into();
+        let place = Placeholders { size: Bytes::mib(301), ..PLACE };
+        let tasks = expand_commands(&own, &place).maintenance;
+        let line = |task| tasks[&task].command.join(" ");
+        let half = "mkfs.x -E lazy=0 -b 1024 /dev/loop7 153600k";
+        assert_eq!(line(MaintenanceTask::MkfsHalf), half);
+        assert_eq!(line(MaintenanceTask::Shrink), "resize.x /dev/loop7 153600K");
+        let several = Placeholders { devices: &["/dev/a", "/dev/b"], ..place };
+        let tasks = expand_commands(&own, &several).maintenance;
+        assert_eq!(tasks.into_keys().collect::<Vec<_>>(), [MaintenanceTask::Snapshot]);
     }
 
     #[test]

@@ -68,6 +68,17 @@ impl CatalogError {
     ) -> Self {
         Self::Unknown { kind, name: name.to_owned(), hint: hint(name, known, kind) }
     }
+
+    /// Creates the error for an unknown name that means one of these.
+    pub(crate) fn unknown_but(
+        kind: &'static str,
+        name: &str,
+        meant: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let meant: Vec<String> = meant.into_iter().take(3).map(|one| format!("`{one}`")).collect();
+        let hint = format!("did you mean {}?", join_or(&meant));
+        Self::Unknown { kind, name: name.to_owned(), hint }
+    }
 }
 
 /// Returns `did you mean …?`, the names one by one if they are a list, or the command that lists all
@@ -90,8 +101,9 @@ fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> Str
 
 /// Returns a question with the most similar words, or `None` if no word is similar.
 pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let name = &name.to_lowercase();
     let mut near: Vec<(f64, &str)> = known
-        .map(|k| (strsim::jaro_winkler(name, k), k))
+        .map(|k| (strsim::jaro_winkler(name, &k.to_lowercase()), k))
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     // One wrong letter is more likely than a common beginning: `rum` is `run` and not `resume`.

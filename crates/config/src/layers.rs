@@ -3,7 +3,12 @@
 //! The result is a filesystem whose commands are scripts for `sh -c`, so everything else treats it
 //! like any other. Layers can be combined: `overlay/ext4+luks+md-raid1`.
 
-use model::{Bytes, Commands, DriverKind, Filesystem, FilesystemLayer, shell_quote};
+use std::collections::BTreeMap;
+
+use model::{
+    Bytes, Commands, DriverKind, Filesystem, FilesystemLayer, MaintenanceCommand, MaintenanceTask,
+    shell_quote,
+};
 
 use crate::catalog::layer_file::{LayerEntry, LayerPosition};
 use crate::command_line::{
@@ -163,6 +168,8 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
         // The filesystem has one device, even if the layer has several.
         pool_mkfs_options: Vec::new(),
         pool_mount_options: Vec::new(),
+        // Commands that name the device would reach below the layer.
+        maintenance: mounted_tasks(own),
         ..own.clone()
     }
 }
@@ -203,8 +210,19 @@ fn on_directory(own: &Commands, layer: &LayerEntry) -> Commands {
         ),
         // The program of a layer in user space ends after its unmount, and has files open until then.
         umount: script(&[MOUNTPOINT], &[], "close\npatiently unmount_lower\n"),
+        maintenance: BTreeMap::new(),
         ..own.clone()
     }
+}
+
+/// Returns the tasks of an administrator that need the mount point only.
+fn mounted_tasks(own: &Commands) -> BTreeMap<MaintenanceTask, MaintenanceCommand> {
+    let mut tasks = own.maintenance.clone();
+    tasks.retain(|_, task| {
+        let names_device = task.command.iter().any(|word| word.contains(DEVICE));
+        !task.unmounted && !names_device
+    });
+    tasks
 }
 
 /// Exit code of a check if its layer does not open. No catalog entry uses it for a clean check.
@@ -354,6 +372,18 @@ mod tests {
             .filter(|l| !l.starts_with("mkdir ") && !l.starts_with("grep "))
             .map(|l| l.split(' ').take(2).collect::<Vec<_>>().join(" "))
             .collect()
+    }
+
+    #[test]
+    fn tasks_that_name_the_device_end_at_a_layer() {
+        let tasks = |spec| commands(spec, &["/dev/x"]).maintenance;
+        assert!(tasks("btrfs").contains_key(&MaintenanceTask::MkfsHalf));
+        assert!(tasks("ext4").contains_key(&MaintenanceTask::Grow));
+        let on_luks = tasks("btrfs+luks");
+        assert!(on_luks.contains_key(&MaintenanceTask::Snapshot));
+        assert!(!on_luks.contains_key(&MaintenanceTask::MkfsHalf));
+        assert!(!tasks("ext4+luks").contains_key(&MaintenanceTask::Grow));
+        assert!(tasks("gocryptfs/btrfs").is_empty());
     }
 
     #[test]

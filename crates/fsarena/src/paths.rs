@@ -26,7 +26,14 @@ const DEFAULT_PATHS: &str = "fsarena";
 /// Returns the path of the campaign database: `--db`, or `fsarena.db` in the user's data directory.
 pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &globals.db {
-        return absolute("--db", path);
+        let path = absolute("--db", path)?;
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        if !directory.exists() {
+            let (shown, create) = (directory.display(), shell_path(directory));
+            let why = format!("--db: {shown} does not exist; create it with `mkdir -p {create}`");
+            return Err(EnvironmentError(why).into());
+        }
+        return Ok(path);
     }
     Ok(data_directory()?.join(DEFAULT_PATHS).with_extension("db"))
 }

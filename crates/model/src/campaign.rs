@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bytes, CachedArchive, Contender, ContenderGroup, CopySource, DataKind, ExternalSource,
-    GuestConfig, GuestDisk, Nanos, Phase, Suite, Test,
+    GuestConfig, GuestDisk, Nanos, Phase, Suite, Test, WorkloadCategory,
 };
 
 /// Storage backend of the contenders.
@@ -154,6 +154,14 @@ pub struct StoppingRule {
 }
 
 impl Campaign {
+    /// Returns the workload category of a phase.
+    pub fn category(&self, suite: &str, test: &str, phase: &str) -> Option<WorkloadCategory> {
+        let mut tests = self.suites.iter().flat_map(|suite| &suite.tests);
+        let test = tests.find(|known| (&*known.suite, &*known.name) == (suite, test))?;
+        let phase = test.phases.iter().find(|known| known.name == phase)?;
+        WorkloadCategory::of_phase(test, phase)
+    }
+
     /// Returns the different kinds of content that its tests write.
     pub fn data_kinds(&self) -> Vec<DataKind> {
         let tests = self.suites.iter().flat_map(|suite| &suite.tests);

@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendKind, Bytes, FilesystemFacts};
+use crate::{BackendKind, Bytes, FilesystemFacts, MaintenanceTask};
 
 /// Kind of implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +186,20 @@ pub struct Commands {
     pub pool_mount_options: Vec<String>,
     /// Prints the version of its tools, which is recorded.
     pub version: Vec<String>,
+    /// Tasks of an administrator.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub maintenance: BTreeMap<MaintenanceTask, MaintenanceCommand>,
+}
+
+/// Command line of a task of an administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MaintenanceCommand {
+    /// The words of the command line.
+    pub command: Vec<String>,
+    /// Whether it needs the filesystem unmounted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unmounted: bool,
 }
 
 /// Estimate of the bytes that a `mkfs` writes: a constant, and a fraction of the device.

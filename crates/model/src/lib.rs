@@ -33,7 +33,8 @@ pub use filesystem::facts::{
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;
 pub use filesystem::{
-    Commands, DriverKind, Filesystem, FilesystemLayer, MkfsWriteEstimate, Requirements,
+    Commands, DriverKind, Filesystem, FilesystemLayer, MaintenanceCommand, MkfsWriteEstimate,
+    Requirements,
 };
 pub use json_error::json_error_cause;
 pub use machine::calibration::{Calibration, HarnessOverhead, RawDevicePerformance, RepeatedValue};
@@ -47,10 +48,10 @@ pub use op::{
     AccessPattern, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
     DiskFault, DiskFaultKind, EntryKind, Exec, Expectation, Fallocate, FallocateMode, FileSharing,
     FileStep, Fill, FillWith, FindInTree, Fsck, GenerateTree, Io, IoEngine, IoFlag, ListTree,
-    Metadata, MetadataAction, Mix, Mkfs, Mount, Occupy, Op, PowerCut, PowerCutSet, ProbeFeature,
-    ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay, ReplaySpeed, RoleResult,
-    Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount, Vacate, VerifyTree,
-    WorkEstimate, WriteStream,
+    Maintain, MaintenanceTask, Metadata, MetadataAction, Mix, Mkfs, Mount, Occupy, Op, PowerCut,
+    PowerCutSet, ProbeFeature, ReadFiles, ReadStream, Reflink, RemoveFile, RemoveTree, Replay,
+    ReplaySpeed, RoleResult, Sparse, StreamUnit, TraceStats, TraversalOrder, TreeSpec, Unmount,
+    Vacate, VerifyTree, WorkEstimate, WriteStream,
 };
 pub use result::age::{
     AgeBin, AgeProfile, AgeingResult, AgeingSpec, AgeingStopReason, Churn, DepthBin, PerMille,

@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, DataKind, Mkfs, Nanos, Op, SourceArchive, SweepAxis, SweepPoint};
+use crate::{Bytes, DataKind, Nanos, Op, SourceArchive, SweepAxis, SweepPoint, WorkloadCategory};
 
 /// The suite of other programs that run unchanged (`-s fio:my.fio`). No catalog contains it.
 pub const PEERS: &str = "peers";
@@ -156,7 +156,12 @@ impl Test {
 
     /// Returns true if phases of the test create and mount the filesystem.
     pub fn makes_filesystem(&self) -> bool {
-        self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))
+        self.phases.iter().any(|phase| phase.op.creates_filesystem())
+    }
+
+    /// Returns the workload categories of its phases, with repetitions.
+    pub fn categories(&self) -> impl Iterator<Item = WorkloadCategory> {
+        self.phases.iter().filter_map(|phase| WorkloadCategory::of_phase(self, phase))
     }
 
     /// Returns true if a phase of the test needs a simulated disk that records writes.

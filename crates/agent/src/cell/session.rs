@@ -1,6 +1,7 @@
 //! One job from start to finish: set-up, phases, tear-down. Every planned phase gets exactly one
 //! result.
 
+mod maintenance;
 mod measuring;
 
 use std::cell::OnceCell;

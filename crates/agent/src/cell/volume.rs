@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use model::wire::{MultiDevice, Volume};
-use model::{CommandRecord, DiskWriteState, DriverKind, Failure, Nanos};
+use model::{
+    CommandRecord, DiskWriteState, DriverKind, Failure, MaintenanceCommand, MaintenanceTask, Nanos,
+};
 use nix::unistd::Pid;
 use sys::block::block_claim::{self, DiskChange};
 use sys::block::raid0;
@@ -286,6 +288,19 @@ impl<'a> CellVolume<'a> {
     pub fn fsck(&self) -> StepResult {
         let commands = &self.volume.commands;
         Ok(vec![command::run(&self.runner, "fsck", &commands.fsck, &commands.fsck_clean)?])
+    }
+
+    /// Returns the catalog's command for a task of an administrator.
+    pub fn maintenance(&self, task: MaintenanceTask) -> Option<&'a MaintenanceCommand> {
+        self.volume.commands.maintenance.get(&task)
+    }
+
+    /// Performs a task of an administrator.
+    pub fn maintain(&mut self, task: MaintenanceTask, command: &MaintenanceCommand) -> StepResult {
+        // A program that creates a filesystem needs the claims released.
+        drop(std::mem::take(&mut self.claims));
+        let record = command::run(&self.runner, task.name(), &command.command, &[0])?;
+        Ok(vec![record])
     }
 
     /// Returns the only device of the volume. Returns `None` if there are several, or none.

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::op::OpUnit;
-use model::{
-    BackendKind, Bytes, Campaign, Cell, Contender, MkfsWriteEstimate, Op, PhaseResult, Test,
-};
+use model::{BackendKind, Bytes, Campaign, Cell, Contender, MkfsWriteEstimate, PhaseResult, Test};
 
 use crate::plan::work;
 
@@ -48,7 +46,7 @@ pub fn ageing_estimate(campaign: &Campaign, contender: &Contender) -> Bytes {
 /// Returns the number of times a cell of this test creates the filesystem: once before the first
 /// phase, unless phases do.
 pub fn mkfs_count(test: &Test) -> u64 {
-    let phases = test.phases.iter().filter(|phase| matches!(phase.op, Op::Mkfs(_)));
+    let phases = test.phases.iter().filter(|phase| phase.op.creates_filesystem());
     (phases.count() as u64).max(1)
 }
 
@@ -172,7 +170,7 @@ impl WriteEstimates {
 #[cfg(test)]
 mod tests {
     use model::{
-        AccessPattern, AgeProfile, AgeingSpec, CacheState, Churn, DeviceCounters, Io, Mkfs,
+        AccessPattern, AgeProfile, AgeingSpec, CacheState, Churn, DeviceCounters, Io, Mkfs, Op,
         PerMille, Phase, SyncAtEnd,
     };
 

@@ -576,9 +576,9 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
                 self.add(crate::plan::renumber_after(planned, cells))?;
                 return Ok(true);
             }
-            BudgetStep::Settled => self
-                .observer
-                .note("every answer for a use is known within half its margin, or more rounds cannot narrow it"),
+            BudgetStep::Settled => self.observer.note(
+                "no further round: each answer is close enough, or more rounds cannot narrow it",
+            ),
             BudgetStep::NothingFits => self
                 .observer
                 .note("the budget is spent: no further test that could narrow an answer fits"),

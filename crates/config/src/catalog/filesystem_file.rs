@@ -5,19 +5,20 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DocumentedPromise, DriverKind, Expectation, Filesystem,
-    FilesystemFacts, FilesystemOrigin, FormatLimit, License, MkfsWriteEstimate, NativeReader,
-    OperatingSystem, PowerCutEvidence, RecoveryMechanism, Requirements, SnapshotSupport,
+    FilesystemFacts, FilesystemOrigin, FormatLimit, License, MaintenanceCommand, MaintenanceTask,
+    MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
+    Requirements, SnapshotSupport,
 };
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
 use crate::command_line::{
-    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, PlaceholderRule, REPAIR, UMOUNT,
-    VERSION,
+    DEFAULT_OPTIONS, FSARENA, FSCK, MAINTENANCE, MKFS, MKFS_HALF, MOUNT, POOL_OPTIONS,
+    PlaceholderRule, REPAIR, UMOUNT, VERSION,
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name",
     "title",
     "aliases",
@@ -40,6 +41,7 @@ const KEYS: [&str; 22] = [
     "only_when_named",
     "requires",
     "commands",
+    "maintenance",
 ];
 const REQUIRES: [&str; 7] =
     ["kernel", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
@@ -59,6 +61,17 @@ const COMMANDS: [&str; 14] = [
     "pool_mount_options",
     "version",
 ];
+/// All tasks but the last one, to trim, which needs no command.
+const MAINTENANCE_KEYS: [&str; MaintenanceTask::ALL.len() - 1] = {
+    let mut keys = [""; MaintenanceTask::ALL.len() - 1];
+    let mut i = 0;
+    while i < keys.len() {
+        keys[i] = MaintenanceTask::ALL[i].name();
+        i += 1;
+    }
+    keys
+};
+const MAINTENANCE_COMMAND: [&str; 2] = ["command", "unmounted"];
 const SNAPSHOTS: [&str; 2] = ["by", "source"];
 const PROMISE: [&str; 4] = ["keeps", "unless", "only_with", "source"];
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
@@ -81,12 +94,15 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(Filesystem, NameRegistry),
     let top = TomlTable::top(source, &document, &KEYS)?;
     let unavailable = top.read("unavailable", |v| v.text())?;
     let requires = requirements(&top, unavailable.is_some())?;
-    let commands = match top.get("commands")? {
+    let mut commands = match top.get("commands")? {
         Some(table) => commands(&table, unavailable.is_some(), &requires.programs)?,
         None if unavailable.is_some() => Commands::default(),
         None => return Err(top.error("missing key `commands`".into())),
     };
     let is_baseline = top.read("baseline", |v| v.flag())?.unwrap_or(false);
+    if let Some(table) = top.get("maintenance")? {
+        commands.maintenance = maintenance(&table, &requires.programs)?;
+    }
     if commands.mkfs.is_empty() != is_baseline && unavailable.is_none() {
         return Err(top.error(match is_baseline {
             true => "what `baseline` marks has no `mkfs` in `commands`".into(),
@@ -324,7 +340,35 @@ fn commands(
             &POOL_OPTIONS,
         )?,
         version: line(VERSION)?,
+        maintenance: BTreeMap::new(),
     })
+}
+
+/// Reads the tasks of an administrator: each a command line, or a table with one.
+fn maintenance(
+    value: &TomlValue<'_>,
+    programs: &[String],
+) -> Result<BTreeMap<MaintenanceTask, MaintenanceCommand>, CatalogError> {
+    let table = value.table(&MAINTENANCE_KEYS)?;
+    let mut tasks = BTreeMap::new();
+    for task in MaintenanceTask::ALL.into_iter().filter(|task| *task != MaintenanceTask::Trim) {
+        let Some(value) = table.get(task.name())? else {
+            continue;
+        };
+        let (line, unmounted) = match value.table(&MAINTENANCE_COMMAND) {
+            Ok(own) => {
+                (own.required("command")?, own.read("unmounted", |v| v.flag())?.unwrap_or(false))
+            }
+            Err(_) => (value, false),
+        };
+        let rule = match task {
+            MaintenanceTask::MkfsHalf => MKFS_HALF,
+            _ => MAINTENANCE,
+        };
+        let command = command(&line, &rule, programs)?;
+        tasks.insert(task, MaintenanceCommand { command, unmounted });
+    }
+    Ok(tasks)
 }
 
 fn mkfs_writes(table: &TomlTable<'_>) -> Result<Option<MkfsWriteEstimate>, CatalogError> {
@@ -386,5 +430,11 @@ fn options(
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     let facts =
         ORIGIN.into_iter().chain(READER).chain(BOOT_LOADER).chain(LIMIT).chain(CRASH_RECOVERY);
-    KEYS.into_iter().chain(facts).chain(REQUIRES).chain(COMMANDS).chain(MKFS_WRITES)
+    KEYS.into_iter()
+        .chain(facts)
+        .chain(REQUIRES)
+        .chain(COMMANDS)
+        .chain(MKFS_WRITES)
+        .chain(MAINTENANCE_KEYS)
+        .chain(MAINTENANCE_COMMAND)
 }

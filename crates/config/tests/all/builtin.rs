@@ -265,8 +265,8 @@ fn the_suites_that_run_by_default_come_first() {
 #[test]
 fn every_feature_is_probed_once() {
     let catalog = catalog();
-    let suite = catalog.suite("lifecycle", SizeProfile::Quick).unwrap();
-    let phases = suite.tests.iter().flat_map(|t| &t.phases);
+    let suites = ["lifecycle", "limits"].map(|n| catalog.suite(n, SizeProfile::Quick).unwrap());
+    let phases = suites.into_iter().flat_map(|suite| &suite.tests).flat_map(|test| &test.phases);
     let probed: Vec<Feature> = phases
         .filter_map(|p| match p.op {
             Op::ProbeFeature(ProbeFeature { feature }) => Some(feature),
@@ -548,9 +548,8 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
     ];
     assert_eq!(names, wanted);
     let suites = catalog.suites(SizeProfile::Quick);
-    let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);
-    let measured: BTreeSet<WorkloadCategory> =
-        phases.filter_map(WorkloadCategory::of_phase).collect();
+    let tests = suites.iter().flat_map(|suite| &suite.tests);
+    let measured: BTreeSet<WorkloadCategory> = tests.flat_map(Test::categories).collect();
     for one in catalog.uses() {
         assert_eq!(one.total_weight(), 100.0, "{}: weights are shares", one.name);
         assert!(one.source.len() > 40 && one.rationale.contains("Left out"));

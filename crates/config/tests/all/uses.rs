@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use config::Catalog;
-use model::{SizeProfile, UseCase, WorkloadCategory};
+use model::{SizeProfile, Test, UseCase, WorkloadCategory};
 
 /// Minimum share of a use case's weight that the default suites must test.
 const COVERED: f64 = 0.7;
@@ -12,7 +12,7 @@ const COVERED: f64 = 0.7;
 fn tested_by_default(catalog: &Catalog, profile: SizeProfile) -> BTreeSet<WorkloadCategory> {
     let suites = catalog.default_suites(profile);
     let tests = suites.iter().flat_map(|suite| &suite.tests);
-    tests.flat_map(|test| &test.phases).filter_map(WorkloadCategory::of_phase).collect()
+    tests.flat_map(Test::categories).collect()
 }
 
 /// Returns the tested share of a use case's weight, and the weighted categories that are not

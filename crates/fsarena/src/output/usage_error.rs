@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory};
 
 use crate::args::cli::{Cli, commands};
 use crate::output::exit::one_line;
+use crate::settings::campaign_text::is_builtin_filesystem;
 
 /// Returns the text of an error in these arguments that is not a request for help.
 pub fn text(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> String {
@@ -28,13 +29,19 @@ pub fn text(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> S
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = about(ContextKind::InvalidSubcommand);
-            let hint = similar_commands(&name).filter(|_| name != "help");
+            if name == "help" {
+                return format!("cannot run `help`: this command does not exist; {}", see_help());
+            }
+            let hint = similar_commands(&name);
             let hint = hint.unwrap_or_else(|| format!("`{path} --help` lists all commands"));
             format!("cannot run `{path} {name}`: this command does not exist; {hint}")
         }
         ErrorKind::UnknownArgument => {
             let kind = if argument.starts_with('-') { "option" } else { "argument" };
             let hint = match about(ContextKind::SuggestedArg) {
+                _ if path == "fsarena run" && is_builtin_filesystem(&argument) => {
+                    format!("did you mean `-c {argument}`?")
+                }
                 near if near.is_empty() => see_help(),
                 near => format!("did you mean `{near}`?"),
             };

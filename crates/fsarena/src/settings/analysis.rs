@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use config::Catalog;
-use model::{CampaignResults, SizeProfile, WorkloadCategory};
+use model::{CampaignResults, SizeProfile, Test};
 use stats::{Analysis, Margin, SuitesByGroup};
 
 /// Returns the analysis, including the use cases of the catalog. `relevant` is the margin of
@@ -23,8 +23,7 @@ pub fn margin(relevant: Option<f64>) -> Margin {
 fn suites_by_group(catalog: &Catalog) -> SuitesByGroup {
     let mut suites: SuitesByGroup = BTreeMap::new();
     for suite in catalog.suites(SizeProfile::Quick) {
-        let phases = suite.tests.iter().flat_map(|test| &test.phases);
-        for group in phases.filter_map(WorkloadCategory::of_phase) {
+        for group in suite.tests.iter().flat_map(Test::categories) {
             let known = suites.entry(group).or_default();
             if !known.contains(&suite.name) {
                 known.push(suite.name.clone());

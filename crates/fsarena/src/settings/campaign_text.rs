@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::Context;
+use config::Catalog;
 use storage::ProvisionError;
 
 use crate::output::exit::UsageError;
@@ -20,6 +21,12 @@ pub fn read(path: &Path, stop: &AtomicBool) -> anyhow::Result<String> {
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
         let path = path.display();
         let complaint = format!("{path} is a device, and no campaign file: give it with --device");
+        return Err(UsageError(complaint).into());
+    }
+    if let Some(name) = path.to_str().filter(|_| !path.exists())
+        && is_builtin_filesystem(name)
+    {
+        let complaint = format!("there is no campaign file {name}; did you mean `-c {name}`?");
         return Err(UsageError(complaint).into());
     }
     let (say, heard) = mpsc::channel();
@@ -39,4 +46,9 @@ pub fn read(path: &Path, stop: &AtomicBool) -> anyhow::Result<String> {
             Err(error @ RecvTimeoutError::Disconnected) => return Err(error.into()),
         }
     }
+}
+
+/// Returns true if the built-in catalog has a filesystem of this name, so that `-c` was forgotten.
+pub fn is_builtin_filesystem(name: &str) -> bool {
+    Catalog::builtin().is_ok_and(|catalog| catalog.filesystem(name).is_ok())
 }

@@ -91,12 +91,21 @@ impl ContenderSelection<'_> {
     }
 
     /// Returns the advice to use a guest if only a guest can run a filesystem.
-    fn advice(&self, filesystem: &Filesystem) -> &'static str {
+    fn advice(&self, filesystem: &Filesystem) -> String {
         let is_impossible = matches!(self.verdict(filesystem), Availability::Impossible { .. });
-        let runs_in_guests = filesystem.unavailable.is_none();
-        match self.backend != BackendKind::Vm && is_impossible && runs_in_guests {
-            true => "; a guest can run it: add --backend vm",
-            false => "",
+        if self.backend == BackendKind::Vm || !is_impossible || filesystem.unavailable.is_some() {
+            return String::new();
+        }
+        let requires = &filesystem.requires;
+        // A guest has the programs of packages.
+        match requires.packages.is_empty() && !requires.programs.is_empty() {
+            true => "; a guest needs a kernel and programs of yours for it: see `fsarena guest build --help`"
+                .to_owned(),
+            false if guest::is_dkms(filesystem) => format!(
+                "; a guest can run it: first `fsarena guest build --with {}`, then add --backend vm",
+                filesystem.name
+            ),
+            false => "; a guest can run it: add --backend vm".to_owned(),
         }
     }
 

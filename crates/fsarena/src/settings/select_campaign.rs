@@ -13,6 +13,7 @@ use crate::args::cli::GlobalArgs;
 use crate::output::exit::UsageError;
 use crate::output::text::{line, print_note};
 use crate::paths;
+use crate::settings::campaign_text::is_builtin_filesystem;
 
 /// Maximum size of a report as JSON, in bytes.
 const MAX_REPORT_SIZE: u64 = 1 << 30;
@@ -114,7 +115,13 @@ pub fn campaign_id(store: &Store, named: Option<&str>) -> anyhow::Result<Campaig
     let known = store.campaigns()?;
     let latest = known.iter().filter(|one| one.name == named).map(|one| one.id).max();
     Ok(latest.ok_or_else(|| {
-        let hint = similar_name(&known, named);
+        let hint = match is_builtin_filesystem(named) {
+            true => {
+                "compare filesystems of one campaign with `fsarena compare --within CAMPAIGN A B`"
+                    .to_owned()
+            }
+            false => similar_name(&known, named),
+        };
         UsageError(format!("no campaign or file named `{}`; {hint}", line(named)))
     })?)
 }

@@ -53,6 +53,16 @@ crate::named_enum! {
         Preallocation = "preallocation",
         /// Maximum file size.
         LargestFile = "largest-file",
+        /// Access control lists (acl(5)).
+        PosixAcls = "posix-acls",
+        /// Times before 1970 and after 2038.
+        Timestamps = "timestamps",
+        /// Names in UTF-8 that stay the same to the byte.
+        Utf8Names = "utf8-names",
+        /// Maximum size of an extended attribute.
+        XattrSize = "xattr-size",
+        /// 65,001 names of one file.
+        ManyLinks = "many-links",
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Op, VolumeStep, WorkEstimate};
+use super::{MaintenanceTask, Op, VolumeStep, WorkEstimate};
 use crate::Bytes;
 
 /// Kind of object.
@@ -119,14 +119,17 @@ impl FsState {
     fn step(&mut self, step: VolumeStep) {
         use MountState::{Mounted, Start, Unmounted};
         let (state, complaint) = match (step, self.state) {
-            (VolumeStep::Mkfs, Start) => (Unmounted, None),
-            (VolumeStep::Mkfs, state) => (
+            (VolumeStep::Mkfs | VolumeStep::Maintain(MaintenanceTask::MkfsHalf), Start) => {
+                (Unmounted, None)
+            }
+            (VolumeStep::Mkfs | VolumeStep::Maintain(MaintenanceTask::MkfsHalf), state) => (
                 state,
                 Some("mkfs can only be the first phase: it would erase the data of the others"),
             ),
             (VolumeStep::Mount, Unmounted) => (Mounted, None),
             (VolumeStep::Unmount, Start | Mounted) => (Unmounted, None),
             (VolumeStep::Fsck, Unmounted) => (Unmounted, None),
+            (VolumeStep::Maintain(_), Start | Mounted) => (Mounted, None),
             (_, Start | Mounted) => (Mounted, Some("the filesystem is mounted here")),
             (_, Unmounted) => (Unmounted, Some("the filesystem is not mounted here")),
         };

@@ -26,6 +26,7 @@ pub use fs_state::{FsChange, FsState, ObjectKind};
 pub use generate_tree::TreeSpec;
 pub use io::{AccessPattern, FileSharing, IoEngine, IoFlag};
 pub use keys::{KeyError, KeySource, OpName};
+pub use maintain::MaintenanceTask;
 pub use metadata::{MetadataAction, TraversalOrder};
 pub use mix::Role;
 pub use mix_step::MixStep;
@@ -89,6 +90,7 @@ macro_rules! operations {
 
 operations! {
     volume: Mkfs Mount Unmount Fsck,
+    maintain: Maintain,
     capacity: Capacity,
     #[serde(rename = "probe")]
     probe: ProbeFeature,
@@ -258,6 +260,11 @@ impl Op {
     /// Returns true if it copies from the campaign's source, if any.
     pub fn copies_from_source(&self) -> bool {
         self.info().copies_in()
+    }
+
+    /// Returns true if it creates the filesystem.
+    pub const fn creates_filesystem(&self) -> bool {
+        matches!(self, Self::Mkfs(_) | Self::Maintain(Maintain { task: MaintenanceTask::MkfsHalf }))
     }
 
     /// Returns true if a program of the catalog performs the operation, such as creating, mounting

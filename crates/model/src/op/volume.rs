@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FsState, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use super::{FsState, MaintenanceTask, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 
 /// Kind of step.
@@ -17,6 +17,8 @@ pub enum VolumeStep {
     Unmount,
     /// Checks it.
     Fsck,
+    /// Performs a task of an administrator.
+    Maintain(MaintenanceTask),
 }
 
 macro_rules! steps {

@@ -1,6 +1,6 @@
 //! Workload categories: phases with similar demands on a filesystem, classified by operation.
 
-use crate::Phase;
+use crate::{Op, Phase, Test};
 
 crate::named_enum! {
     /// Workload category of a phase. The weights of use cases refer to these.
@@ -49,11 +49,22 @@ impl WorkloadCategory {
         }
     }
 
-    /// Returns the category of a phase, or `None` if the phase only probes a feature or does no
-    /// work.
-    pub fn of_phase(phase: &Phase) -> Option<Self> {
-        phase.op.info().group()
+    /// Returns the category of a phase of a test. Returns `None` if the phase only probes a feature, does no work, or
+    /// needs a task of an administrator: few filesystems can do each, and the others must not lack a result for it.
+    pub fn of_phase(test: &Test, phase: &Phase) -> Option<Self> {
+        let category = phase.op.info().group()?;
+        (!needs_maintenance(test, phase)).then_some(category)
     }
+}
+
+/// Returns true if a phase depends on a task of an administrator.
+fn needs_maintenance(test: &Test, phase: &Phase) -> bool {
+    let needs = phase.needs.as_deref().unwrap_or_default();
+    needs.iter().any(|name| {
+        let earlier = test.phases.iter().take_while(|other| other.name != phase.name);
+        let mut named = earlier.filter(|other| other.name == *name);
+        named.any(|other| matches!(other.op, Op::Maintain(_)) || needs_maintenance(test, other))
+    })
 }
 
 #[cfg(test)]

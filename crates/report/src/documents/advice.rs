@@ -51,7 +51,7 @@ pub fn advice_report(
     document.section("Without results", untested(advice));
     document.list("Do not count, since not all who qualify have them", left_out(advice));
     document.list("Needed, and never tried (suite lifecycle tries it)", untried(advice));
-    warnings(analysis, &mut document);
+    warnings(analysis, results, &mut document);
     document.push(Block::Note(sanitize_line(&scores.source)));
     document
 }
@@ -96,14 +96,16 @@ pub fn answers_report(
         notes.push(format!("{run} {}", results.id));
     }
     document.list("Second opinion", opinions);
-    warnings(analysis, &mut document);
+    warnings(analysis, results, &mut document);
     document.paragraph(confidence_text(analysis));
     document.blocks.extend(notes.into_iter().map(Block::Note));
     document
 }
 
 /// Adds what weakens an answer, apart from too few rounds.
-fn warnings(analysis: &Analysis, document: &mut Document) {
+fn warnings(analysis: &Analysis, results: &CampaignResults, document: &mut Document) {
+    let scopes = [summary::virtual_time_scope(results), summary::smoke(results)];
+    document.blocks.extend(scopes.into_iter().flatten().map(Block::Paragraph));
     let caveats =
         [Caveat::busy(analysis), Caveat::unfinished(analysis), Caveat::withheld(analysis)];
     document.blocks.extend(caveats.into_iter().flatten().map(Block::from));

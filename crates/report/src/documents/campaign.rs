@@ -122,6 +122,7 @@ impl Report<'_> {
         let unfinished = Caveat::unfinished(analysis);
         self.document.blocks.extend(unfinished.map(Block::from));
         self.document.paragraph(summary::virtual_time(results).unwrap_or_default());
+        self.document.paragraph(summary::smoke(results).unwrap_or_default());
     }
 
     /// Adds the best contender over all test categories, for each disk if there are several.

@@ -148,7 +148,7 @@ mod in_markdown {
             "- **Processor:** Intel Celeron 533\n- **Main memory:** 512 MB\n",
             "| unmount | ms ↓ |",
             "| all minor-faults |",
-            "? may be the best: one number each does not say",
+            "? may be as good as the best: one number each does not say",
             "reiserfs came first before xfs (1.41×), ext3 (1.86×) and jfs (1.89×), but one number each does not show \
              how far they vary.",
             "- **space when empty:** no other needs less disk than xfs.",

@@ -42,7 +42,7 @@ struct Room {
     label: usize,
     /// Maximum number of notes on the reliability of the results.
     caveats: usize,
-    /// Whether the commands for more tables and closer answers are shown.
+    /// Whether the command for closer answers is shown.
     commands: bool,
 }
 
@@ -213,9 +213,15 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (String, Vec<Concl
             part.rotate_right(last);
             part
         });
-        return ("By group of tests".to_owned(), groups.collect());
+        // Roles that run at the same time count in no group, and are what such a suite is for.
+        let mut all: Vec<ConclusionText> = groups.collect();
+        let after = all.len().min(1);
+        let roles = parts.iter().flat_map(|(_, part)| results_of(part, is_role));
+        all.splice(after..after, roles);
+        return ("By group of tests".to_owned(), all);
     }
-    let rows = parts.iter().flat_map(|(_, part)| results_of(part)).collect();
+    let is_primary = |row: &ResultRow| row.primary && row.metric != Metric::Supported;
+    let rows = parts.iter().flat_map(|(_, part)| results_of(part, is_primary)).collect();
     let heading = match &analysis.contenders[..] {
         [one] => {
             let heading = format!("Results of {}", sanitize_line(one));
@@ -257,9 +263,18 @@ fn answers_by_use(analysis: &Analysis) -> Vec<ConclusionText> {
     uses
 }
 
-/// Returns each result with its values: ranked ones first, the best first.
-fn results_of(analysis: &Analysis) -> impl Iterator<Item = ConclusionText> + '_ {
-    let rows = analysis.rows.iter().filter(|row| row.primary && row.metric != Metric::Supported);
+/// Returns true for the tail latency of a role that ran while others did.
+fn is_role(row: &ResultRow) -> bool {
+    let is_tail = matches!(row.metric, Metric::LatencyP99 | Metric::SyncP99);
+    row.phase.starts_with("mix.") && is_tail
+}
+
+/// Returns each wanted result with its values: ranked ones first, the best first.
+fn results_of(
+    analysis: &Analysis,
+    is_wanted: fn(&ResultRow) -> bool,
+) -> impl Iterator<Item = ConclusionText> + '_ {
+    let rows = analysis.rows.iter().filter(move |row| is_wanted(row));
     let has_value = |row: &&ResultRow| row.results.iter().any(|one| one.estimate.is_some());
     rows.filter(has_value).map(|row| {
         let scale = row_scale(row);
@@ -284,7 +299,10 @@ fn results_of(analysis: &Analysis) -> impl Iterator<Item = ConclusionText> + '_ 
         };
         let values: Vec<String> = known.into_iter().map(|(_, value)| value).collect();
         ConclusionText {
-            question: format!("{} {}", row.test, row.phase),
+            question: match is_role(row) {
+                true => format!("{} {} p99", row.test, row.phase),
+                false => format!("{} {}", row.test, row.phase),
+            },
             answer: format!("{}{verdict}.", values.join(", ")),
         }
     })
@@ -323,7 +341,8 @@ fn facts(
     let others = all.iter().chain(&unfinished);
     let others = others.filter_map(|caveat| Some((rank(caveat)?, caveat.to_string())));
     let clock = summary::virtual_time(results).map(|text| (1, text));
-    let mut notes: Vec<(u8, String)> = clock.into_iter().chain(others).collect();
+    let smoke = summary::smoke(results).map(|text| (1, text));
+    let mut notes: Vec<(u8, String)> = clock.into_iter().chain(smoke).chain(others).collect();
     notes.sort_by_key(|(rank, _)| *rank);
     for (number, (_, note)) in notes.iter().take(room.caveats).enumerate() {
         fact(Style::Plain, if number == 0 { "Careful" } else { "" }, note);
@@ -339,12 +358,12 @@ fn facts(
     if let Some(page) = page {
         facts.push(Item::new("Page", page.display().to_string()));
     }
+    let whole = match of_answers.are_by_use {
+        true => format!("; {}: `{}`", whole_answers(analysis), command("advise")),
+        false => String::new(),
+    };
+    facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));
     if room.commands {
-        let whole = match of_answers.are_by_use {
-            true => format!("; {}: `{}`", whole_answers(analysis), command("advise")),
-            false => String::new(),
-        };
-        facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));
         facts.extend(no_advice_by_use(analysis).map(|text| Item::new("Uses", text)));
         facts.extend(next(analysis).map(|next| Item::new("Next", next)));
     }

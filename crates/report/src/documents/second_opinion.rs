@@ -31,10 +31,10 @@ pub fn second_opinion(
     let order = match first.contender == *pick {
         true => {
             let (also, next) = (name(first), name(second));
-            format!("{also} is first, too, and {next} costs {}", format_excess(excess(second)))
+            format!("{also} is first as well, and {next} costs {}", format_excess(excess(second)))
         }
         false => format!(
-            "{} is first, and {} costs {}{}",
+            "another is first: {}, and {} costs {}{}",
             name(first),
             name(picked),
             format_excess(excess(picked)),
@@ -82,13 +82,13 @@ mod tests {
         let real = advice(&campaign);
         let own = second_opinion(&real, &real, &campaign).unwrap();
         let pick = &real.ranking[0].contender;
-        assert!(own.contains(&format!("{pick} is first, too, and ")), "{own}");
+        assert!(own.contains(&format!("{pick} is first as well, and ")), "{own}");
 
         let mut other = real.clone();
         other.ranking.swap(0, 1);
         let told = second_opinion(&other, &real, &campaign).unwrap();
         let taken = &other.ranking[0].contender;
-        assert!(told.contains(&format!("{pick} is first, and {taken} costs ")), "{told}");
+        assert!(told.contains(&format!("another is first: {pick}, and {taken} costs ")), "{told}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) const LEGEND: [(char, &str); 14] = [
     (BEST, "best: all others are worse by more than the margin"),
     (WORST, "worst: all others are better by more than the margin"),
     (EQUAL, "equal to the best within the margin"),
-    (OPEN, "may be the best: not enough rounds to say"),
+    (OPEN, "may be as good as the best: not enough rounds to say"),
     (UNSTEADY, "varies by more than 10 % between rounds"),
     (PARTIAL, "failed in some round; the result is from the others"),
     (OVERHEAD, "fsarena itself takes more than 5 % of the time"),
@@ -84,7 +84,7 @@ pub(crate) const LEGEND: [(char, &str); 14] = [
 /// Returns the meaning of a sign. Results given as a single number do not show how they vary.
 pub(crate) const fn legend_text(sign: char, meaning: &'static str, single: bool) -> &'static str {
     match (sign, single) {
-        (OPEN, true) => "may be the best: one number each does not say",
+        (OPEN, true) => "may be as good as the best: one number each does not say",
         _ => meaning,
     }
 }

@@ -30,7 +30,7 @@ const COST: &str = ". It ";
 /// Start of that sentence if no other filesystem costs less.
 const NO_COST: &str = ". No other ";
 /// Start of a bound that is too large to help.
-const NO_PROMISE: &str = ", but this run cannot promise less than";
+const NO_PROMISE: &str = ", but it may cost up to";
 /// Separates a bound from the one that more work would bring.
 const HOPE: &str = "; ";
 
@@ -154,7 +154,7 @@ impl AnswerText<'_> {
         let is_lowest = self.conclusion.bounds.iter().all(|bound| first.ratio <= bound.ratio);
         let came = match is_lowest {
             true => format!("{name} came first"),
-            false => format!("{name} has the least bound"),
+            false => format!("{name} is the safest choice"),
         };
         let Some(most) = first.stated() else {
             let why = match (is_single(self.analysis), most_rounds(self.analysis)) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use model::{Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
-    MIN_TESTED_WEIGHT, Margin, Rank, Recommendation, UseCaseScores, advise,
+    MIN_TESTED_WEIGHT, Margin, Rank, Recommendation, ShortlistState, UseCaseScores, advise,
 };
 
 use crate::text::answer::{AnswerText, Question};
@@ -327,6 +327,8 @@ pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &
     match advice.recommendation {
         Recommendation::NoneQualifies | Recommendation::NoAdvice => String::new(),
         _ if is_open(advice, analysis) => closer_answer(analysis, command),
+        // There is no bound, and no other to separate.
+        _ if advice.scores.conclusion.answer == ShortlistState::Single => String::new(),
         _ => settled_text(analysis).to_owned(),
     }
 }

@@ -113,8 +113,8 @@ fn an_answer_names_one_with_the_most_that_it_costs() {
             "no other costs less than fast. Second: middle, which is no worse. slow costs at least 42 % more.",
             "fast costs at most 9 % more than the best. Second: middle, at least 2.1 % and at most 11 % more. slow costs at least 10 % more.",
             "fast costs at most 9 % more than the best. middle costs at least 10 % more, slow at least 3.00 times as much.",
-            "fast came first, but this run cannot promise less than 143 % more; --rounds 9 would bring about 48 %. slow costs at least 2.50 times as much.",
-            "fast came first, but this run cannot promise less than 26.0 times as much.",
+            "fast came first, but it may cost up to 143 % more; --rounds 9 would bring about 48 %. slow costs at least 2.50 times as much.",
+            "fast came first, but it may cost up to 26.0 times as much.",
             "fast came first before middle (1.10×) and slow (1.20×), but the rounds vary too much for a bound.",
             "no filesystem has all results.",
         ]

@@ -88,7 +88,7 @@ pub(crate) fn brief(reason: &ExclusionReason) -> String {
         ExclusionReason::Baseline => "a baseline".to_owned(),
         ExclusionReason::MissingFeature { feature, .. } => format!("no {feature}"),
         ExclusionReason::NoCrashRecovery { .. } => "needs a repair after a crash".to_owned(),
-        ExclusionReason::NoSnapshots { .. } => "no snapshots".to_owned(),
+        ExclusionReason::NoSnapshots { .. } => "takes no snapshots".to_owned(),
         ExclusionReason::LostInPowerCuts { record, .. } => labels::power_cuts(record),
         ExclusionReason::Failure { test, phase, outcome, .. } => {
             format!("{}/{}: {outcome}", sanitize_line(test), sanitize_line(phase))
@@ -149,7 +149,7 @@ impl Exclusion {
                     .to_owned(),
                 why.as_str(),
             ),
-            ExclusionReason::NoSnapshots { why } => ("no snapshots".to_owned(), why.as_str()),
+            ExclusionReason::NoSnapshots { why } => ("takes no snapshots".to_owned(), why.as_str()),
             ExclusionReason::LostInPowerCuts { record, why } => {
                 let measured = record.shipped.as_ref();
                 let measured = measured.map_or_else(String::new, |source| format!("; {source}"));

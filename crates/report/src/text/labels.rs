@@ -340,7 +340,8 @@ pub(crate) fn abilities(contender: &ContenderFeatures, tried: bool) -> String {
     let facts = FACT_TITLES.iter().zip(contender.facts.to_lines());
     let said = facts.filter(|(_, line)| !line.is_empty());
     let said = said.map(|(fact, line)| format!("{} {}", fact.to_lowercase(), sanitize_line(&line)));
-    let here = contender.features.iter().find_map(|state| match state.found {
+    let largest = contender.features.iter().filter(|state| state.feature == Feature::LargestFile);
+    let here = largest.into_iter().find_map(|state| match state.found {
         FeatureSupport::UpTo(size) => Some(format!("files here up to {}", size.format_limit())),
         _ => None,
     });
@@ -383,6 +384,11 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
         Feature::SharedMmap => "Shared memory maps",
         Feature::Preallocation => "Preallocation",
         Feature::LargestFile => "Largest file here",
+        Feature::PosixAcls => "Access control lists",
+        Feature::Timestamps => "Times before 1970, after 2038",
+        Feature::Utf8Names => "Names in UTF-8",
+        Feature::XattrSize => "Largest extended attribute",
+        Feature::ManyLinks => "65,001 links to a file",
     }
 }
 

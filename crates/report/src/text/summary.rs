@@ -1,7 +1,9 @@
 //! The opening lines of human-readable reports: the contenders, rounds, environment, and the
 //! outcomes of the cells.
 
-use model::{Bytes, CampaignResults, Clock, DataKind, Environment, GuestConfig};
+use model::{
+    BackendKind, Bytes, CampaignResults, Clock, DataKind, Environment, GuestConfig, SizeProfile,
+};
 use stats::{Advice, Analysis, RoundOutcome};
 
 use crate::text::caveats::{fewest_runs, runs_text};
@@ -82,8 +84,25 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
         time => format!("{time} nanoseconds"),
     };
     Some(format!(
-        "Times are those of a model machine{machine}: an instruction takes {instruction}, and disk times follow from the disk model. They show how much work a filesystem makes for processor and disk, and not how fast it is on any real machine. Repeated runs give the same times to the nanosecond{seeds}."
+        "Times are those of a model machine, not of a real one: they show how much work a filesystem makes for processor and disk. The model{machine}: an instruction takes {instruction}, and disk times follow from the disk model. Repeated runs give the same times to the nanosecond{seeds}."
     ))
+}
+
+/// Returns the scope of virtual times without the machine.
+pub(crate) fn virtual_time_scope(results: &CampaignResults) -> Option<String> {
+    let text = virtual_time(results)?;
+    let (scope, _) = text.split_once(". ")?;
+    Some(format!("{scope}."))
+}
+
+/// Returns what the smallest profile is for.
+pub(crate) fn smoke(results: &CampaignResults) -> Option<String> {
+    let campaign = &results.campaign;
+    let is_smoke = campaign.profile == SizeProfile::Smoke;
+    (is_smoke && campaign.backend != BackendKind::Imported).then(|| {
+        "Profile smoke writes little, to show that all works. To decide, use --profile quick or standard."
+            .to_owned()
+    })
 }
 
 /// Describes the clock of the times.
@@ -248,7 +267,7 @@ mod tests {
     #[test]
     fn virtual_time_is_named_and_explained() {
         let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
-        assert!(text.contains("a model machine (1 GiB of memory, 1 processor"), "{text}");
+        assert!(text.contains("The model (1 GiB of memory, 1 processor"), "{text}");
         assert!(text.contains("how much work") && text.contains("seeds"), "{text}");
         assert!(!text.contains('\u{1b}'));
         assert_eq!(virtual_time(&in_guests(Clock::Real)), None);

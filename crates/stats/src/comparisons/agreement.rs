@@ -143,8 +143,7 @@ pub fn agreement(
     for (row, other) in rows.into_iter().filter(|(row, _)| row.metric != Metric::Capacity) {
         let pairs = pairs_of_row(&sides, [row, other], &contenders);
         if !pairs.is_empty() {
-            let phase = first.phase(row);
-            judged.push((row, phase.and_then(WorkloadCategory::of_phase), pairs));
+            judged.push((row, first.category(row), pairs));
         }
     }
     if judged.is_empty() {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use model::{
     CampaignResults, Clock, Contender, Direction, Metric, Phase, ResultSelector, Test, Unit,
+    WorkloadCategory,
 };
 use serde::Serialize;
 
@@ -236,12 +237,9 @@ impl<'a> AnalysedCampaign<'a> {
         })
     }
 
-    /// Returns the phase of a row.
-    pub(super) fn phase(&self, row: &ResultRow) -> Option<&'a Phase> {
-        let suites = self.results.campaign.suites.iter();
-        let mut tests = suites.flat_map(|suite| &suite.tests);
-        let test = tests.find(|test| (&test.suite, &test.name) == (&row.suite, &row.test))?;
-        test.phases.iter().find(|phase| phase.name == row.phase)
+    /// Returns the workload category of a row.
+    pub(super) fn category(&self, row: &ResultRow) -> Option<WorkloadCategory> {
+        self.results.campaign.category(&row.suite, &row.test, &row.phase)
     }
 
     /// Returns tests and phases by the names of suite, test and phase.

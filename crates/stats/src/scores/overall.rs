@@ -189,7 +189,7 @@ fn shares(
             let key = (test.suite.as_str(), name.as_str(), phase.name.as_str());
             *points.entry(key).or_default() += 1;
             let phase_key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
-            of_phase.insert(phase_key, (WorkloadCategory::of_phase(phase), key));
+            of_phase.insert(phase_key, (WorkloadCategory::of_phase(test, phase), key));
         }
     }
     let mut shares: BTreeMap<WorkloadCategory, Vec<RowWeight>> = BTreeMap::new();

@@ -4,7 +4,7 @@
 //! All compared results are one family ([`crate::inference::compare_pairs`]), and so are all sums of
 //! them.
 
-use model::{CampaignResults, Direction, Metric, Phase, WorkloadCategory};
+use model::{CampaignResults, Direction, Metric, WorkloadCategory};
 use serde::Serialize;
 
 use crate::inference::{BlockDesign, ComparisonResult, PairedResult, compare_pairs, overall};
@@ -64,13 +64,10 @@ pub(super) struct PairTable<'a> {
 
 impl<'a> PairTable<'a> {
     pub(super) fn new(results: &CampaignResults, rows: &'a [ResultRow], margin: Margin) -> Self {
-        let tests = || results.campaign.suites.iter().flat_map(|suite| &suite.tests);
-        let phase = |row: &ResultRow| -> Option<&Phase> {
-            let mut tests = tests();
-            let test = tests.find(|t| t.name == row.test && t.suite == row.suite)?;
-            test.phases.iter().find(|phase| phase.name == row.phase)
+        let group = |row: &ResultRow| -> Option<WorkloadCategory> {
+            let found = results.campaign.category(&row.suite, &row.test, &row.phase);
+            found.filter(|_| is_compared(row))
         };
-        let group = |row: &ResultRow| phase(row).filter(|_| is_compared(row))?.op.info().group();
         Self {
             rows,
             sides: rows.iter().map(|row| (row, row)).collect(),

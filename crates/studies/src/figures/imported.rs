@@ -181,8 +181,9 @@ impl Study {
         let tests = suites.into_iter().flat_map(|suite| &suite.tests);
         let mut phases = tests
             .filter(|test| test.sweep_name() == part.test || test.name == part.test)
-            .flat_map(|test| &test.phases);
-        WorkloadCategory::of_phase(phases.find(|known| known.name == part.phase)?)
+            .flat_map(|test| test.phases.iter().map(move |phase| (test, phase)));
+        let (test, phase) = phases.find(|(_, known)| known.name == part.phase)?;
+        WorkloadCategory::of_phase(test, phase)
     }
 
     /// Returns the machine as stated in the text.

@@ -8,5 +8,6 @@ pub mod memfd;
 pub mod plain_file;
 pub mod reflink;
 pub mod safe_path;
+pub mod trim;
 pub mod xattr;
 pub mod xattr_set;

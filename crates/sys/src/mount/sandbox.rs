@@ -182,6 +182,15 @@ pub fn drop_capabilities(capabilities: &[u32]) -> io::Result<()> {
     })
 }
 
+/// `CAP_SYS_RESOURCE`, which growing a mounted ext4 requires. Some containers lack it.
+pub const SYS_RESOURCE: u32 = 24;
+
+/// Returns true if programs can have this capability.
+pub fn has_capability(capability: u32) -> bool {
+    // SAFETY: this request takes a number and does not access memory of this process.
+    unsafe { libc::prctl(libc::PR_CAPBSET_READ, libc::c_ulong::from(capability)) == 1 }
+}
+
 /// Whether an error means that this kernel lacks a feature, rather than that it refuses the
 /// request.
 pub fn is_missing(error: &io::Error) -> bool {

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use model::{Bytes, Feature, Nanos, ProbeResult};
 use nix::errno::Errno;
-use nix::fcntl::{FallocateFlags, OFlag, fallocate};
-use nix::sys::stat::Mode;
+use nix::fcntl::{AT_FDCWD, FallocateFlags, OFlag, fallocate};
+use nix::sys::stat::{Mode, UtimensatFlags, utimensat};
 use nix::sys::statfs::{FUSE_SUPER_MAGIC, statfs};
+use nix::sys::time::TimeSpec;
 use nix::unistd::mkfifo;
 use sys::io::clock;
 
@@ -96,6 +97,11 @@ fn attempt(feature: Feature, place: &Path) -> Seen {
         Feature::SharedMmap => shared_mmap(place),
         Feature::Preallocation => preallocation(place),
         Feature::LargestFile => largest_file(place),
+        Feature::PosixAcls => posix_acls(place),
+        Feature::Timestamps => timestamps(place),
+        Feature::Utf8Names => utf8_names(place),
+        Feature::XattrSize => xattr_size(place),
+        Feature::ManyLinks => many_links(place),
     }
 }
 
@@ -245,6 +251,117 @@ fn largest_file(place: &Path) -> Seen {
         }
     }
     Ok(ProbeResult::UpTo(Bytes(reached)))
+}
+
+/// Sets a list that gives one user more rights than others. Its layout is that of `struct posix_acl_xattr_header` and
+/// `struct posix_acl_xattr_entry` in linux/posix_acl_xattr.h.
+fn posix_acls(place: &Path) -> Seen {
+    const NAME: &str = "system.posix_acl_access";
+    const VERSION: u32 = 2;
+    const NO_ID: u32 = u32::MAX;
+    // Owner, one user, group, mask, others: tag, permissions, identifier.
+    const ENTRIES: [(u16, u16, u32); 5] =
+        [(1, 6, NO_ID), (2, 6, 1234), (4, 4, NO_ID), (16, 6, NO_ID), (32, 4, NO_ID)];
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    let mut list = VERSION.to_le_bytes().to_vec();
+    for (tag, permissions, id) in ENTRIES {
+        list.extend(tag.to_le_bytes());
+        list.extend(permissions.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    xattr::set(&file, NAME, &list)?;
+    let found = xattr::get(&file, NAME)?;
+    unless(found.as_deref() == Some(&list[..]), "the list did not stay as set")
+}
+
+/// Sets times that a 32-bit counter of seconds since 1970 lacks. The kernel changes them at once if the filesystem cannot
+/// store them.
+fn timestamps(place: &Path) -> Seen {
+    const TIMES: [(&str, i64); 2] = [("1950", -631_152_000), ("2100", 4_102_444_800)];
+    let path = place.join("file");
+    fs::write(&path, "")?;
+    for (year, seconds) in TIMES {
+        let time = TimeSpec::new(seconds, 0);
+        utimensat(AT_FDCWD, &path, &time, &time, UtimensatFlags::NoFollowSymlink)?;
+        let found = fs::metadata(&path)?.mtime();
+        if found != seconds {
+            let found = 1970 + found.div_euclid(SECONDS_OF_YEAR);
+            return Ok(ProbeResult::No(format!("{year} became {found}")));
+        }
+    }
+    Ok(ProbeResult::Yes)
+}
+
+/// Seconds of a mean year of the Gregorian calendar.
+const SECONDS_OF_YEAR: i64 = 31_556_952;
+
+fn utf8_names(place: &Path) -> Seen {
+    const NAME: &str = "Grüße-名前-🙂";
+    fs::write(place.join(NAME), "")?;
+    let found = fs::read_dir(place)?.flatten().any(|entry| entry.file_name() == NAME);
+    unless(found, "the name was changed")
+}
+
+/// Finds the largest value of an extended attribute. Linux allows 64 KiB (xattr(7)).
+fn xattr_size(place: &Path) -> Seen {
+    const LARGEST: usize = 64 << 10;
+    let path = place.join("file");
+    fs::write(&path, "")?;
+    let value = vec![b'x'; LARGEST];
+    let accepts = |size: usize| match xattr::set(&path, "user.fsarena", &value[..size]) {
+        Ok(()) => Ok(true),
+        Err(error) if too_large(&error) => Ok(false),
+        Err(error) => Err(error),
+    };
+    if accepts(LARGEST)? {
+        return Ok(ProbeResult::UpTo(Bytes(LARGEST as u64)));
+    }
+    let (mut accepted, mut refused) = (0, LARGEST);
+    while refused - accepted > 1 {
+        let middle = accepted + (refused - accepted) / 2;
+        match accepts(middle)? {
+            true => accepted = middle,
+            false => refused = middle,
+        }
+    }
+    match accepted {
+        0 => Err(Errno::ENOTSUP.into()),
+        size => Ok(ProbeResult::UpTo(Bytes(size as u64))),
+    }
+}
+
+/// Returns true if an attribute has no room. Filesystems tell it in different ways.
+fn too_large(error: &io::Error) -> bool {
+    const CODES: [Errno; 5] =
+        [Errno::E2BIG, Errno::EFBIG, Errno::ENOSPC, Errno::ERANGE, Errno::EINVAL];
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    errno.is_some_and(|errno| CODES.contains(&errno))
+}
+
+/// Maximum time for a probe that makes many links: some drivers search all of them for each.
+const LINKING: Nanos = Nanos::from_secs(20);
+
+/// Makes one more link than ext4 allows.
+fn many_links(place: &Path) -> Seen {
+    const LINKS: u32 = 65_001;
+    let file = place.join("1");
+    fs::write(&file, "")?;
+    let start = clock::now();
+    for number in 2..=LINKS {
+        if clock::since(start) > LINKING {
+            let reason = format!("{} links took {LINKING}", number - 2);
+            return Err(io::Error::new(ErrorKind::Unsupported, reason));
+        }
+        match fs::hard_link(&file, place.join(number.to_string())) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(Errno::EMLINK as i32) => {
+                return Ok(ProbeResult::No(format!("EMLINK after {}", number - 1)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(ProbeResult::Yes)
 }
 
 #[cfg(test)]

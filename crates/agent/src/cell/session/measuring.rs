@@ -3,8 +3,8 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
-    ProbeResult, SyncAtEnd,
+    Bytes, CacheState, Failure, Fill, Iteration, Maintain, Nanos, Op, Phase, PhaseResult,
+    ProbeFeature, ProbeResult, SyncAtEnd,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
@@ -42,6 +42,9 @@ impl CellSession<'_> {
                 ProbeResult::Yes | ProbeResult::UpTo(_) => Ok(()),
                 ProbeResult::No(reason) => Err(PhaseError::Unsupported(reason)),
             };
+        }
+        if let Op::Maintain(Maintain { task }) = phase.op {
+            return self.maintain(task, result);
         }
         if let Some(step) = phase.op.info().step() {
             return self.measure_step(step, result);
@@ -212,7 +215,7 @@ impl CellSession<'_> {
         })
     }
 
-    fn device_size(&self) -> Option<model::Bytes> {
+    pub(super) fn device_size(&self) -> Option<model::Bytes> {
         match &self.job.target {
             WorkTarget::Volume(volume) if volume.device.is_some() => Some(volume.size),
             _ => None,
@@ -285,6 +288,7 @@ impl CellSession<'_> {
             VolumeStep::Mount => volume.mount(),
             VolumeStep::Unmount => volume.unmount(),
             VolumeStep::Fsck => volume.fsck(),
+            VolumeStep::Maintain(_) => unreachable!("`maintain` performs it"),
         };
         meter.stop(volume.is_mounted().then_some(root), result);
         result.operations = 1;
