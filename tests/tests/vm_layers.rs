@@ -26,6 +26,31 @@ fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
 }
 
 #[test]
+fn a_mirror_loses_a_disk_and_is_rebuilt_and_a_thin_volume_runs_out() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext4+md-raid1", "btrfs+thin-overcommitted"];
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
+    run(command.args(["--suite", "raid", "--suite", "full/full-bytes"]));
+    let results = sandbox.results();
+    let phases = |contender: &str, test: &str| {
+        let mut cells = results.cells.iter();
+        let cell =
+            cells.find(|cell| (&*cell.cell.contender, &*cell.cell.test) == (contender, test));
+        cell.unwrap().result.as_ref().unwrap().phases.clone()
+    };
+    for phase in phases(contenders[0], "raid") {
+        assert_eq!(phase.status, Status::Ok, "{}: {:?}", phase.phase, phase.failure);
+    }
+    let refused = phases(contenders[1], "raid");
+    let degrade = refused.iter().find(|phase| phase.phase == "degrade").unwrap();
+    assert_eq!(degrade.status, Status::Unsupported);
+    let [full, thin] = contenders.map(|one| phases(one, "full-bytes")[0].full.clone().unwrap());
+    assert_eq!(full.first_failure.unwrap().name, "ENOSPC");
+    assert!(thin.first_failure.is_some());
+    assert!(thin.bytes.0 < full.bytes.0 * 3 / 4, "{} of {}", thin.bytes, full.bytes);
+}
+
+#[test]
 fn a_layer_is_refused_outside_guests_and_with_too_few_disks() {
     let sandbox = Sandbox::new();
     let refused = |words: &[&str], reason: &str| {

@@ -143,6 +143,10 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
             script(&[], &[], &body)
         }
     };
+    let tasks = layer.maintenance.iter().map(|(task, body)| {
+        let command = script(&[], &[], &format!("{body}\n"));
+        (*task, MaintenanceCommand { command, unmounted: false })
+    });
     // The layer takes some of the disk.
     let size = match own.mkfs.iter().any(|word| word.contains(SIZE)) {
         true => format!("size=$(blockdev --getsize64 {device})\n"),
@@ -169,7 +173,7 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
         pool_mkfs_options: Vec::new(),
         pool_mount_options: Vec::new(),
         // Commands that name the device would reach below the layer.
-        maintenance: mounted_tasks(own),
+        maintenance: mounted_tasks(own).into_iter().chain(tasks).collect(),
         ..own.clone()
     }
 }
@@ -219,7 +223,8 @@ fn on_directory(own: &Commands, layer: &LayerEntry) -> Commands {
 fn mounted_tasks(own: &Commands) -> BTreeMap<MaintenanceTask, MaintenanceCommand> {
     let mut tasks = own.maintenance.clone();
     tasks.retain(|_, task| {
-        let names_device = task.command.iter().any(|word| word.contains(DEVICE));
+        let names_device = |word: &String| word.contains(DEVICE) || word.contains(DEVICES);
+        let names_device = task.command.iter().any(names_device);
         !task.unmounted && !names_device
     });
     tasks

@@ -1,14 +1,27 @@
 //! Reads one file of `layers/`: TOML → a validated [`LayerEntry`].
 
-use model::{DriverKind, Requirements};
+use std::collections::BTreeMap;
+
+use model::{DriverKind, MaintenanceTask, Requirements};
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::DRIVERS;
 
-const KEYS: [&str; 7] = ["name", "title", "driver", "source", "quirks", "requires", "commands"];
+const KEYS: [&str; 8] =
+    ["name", "title", "driver", "source", "quirks", "requires", "commands", "maintenance"];
 const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
 const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
+/// Tasks of the disks of a layer.
+const MAINTENANCE: [MaintenanceTask; 5] = [
+    MaintenanceTask::Degrade,
+    MaintenanceTask::Rebuild,
+    MaintenanceTask::StartRebuild,
+    MaintenanceTask::FinishRebuild,
+    MaintenanceTask::Scrub,
+];
+const MAINTENANCE_KEYS: [&str; 5] =
+    ["degrade", "rebuild", "start-rebuild", "finish-rebuild", "scrub"];
 
 /// A layer below or above a filesystem, such as encryption, RAID or an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +45,8 @@ pub struct LayerEntry {
     pub open: String,
     /// Script that closes it, after each unmount and check.
     pub close: String,
+    /// Scripts of tasks of an administrator, for a layer below that has several disks.
+    pub maintenance: BTreeMap<MaintenanceTask, String>,
     /// Notes for readers of the results.
     pub quirks: Vec<String>,
 }
@@ -87,7 +102,16 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
         }
         None => LayerPosition::Above,
     };
+    let mut maintenance = BTreeMap::new();
+    if let Some(table) = top.get("maintenance")? {
+        let table = table.table(&MAINTENANCE_KEYS)?;
+        for task in MAINTENANCE {
+            let script = table.read(task.name(), |v| v.text())?;
+            maintenance.extend(script.map(|script| (task, script)));
+        }
+    }
     let layer = LayerEntry {
+        maintenance,
         name: name.name()?,
         title: top.text("title")?,
         source: top.text("source")?,
@@ -111,5 +135,5 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
 /// Returns every key of a layer file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS)
+    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS).chain(MAINTENANCE_KEYS)
 }

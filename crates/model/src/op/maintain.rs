@@ -28,6 +28,14 @@ crate::named_enum! {
         Scrub = "scrub",
         /// Store the files in few extents.
         Defragment = "defragment",
+        /// Take one of several disks away.
+        Degrade = "degrade",
+        /// Give the missing disk back, empty, and wait until it has its part of the data.
+        Rebuild = "rebuild",
+        /// Give it back and do not wait.
+        StartRebuild = "start-rebuild",
+        /// Wait until it has its part of the data.
+        FinishRebuild = "finish-rebuild",
         /// Tell the device which blocks are free (`FITRIM`). Needs no command.
         Trim = "trim",
     }
@@ -45,6 +53,8 @@ impl MaintenanceTask {
             Self::RemoveSnapshot => "remove a snapshot",
             Self::Scrub => "read all data and compare checksums",
             Self::Defragment => "defragment it",
+            Self::Degrade => "take a disk away",
+            Self::Rebuild | Self::StartRebuild | Self::FinishRebuild => "rebuild a disk",
             Self::Trim => "trim it",
         }
     }
