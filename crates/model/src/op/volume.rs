@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FsState, MaintenanceTask, KeyError, KeySource, Op, OpExecutor, OpInfo, OpName, OpUnit, WorkEstimate};
+use super::{
+    FsState, KeyError, KeySource, MaintenanceTask, Op, OpExecutor, OpInfo, OpName, OpUnit,
+    WorkEstimate,
+};
 use crate::{CacheState, SyncAtEnd, WorkloadCategory};
 
 /// Kind of step.

@@ -240,13 +240,12 @@ fn either(suites: &[String]) -> String {
 fn turning(advice: &Advice) -> String {
     let pair = advice.ranking.first().zip(advice.ranking.get(1));
     pair.zip(advice.turns_if_untested).map_or_else(String::new, |((first, second), factor)| {
-        format!(
-            " {} would come before {} if {} cost more than {} times as much in the rest.",
-            name(second),
-            name(first),
-            name(first),
-            three_digits(factor)
-        )
+        let (first, second) = (name(first), name(second));
+        let condition = match factor < 1.0 {
+            true => format!("unless {first} costs {} less", percent_text(1.0 - factor)),
+            false => format!("if {first} cost more than {} times as much", three_digits(factor)),
+        };
+        format!(" {second} would come before {first} {condition} in the rest.")
     })
 }
 

@@ -147,8 +147,11 @@ impl HistoryBuilder<'_> {
                     row.suite == test.suite && row.test == test.name && row.phase == phase.name
                 });
                 for row in rows.filter(|row| result.matches_metric(row.metric, row.primary)) {
-                    // A campaign without the contenders does not define comparability.
-                    let is_of_them = row.results.iter().any(|one| self.is_wanted(&one.contender));
+                    // A campaign without a value of the contenders does not define comparability.
+                    let is_of_them = row.results.iter().any(|one| {
+                        self.is_wanted(&one.contender)
+                            && one.rounds.iter().any(|round| round.value.is_some())
+                    });
                     if is_of_them && self.is_comparable(results, row, phase) {
                         self.take(results, row);
                     }
