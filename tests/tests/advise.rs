@@ -87,6 +87,9 @@ fn excludes_contenders_that_lack_a_feature_or_lose_data() {
         carried.contains("made: only Linux reads it: a disk that neither Windows nor macOS reads"),
         "{carried}"
     );
+    let stored = words(&sandbox, "nas").replace('\n', " ");
+    assert!(stored.contains("Not compared, and with snapshots: "), "{stored}");
+    assert!(stored.contains("btrfs"), "{stored}");
     run(&mut sandbox.campaign(&["made", "tmpfs"], "trial")).assert_code(0);
     let text = words(&sandbox, "shelf");
     let baseline = "tmpfs: a baseline, which keeps nothing";

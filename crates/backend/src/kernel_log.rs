@@ -50,6 +50,8 @@ impl CellIdentifiers {
             ] {
                 words.extend(line.iter().flat_map(|word| names_in(word)));
             }
+            let tasks = commands.maintenance.values().flat_map(|task| &task.command);
+            words.extend(tasks.flat_map(|word| names_in(word)));
         }
         for phase in &job.test.phases {
             if let Op::Exec(exec) = &phase.op {

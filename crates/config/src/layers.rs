@@ -90,6 +90,7 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
     };
     filesystem.source = format!("{}; {}", below.source, layer.source);
     filesystem.quirks.extend(layer.quirks.iter().cloned());
+    filesystem.facts.harmless.extend(layer.harmless.iter().cloned());
     filesystem.only_in_guest = Some(ONLY_IN_GUEST.to_owned());
     filesystem.driver = layer.driver.unwrap_or(below.driver);
     filesystem.layers.push(FilesystemLayer {

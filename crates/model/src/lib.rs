@@ -27,8 +27,8 @@ pub use filesystem::contender_group::ContenderGroup;
 pub use filesystem::contender_overrides::ContenderOverrides;
 pub use filesystem::facts::{
     BootLoader, CrashRecovery, DocumentedPromise, FACT_TITLES, FilesystemFacts, FilesystemOrigin,
-    FormatLimit, License, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
-    SnapshotSupport,
+    FormatLimit, HarmlessMessage, License, NativeReader, OperatingSystem, PowerCutEvidence,
+    RecoveryMechanism, SnapshotSupport,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
 pub use filesystem::mount_identity::MountId;

@@ -1,6 +1,6 @@
 //! Tests the analysis of hand-made campaigns.
 
-use model::{CacheState, CampaignResults, Direction, Metric, PosixClass, Status};
+use model::{CacheState, CampaignResults, Direction, HarmlessMessage, Metric, PosixClass, Status};
 
 use super::*;
 use crate::fixture::{self, BIDI, CONTROL, LONG, SCRIPT};
@@ -277,6 +277,21 @@ fn the_kernel_may_complain_of_a_cell_that_passed() {
     assert_eq!(complaint.contender, "ext4");
     assert_eq!(complaint.events.len(), 1, "the mount message is no complaint");
     assert!(complaint.events[0].title.contains("checksum"));
+}
+
+#[test]
+fn a_message_that_the_catalog_knows_to_be_harmless_is_no_complaint() {
+    let mut results = fixture::hostile();
+    let message = |text: &str| HarmlessMessage { text: text.to_owned(), why: "tried".to_owned() };
+    let known = |results: &mut CampaignResults, texts: &[&str]| {
+        let contenders = &mut results.campaign.contenders;
+        let ext4 = contenders.iter_mut().find(|contender| contender.name == "ext4").unwrap();
+        ext4.filesystem.facts.harmless = texts.iter().map(|text| message(text)).collect();
+    };
+    known(&mut results, &["another text"]);
+    assert_eq!(analyse(&results).complaints.len(), 1);
+    known(&mut results, &["another text", "checksum"]);
+    assert!(analyse(&results).complaints.is_empty());
 }
 
 #[test]

@@ -27,6 +27,7 @@ impl Common {
         fs::create_dir(&place).unwrap();
         fs::set_permissions(&place, Permissions::from_mode(mode)).unwrap();
         fs::write(sandbox.path("letter"), LETTER).unwrap();
+        fs::create_dir(sandbox.path("own")).unwrap();
         Self { sandbox }
     }
 
@@ -188,7 +189,6 @@ fn a_directory_in_which_all_users_may_rename_files() {
 fn a_directory_competes_through_no_link_of_another_user() {
     let _unprotected = Unprotected::new();
     let there = Common::new(0o1777);
-    fs::create_dir(there.sandbox.path("own")).unwrap();
     let link = there.path("disk");
     symlink(there.sandbox.path("own"), &link).unwrap();
     let run_in = |place: &Path| {

@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DocumentedPromise, DriverKind, Expectation, Filesystem,
-    FilesystemFacts, FilesystemOrigin, FormatLimit, License, MaintenanceCommand, MaintenanceTask,
-    MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence, RecoveryMechanism,
-    Requirements, SnapshotSupport,
+    FilesystemFacts, FilesystemOrigin, FormatLimit, HarmlessMessage, License, MaintenanceCommand,
+    MaintenanceTask, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
+    RecoveryMechanism, Requirements, SnapshotSupport,
 };
 
 use crate::CatalogError;
@@ -18,7 +18,7 @@ use crate::command_line::{
 };
 use crate::settings::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "name",
     "title",
     "aliases",
@@ -34,6 +34,7 @@ const KEYS: [&str; 23] = [
     "snapshots",
     "promises",
     "power_cuts",
+    "harmless",
     "source",
     "quirks",
     "unavailable",
@@ -72,6 +73,7 @@ const MAINTENANCE_KEYS: [&str; MaintenanceTask::ALL.len() - 1] = {
     keys
 };
 const MAINTENANCE_COMMAND: [&str; 2] = ["command", "unmounted"];
+pub(crate) const HARMLESS: [&str; 2] = ["text", "why"];
 const SNAPSHOTS: [&str; 2] = ["by", "source"];
 const PROMISE: [&str; 4] = ["keeps", "unless", "only_with", "source"];
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
@@ -149,6 +151,15 @@ fn facts(top: &TomlTable<'_>) -> Result<FilesystemFacts, CatalogError> {
         snapshots: top.read("snapshots", |v| snapshots(&v))?,
         promises: each(top, "promises", "promises", promise)?,
         power_cuts: top.read("power_cuts", |v| power_cuts(&v))?,
+        harmless: harmless(top)?,
+    })
+}
+
+/// Reads the harmless warnings of the kernel.
+pub(crate) fn harmless(top: &TomlTable<'_>) -> Result<Vec<HarmlessMessage>, CatalogError> {
+    each(top, "harmless", "messages", |value| {
+        let table = value.table(&HARMLESS)?;
+        Ok(HarmlessMessage { text: table.text("text")?, why: table.text("why")? })
     })
 }
 
@@ -437,4 +448,5 @@ pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
         .chain(MKFS_WRITES)
         .chain(MAINTENANCE_KEYS)
         .chain(MAINTENANCE_COMMAND)
+        .chain(HARMLESS)
 }

@@ -2,14 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use model::{DriverKind, MaintenanceTask, Requirements};
+use model::{DriverKind, HarmlessMessage, MaintenanceTask, Requirements};
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
-use crate::catalog::filesystem_file::DRIVERS;
+use crate::catalog::filesystem_file::{self, DRIVERS};
 
-const KEYS: [&str; 8] =
-    ["name", "title", "driver", "source", "quirks", "requires", "commands", "maintenance"];
+const KEYS: [&str; 9] = [
+    "name",
+    "title",
+    "driver",
+    "source",
+    "quirks",
+    "harmless",
+    "requires",
+    "commands",
+    "maintenance",
+];
 const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
 const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
 /// Tasks of the disks of a layer.
@@ -49,6 +58,8 @@ pub struct LayerEntry {
     pub maintenance: BTreeMap<MaintenanceTask, String>,
     /// Notes for readers of the results.
     pub quirks: Vec<String>,
+    /// Harmless warnings of the kernel.
+    pub harmless: Vec<HarmlessMessage>,
 }
 
 /// Position of a layer in a stack.
@@ -128,6 +139,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
         open: commands.text("open")?,
         close: commands.text("close")?,
         quirks: top.texts("quirks")?,
+        harmless: filesystem_file::harmless(&top)?,
     };
     Ok((layer, claims))
 }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use campaign::store::{CampaignSummary, Store};
 use config::Catalog;
-use model::{CampaignResults, Clock};
+use model::{CampaignResults, Clock, Filesystem, SnapshotSupport, UseCase};
 use serde_json::{Value, json};
 use stats::{Advice, Analysis, PerDiskAnalysis};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::report_args::AdviseArgs;
 use crate::output::exit::{EnvironmentError, ExitReason};
-use crate::output::text::{print_document, print_json, print_unwrapped};
+use crate::output::text::{print_document, print_json, print_unwrapped, wrap_with_margin};
 use crate::paths;
 use crate::settings::analysis::analysed;
 use crate::settings::select_campaign;
@@ -92,6 +92,25 @@ fn all(
     Ok(ExitReason::Success.into())
 }
 
+/// Returns the filesystems with snapshots that the campaign lacks, if the use needs snapshots.
+fn others_with_snapshots(
+    wanted: &UseCase,
+    catalog: &Catalog,
+    results: &CampaignResults,
+) -> Option<String> {
+    wanted.snapshots.as_ref()?;
+    let contenders = || results.campaign.contenders.iter();
+    let is_compared = |name: &str| contenders().any(|one| one.filesystem.name == name);
+    let takes_some = |one: &&Filesystem| {
+        let snapshots = one.facts.snapshots.as_ref();
+        snapshots.is_some_and(SnapshotSupport::is_some) && one.unavailable.is_none()
+    };
+    let others = catalog.filesystems().filter(takes_some).map(|one| one.name.as_str());
+    let others: Vec<&str> = others.filter(|name| !is_compared(name)).collect();
+    (!others.is_empty())
+        .then(|| format!("Not compared, and with snapshots: {}.", others.join(", ")))
+}
+
 /// Writes the advice.
 pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
@@ -141,6 +160,9 @@ pub fn run(args: &AdviseArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
         let opinion = simulated.opinion(&advice);
         let document = report::advice_report(&advice, &analysis, &results, None, opinion);
         print_document(false, &document)?;
+        if let Some(others) = others_with_snapshots(wanted, &catalog, &results) {
+            print_unwrapped(&format!("\n{}", wrap_with_margin("", &others)))?;
+        }
     } else {
         // A contender on another disk is not an alternative.
         for (number, (part, advice)) in by_disk.iter().enumerate() {

@@ -204,6 +204,19 @@ pub struct FilesystemFacts {
     /// Losses in power cuts, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutEvidence>,
+    /// Harmless warnings of the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub harmless: Vec<HarmlessMessage>,
+}
+
+/// A harmless warning of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HarmlessMessage {
+    /// A part of its text.
+    pub text: String,
+    /// Why it is harmless.
+    pub why: String,
 }
 
 impl RecoveryMechanism {

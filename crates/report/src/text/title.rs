@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
 use stats::Analysis;
 
-use crate::text::caveats::runs_text;
+use crate::text::caveats::{Caveat, runs_text};
 use crate::text::labels::day;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
@@ -26,7 +26,8 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the contenders, tests, runs of each test, kernel, device, and duration of all tests.
+/// Returns the contenders, tests, runs of each test, kernel, device, whether the machine was busy, and the duration of all
+/// tests.
 pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String {
     let campaign = &results.campaign;
     let here = campaign.measured_by.is_none();
@@ -40,6 +41,8 @@ pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String 
         here.then(|| kernel(results)).flatten(),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
+        // Bounds hold for this run, and a quiet machine may give another order.
+        Caveat::busy(analysis).map(|_| "busy machine".to_owned()),
         (took.0 > 0).then(|| format!("tests took {took}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -91,14 +91,23 @@ pub(crate) fn failures(results: &CampaignResults) -> Vec<CellFailure> {
         .collect()
 }
 
-/// Returns the kernel warnings of cells that are ok, in the order of the plan.
+/// Returns the kernel warnings of cells that are ok, in the order of the plan, without those that the catalog knows to be
+/// harmless.
 pub(crate) fn kernel_warnings(results: &CampaignResults) -> Vec<KernelWarning> {
+    let contenders = &results.campaign.contenders;
+    let is_harmless = |cell: &Cell, event: &KernelEvent| {
+        let contender = contenders.iter().find(|contender| contender.name == cell.contender);
+        let mut known = contender.into_iter().flat_map(|one| &one.filesystem.facts.harmless);
+        known.any(|message| event.title.contains(&message.text))
+    };
     each_result(results)
         .filter(|(_, result)| is_ok(result))
         .filter_map(|(cell, result)| {
             let events = result.kernel_log.iter();
-            let events: Vec<KernelEvent> =
-                events.filter(|event| event.is_complaint()).cloned().collect();
+            let events: Vec<KernelEvent> = events
+                .filter(|event| event.is_complaint() && !is_harmless(cell, event))
+                .cloned()
+                .collect();
             (!events.is_empty()).then(|| KernelWarning {
                 cell: cell.id,
                 contender: cell.contender.clone(),

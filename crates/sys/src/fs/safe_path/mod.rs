@@ -61,7 +61,7 @@ pub enum UntrustedPath {
         mode: u32,
     },
     /// The path is not a directory or a plain file with a single name.
-    #[error("{} is {what}: move it away, or name another place", path.display())]
+    #[error("{} is {what}: name another place, or move it away", path.display())]
     Other {
         /// The path.
         path: PathBuf,
