@@ -107,8 +107,13 @@ fn fill(word: &str, place: &Placeholders<'_>) -> String {
     word.replace(DEVICE, place.devices.first().unwrap_or(&"none"))
         .replace("{mountpoint}", place.mountpoint)
         .replace("{size}", &place.size.0.to_string())
-        .replace(HALF_KIB, &(place.size.0 / 2 >> 20 << 10).to_string())
+        .replace(HALF_KIB, &half_kib(place.size).to_string())
         .replace(FSARENA, place.fsarena)
+}
+
+/// Returns half of a size in KiB: whole MiB.
+const fn half_kib(size: Bytes) -> u64 {
+    size.0 / 2 / (1 << 20) * (1 << 10)
 }
 
 /// Returns true if a word is a script for `sh -c`, because it contains white space. Braces in it

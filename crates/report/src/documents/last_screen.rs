@@ -2,6 +2,7 @@
 //! report` prints all tables.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use model::{CampaignResults, Metric};
@@ -216,7 +217,9 @@ fn answers(results: &CampaignResults, analysis: &Analysis) -> (String, Vec<Concl
         // Roles that run at the same time count in no group, and are what such a suite is for.
         let mut all: Vec<ConclusionText> = groups.collect();
         let after = all.len().min(1);
-        let roles = parts.iter().flat_map(|(_, part)| results_of(part, is_role));
+        let roles = parts
+            .iter()
+            .flat_map(|(_, part)| results_of(part, |row| is_role(part, row)).collect::<Vec<_>>());
         all.splice(after..after, roles);
         return ("By group of tests".to_owned(), all);
     }
@@ -263,20 +266,30 @@ fn answers_by_use(analysis: &Analysis) -> Vec<ConclusionText> {
     uses
 }
 
-/// Returns true for the tail latency of a role that ran while others did.
-fn is_role(row: &ResultRow) -> bool {
-    let is_tail = matches!(row.metric, Metric::LatencyP99 | Metric::SyncP99);
-    row.phase.starts_with("mix.") && is_tail
+/// Returns true for the tail latency of a role that ran while others did: of its syncs, if it has some.
+fn is_role(analysis: &Analysis, row: &ResultRow) -> bool {
+    let syncs = |other: &ResultRow| {
+        (&other.test, &other.phase) == (&row.test, &row.phase) && other.metric == Metric::SyncP99
+    };
+    row.phase.starts_with("mix.")
+        && match row.metric {
+            Metric::SyncP99 => true,
+            Metric::LatencyP99 => !analysis.rows.iter().any(syncs),
+            _ => false,
+        }
 }
 
 /// Returns each wanted result with its values: ranked ones first, the best first.
-fn results_of(
-    analysis: &Analysis,
-    is_wanted: fn(&ResultRow) -> bool,
-) -> impl Iterator<Item = ConclusionText> + '_ {
+fn results_of<'a>(
+    analysis: &'a Analysis,
+    is_wanted: impl Fn(&ResultRow) -> bool + 'a,
+) -> impl Iterator<Item = ConclusionText> + 'a {
     let rows = analysis.rows.iter().filter(move |row| is_wanted(row));
+    let is_role = |row: &ResultRow| is_role(analysis, row);
+    let mixes = analysis.rows.iter().filter(|row| is_role(row)).map(|row| row.test.as_str());
+    let several_mixes = mixes.collect::<BTreeSet<_>>().len() > 1;
     let has_value = |row: &&ResultRow| row.results.iter().any(|one| one.estimate.is_some());
-    rows.filter(has_value).map(|row| {
+    rows.filter(has_value).map(move |row| {
         let scale = row_scale(row);
         let named = analysis.contenders.iter().zip(&row.results);
         let mut known: Vec<(&MetricResult, String)> = named
@@ -300,10 +313,13 @@ fn results_of(
         let values: Vec<String> = known.into_iter().map(|(_, value)| value).collect();
         ConclusionText {
             question: match is_role(row) {
-                true => format!("{} {} p99", row.test, row.phase),
+                true => format!("{} {}", row.phase, row.metric),
                 false => format!("{} {}", row.test, row.phase),
             },
-            answer: format!("{}{verdict}.", values.join(", ")),
+            answer: match is_role(row) && several_mixes {
+                true => format!("{} in {}{verdict}.", values.join(", "), row.test),
+                false => format!("{}{verdict}.", values.join(", ")),
+            },
         }
     })
 }
