@@ -120,6 +120,11 @@ fn a_dry_run_checks_its_places_and_creates_nothing() {
     let ended = run(command.arg("--work-dir").arg(sandbox.root()));
     assert!(ended.code != Some(0) && ended.stderr.contains("campaign.toml"), "{}", ended.stderr);
     let work = sandbox.path("missing");
+    let mut command = Command::new(program::fsarena());
+    command.arg("--db").arg(work.join("fsarena.db")).args(["run", "-c", "ext4", "-s", "tree"]);
+    let told = run(&mut command).assert_code(3).stderr;
+    assert!(told.contains("create it with `mkdir -p "), "{told}");
+    assert!(!work.exists(), "{told}");
     let (code, told) = plan(&["--work-dir", work.to_str().unwrap()]);
     let shown = work.display();
     let expected = format!("--work-dir {shown} does not exist; create it with `mkdir -p {shown}`");

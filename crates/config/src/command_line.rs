@@ -84,10 +84,8 @@ fn maintenance(
     filled: &dyn Fn(&[String]) -> Vec<String>,
 ) -> BTreeMap<MaintenanceTask, MaintenanceCommand> {
     let possible = tasks.iter().filter(|(task, _)| !(is_pool && task.resizes()));
-    let each = possible.map(|(&task, raw)| {
-        let command = filled(&raw.command);
-        (task, MaintenanceCommand { command, unmounted: raw.unmounted })
-    });
+    let each = possible
+        .map(|(&task, raw)| (task, MaintenanceCommand { command: filled(&raw.command), ..*raw }));
     each.collect()
 }
 
@@ -329,7 +327,7 @@ mod tests {
             (MaintenanceTask::Snapshot, "snapshot.x {mountpoint}"),
         ];
         let each = tasks.map(|(task, line)| {
-            (task, MaintenanceCommand { command: words(line), unmounted: false })
+            (task, MaintenanceCommand { command: words(line), ..MaintenanceCommand::default() })
         });
         own.filesystem.commands.maintenance = each.into();
         let place = Placeholders { size: Bytes::mib(301), ..PLACE };

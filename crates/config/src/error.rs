@@ -152,6 +152,7 @@ mod tests {
             error("btfs"),
             "there is no filesystem `btfs` in the catalog; did you mean `btrfs`?"
         );
+        assert!(error("EXT4").contains("did you mean `ext4`"), "{}", error("EXT4"));
         assert_eq!(
             error("qqq"),
             "there is no filesystem `qqq` in the catalog; `fsarena list filesystems` shows all"

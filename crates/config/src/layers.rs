@@ -146,7 +146,7 @@ fn on_device(own: &Commands, layer: &LayerEntry, device: &str, disks: u32) -> Co
     };
     let tasks = layer.maintenance.iter().map(|(task, body)| {
         let command = script(&[], &[], &format!("{body}\n"));
-        (*task, MaintenanceCommand { command, unmounted: false })
+        (*task, MaintenanceCommand { command, ..MaintenanceCommand::default() })
     });
     // The layer takes some of the disk.
     let size = match own.mkfs.iter().any(|word| word.contains(SIZE)) {

@@ -192,7 +192,7 @@ pub struct Commands {
 }
 
 /// Command line of a task of an administrator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MaintenanceCommand {
     /// The words of the command line.
@@ -200,6 +200,9 @@ pub struct MaintenanceCommand {
     /// Whether it needs the filesystem unmounted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmounted: bool,
+    /// Whether the kernel requires `CAP_SYS_RESOURCE` for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sys_resource: bool,
 }
 
 /// Estimate of the bytes that a `mkfs` writes: a constant, and a fraction of the device.

@@ -158,11 +158,15 @@ impl<'a> CellVolume<'a> {
     /// Creates the filesystem. Flushes the written data to the devices and drops their caches,
     /// because fsarena may still have the devices open; otherwise the last close would flush them.
     pub fn mkfs(&mut self) -> StepResult {
+        self.create(&self.volume.commands.mkfs)
+    }
+
+    fn create(&mut self, command: &[String]) -> StepResult {
         let commands = &self.volume.commands;
         // A program that opens the device exclusively needs the claims released.
         let mut kept = std::mem::take(&mut self.claims);
         kept.retain(|_| commands.mkfs_shares);
-        let record = command::run(&self.runner, "mkfs", &commands.mkfs, &[0])?;
+        let record = command::run(&self.runner, "mkfs", command, &[0])?;
         drop(kept);
         match self.let_go() {
             Ok(()) => Ok(vec![record]),
@@ -296,11 +300,11 @@ impl<'a> CellVolume<'a> {
     }
 
     /// Performs a task of an administrator.
-    pub fn maintain(&mut self, task: MaintenanceTask, command: &MaintenanceCommand) -> StepResult {
-        // A program that creates a filesystem needs the claims released.
-        drop(std::mem::take(&mut self.claims));
-        let record = command::run(&self.runner, task.name(), &command.command, &[0])?;
-        Ok(vec![record])
+    pub fn maintain(&mut self, task: MaintenanceTask, command: &[String]) -> StepResult {
+        match task {
+            MaintenanceTask::MkfsHalf => self.create(command),
+            _ => Ok(vec![command::run(&self.runner, task.name(), command, &[0])?]),
+        }
     }
 
     /// Returns the only device of the volume. Returns `None` if there are several, or none.

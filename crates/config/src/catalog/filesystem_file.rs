@@ -72,7 +72,7 @@ const MAINTENANCE_KEYS: [&str; MaintenanceTask::ALL.len() - 1] = {
     }
     keys
 };
-const MAINTENANCE_COMMAND: [&str; 2] = ["command", "unmounted"];
+const MAINTENANCE_COMMAND: [&str; 3] = ["command", "unmounted", "sys_resource"];
 pub(crate) const HARMLESS: [&str; 2] = ["text", "why"];
 const SNAPSHOTS: [&str; 2] = ["by", "source"];
 const PROMISE: [&str; 4] = ["keeps", "unless", "only_with", "source"];
@@ -366,18 +366,25 @@ fn maintenance(
         let Some(value) = table.get(task.name())? else {
             continue;
         };
-        let (line, unmounted) = match value.table(&MAINTENANCE_COMMAND) {
-            Ok(own) => {
-                (own.required("command")?, own.read("unmounted", |v| v.flag())?.unwrap_or(false))
-            }
-            Err(_) => (value, false),
+        let own = match value.any_table() {
+            Ok(_) => Some(value.table(&MAINTENANCE_COMMAND)?),
+            Err(_) => None,
+        };
+        let flag = |key| -> Result<bool, CatalogError> {
+            let given = own.as_ref().map(|own| own.read(key, |v| v.flag())).transpose()?;
+            Ok(given.flatten().unwrap_or(false))
+        };
+        let (unmounted, sys_resource) = (flag("unmounted")?, flag("sys_resource")?);
+        let line = match &own {
+            Some(own) => own.required("command")?,
+            None => value,
         };
         let rule = match task {
             MaintenanceTask::MkfsHalf => MKFS_HALF,
             _ => MAINTENANCE,
         };
         let command = command(&line, &rule, programs)?;
-        tasks.insert(task, MaintenanceCommand { command, unmounted });
+        tasks.insert(task, MaintenanceCommand { command, unmounted, sys_resource });
     }
     Ok(tasks)
 }

@@ -22,15 +22,13 @@ const KEYS: [&str; 9] = [
 const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
 const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
 /// Tasks of the disks of a layer.
-const MAINTENANCE: [MaintenanceTask; 5] = [
+const MAINTENANCE: [MaintenanceTask; 4] = [
     MaintenanceTask::Degrade,
-    MaintenanceTask::Rebuild,
     MaintenanceTask::StartRebuild,
     MaintenanceTask::FinishRebuild,
     MaintenanceTask::Scrub,
 ];
-const MAINTENANCE_KEYS: [&str; 5] =
-    ["degrade", "rebuild", "start-rebuild", "finish-rebuild", "scrub"];
+const MAINTENANCE_KEYS: [&str; 4] = ["degrade", "start-rebuild", "finish-rebuild", "scrub"];
 
 /// A layer below or above a filesystem, such as encryption, RAID or an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +117,11 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
         for task in MAINTENANCE {
             let script = table.read(task.name(), |v| v.text())?;
             maintenance.extend(script.map(|script| (task, script)));
+        }
+        let [start, finish] = [MaintenanceTask::StartRebuild, MaintenanceTask::FinishRebuild];
+        if let (Some(start), Some(finish)) = (maintenance.get(&start), maintenance.get(&finish)) {
+            let both = format!("{start}\n{finish}");
+            maintenance.insert(MaintenanceTask::Rebuild, both);
         }
     }
     let layer = LayerEntry {

@@ -598,6 +598,10 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
             &["traces/mall"][..],
             "there is no test `traces/mall` in the catalog; did you mean `traces/mail`",
         ),
+        (
+            &["mail"],
+            "there is no suite `mail` in the catalog; did you mean `mixes/mail-server` or `traces/mail`?",
+        ),
         (&["nothing/mail"], "there is no suite `nothing`"),
         (&["/dev/null"], "there is no suite `/dev/null` in the catalog; `fsarena list suites`"),
         (&["tree", "tree"], "`tree` is named twice"),

@@ -242,6 +242,14 @@ mod tests {
                 "cannot run `fsarena show`: it takes no argument `12`; see `fsarena show --help`",
             ),
             (
+                "fsarena run ext4 xfs",
+                "cannot run `fsarena run`: it takes no argument `xfs`; did you mean `-c xfs`?",
+            ),
+            (
+                "fsarena help",
+                "cannot run `help`: this command does not exist; see `fsarena --help`",
+            ),
+            (
                 "fsarena run --rounds many",
                 "cannot use `many` for `--rounds <N>`: expected a whole number; see `fsarena run --help`",
             ),

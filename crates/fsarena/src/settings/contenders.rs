@@ -256,11 +256,17 @@ mod tests {
         };
         let choice =
             ContenderSelection { catalog: &catalog, backend: BackendKind::Loop, machine: &bare };
-        for name in ["hpfs", "ufs2", "reiser4"] {
+        let at_once = "; a guest can run it: add --backend vm";
+        let built =
+            "; a guest can run it: first `fsarena guest build --with zfs`, then add --backend vm";
+        let own = "; a guest needs a kernel and programs of yours for it: see `fsarena guest build --help`";
+        for (name, advice) in
+            [("hpfs", at_once), ("ufs2", at_once), ("zfs", built), ("bcachefs", own)]
+        {
             let named = &[ContenderEntry::Spec(name.to_owned())];
             let refused = choice.contenders(named, None, &ProgressDisplay::Quiet);
             let error = refused.unwrap_err().to_string();
-            assert!(error.ends_with("; a guest can run it: add --backend vm"), "{error}");
+            assert!(error.ends_with(advice), "{error}");
         }
     }
 

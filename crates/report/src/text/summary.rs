@@ -265,6 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn the_scopes_of_virtual_time_and_of_smoke_are_sentences() {
+        let mut results = in_guests(Clock::Virtual);
+        let scope = virtual_time_scope(&results).unwrap();
+        assert!(scope.contains("not of a real one") && scope.ends_with("disk."), "{scope}");
+        assert_eq!(virtual_time_scope(&in_guests(Clock::Real)), None);
+        results.campaign.profile = SizeProfile::Smoke;
+        assert!(smoke(&results).unwrap().contains("--profile quick"));
+        results.campaign.profile = SizeProfile::Standard;
+        assert_eq!(smoke(&results), None);
+    }
+
+    #[test]
     fn virtual_time_is_named_and_explained() {
         let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
         assert!(text.contains("The model (1 GiB of memory, 1 processor"), "{text}");

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::comparisons::setting_diff::{clock, contender_differences, host};
 use crate::estimate::change_points::change_points;
-use crate::{AnalysedCampaign, ResultRow, RobustEstimate, median};
+use crate::{AnalysedCampaign, ResultRow, RobustEstimate, RoundOutcome, RoundValue, median};
 
 /// A campaign's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -147,10 +147,12 @@ impl HistoryBuilder<'_> {
                     row.suite == test.suite && row.test == test.name && row.phase == phase.name
                 });
                 for row in rows.filter(|row| result.matches_metric(row.metric, row.primary)) {
-                    // A campaign without a value of the contenders does not define comparability.
+                    // A campaign that has not tried the contenders does not define comparability.
+                    let has_tried = |round: &RoundValue| {
+                        round.outcome.is_planned() && round.outcome != RoundOutcome::NotRun
+                    };
                     let is_of_them = row.results.iter().any(|one| {
-                        self.is_wanted(&one.contender)
-                            && one.rounds.iter().any(|round| round.value.is_some())
+                        self.is_wanted(&one.contender) && one.rounds.iter().any(has_tried)
                     });
                     if is_of_them && self.is_comparable(results, row, phase) {
                         self.take(results, row);
@@ -443,6 +445,26 @@ mod tests {
         assert_eq!(series.points[2].outcomes, ["failed"]);
         let [change] = &series.changes[..] else { panic!("one change: {:?}", series.changes) };
         assert_eq!(series.points[change.at].campaign, 8);
+    }
+
+    #[test]
+    fn a_campaign_that_has_just_begun_is_no_reference_and_one_that_failed_is() {
+        let mut campaigns = [campaign(1, 100), campaign(2, 100)];
+        campaigns[1].campaign.backend = model::BackendKind::Dir;
+        for stored in &mut campaigns[1].cells {
+            stored.result = None;
+        }
+        let history = of(&campaigns, "file/write", &["fast"]);
+        assert_eq!(history.excluded, []);
+        let points = history.series[0].points.iter().map(|point| point.campaign);
+        assert_eq!(points.collect::<Vec<_>>(), [1]);
+        campaigns[1] = campaign(2, 100);
+        let results = campaigns[1].cells.iter_mut().filter_map(|stored| stored.result.as_mut());
+        results.flat_map(|result| &mut result.phases).for_each(|phase| {
+            phase.status = model::Status::Failed;
+        });
+        let history = of(&campaigns, "file/write", &["fast"]);
+        assert_eq!(history.series[0].points.len(), 2, "a failure is a result");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Fill, Iteration, Maintain, Nanos, Op, Phase, PhaseResult,
-    ProbeFeature, ProbeResult, SyncAtEnd,
+    Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
+    ProbeResult, SyncAtEnd,
 };
 use sys::io::{caches, clock};
 use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
@@ -15,7 +15,7 @@ use crate::cell::full;
 use crate::cell::iterations::Iterations;
 use crate::cell::power_cuts;
 use crate::cell::recorded_volume::{RecordedVolume, TrialError};
-use crate::cell::volume::CellVolume;
+use crate::cell::volume::{CellVolume, StepResult};
 
 /// Reason why a phase that takes all space does not run in a directory.
 const NEVER_FILLS: &str = "fsarena never fills the directory of a user";
@@ -28,7 +28,7 @@ enum RemountReporting {
     Off,
 }
 
-impl CellSession<'_> {
+impl<'a> CellSession<'a> {
     pub(super) fn attempt(
         &mut self,
         phase: &Phase,
@@ -42,9 +42,6 @@ impl CellSession<'_> {
                 ProbeResult::Yes | ProbeResult::UpTo(_) => Ok(()),
                 ProbeResult::No(reason) => Err(PhaseError::Unsupported(reason)),
             };
-        }
-        if let Op::Maintain(Maintain { task }) = phase.op {
-            return self.maintain(task, result);
         }
         if let Some(step) = phase.op.info().step() {
             return self.measure_step(step, result);
@@ -274,26 +271,49 @@ impl CellSession<'_> {
         step: VolumeStep,
         result: &mut PhaseResult,
     ) -> Result<(), PhaseError> {
-        let Some(volume) = &mut self.volume else {
-            let reason = "a directory that is mounted already is not made, mounted or checked";
-            return Err(PhaseError::Unsupported(reason.into()));
-        };
+        let volume = self.volume()?;
         if let Some(reason) = impossible(step, volume) {
             return Err(PhaseError::Unsupported(reason.into()));
         }
-        let root = volume.root();
-        let mut meter = PhaseMeter::start(self.device.clone(), None);
         let outcome = match step {
-            VolumeStep::Mkfs => volume.mkfs(),
-            VolumeStep::Mount => volume.mount(),
-            VolumeStep::Unmount => volume.unmount(),
-            VolumeStep::Fsck => volume.fsck(),
-            VolumeStep::Maintain(_) => unreachable!("`maintain` performs it"),
+            VolumeStep::Mkfs => self.timed(result, CellVolume::mkfs),
+            VolumeStep::Mount => self.timed(result, CellVolume::mount),
+            VolumeStep::Unmount => self.timed(result, CellVolume::unmount),
+            VolumeStep::Fsck => self.timed(result, |volume| volume.fsck()),
+            VolumeStep::Maintain(task) => return self.maintain(task, result),
         };
-        meter.stop(volume.is_mounted().then_some(root), result);
+        self.must(outcome?)
+    }
+
+    /// Performs a step of the volume, and measures it.
+    pub(super) fn timed<T>(
+        &mut self,
+        result: &mut PhaseResult,
+        step: impl FnOnce(&mut CellVolume<'a>) -> T,
+    ) -> Result<T, PhaseError> {
+        let mut meter = PhaseMeter::start(self.device.clone(), None);
+        let volume = self.volume()?;
+        let outcome = step(volume);
+        let root = volume.is_mounted().then(|| volume.root().to_owned());
+        meter.stop(root.as_deref(), result);
         result.operations = 1;
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
+        Ok(outcome)
+    }
+
+    /// Returns the volume, which a directory of a user is not.
+    pub(super) fn volume(&mut self) -> Result<&mut CellVolume<'a>, PhaseError> {
+        let reason =
+            "a directory that is mounted already is not made, mounted, checked or maintained";
+        match &mut self.volume {
+            Some(volume) => Ok(volume),
+            None => Err(PhaseError::Unsupported(reason.into())),
+        }
+    }
+
+    /// Records the programs of a step, which must have succeeded.
+    pub(super) fn must(&self, outcome: StepResult) -> Result<(), PhaseError> {
         self.records(outcome).map_err(|failure| PhaseError::Failed { crashed: false, failure })
     }
 }
