@@ -11,6 +11,7 @@ pub(crate) mod get_or_build;
 pub(crate) mod kernel;
 pub(crate) mod manifest;
 pub(crate) mod mirrors;
+pub(crate) mod module_cache;
 pub(crate) mod package_selection;
 pub(crate) mod packages;
 pub(crate) mod program_tree;
@@ -28,11 +29,13 @@ use std::{slice, thread};
 use crate::boot::archive::Archive;
 use crate::boot::modules::Modules;
 use crate::build::build_dir::BuildDir;
+use crate::build::module_cache::ModuleCache;
 use crate::build::package_selection::{PackageSelection, TOOLS};
 use crate::build::packages::Package;
 use crate::build::packages::single_file;
 use crate::build::program_tree::ProgramTree;
 use crate::build::rebuild::Rebuild;
+use crate::build::recipe::DkmsPackage;
 
 use crate::files::{create, create_directory, write};
 use crate::process_runner::spawn_scoped;
@@ -115,6 +118,7 @@ pub struct Build<'a> {
     into: &'a Path,
     workshop: &'a BuildDir<'a>,
     brought: PathBuf,
+    built: ModuleCache<'a>,
 }
 
 impl<'a> Build<'a> {
@@ -125,7 +129,8 @@ impl<'a> Build<'a> {
         into: &'a Path,
         workshop: &'a BuildDir<'_>,
     ) -> Self {
-        Self { recipe, order, into, workshop, brought: workshop.place(PACKAGES) }
+        let built = ModuleCache::new(workshop.cache());
+        Self { recipe, order, into, workshop, brought: workshop.place(PACKAGES), built }
     }
 
     /// Builds the guest and leaves its packages in the build directory. Packages in `kept` are not
@@ -183,21 +188,32 @@ impl<'a> Build<'a> {
         apt.download(packages, &self.brought, say)
     }
 
-    /// Unpacks all packages. The kernel source takes longest and is unpacked in parallel with the
-    /// rest.
+    /// Unpacks all packages, except for sources of modules that the cache contains. The kernel source
+    /// takes longest and is unpacked in parallel with the rest.
     fn unpack(&self) -> Result<(), GuestError> {
         let order = self.order;
+        let is_missing = |inputs: &str| self.built.get(inputs).is_none();
+        let rebuilds = order.rebuilds.iter().copied();
+        let rebuilds: Vec<&Rebuild> =
+            rebuilds.filter(|rebuild| is_missing(&self.inputs_of(rebuild))).collect();
+        let add_ons = order.add_ons.iter().map(|(add_on, _)| add_on);
+        let add_ons: Vec<&DkmsPackage> =
+            add_ons.filter(|add_on| is_missing(&self.inputs_of_add_on(add_on))).collect();
         thread::scope(|scope| {
-            let source = spawn_scoped(scope, || self.unpack_source())?;
+            let source = spawn_scoped(scope, || self.unpack_source(&rebuilds))?;
             let system = [&order.kernel_parts[..], &[TOOLS.to_owned()]].concat();
             self.unpack_to(&system, "system", &NOT_OF_A_GUEST)?;
-            self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
+            if !rebuilds.is_empty() || !add_ons.is_empty() || is_missing(&self.inputs_of_driver()) {
+                self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
+            }
             let reads_data = self.recipe.files.iter().any(|file| file.starts_with(SHARED_DATA));
             let data = if reads_data { &MANUALS[..] } else { &[SHARED_DATA] };
             let left_out = [&NOT_TO_RUN, data].concat();
             self.unpack_to(&order.programs, PROGRAMS, &left_out)?;
             for (add_on, programs) in &order.add_ons {
                 self.unpack_to(programs, &programs_dir(&add_on.name), &left_out)?;
+            }
+            for add_on in &add_ons {
                 self.unpack_to(slice::from_ref(&add_on.source), &add_on.name, &[])?;
             }
             source.join().expect("unpacking does not panic")
@@ -219,11 +235,11 @@ impl<'a> Build<'a> {
         link_to_usr(&into)
     }
 
-    fn unpack_source(&self) -> Result<(), GuestError> {
-        let Some(name) = &self.order.source else {
+    fn unpack_source(&self, rebuilds: &[&Rebuild]) -> Result<(), GuestError> {
+        let Some(name) = self.order.source.as_ref().filter(|_| !rebuilds.is_empty()) else {
             return Ok(());
         };
-        let directories: Vec<&str> = self.order.rebuilds.iter().map(|r| r.source).collect();
+        let directories: Vec<&str> = rebuilds.iter().map(|r| r.source).collect();
         let (package, into) = (self.package(name)?, self.place("source"));
         source::unpack(&package, &directories, &into, self.workshop.programs())
     }
@@ -237,15 +253,41 @@ impl<'a> Build<'a> {
         rebuild::fix_header_paths(&self.place("headers"), self.order.release())
     }
 
+    fn inputs_of_driver(&self) -> String {
+        self.order.module_inputs(&driver::description(), None)
+    }
+
+    fn inputs_of(&self, rebuild: &Rebuild) -> String {
+        let description = rebuild::description(&[rebuild]);
+        self.order.module_inputs(&description, self.order.source.as_ref())
+    }
+
+    fn inputs_of_add_on(&self, add_on: &DkmsPackage) -> String {
+        self.order.module_inputs(&add_on.name, Some(&add_on.source))
+    }
+
+    /// Returns the modules of these inputs from the cache, or builds and stores them.
+    fn get_or_build(
+        &self,
+        inputs: &str,
+        build: impl FnOnce() -> Result<Vec<PathBuf>, GuestError>,
+    ) -> Result<Vec<PathBuf>, GuestError> {
+        match self.built.get(inputs) {
+            Some(kept) => Ok(kept),
+            None => self.built.put(inputs, &build()?, self.workshop),
+        }
+    }
+
     /// Builds the driver for simulated disks in memory.
     fn build_driver(
         &self,
         modules: &mut Modules,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), GuestError> {
-        say("building the driver of disks in memory");
-        let into = self.place("driver");
-        let files = driver::build(&self.headers()?, &into, self.workshop.programs())?;
+        let files = self.get_or_build(&self.inputs_of_driver(), || {
+            say("building the driver of disks in memory");
+            driver::build(&self.headers()?, &self.place("driver"), self.workshop.programs())
+        })?;
         for (name, file) in driver::DRIVERS.into_iter().zip(&files) {
             modules.replace(name, file);
         }
@@ -254,15 +296,21 @@ impl<'a> Build<'a> {
 
     /// Rebuilds modules from the kernel source. Skips modules for which the kernel has no source.
     fn rebuild(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
-        let source = |rebuild: &Rebuild| self.place("source").join(rebuild.source);
-        let there = self.order.rebuilds.iter().filter(|r| source(r).is_dir());
-        let is_as_good = |r: &Rebuild| r.only_if_missing && modules.has(r.module);
-        let wanted: Vec<_> = there.filter(|r| !is_as_good(r)).collect();
-        for rebuild in wanted {
-            say(&format!("building the module {}", rebuild.module));
-            let programs = self.workshop.programs();
-            let file = rebuild::build(rebuild, &self.headers()?, &source(rebuild), programs)?;
-            modules.replace(rebuild.module, &file);
+        for rebuild in self.order.rebuilds.iter().copied() {
+            let (source, inputs) =
+                (self.place("source").join(rebuild.source), self.inputs_of(rebuild));
+            let is_as_good = rebuild.only_if_missing && modules.has(rebuild.module);
+            if is_as_good || !source.is_dir() && self.built.get(&inputs).is_none() {
+                continue;
+            }
+            let files = self.get_or_build(&inputs, || {
+                say(&format!("building the module {}", rebuild.module));
+                let programs = self.workshop.programs();
+                Ok(vec![rebuild::build(rebuild, &self.headers()?, &source, programs)?])
+            })?;
+            for file in &files {
+                modules.replace(rebuild.module, file);
+            }
         }
         Ok(())
     }
@@ -270,9 +318,11 @@ impl<'a> Build<'a> {
     /// Builds the drivers of add-ons and collects their programs.
     fn add(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         for (add_on, _) in &self.order.add_ons {
-            let (tree, headers) = (self.place(&add_on.name), self.headers()?);
-            let programs = self.workshop.programs();
-            for file in dkms::build(&add_on.name, &tree, &headers, programs, say)? {
+            let files = self.get_or_build(&self.inputs_of_add_on(add_on), || {
+                let (tree, programs) = (self.place(&add_on.name), self.workshop.programs());
+                dkms::build(&add_on.name, &tree, &self.headers()?, programs, say)
+            })?;
+            for file in files {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 modules.replace(&name, &file);
             }

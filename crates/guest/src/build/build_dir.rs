@@ -101,6 +101,11 @@ impl<'a> BuildDir<'a> {
         (!files::remove(&place, stop)).then_some(place)
     }
 
+    /// Returns the directory of the cache.
+    pub const fn cache(&self) -> &'a Path {
+        self.cache
+    }
+
     /// Returns the runner for programs in this directory.
     pub const fn programs(&self) -> &ProcessRunner {
         &self.programs

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use model::Bytes;
 
 use crate::build::build_dir::BuildDir;
+use crate::build::module_cache::ModuleCache;
 use crate::build::{driver, rebuild};
 use crate::{GuestError, files, hash};
 
@@ -23,8 +24,6 @@ const RELEASE: &str = "include/generated/utsrelease.h";
 const TOOLS: [&str; 2] = ["Makefile", "scripts/mod/modpost"];
 /// Kernel settings that influence the build.
 const SETTINGS: [&str; 2] = [".config", "Module.symvers"];
-/// File with the digest of the module, in the same directory.
-const DIGEST: &str = "digest";
 /// Hint if no headers are found.
 const ADVICE: &str =
     "give the tree that the kernel was built in, or its headers, with --headers DIR";
@@ -113,8 +112,8 @@ impl KernelHeaders {
     }
 }
 
-/// Returns the files in the cache of the driver's modules for these headers, and builds them if
-/// necessary. `kernel` identifies the kernel and its modules.
+/// Returns the files in the cache of the driver's modules for these headers, in the order of
+/// [`driver::DRIVERS`], and builds them if necessary. `kernel` identifies the kernel and its modules.
 ///
 /// # Errors
 /// Returns an error if `stop` becomes true, or if the driver cannot be built or stored.
@@ -125,50 +124,27 @@ pub fn obtain(
     cache: &Path,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
-) -> Result<[PathBuf; 2], GuestError> {
-    let kept = cache.join(format!("own-driver-{}", name(headers, kernel)));
-    let modules = driver::DRIVERS.map(|name| kept.join(format!("{name}.ko")));
-    if !is_whole(&kept, &modules) {
-        BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
-            say(&format!("building the driver of disks in memory for Linux {release}"));
-            let tree = headers.settled(release, workshop)?;
-            let built = driver::build(&tree, &workshop.place("driver"), workshop.programs())?;
-            keep(&built, &kept, workshop)
-        })?;
+) -> Result<Vec<PathBuf>, GuestError> {
+    let (modules, inputs) = (ModuleCache::new(cache), inputs(headers, kernel));
+    if let Some(kept) = modules.get(&inputs) {
+        return Ok(kept);
     }
-    Ok(modules)
+    BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
+        say(&format!("building the driver of disks in memory for Linux {release}"));
+        let tree = headers.settled(release, workshop)?;
+        let built = driver::build(&tree, &workshop.place("driver"), workshop.programs())?;
+        modules.put(&inputs, &built, workshop)
+    })
 }
 
-/// Returns a name that identifies all inputs of the module.
-fn name(headers: &KernelHeaders, kernel: &str) -> String {
+/// Returns all inputs of the modules.
+fn inputs(headers: &KernelHeaders, kernel: &str) -> String {
     let settings = SETTINGS.map(|file| {
         let content = files::read_of_user(&headers.tree.join(file));
         // A kernel may have been built without a list of symbols.
         content.map_or_else(|_| String::new(), |content| hash::sha256_hex(&content))
     });
-    let content = format!("{}{kernel}{}", driver::description(), settings.concat());
-    hash::name(content.as_bytes())
-}
-
-fn is_whole(kept: &Path, modules: &[PathBuf]) -> bool {
-    let expected = files::read(&kept.join(DIGEST));
-    let found: std::io::Result<String> =
-        modules.iter().map(|file| hash::sha256_file(file)).collect();
-    matches!((expected, found), (Ok(expected), Ok(found)) if expected == found.as_bytes())
-}
-
-fn keep(built: &[PathBuf], kept: &Path, workshop: &BuildDir<'_>) -> Result<(), GuestError> {
-    const COMPLETE_MARKER: &str = "whole";
-    let whole = workshop.place(COMPLETE_MARKER);
-    files::create_directory(&whole)?;
-    let mut digests = String::new();
-    for (name, built) in driver::DRIVERS.into_iter().zip(built) {
-        let content = files::read(built).map_err(GuestError::io("read", built))?;
-        files::write(&whole.join(format!("{name}.ko")), &content)?;
-        digests += &hash::sha256_hex(&content);
-    }
-    files::write(&whole.join(DIGEST), digests.as_bytes())?;
-    workshop.install(COMPLETE_MARKER, kept)
+    format!("{}{kernel}{}", driver::description(), settings.concat())
 }
 
 #[cfg(test)]
@@ -220,10 +196,10 @@ mod tests {
     fn another_kernel_or_other_settings_are_another_driver() {
         let directory = tempfile::tempdir().unwrap();
         let headers = KernelHeaders { tree: directory.path().to_owned(), unpacked: None };
-        let before = name(&headers, "kernel");
-        assert_eq!(name(&headers, "kernel"), before);
-        assert_ne!(name(&headers, "another"), before);
+        let before = inputs(&headers, "kernel");
+        assert_eq!(inputs(&headers, "kernel"), before);
+        assert_ne!(inputs(&headers, "another"), before);
         fs::write(directory.path().join(".config"), "CONFIG_SMP=y").unwrap();
-        assert_ne!(name(&headers, "kernel"), before);
+        assert_ne!(inputs(&headers, "kernel"), before);
     }
 }

@@ -30,11 +30,11 @@ pub fn build(
     headers: &Path,
     into: &Path,
     programs: &ProcessRunner,
-) -> Result<[PathBuf; 2], GuestError> {
+) -> Result<Vec<PathBuf>, GuestError> {
     files::create_directory(into)?;
     for (name, text) in simdisk::DRIVER_SOURCE {
         files::write(&into.join(name), text.as_bytes())?;
     }
     make_module(headers, into, &SETTINGS, &[], programs)?;
-    Ok(DRIVERS.map(|name| into.join(format!("{name}.ko"))))
+    Ok(DRIVERS.map(|name| into.join(format!("{name}.ko"))).to_vec())
 }

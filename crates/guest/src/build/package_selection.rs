@@ -127,6 +127,20 @@ impl<'a> PackageSelection<'a> {
         text
     }
 
+    /// Returns all inputs of modules with this description, which are built for the kernel from its
+    /// headers and from the `source` package, if any.
+    pub fn module_inputs(&self, description: &str, source: Option<&String>) -> String {
+        let names = self.kernel_parts.iter().chain(&self.headers).chain(source);
+        let prefixes: Vec<String> = names.map(|name| format!("{name}_")).collect();
+        let mut text = format!("{}\n{description}", self.compiler);
+        for Package { file, digest, .. } in &self.packages {
+            if prefixes.iter().any(|prefix| file.starts_with(prefix)) {
+                text += &format!("{file} {digest}\n");
+            }
+        }
+        text
+    }
+
     /// Returns the release of the kernel package.
     pub fn release(&self) -> &str {
         release_of(&self.kernel)

@@ -100,7 +100,7 @@ impl UserKernel {
         cache: &Path,
         stop: &Arc<AtomicBool>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Result<[PathBuf; 2], String>, GuestError> {
+    ) -> Result<Result<Vec<PathBuf>, String>, GuestError> {
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
         let headers = match KernelHeaders::find(modules, self.headers.as_deref()) {
             Ok(headers) => headers,

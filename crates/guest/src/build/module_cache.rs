@@ -1,0 +1,101 @@
+//! Modules that were built from source, kept in the cache for every guest with the same kernel.
+
+use std::path::{Path, PathBuf};
+
+use crate::build::build_dir::BuildDir;
+use crate::{GuestError, files, hash};
+
+/// Prefix of the names of their directories.
+const DIRECTORY: &str = "modules-";
+/// File with a line for each module: its digest and its file. It is the last one to be written.
+const DIGESTS: &str = "digests";
+
+/// Built modules in a cache.
+#[derive(Clone, Debug)]
+pub struct ModuleCache<'a> {
+    cache: &'a Path,
+}
+
+impl<'a> ModuleCache<'a> {
+    /// Opens the modules in this cache.
+    pub const fn new(cache: &'a Path) -> Self {
+        Self { cache }
+    }
+
+    /// Returns the files that were built from these inputs, in the order of the build. Returns
+    /// `None` if they are missing or damaged.
+    pub fn get(&self, inputs: &str) -> Option<Vec<PathBuf>> {
+        let directory = self.directory(inputs);
+        let digests = String::from_utf8(files::read(&directory.join(DIGESTS)).ok()?).ok()?;
+        let whole = |line: &str| {
+            let (digest, name) = line.split_once(' ')?;
+            let file = directory.join(name);
+            (hash::sha256_file(&file).ok()? == digest).then_some(file)
+        };
+        digests.lines().map(whole).collect()
+    }
+
+    /// Stores what was built from these inputs, and returns the stored files.
+    pub fn put(
+        &self,
+        inputs: &str,
+        built: &[PathBuf],
+        workshop: &BuildDir<'_>,
+    ) -> Result<Vec<PathBuf>, GuestError> {
+        const MODULES: &str = "modules";
+        let (whole, directory) = (workshop.place(MODULES), self.directory(inputs));
+        files::create_directory(&whole)?;
+        let mut digests = String::new();
+        let mut stored = Vec::new();
+        for file in built {
+            let content = files::read(file).map_err(GuestError::io("read", file))?;
+            let name = file.file_name().unwrap_or_default();
+            files::write(&whole.join(name), &content)?;
+            digests += &format!("{} {}\n", hash::sha256_hex(&content), name.to_string_lossy());
+            stored.push(directory.join(name));
+        }
+        files::write(&whole.join(DIGESTS), digests.as_bytes())?;
+        workshop.install(MODULES, &directory)?;
+        Ok(stored)
+    }
+
+    fn directory(&self, inputs: &str) -> PathBuf {
+        self.cache.join(format!("{DIRECTORY}{}", hash::sha256_hex(inputs.as_bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+    use std::fs;
+    use std::sync::Arc;
+
+    #[test]
+    fn stored_modules_are_found_if_they_are_intact_and_of_these_inputs() {
+        let place = tempfile::tempdir().unwrap();
+        let modules = ModuleCache::new(place.path());
+        assert_eq!(modules.get("gcc 12"), None);
+        let built = ["ufs.ko", "affs.ko"].map(|name| place.path().join(name));
+        for file in &built {
+            fs::write(file, file.to_str().unwrap()).unwrap();
+        }
+        let put = |inputs: &str| {
+            let stop = Arc::default();
+            BuildDir::open(place.path(), Bytes::mib(1), &stop, &mut |_| {}, |workshop, _| {
+                modules.put(inputs, &built, workshop)
+            })
+            .unwrap()
+        };
+        let stored = put("gcc 12");
+        assert_eq!(modules.get("gcc 12"), Some(stored.clone()));
+        let names = stored.iter().map(|file| file.file_name().unwrap().to_str().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["ufs.ko", "affs.ko"], "in the given order");
+        assert_eq!(modules.get("gcc 13"), None);
+        fs::write(&stored[1], "damaged").unwrap();
+        assert_eq!(modules.get("gcc 12"), None);
+        assert_eq!(put("gcc 12"), stored, "what is damaged is replaced");
+        fs::remove_file(&stored[0]).unwrap();
+        assert_eq!(modules.get("gcc 12"), None);
+    }
+}
