@@ -76,7 +76,7 @@ fn deaths_of_kernels() {
 
 #[test]
 fn stored_results() {
-    replay("database", 600);
+    replay("database", 200);
 }
 
 #[test]

@@ -147,7 +147,6 @@ fn several_disks_form_a_stripe_that_is_faster_than_one_disk_or_a_pool() {
     let (one, two) = (striped("1", "32MiB"), striped("2", "16MiB"));
     assert!(two.0 * 5 < one.0 * 4, "{two} on two disks, {one} on one");
     // ZFS on FUSE takes more processor time than disk time.
-    wall("zfs-fuse", "trial", Bytes::mib(8), "1", "128MiB");
     wall("zfs-fuse", "wide", Bytes::mib(70), "2", "64MiB");
     sandbox.assert_clean();
 }

@@ -24,9 +24,9 @@ use model::{
 };
 
 /// Number of campaigns that `make check` simulates.
-const CAMPAIGNS: u64 = 100_000;
+const CAMPAIGNS: u64 = 40_000;
 /// Number of campaigns whose results are stored in a real database.
-const IN_DATABASES: u64 = 300;
+const IN_DATABASES: u64 = 200;
 /// Maximum number of sessions, more than any campaign on a machine with occasional other load
 /// needs.
 const MOST_SESSIONS: u32 = 2_000;

@@ -229,7 +229,7 @@ fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
     let lists = lists.map(|what| format!("list {what}"));
     let helps = every_command().into_iter().map(|command| format!("{command} --help"));
     let helps: Vec<String> = helps.chain(["run -h".to_owned()]).collect();
-    let others = ["doctor".to_owned(), "disk validate".to_owned()];
+    let others = ["doctor".to_owned(), "disk validate hdd-2003-7200".to_owned()];
     for arguments in lists.iter().chain(&helps).chain(&others) {
         let told = on_a_terminal(arguments);
         assert!(!told.is_empty(), "{arguments}");

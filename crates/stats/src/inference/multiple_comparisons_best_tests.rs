@@ -90,7 +90,7 @@ fn promises_hold_within_a_budget() {
     };
     let far = SimulationSpec { truth: TrueEffect::FarApart, deviation: NoiseLevel::Each, ..small };
     for what in [edge, spread, far] {
-        let rates = ErrorRates::count_within_budget(what, 60);
+        let rates = ErrorRates::count_within_budget(what, 30);
         assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
     }
 }
