@@ -210,6 +210,14 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
                       /usr/include/no-such-file.h, missing here; apt-get install no-such-package";
         assert!(stderr.contains(reason), "{stderr}");
     }
+    let mut campaign = sandbox.fsarena();
+    campaign.args(["run", "--dry-run", "--profile", "smoke", "-s", "ours", "-s", "tree", "--dir"]);
+    let planned = run(campaign.arg(&place)).assert_code(0);
+    assert!(
+        planned.stderr.contains("suite ours is skipped: it needs no-such-program"),
+        "{planned:?}"
+    );
+    assert!(planned.stdout.contains("tree") && !planned.stdout.contains("ours"), "{planned:?}");
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
     assert!(
         doctor.contains("Suite ours lacks no-such-program, /usr/include/no-such-file.h: "),

@@ -191,3 +191,25 @@ fn a_share_of_the_space_is_taken_and_half_of_it_given_back() {
         }
     }
 }
+
+#[test]
+fn files_are_replaced_again_and_again_in_a_soak() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext4", "btrfs"];
+    run(&mut sandbox.campaign(&contenders, "soak")).assert_code(0);
+    let results = sandbox.results();
+    for contender in contenders {
+        let cell = cells_of(&results, contender).remove(0);
+        let written = |phase: &str| {
+            let phase = cell.phases.iter().find(|result| result.phase == phase).unwrap();
+            assert_eq!(phase.status, Status::Ok, "{contender}: {:?}", phase.failure);
+            phase.device.expect("its device is counted").write_bytes.0
+        };
+        let (fill, replace) = (written("fill"), written("replace"));
+        assert!(replace > fill * 3 / 2, "{contender}: {fill} filled, {replace} replaced");
+    }
+    let mut plan = sandbox.fsarena();
+    plan.args(["run", "--dry-run", "--profile", "soak", "-c", "ext4"]);
+    let plan = run(plan.arg("--work-dir").arg(sandbox.path("work"))).assert_code(0).stdout;
+    assert!(plan.contains("size 8 GiB") && plan.contains("soak   soak"), "{plan}");
+}

@@ -8,8 +8,18 @@ use model::Status;
 fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
     let sandbox = Sandbox::new();
     let stack = "overlay/ext4+luks+md-raid1";
-    let contenders =
-        ["ext4", "ext4+luks", "fuse2fs-ext4+thin", stack, "nfs/ext4", "samba/ext4", "sshfs/ext4"];
+    let contenders = [
+        "ext4",
+        "ext4+luks",
+        "fuse2fs-ext4+thin",
+        stack,
+        "nfs/ext4",
+        "samba/ext4",
+        "sshfs/ext4",
+        "casefold/ext4",
+        "compression/btrfs",
+        "project-quota/xfs",
+    ];
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
     command.args(["--suite", "tree"]);
     run(&mut command).assert_code(0);

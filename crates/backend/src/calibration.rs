@@ -98,7 +98,7 @@ impl CalibrationEffort {
         match profile {
             SizeProfile::Smoke => Self::new(3, 2, 10),
             SizeProfile::Quick | SizeProfile::Standard => Self::new(5, 10, 60),
-            SizeProfile::Study => Self::STANDALONE_EFFORT,
+            SizeProfile::Study | SizeProfile::Soak => Self::STANDALONE_EFFORT,
         }
     }
 

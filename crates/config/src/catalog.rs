@@ -5,6 +5,7 @@ pub(crate) mod defaults_file;
 pub(crate) mod disk_file;
 pub(crate) mod document;
 pub(crate) mod filesystem_file;
+pub(crate) mod kernels_file;
 pub(crate) mod layer_file;
 pub(crate) mod machine_file;
 pub(crate) mod uses_file;
@@ -23,6 +24,7 @@ use crate::CatalogError;
 use crate::catalog::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::catalog::disk_file::DiskEntry;
 use crate::catalog::document::{NameRegistry, TomlSource};
+use crate::catalog::kernels_file::KernelSeries;
 use crate::catalog::layer_file::LayerEntry;
 use crate::study::study_file::{self, StudySource, StudyText};
 use crate::suite::suite_file;
@@ -82,7 +84,7 @@ pub enum CatalogKind {
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
     layers: Entries<LayerEntry>,
-    /// Each suite as resolved for every profile, in the order of [`SizeProfile::ALL`].
+    /// Each suite as resolved for every profile, in the order of [`SizeProfile::SIZES`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<UseCase>,
     disks: Entries<DiskEntry>,
@@ -95,6 +97,7 @@ pub struct Catalog {
     defaults: Defaults,
     /// Results that are withheld in virtual time, with reasons.
     withheld: Vec<ExcludedPhase>,
+    kernels: Vec<KernelSeries>,
 }
 
 impl Catalog {
@@ -118,6 +121,10 @@ impl Catalog {
             file: "catalog/defaults.toml",
             text: text("defaults.toml"),
         })?);
+        catalog.kernels = kernels_file::read(TomlSource {
+            file: "catalog/kernels.toml",
+            text: text("kernels.toml"),
+        })?;
         catalog.withheld = virtual_time_file::read(TomlSource {
             file: "catalog/virtual-time.toml",
             text: text("virtual-time.toml"),
@@ -151,6 +158,7 @@ impl Catalog {
             texts: BTreeMap::new(),
             defaults,
             withheld: Vec::new(),
+            kernels: Vec::new(),
         }
     }
 
@@ -314,12 +322,8 @@ impl Catalog {
                 claims.extend(more);
                 Ok::<_, CatalogError>(suite)
             };
-            let suite = [
-                read(SizeProfile::Smoke)?,
-                read(SizeProfile::Quick)?,
-                read(SizeProfile::Standard)?,
-                read(SizeProfile::Study)?,
-            ];
+            let [smoke, quick, standard, study] = SizeProfile::SIZES.map(&mut read);
+            let suite = [smoke?, quick?, standard?, study?];
             claims.sort();
             claims.dedup();
             let text = (file.clone(), text.clone());
@@ -418,14 +422,14 @@ impl Catalog {
     /// all others.
     pub fn suites(&self, profile: SizeProfile) -> Vec<&Suite> {
         let by_default = self.default_suites(profile);
-        let others = self.suites.values().map(|e| &e.value[position(profile)]);
+        let others = self.suites.values().map(|e| &e.value[position(profile.sizes())]);
         let others = others.filter(|s| !self.defaults.suites.contains(&s.name));
         by_default.into_iter().chain(others).collect()
     }
 
     /// Returns the suites that run if the user names none, in their order.
     pub fn default_suites(&self, profile: SizeProfile) -> Vec<&Suite> {
-        let names = self.defaults.suites.iter();
+        let names = self.defaults.suites(profile).iter();
         names.filter_map(|n| self.suite(n, profile).ok()).collect()
     }
 
@@ -435,12 +439,13 @@ impl Catalog {
     /// Returns an error with the nearest names if no suite has this name.
     pub fn suite(&self, name: &str, profile: SizeProfile) -> Result<&Suite, CatalogError> {
         match self.suites.get(name) {
-            Some(entry) => Ok(&entry.value[position(profile)]),
+            Some(entry) => Ok(&entry.value[position(profile.sizes())]),
             None => {
                 let known = self.suites.keys().map(String::as_str);
                 // A part of the name of a test means this test.
                 let holds = |test: &&model::Test| test.sweep_name().contains(name);
-                let suites = self.suites.values().map(|entry| &entry.value[position(profile)]);
+                let suites =
+                    self.suites.values().map(|entry| &entry.value[position(profile.sizes())]);
                 let tests = suites.flat_map(|suite| suite.tests.iter().filter(holds));
                 let tests: BTreeSet<String> =
                     tests.map(|test| format!("{}/{}", test.suite, test.sweep_name())).collect();
@@ -494,6 +499,11 @@ impl Catalog {
     /// Returns the phases that are excluded from scores in virtual time.
     pub fn withheld(&self) -> &[ExcludedPhase] {
         &self.withheld
+    }
+
+    /// Returns the series of Debian's kernels that guests can run, oldest first.
+    pub fn kernels(&self) -> &[KernelSeries] {
+        &self.kernels
     }
 
     /// Returns every use case, sorted by frequency, the most common first, and then by name.

@@ -10,7 +10,7 @@ use model::{
     shell_quote,
 };
 
-use crate::catalog::layer_file::{LayerEntry, LayerPosition};
+use crate::catalog::layer_file::{LayerEntry, LayerNeeds, LayerPosition};
 use crate::command_line::{
     DEVICE, DEVICES, FSARENA, MOUNTPOINT, OPTIONS, PLACEHOLDERS, SAFE_OPTIONS, SIZE, is_script,
 };
@@ -82,6 +82,23 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
         _ => {}
     }
     let mut filesystem = below.clone();
+    let mut layer = layer.clone();
+    let base = below.name_without_layers();
+    match layer.filesystems.remove(base) {
+        Some(LayerNeeds { mkfs_options, mount_options, create }) => {
+            filesystem.commands.mkfs_options.extend(mkfs_options);
+            filesystem.commands.mount_options.extend(mount_options);
+            layer.create = create.unwrap_or(layer.create);
+        }
+        None if layer.filesystems.is_empty() => {}
+        None => {
+            let others: Vec<&str> = layer.filesystems.keys().map(String::as_str).collect();
+            let (name, others) = (&layer.name, others.join(", "));
+            return Err(format!(
+                "`{base}` cannot have the layer `{name}`, only these can: {others}"
+            ));
+        }
+    }
     filesystem.name = layer.spelled(&below.name);
     filesystem.aliases.clear();
     filesystem.title = match layer.position {
@@ -97,6 +114,7 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
         name: layer.name.clone(),
         on: below.name.clone(),
         disks: layer.disks(),
+        compresses: layer.compresses,
     });
     // These facts hold without the layer.
     filesystem.facts.power_cuts = None;
@@ -116,8 +134,10 @@ pub(crate) fn with_layer(below: &Filesystem, layer: &LayerEntry) -> Result<Files
     }
     requires.smallest = Bytes(requires.smallest.0.saturating_add(layer.requires.smallest.0));
     filesystem.commands = match &layer.position {
-        LayerPosition::Below { device, disks } => on_device(&below.commands, layer, device, *disks),
-        LayerPosition::Above => on_directory(&below.commands, layer),
+        LayerPosition::Below { device, disks } => {
+            on_device(&filesystem.commands, &layer, device, *disks)
+        }
+        LayerPosition::Above => on_directory(&filesystem.commands, &layer),
     };
     Ok(filesystem)
 }
@@ -450,6 +470,26 @@ mod tests {
     }
 
     #[test]
+    fn a_feature_of_a_directory_needs_options_and_a_filesystem_that_can_have_it() {
+        let programs = tempfile::tempdir().unwrap();
+        let own = commands("casefold/ext4+luks", &["/dev/x"]);
+        let (_, log) = run(&own.mkfs, programs.path(), "none");
+        assert!(log.contains(" -O casefold "), "{log}");
+        let quota = commands("project-quota/xfs:noatime", &["/dev/x"]);
+        let (is_ok, log) = run(&quota.mount, programs.path(), "none");
+        let lower = ["prjquota,noatime /dev/x /run/fsarena-project-quota", "mount -o bind "];
+        assert!(is_ok && lower.iter().all(|step| log.contains(step)), "{log}");
+        let catalog = Catalog::builtin().unwrap();
+        let error = catalog.contender("casefold/xfs").unwrap_err().to_string();
+        assert!(error.contains("`xfs` cannot have the layer `casefold`"), "{error}");
+        assert!(error.ends_with("only these can: ext4, f2fs"), "{error}");
+        assert!(catalog.contender("compression/btrfs").unwrap().compresses());
+        assert!(!catalog.contender("casefold/f2fs").unwrap().compresses());
+        let script = &catalog.contender("compression/btrfs").unwrap().filesystem.commands.mkfs[2];
+        assert!(script.contains("compression zstd") && !script.contains("chattr"), "{script}");
+    }
+
+    #[test]
     fn every_filesystem_on_a_device_takes_every_layer() {
         let catalog = Catalog::builtin().unwrap();
         for filesystem in catalog.filesystems().filter(|f| f.unavailable.is_none()) {
@@ -458,7 +498,10 @@ mod tests {
                 let made = catalog.contender(&name);
                 let is_above_fuse =
                     layer.position == LayerPosition::Above && filesystem.driver == DriverKind::Fuse;
-                let is_possible = filesystem.commands.need_device() && !is_above_fuse;
+                let has_features = layer.filesystems.is_empty()
+                    || layer.filesystems.contains_key(&filesystem.name);
+                let is_possible =
+                    filesystem.commands.need_device() && !is_above_fuse && has_features;
                 assert_eq!(made.is_ok(), is_possible, "{name}: {made:?}");
                 let Ok(made) = made else { continue };
                 assert_eq!(made.name, name);

@@ -19,6 +19,7 @@ mod text_file;
 
 pub use catalog::defaults_file::ProfileDefaults;
 pub use catalog::disk_file::{DataSheet, DataSheetMetric, DiskEntry};
+pub use catalog::kernels_file::KernelSeries;
 pub use catalog::layer_file::{LayerEntry, LayerPosition};
 pub use catalog::{Catalog, CatalogKind};
 pub use command_line::{Placeholders, expand_commands};

@@ -268,10 +268,15 @@ impl Guest {
                     "its driver has to be built: `fsarena guest build --with {name}`"
                 ));
             }
-            let kernel = self.release();
-            return Some(format!(
-                "the guest's kernel ({kernel}) has no module {module}; use a kernel with this module (`fsarena guest build --kernel FILE --modules DIR`)"
-            ));
+            let (kernel, linux) = (self.release(), &requires.linux);
+            let is_other =
+                kernel.parse().is_ok_and(|version| !linux.is_all() && !linux.contains(version));
+            return Some(match is_other {
+                true => format!("it needs {linux}, and the guest's kernel is {kernel}"),
+                false => format!(
+                    "the guest's kernel ({kernel}) has no module {module}; use a kernel with this module (`fsarena guest build --kernel FILE --modules DIR`)"
+                ),
+            });
         }
         if let Some(why) = self.lacks_module_of(requires) {
             return Some(why);

@@ -66,10 +66,24 @@ crate::named_enum! {
         Standard = "standard",
         /// The parameters of the published runs.
         Study = "study",
+        /// The sizes of `standard`, for the hours of the suite `soak`.
+        Soak = "soak",
     }
 }
 
 impl SizeProfile {
+    /// The profiles for which tests have sizes, smallest first.
+    pub const SIZES: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
+
+    /// Returns the profile whose sizes tests have.
+    #[must_use]
+    pub const fn sizes(self) -> Self {
+        match self {
+            Self::Soak => Self::Standard,
+            other => other,
+        }
+    }
+
     /// Returns the default maximum duration of a phase. It is longer for an emulated guest. In
     /// other cases the quick profiles use a short limit, so that they do not wait for a contender
     /// that is a hundred times slower than the rest.
@@ -83,7 +97,7 @@ impl SizeProfile {
             (Self::Smoke, BackendKind::Vm) => 10 * MINUTE,
             (Self::Quick, BackendKind::Vm) => 30 * MINUTE,
             (Self::Standard, _) => 2 * 60 * MINUTE,
-            (Self::Study, _) => 12 * 60 * MINUTE,
+            (Self::Study | Self::Soak, _) => 12 * 60 * MINUTE,
         })
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod contender_group;
 pub(crate) mod contender_overrides;
 pub(crate) mod facts;
 pub(crate) mod features;
+pub(crate) mod linux_range;
 pub(crate) mod mount_identity;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendKind, Bytes, FilesystemFacts, MaintenanceTask};
+use crate::{BackendKind, Bytes, FilesystemFacts, LinuxRange, MaintenanceTask};
 
 /// Kind of implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,9 @@ pub struct FilesystemLayer {
     pub on: String,
     /// Minimum number of disks; 1 for a layer of a single disk, and for one above the filesystem.
     pub disks: u32,
+    /// True if it compresses files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compresses: bool,
 }
 
 impl Filesystem {
@@ -110,6 +114,9 @@ impl Filesystem {
 pub struct Requirements {
     /// The name in `/proc/filesystems`: `ext4`, `fuse`, `fuseblk`.
     pub kernel: Option<String>,
+    /// Versions of Linux that have the filesystem.
+    #[serde(default, skip_serializing_if = "LinuxRange::is_all")]
+    pub linux: LinuxRange,
     /// Kernel modules that contain the filesystem, in loading order.
     pub modules: Vec<String>,
     /// Debian packages that contain its programs.

@@ -31,6 +31,7 @@ pub use filesystem::facts::{
     RecoveryMechanism, SnapshotSupport,
 };
 pub use filesystem::features::{Feature, Features, PosixClass, ProbeResult};
+pub use filesystem::linux_range::{LinuxRange, LinuxVersion};
 pub use filesystem::mount_identity::MountId;
 pub use filesystem::{
     Commands, DriverKind, Filesystem, FilesystemLayer, MaintenanceCommand, MkfsWriteEstimate,

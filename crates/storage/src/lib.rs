@@ -24,7 +24,7 @@ pub use held_directory::PinnedDirectory;
 pub use host::doctor::{
     Availability, MissingRequirement, check_availability, emulator, missing_programs,
 };
-pub use host::environment::{EnvironmentContext, collect, describe_storage};
+pub use host::environment::{EnvironmentContext, collect, debian_release, describe_storage};
 pub use host::host_settings::storage_settings as conditions_of_storage;
 pub use host::layers::circumstances;
 pub use host::machine::{GuestContents, HostInfo, ProgramLookup};

@@ -40,7 +40,7 @@ impl ProfileDefaults {
 pub(crate) struct Defaults {
     /// Suites that run if the user names none, in their order.
     pub suites: Vec<String>,
-    profiles: [ProfileDefaults; 4],
+    profiles: [(ProfileDefaults, Vec<String>); 5],
 }
 
 impl Defaults {
@@ -48,22 +48,31 @@ impl Defaults {
     pub fn read(source: TomlSource<'_>) -> Result<Self, CatalogError> {
         let document = source.parse()?;
         let top = TomlTable::top(source, &document, &["suites", "profile"])?;
-        let suites = top.required("suites")?.list("names")?;
         let profiles = top.required("profile")?.table(&SizeProfile::ALL.map(SizeProfile::name))?;
-        let [smoke, quick, standard, study] = SizeProfile::ALL.map(|p| read_profile(&profiles, p));
+        let [smoke, quick, standard, study, soak] =
+            SizeProfile::ALL.map(|profile| read_profile(&profiles, profile));
         Ok(Self {
-            suites: suites.iter().map(TomlValue::name).collect::<Result<_, _>>()?,
-            profiles: [smoke?, quick?, standard?, study?],
+            suites: names(&top.required("suites")?)?,
+            profiles: [smoke?, quick?, standard?, study?, soak?],
         })
+    }
+
+    /// Returns the names of the default suites of a profile.
+    pub fn suites(&self, profile: SizeProfile) -> &[String] {
+        match &self.profiles[position(profile)] {
+            (_, own) if !own.is_empty() => own,
+            _ => &self.suites,
+        }
     }
 
     /// Returns the defaults of a profile.
     pub fn profile(&self, profile: SizeProfile) -> ProfileDefaults {
-        self.profiles[position(profile)]
+        self.profiles[position(profile)].0
     }
 }
 
-/// Returns the index of a profile in [`SizeProfile::ALL`].
+/// Returns the index of a profile in [`SizeProfile::ALL`], whose first four are
+/// [`SizeProfile::SIZES`].
 pub(crate) fn position(profile: SizeProfile) -> usize {
     SizeProfile::ALL.iter().position(|p| *p == profile).expect("every profile is one of all")
 }
@@ -71,15 +80,21 @@ pub(crate) fn position(profile: SizeProfile) -> usize {
 fn read_profile(
     profiles: &TomlTable<'_>,
     profile: SizeProfile,
-) -> Result<ProfileDefaults, CatalogError> {
-    let keys = ["size", "rounds", "scaling"];
+) -> Result<(ProfileDefaults, Vec<String>), CatalogError> {
+    let keys = ["suites", "size", "rounds", "scaling"];
     let table = profiles.required(profile.name())?.table(&keys)?;
-    Ok(ProfileDefaults {
+    let suites = table.read("suites", |v| names(&v))?.unwrap_or_default();
+    let defaults = ProfileDefaults {
         size: table.required("size")?.size()?,
         rounds: table.required("rounds")?.count(1..=Campaign::MAX_ROUNDS)?,
         memory: None,
         scaling: scaling(&table.required("scaling")?)?,
-    })
+    };
+    Ok((defaults, suites))
+}
+
+fn names(value: &TomlValue<'_>) -> Result<Vec<String>, CatalogError> {
+    value.list("names")?.iter().map(TomlValue::name).collect()
 }
 
 fn scaling(value: &TomlValue<'_>) -> Result<IterationPolicy, CatalogError> {

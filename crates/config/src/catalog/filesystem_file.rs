@@ -5,13 +5,14 @@ use std::num::NonZeroU64;
 
 use model::{
     BootLoader, Commands, CrashRecovery, DocumentedPromise, DriverKind, Expectation, Filesystem,
-    FilesystemFacts, FilesystemOrigin, FormatLimit, HarmlessMessage, License, MaintenanceCommand,
-    MaintenanceTask, MkfsWriteEstimate, NativeReader, OperatingSystem, PowerCutEvidence,
-    RecoveryMechanism, Requirements, SnapshotSupport,
+    FilesystemFacts, FilesystemOrigin, FormatLimit, HarmlessMessage, License, LinuxRange,
+    MaintenanceCommand, MaintenanceTask, MkfsWriteEstimate, NativeReader, OperatingSystem,
+    PowerCutEvidence, RecoveryMechanism, Requirements, SnapshotSupport,
 };
 
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable, TomlValue};
+use crate::catalog::kernels_file;
 use crate::command_line::{
     DEFAULT_OPTIONS, FSARENA, FSCK, MAINTENANCE, MKFS, MKFS_HALF, MOUNT, POOL_OPTIONS,
     PlaceholderRule, REPAIR, UMOUNT, VERSION,
@@ -44,8 +45,9 @@ const KEYS: [&str; 24] = [
     "commands",
     "maintenance",
 ];
-const REQUIRES: [&str; 7] =
-    ["kernel", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
+const REQUIRES: [&str; 8] =
+    ["kernel", "linux", "modules", "packages", "programs", "unpackaged", "smallest", "largest"];
+const LINUX: [&str; 2] = ["from", "before"];
 const COMMANDS: [&str; 14] = [
     "mkfs",
     "mkfs_shares",
@@ -269,6 +271,7 @@ fn requirements(top: &TomlTable<'_>, unavailable: bool) -> Result<Requirements, 
     let unpackaged = unpackaged(&table, &programs)?;
     Ok(Requirements {
         kernel: table.read("kernel", |v| v.text())?,
+        linux: table.read("linux", |v| linux_range(&v))?.unwrap_or_default(),
         modules: table.texts("modules")?,
         packages: table.texts("packages")?,
         programs,
@@ -276,6 +279,13 @@ fn requirements(top: &TomlTable<'_>, unavailable: bool) -> Result<Requirements, 
         smallest,
         largest,
     })
+}
+
+/// Reads versions of Linux: `{ from = "6.7", before = "6.18" }`.
+fn linux_range(value: &TomlValue<'_>) -> Result<LinuxRange, CatalogError> {
+    let table = value.table(&LINUX)?;
+    let version = |key| table.read(key, |v| kernels_file::version(&v));
+    Ok(LinuxRange { from: version("from")?, before: version("before")? })
 }
 
 /// Reads the programs that are in no package, each with its installation instructions.

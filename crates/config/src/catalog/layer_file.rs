@@ -8,17 +8,20 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::{self, DRIVERS};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "name",
     "title",
     "driver",
     "source",
     "quirks",
     "harmless",
+    "compresses",
+    "filesystems",
     "requires",
     "commands",
     "maintenance",
 ];
+const FILESYSTEMS: [&str; 3] = ["mkfs_options", "mount_options", "create"];
 const REQUIRES: [&str; 4] = ["modules", "packages", "programs", "smallest"];
 const COMMANDS: [&str; 5] = ["device", "disks", "create", "open", "close"];
 /// Tasks of the disks of a layer.
@@ -58,6 +61,21 @@ pub struct LayerEntry {
     pub quirks: Vec<String>,
     /// Harmless warnings of the kernel.
     pub harmless: Vec<HarmlessMessage>,
+    /// True if it compresses files.
+    pub compresses: bool,
+    /// The filesystems that can have it, by name, with the options for each. All if this is empty.
+    pub filesystems: BTreeMap<String, LayerNeeds>,
+}
+
+/// Options of one filesystem for a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerNeeds {
+    /// Words added to the mkfs command line.
+    pub mkfs_options: Vec<String>,
+    /// Options added to the mount command line.
+    pub mount_options: Vec<String>,
+    /// Script that creates the layer, in place of the common one.
+    pub create: Option<String>,
 }
 
 /// Position of a layer in a stack.
@@ -124,7 +142,21 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
             maintenance.insert(MaintenanceTask::Rebuild, both);
         }
     }
+    let mut filesystems = BTreeMap::new();
+    if let Some(table) = top.get("filesystems")? {
+        for (filesystem, value) in table.any_table()?.entries() {
+            let table = value.table(&FILESYSTEMS)?;
+            let needs = LayerNeeds {
+                mkfs_options: table.texts("mkfs_options")?,
+                mount_options: table.texts("mount_options")?,
+                create: table.read("create", |v| v.text())?,
+            };
+            filesystems.insert(filesystem.to_owned(), needs);
+        }
+    }
     let layer = LayerEntry {
+        filesystems,
+        compresses: top.read("compresses", |v| v.flag())?.unwrap_or_default(),
         maintenance,
         name: name.name()?,
         title: top.text("title")?,
@@ -150,5 +182,5 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
 /// Returns every key of a layer file.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS).chain(MAINTENANCE_KEYS)
+    KEYS.into_iter().chain(FILESYSTEMS).chain(REQUIRES).chain(COMMANDS).chain(MAINTENANCE_KEYS)
 }

@@ -99,8 +99,8 @@ pub(crate) fn for_profile<'a>(
     if !value.is_table() || RANGE.iter().any(|key| value.contains_key(key)) {
         return Ok(value);
     }
-    let names = SizeProfile::ALL.map(SizeProfile::name);
-    Ok(value.table_by_key(&names)?[profile.name()])
+    let names = SizeProfile::SIZES.map(SizeProfile::name);
+    Ok(value.table_by_key(&names)?[profile.sizes().name()])
 }
 
 #[cfg(test)]

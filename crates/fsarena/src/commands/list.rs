@@ -187,6 +187,7 @@ const fn meaning(profile: SizeProfile) -> &'static str {
         SizeProfile::Quick => "a first comparison, about a minute a filesystem",
         SizeProfile::Standard => "large enough that caches do not decide",
         SizeProfile::Study => "the parameters of the published runs",
+        SizeProfile::Soak => "hours of writes and deletions: does it stay as fast?",
     }
 }
 
@@ -201,7 +202,7 @@ const fn unlike(profile: SizeProfile) -> &'static str {
             "1 GiB: ext4 has a journal of 32 MiB and not 1 GiB, 8 groups of blocks and not thousands; \
              most files fit into memory"
         }
-        SizeProfile::Standard => {
+        SizeProfile::Standard | SizeProfile::Soak => {
             "8 GiB: ext4 has a journal of 64 MiB and not 1 GiB; directories and trees are small"
         }
         SizeProfile::Study => {

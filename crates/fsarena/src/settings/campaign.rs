@@ -106,7 +106,9 @@ impl SettingsReader<'_> {
     ) -> anyhow::Result<ResolvedCampaign> {
         let asked = &self.asked;
         let here = self.test_machine(&mut wishes, &suites)?;
-        external_programs::reject_missing_programs(&suites, asked.backend, &here.machine)?;
+        let skipped =
+            external_programs::skip_without_programs(&mut suites, asked.backend, &here.machine)?;
+        self.say(&skipped);
         let contenders = self.contenders(&here, &suites, models)?;
         let (clock, why, machine) = self.guest_machine(&wishes, &here, &contenders, &suites)?;
         let groups = asked.groups(&contenders)?;
@@ -190,7 +192,15 @@ impl SettingsReader<'_> {
                 let named = named.map(|entry| Ok(entry.contender(self.catalog)?.filesystem));
                 let named = named.collect::<anyhow::Result<Vec<_>>>()?;
                 with.extend(guest_command::required_layers(&named));
+                let note = guest_command::choose_kernel(
+                    &mut wishes.build,
+                    &named,
+                    self.catalog.kernels(),
+                    storage::debian_release(),
+                )?;
+                self.say(note.as_slice());
                 // Remove duplicate names.
+                let with = &mut wishes.build.with;
                 let mut seen = BTreeSet::new();
                 with.retain(|name| seen.insert(name.clone()));
                 let dry_run = asked.args.dry_run;

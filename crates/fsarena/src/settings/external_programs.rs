@@ -145,39 +145,45 @@ pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
     programs.filter(|name| required(name).is_some()).cloned()
 }
 
-/// Checks that the machine has the programs and files that the suites of a campaign require, before
-/// cells run. Guests contain them.
+/// Removes the suites of a campaign whose programs and files the machine lacks. Returns a note for
+/// each. Guests contain them.
 ///
 /// # Errors
-/// Returns an error if one is missing.
-pub fn reject_missing_programs(
-    suites: &[Suite],
+/// Returns an error if no suite remains, or if guests cannot have a program.
+pub fn skip_without_programs(
+    suites: &mut Vec<Suite>,
     backend: BackendKind,
     machine: &HostInfo,
-) -> Result<(), EnvironmentError> {
+) -> Result<Vec<String>, EnvironmentError> {
     if backend == BackendKind::Vm {
         let programs = suites.iter().filter(|suite| suite.name == SUITE);
         let mut programs = programs.flat_map(|suite| &suite.requires.programs);
         let other = programs.find(|name| required(name).is_none());
-        return other.map_or(Ok(()), |name| {
+        return other.map_or(Ok(Vec::new()), |name| {
             Err(EnvironmentError(format!(
                 "guests cannot have {name}: run it on images or in mounted directories"
             )))
         });
     }
-    for suite in suites {
-        let Some(need) = storage::missing_programs(suite, machine) else { continue };
+    let missing = |suite: &Suite| {
+        let need = storage::missing_programs(suite, machine)?;
         let advice = match need.packages.is_empty() {
             true => "Debian has no package of it: build it, and put it on the PATH".to_owned(),
             false => need.command,
         };
-        let name = &suite.name;
-        return Err(EnvironmentError(format!(
-            "cannot run suite {name}: it needs {}, missing here; {advice}",
-            need.description
-        )));
+        Some((suite.name.clone(), format!("it needs {}, missing here; {advice}", need.description)))
+    };
+    let missing: Vec<(String, String)> = suites.iter().filter_map(missing).collect();
+    suites.retain(|suite| missing.iter().all(|(name, _)| *name != suite.name));
+    match missing.first() {
+        Some((name, why)) if suites.is_empty() => {
+            Err(EnvironmentError(format!("cannot run suite {name}: {why}")))
+        }
+        _ => Ok(missing
+            .iter()
+            .map(|(name, why)| format!("suite {name} is skipped: {why}"))
+            .collect()),
     }
-    Ok(())
 }
 
 /// Returns the suite of other programs among the names, and the remaining names. Relative paths are

@@ -39,8 +39,11 @@ pub fn is_compression(option: &str) -> bool {
 }
 
 impl Contender {
-    /// Returns true if its options compress files.
+    /// Returns true if its options or a layer compress files.
     pub fn compresses(&self) -> bool {
+        if self.filesystem.layers.iter().any(|layer| layer.compresses) {
+            return true;
+        }
         let options = self.mkfs_options.iter().chain(&self.mount_options);
         options.flat_map(|option| option.split([',', ' '])).any(is_compression)
     }

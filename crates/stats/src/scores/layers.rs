@@ -87,7 +87,12 @@ mod tests {
         let mut results = fixture::plain();
         let contenders = &mut results.campaign.contenders;
         let on = contenders[0].filesystem.name.clone();
-        let layer = |disks| FilesystemLayer { name: "raid".into(), on: on.clone(), disks };
+        let layer = |disks| FilesystemLayer {
+            name: "raid".into(),
+            on: on.clone(),
+            disks,
+            compresses: false,
+        };
         contenders[1].filesystem.layers = vec![layer(2)];
         contenders[1].own.disks = Some(2);
         let [cost] = &analyse(&results).layers[..] else { panic!("one layer") };

@@ -158,7 +158,12 @@ fn what_takes_no_snapshots_is_ruled_out_if_the_use_needs_them() {
     }
     contenders[2] = contenders[1].clone();
     contenders[2].name = "slow".to_owned();
-    let thin = FilesystemLayer { name: "thin".to_owned(), on: "plain".to_owned(), disks: 1 };
+    let thin = FilesystemLayer {
+        name: "thin".to_owned(),
+        on: "plain".to_owned(),
+        disks: 1,
+        compresses: false,
+    };
     contenders[2].filesystem.layers = vec![thin];
     let nas = UseCase { snapshots: Some("yesterday".to_owned()), ..one(&STREAMS) };
     let scores = scores(&analyse(&results), &nas);

@@ -124,6 +124,20 @@ pub fn distribution(os_release: &str) -> String {
     line.unwrap_or_default().trim_matches('"').to_owned()
 }
 
+/// Returns the release of Debian on this machine. `None` on other distributions.
+pub fn debian_release() -> Option<u32> {
+    debian_release_of(&read("/etc/os-release"))
+}
+
+fn debian_release_of(os_release: &str) -> Option<u32> {
+    let value = |key: &str| {
+        let line = os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.map(|value| value.trim_matches('"'))
+    };
+    value("ID").filter(|id| *id == "debian")?;
+    value("VERSION_ID")?.parse().ok()
+}
+
 /// Returns the processor model from the text of `/proc/cpuinfo`: `model name` on x86, `Model` or
 /// `cpu model` elsewhere.
 pub fn cpu_model(cpuinfo: &str) -> String {
@@ -195,6 +209,14 @@ mod tests {
         assert_eq!(memory("MemTotal:  1024 kB\nMemFree: 1 kB\n"), Bytes::mib(1));
         assert_eq!(memory("MemTotal:  18446744073709551615 kB\n"), Bytes(0));
         assert_eq!((distribution(""), memory("junk")), (String::new(), Bytes(0)));
+    }
+
+    #[test]
+    fn only_debian_has_a_release_of_debian() {
+        let id = "ID=debian\nVERSION_ID=\"12\"\n";
+        assert_eq!(debian_release_of(id), Some(12));
+        assert_eq!(debian_release_of(&id.replace("debian", "ubuntu")), None);
+        assert_eq!(debian_release_of("ID=debian\n"), None);
     }
 
     #[test]

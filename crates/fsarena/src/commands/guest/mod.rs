@@ -1,8 +1,11 @@
 //! `fsarena guest`: builds and checks the virtual machine with the filesystems that this machine's
 //! kernel lacks.
 
+mod kernel_choice;
 mod selftest;
 mod shell;
+
+pub use kernel_choice::choose_kernel;
 
 use std::ffi::OsString;
 use std::io::Read;

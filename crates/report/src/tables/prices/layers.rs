@@ -43,7 +43,7 @@ mod tests {
         let contenders = &mut results.campaign.contenders;
         let on = contenders[0].filesystem.name.clone();
         contenders[1].filesystem.layers =
-            vec![FilesystemLayer { name: "luks".into(), on, disks: 1 }];
+            vec![FilesystemLayer { name: "luks".into(), on, disks: 1, compresses: false }];
         let blocks = section(&analyse(&results), 1).unwrap().blocks;
         let [Block::List(lines), Block::Table(sums), Block::Paragraph(_), Block::Table(_), ..] =
             &blocks[..]

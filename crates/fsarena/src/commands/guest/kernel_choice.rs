@@ -1,0 +1,86 @@
+//! The kernel of a guest, chosen for the contenders that are named.
+
+use config::KernelSeries;
+use model::Filesystem;
+
+use crate::args::guest_args::BuildOptions;
+use crate::output::exit::UsageError;
+
+/// Chooses a series of Debian's kernels that has these filesystems, unless the options name a kernel
+/// or that of this release of Debian has them. Returns a note with the reason.
+///
+/// # Errors
+/// Returns an error if no series has all of them.
+pub fn choose_kernel(
+    options: &mut BuildOptions,
+    filesystems: &[Filesystem],
+    kernels: &[KernelSeries],
+    debian: Option<u32>,
+) -> Result<Option<String>, UsageError> {
+    let limited: Vec<&Filesystem> =
+        filesystems.iter().filter(|filesystem| !filesystem.requires.linux.is_all()).collect();
+    let is_named = options.debian_kernel.is_some() || options.kernel.is_some();
+    let has_all = |series: &&KernelSeries| {
+        limited.iter().all(|filesystem| filesystem.requires.linux.contains(series.version))
+    };
+    let is_usual = |series: &&KernelSeries| debian.is_some() && series.debian == debian;
+    let usual = kernels.iter().find(is_usual);
+    if limited.is_empty() || is_named || usual.is_some_and(|series| has_all(&series)) {
+        return Ok(None);
+    }
+    let needs = limited.iter().map(|one| format!("{} needs {}", one.name, one.requires.linux));
+    let needs = needs.collect::<Vec<_>>().join(", ");
+    let Some(chosen) = kernels.iter().rev().find(has_all) else {
+        let all = kernels.iter().map(|series| series.version.to_string());
+        let all = all.collect::<Vec<_>>().join(", ");
+        return Err(UsageError(format!(
+            "cannot choose a kernel of the guests: {needs}, and Debian has {all}; compare them in several campaigns"
+        )));
+    };
+    options.debian_kernel = Some(chosen.version.to_string());
+    Ok(Some(format!("guests run Linux {}: {needs}", chosen.version)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::Catalog;
+
+    fn chosen(names: &[&str], debian: Option<u32>) -> Result<Option<String>, String> {
+        let catalog = Catalog::builtin().unwrap();
+        let filesystems: Vec<Filesystem> =
+            names.iter().map(|name| catalog.filesystem(name).unwrap().clone()).collect();
+        let mut options = BuildOptions::default();
+        choose_kernel(&mut options, &filesystems, catalog.kernels(), debian)
+            .map(|_| options.debian_kernel)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_kernel_of_the_release_is_kept_if_it_has_all_contenders() {
+        assert_eq!(chosen(&["ext4"], Some(12)), Ok(None));
+        assert_eq!(chosen(&["ext4", "reiserfs-3.6"], Some(13)), Ok(None));
+        assert_eq!(chosen(&["ext4", "bcachefs"], Some(13)), Ok(None));
+    }
+
+    #[test]
+    fn otherwise_the_newest_kernel_with_all_contenders_is_chosen() {
+        let series = |text: &str| Ok(Some(text.to_owned()));
+        assert_eq!(chosen(&["ext4", "ntfs-kernel"], Some(12)), series("7.3"));
+        assert_eq!(chosen(&["bcachefs", "xfs"], Some(12)), series("6.12"));
+        assert_eq!(chosen(&["bcachefs", "reiserfs-3.6"], None), series("6.12"));
+        let error = chosen(&["bcachefs", "ntfs-kernel"], Some(12)).unwrap_err();
+        assert!(error.contains("bcachefs needs Linux from 6.7 to before 6.18"), "{error}");
+        assert!(error.ends_with("compare them in several campaigns"), "{error}");
+    }
+
+    #[test]
+    fn a_named_kernel_is_used() {
+        let catalog = Catalog::builtin().unwrap();
+        let filesystems = [catalog.filesystem("ntfs-kernel").unwrap().clone()];
+        let mut options =
+            BuildOptions { debian_kernel: Some("6.12".into()), ..BuildOptions::default() };
+        let note = choose_kernel(&mut options, &filesystems, catalog.kernels(), Some(12));
+        assert_eq!((note.unwrap(), options.debian_kernel.as_deref()), (None, Some("6.12")));
+    }
+}
