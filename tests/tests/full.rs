@@ -196,7 +196,7 @@ fn a_share_of_the_space_is_taken_and_half_of_it_given_back() {
 fn files_are_replaced_again_and_again_in_a_soak() {
     let sandbox = Sandbox::new();
     let contenders = ["ext4", "btrfs"];
-    run(&mut sandbox.campaign(&contenders, "soak")).assert_code(0);
+    run(sandbox.campaign(&contenders, "soak").args(["--size", "512MiB"])).assert_code(0);
     let results = sandbox.results();
     for contender in contenders {
         let cell = cells_of(&results, contender).remove(0);

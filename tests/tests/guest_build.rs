@@ -98,12 +98,14 @@ impl Scratch {
         assert_eq!(leak_check::find_lasting(self.sandbox.root()), [""; 0], "{when}");
     }
 
-    /// Checks that the cache contains only a guest and the packages for the next one.
+    /// Checks that the cache contains only a guest, and packages and modules for the next one.
     #[track_caller]
     fn assert_whole(&self) {
         let there = names(&self.cache());
         let kind = |name: &String| name.split('-').next().unwrap_or_default().to_owned();
-        let kinds: Vec<String> = there.iter().map(kind).collect();
+        let mut kinds: Vec<String> = there.iter().map(kind).collect();
+        assert!(kinds.iter().any(|kind| kind == "modules"), "{there:?}");
+        kinds.retain(|kind| kind != "modules");
         let whole = ["answer", "answer", "apt", "guest", "lock", "packages"];
         assert_eq!(kinds, whole, "{there:?}");
         assert_eq!(names(&self.temporary()), [""; 0]);

@@ -274,7 +274,11 @@ impl<'a> Build<'a> {
     ) -> Result<Vec<PathBuf>, GuestError> {
         match self.built.get(inputs) {
             Some(kept) => Ok(kept),
-            None => self.built.put(inputs, &build()?, self.workshop),
+            None => {
+                let built = build()?;
+                ModuleCache::put(inputs, &built, self.workshop)?;
+                Ok(built)
+            }
         }
     }
 
@@ -300,10 +304,10 @@ impl<'a> Build<'a> {
             let (source, inputs) =
                 (self.place("source").join(rebuild.source), self.inputs_of(rebuild));
             let is_as_good = rebuild.only_if_missing && modules.has(rebuild.module);
-            if is_as_good || !source.is_dir() && self.built.get(&inputs).is_none() {
-                continue;
-            }
             let files = self.get_or_build(&inputs, || {
+                if is_as_good || !source.is_dir() {
+                    return Ok(Vec::new());
+                }
                 say(&format!("building the module {}", rebuild.module));
                 let programs = self.workshop.programs();
                 Ok(vec![rebuild::build(rebuild, &self.headers()?, &source, programs)?])

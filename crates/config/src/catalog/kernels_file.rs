@@ -5,7 +5,7 @@ use model::LinuxVersion;
 use crate::CatalogError;
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 
-const KEYS: [&str; 3] = ["series", "debian", "source"];
+const KEYS: [&str; 4] = ["series", "debian", "since", "source"];
 /// No release of Debian has a larger number.
 const MAX_DEBIAN: u32 = 99;
 
@@ -16,6 +16,8 @@ pub struct KernelSeries {
     pub version: LinuxVersion,
     /// The release of Debian whose guests have it by default, if any.
     pub debian: Option<u32>,
+    /// The first release of Debian that has it, also in its backports.
+    pub since: u32,
 }
 
 /// Reads the file.
@@ -32,6 +34,7 @@ fn series(value: &TomlValue<'_>) -> Result<KernelSeries, CatalogError> {
     Ok(KernelSeries {
         version: version(&table.required("series")?)?,
         debian: table.read("debian", |v| v.count(1..=MAX_DEBIAN))?,
+        since: table.required("since")?.count(1..=MAX_DEBIAN)?,
     })
 }
 
@@ -47,7 +50,7 @@ mod tests {
     #[test]
     fn a_series_has_a_version_and_a_source() {
         let reading = |text: &str| read(TomlSource { file: "kernels.toml", text });
-        let whole = "[[kernel]]\nseries = \"6.12\"\ndebian = 13\nsource = \"a test\"\n";
+        let whole = "[[kernel]]\nseries = \"6.12\"\ndebian = 13\nsince = 12\nsource = \"a test\"\n";
         let [read] = reading(whole).unwrap().try_into().unwrap();
         assert_eq!((read.version.to_string().as_str(), read.debian), ("6.12", Some(13)));
         for (wrong, expected) in [

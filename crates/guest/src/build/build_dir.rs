@@ -116,6 +116,16 @@ impl<'a> BuildDir<'a> {
         self.place.path().join(name)
     }
 
+    /// Returns the names of all entries of the build directory, in order.
+    pub fn names(&self) -> Result<Vec<String>, GuestError> {
+        let entries = fs::read_dir(self.place.path());
+        let entries = entries.map_err(GuestError::io("read", self.place.path()))?;
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<String> = entries.flatten().map(name).collect();
+        names.sort();
+        Ok(names)
+    }
+
     /// Moves complete files to their final location and replaces existing ones.
     pub fn install(&self, name: &str, to: &Path) -> Result<(), GuestError> {
         let made = self.place(name);

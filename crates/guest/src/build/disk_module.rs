@@ -133,7 +133,11 @@ pub fn obtain(
         say(&format!("building the driver of disks in memory for Linux {release}"));
         let tree = headers.settled(release, workshop)?;
         let built = driver::build(&tree, &workshop.place("driver"), workshop.programs())?;
-        modules.put(&inputs, &built, workshop)
+        ModuleCache::put(&inputs, &built, workshop)?;
+        modules.install(workshop)
+    })?;
+    modules.get(&inputs).ok_or_else(|| {
+        GuestError::UnexpectedOutput("the built modules disappeared from the cache".to_owned())
     })
 }
 

@@ -10,6 +10,7 @@ use crate::build::build_dir::{self, BuildDir};
 use crate::build::build_index::{self, BuildIndexEntry};
 use crate::build::manifest::{Manifest, damaged};
 use crate::build::mirrors::AptListKind;
+use crate::build::module_cache::ModuleCache;
 use crate::build::package_selection::{self, PackageSelection};
 use crate::build::{Build, PACKAGES};
 use crate::{Guest, GuestError, Recipe, cache, hash};
@@ -146,6 +147,7 @@ impl GuestBuild<'_> {
             }
         }
         self.workshop.install(PACKAGES, &kept_packages)?;
+        ModuleCache::new(cache).install(self.workshop)?;
         self.workshop.install(GUEST, &cache.join(&name))?;
         let answer = BuildIndexEntry { guest: name, manifest };
         self.write(&answer, &file)?;

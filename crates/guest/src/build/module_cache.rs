@@ -35,33 +35,36 @@ impl<'a> ModuleCache<'a> {
         digests.lines().map(whole).collect()
     }
 
-    /// Stores what was built from these inputs, and returns the stored files.
-    pub fn put(
-        &self,
-        inputs: &str,
-        built: &[PathBuf],
-        workshop: &BuildDir<'_>,
-    ) -> Result<Vec<PathBuf>, GuestError> {
-        const MODULES: &str = "modules";
-        let (whole, directory) = (workshop.place(MODULES), self.directory(inputs));
+    /// Prepares the modules that were built from these inputs for [`ModuleCache::install`].
+    pub fn put(inputs: &str, built: &[PathBuf], workshop: &BuildDir<'_>) -> Result<(), GuestError> {
+        let whole = workshop.place(&name(inputs));
         files::create_directory(&whole)?;
         let mut digests = String::new();
-        let mut stored = Vec::new();
         for file in built {
             let content = files::read(file).map_err(GuestError::io("read", file))?;
             let name = file.file_name().unwrap_or_default();
             files::write(&whole.join(name), &content)?;
             digests += &format!("{} {}\n", hash::sha256_hex(&content), name.to_string_lossy());
-            stored.push(directory.join(name));
         }
-        files::write(&whole.join(DIGESTS), digests.as_bytes())?;
-        workshop.install(MODULES, &directory)?;
-        Ok(stored)
+        files::write(&whole.join(DIGESTS), digests.as_bytes())
+    }
+
+    /// Moves all prepared modules into the cache.
+    pub fn install(&self, workshop: &BuildDir<'_>) -> Result<(), GuestError> {
+        for name in workshop.names()?.iter().filter(|name| name.starts_with(DIRECTORY)) {
+            workshop.install(name, &self.cache.join(name))?;
+        }
+        Ok(())
     }
 
     fn directory(&self, inputs: &str) -> PathBuf {
-        self.cache.join(format!("{DIRECTORY}{}", hash::sha256_hex(inputs.as_bytes())))
+        self.cache.join(name(inputs))
     }
+}
+
+/// Returns the name of the directory with the modules of these inputs.
+fn name(inputs: &str) -> String {
+    format!("{DIRECTORY}{}", hash::sha256_hex(inputs.as_bytes()))
 }
 
 #[cfg(test)]
@@ -80,21 +83,25 @@ mod tests {
         for file in &built {
             fs::write(file, file.to_str().unwrap()).unwrap();
         }
-        let put = |inputs: &str| {
+        let put = |inputs: &str, is_installed| {
             let stop = Arc::default();
             BuildDir::open(place.path(), Bytes::mib(1), &stop, &mut |_| {}, |workshop, _| {
-                modules.put(inputs, &built, workshop)
+                ModuleCache::put(inputs, &built, workshop)?;
+                if is_installed { modules.install(workshop) } else { Ok(()) }
             })
-            .unwrap()
+            .unwrap();
         };
-        let stored = put("gcc 12");
-        assert_eq!(modules.get("gcc 12"), Some(stored.clone()));
+        put("gcc 12", false);
+        assert_eq!(modules.get("gcc 12"), None, "the build did not end");
+        put("gcc 12", true);
+        let stored = modules.get("gcc 12").unwrap();
         let names = stored.iter().map(|file| file.file_name().unwrap().to_str().unwrap());
         assert_eq!(names.collect::<Vec<_>>(), ["ufs.ko", "affs.ko"], "in the given order");
         assert_eq!(modules.get("gcc 13"), None);
         fs::write(&stored[1], "damaged").unwrap();
         assert_eq!(modules.get("gcc 12"), None);
-        assert_eq!(put("gcc 12"), stored, "what is damaged is replaced");
+        put("gcc 12", true);
+        assert_eq!(modules.get("gcc 12"), Some(stored.clone()), "damaged modules are replaced");
         fs::remove_file(&stored[0]).unwrap();
         assert_eq!(modules.get("gcc 12"), None);
     }

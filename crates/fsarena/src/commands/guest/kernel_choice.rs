@@ -30,11 +30,17 @@ pub fn choose_kernel(
     }
     let needs = limited.iter().map(|one| format!("{} needs {}", one.name, one.requires.linux));
     let needs = needs.collect::<Vec<_>>().join(", ");
-    let Some(chosen) = kernels.iter().rev().find(has_all) else {
-        let all = kernels.iter().map(|series| series.version.to_string());
+    let is_here = |series: &&KernelSeries| debian.is_none_or(|release| series.since <= release);
+    let Some(chosen) = kernels.iter().rev().filter(is_here).find(has_all) else {
+        let release = debian.map_or_else(String::new, |release| format!(" {release}"));
+        let all = kernels.iter().filter(is_here).map(|series| series.version.to_string());
         let all = all.collect::<Vec<_>>().join(", ");
+        let cure = match kernels.iter().find(has_all) {
+            Some(series) => format!("Debian {} has {}", series.since, series.version),
+            None => "compare them in several campaigns".to_owned(),
+        };
         return Err(UsageError(format!(
-            "cannot choose a kernel of the guests: {needs}, and Debian has {all}; compare them in several campaigns"
+            "cannot choose a kernel of the guests: {needs}, and Debian{release} has {all}; {cure}"
         )));
     };
     options.debian_kernel = Some(chosen.version.to_string());
@@ -66,7 +72,11 @@ mod tests {
     #[test]
     fn otherwise_the_newest_kernel_with_all_contenders_is_chosen() {
         let series = |text: &str| Ok(Some(text.to_owned()));
-        assert_eq!(chosen(&["ext4", "ntfs-kernel"], Some(12)), series("7.3"));
+        assert_eq!(chosen(&["ext4", "ntfs-kernel"], Some(13)), series("7.3"));
+        let error = chosen(&["ext4", "ntfs-kernel"], Some(12)).unwrap_err();
+        let told =
+            "ntfs-kernel needs Linux 7.1 or later, and Debian 12 has 6.1, 6.12; Debian 13 has 7.3";
+        assert!(error.ends_with(told), "{error}");
         assert_eq!(chosen(&["bcachefs", "xfs"], Some(12)), series("6.12"));
         assert_eq!(chosen(&["bcachefs", "reiserfs-3.6"], None), series("6.12"));
         let error = chosen(&["bcachefs", "ntfs-kernel"], Some(12)).unwrap_err();
