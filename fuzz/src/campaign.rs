@@ -72,6 +72,7 @@ pub fn has_a_plan(campaign: &Campaign) {
 /// Returns a campaign of one round.
 pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
     Campaign {
+        skipped: Vec::new(),
         name: "fuzz".into(),
         contenders,
         groups: Vec::new(),

@@ -218,6 +218,36 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
         "{planned:?}"
     );
     assert!(planned.stdout.contains("tree") && !planned.stdout.contains("ours"), "{planned:?}");
+    let mut campaign = sandbox.fsarena();
+    campaign.args([
+        "run",
+        "--profile",
+        "smoke",
+        "--rounds",
+        "1",
+        "-s",
+        "ours",
+        "-s",
+        "trial",
+        "--dir",
+    ]);
+    let screen = run(campaign.arg(&place)).assert_code(0).stdout;
+    let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
+    assert!(screen.contains("Skipped   ours: it needs no-such-program"), "{screen}");
+    assert!(report.contains("Suite ours was skipped: it needs no-such-program"), "{report}");
+    // A guard needs every suite.
+    let mut guard = sandbox.fsarena();
+    guard.args([
+        "guard",
+        place.to_str().unwrap(),
+        place.to_str().unwrap(),
+        "-s",
+        "ours",
+        "-s",
+        "trial",
+    ]);
+    let refused = run(guard.args(["--profile", "smoke"]));
+    assert!(refused.stderr.contains("cannot run suite ours: it needs"), "{refused:?}");
     let doctor = run(sandbox.fsarena().arg("doctor")).assert_code(0).stdout;
     assert!(
         doctor.contains("Suite ours lacks no-such-program, /usr/include/no-such-file.h: "),

@@ -139,8 +139,10 @@ impl Catalog {
             machines: read("machines"),
             studies: builtin_studies(),
         })?;
-        for suite in &catalog.defaults.suites {
-            catalog.suite(suite, SizeProfile::Smoke)?;
+        for profile in SizeProfile::ALL {
+            for suite in catalog.defaults.suites(profile) {
+                catalog.suite(suite, profile)?;
+            }
         }
         Ok(catalog)
     }
@@ -421,10 +423,11 @@ impl Catalog {
     /// Returns every suite as resolved for a profile: first the default suites in their order, then
     /// all others.
     pub fn suites(&self, profile: SizeProfile) -> Vec<&Suite> {
-        let by_default = self.default_suites(profile);
+        let mut all = self.default_suites(profile);
         let others = self.suites.values().map(|e| &e.value[position(profile.sizes())]);
-        let others = others.filter(|s| !self.defaults.suites.contains(&s.name));
-        by_default.into_iter().chain(others).collect()
+        let default = self.defaults.suites(profile);
+        all.extend(others.filter(|suite| !default.contains(&suite.name)));
+        all
     }
 
     /// Returns the suites that run if the user names none, in their order.

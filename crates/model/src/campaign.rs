@@ -110,6 +110,16 @@ impl SizeProfile {
     }
 }
 
+/// A requested suite that did not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SkippedSuite {
+    /// Its name.
+    pub suite: String,
+    /// The reason, with the command that helps.
+    pub reason: String,
+}
+
 /// The clock of a campaign's times. Times of different clocks are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -211,6 +221,9 @@ pub struct Campaign {
     pub groups: Vec<ContenderGroup>,
     /// The test suites, resolved for the profile.
     pub suites: Vec<Suite>,
+    /// Requested suites that did not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedSuite>,
     /// How large.
     pub profile: SizeProfile,
     /// Number of rounds; each round uses a fresh filesystem. In a stored campaign it includes the

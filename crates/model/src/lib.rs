@@ -20,7 +20,7 @@ mod user_directory;
 pub mod wire;
 
 pub use campaign::cell::{CampaignId, Cell, CellId};
-pub use campaign::{BackendKind, Campaign, Clock, SizeProfile, StoppingRule};
+pub use campaign::{BackendKind, Campaign, Clock, SizeProfile, SkippedSuite, StoppingRule};
 pub use errno::{errno_name, errno_number};
 pub use filesystem::contender::{Contender, is_compression};
 pub use filesystem::contender_group::ContenderGroup;

@@ -621,6 +621,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         Campaign {
             backend: BackendKind::Vm,
+            skipped: Vec::new(),
             measured_by: None,
             clock: Clock::Virtual,
             contenders: contenders.iter().map(|name| contender(name)).collect(),

@@ -43,6 +43,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: BackendKind::Loop,
+        skipped: Vec::new(),
         measured_by: None,
     }
 }

@@ -196,6 +196,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         size: Bytes::mib(64),
         memory: None,
         backend: Kind::Loop,
+        skipped: Vec::new(),
         measured_by: None,
         clock: Clock::Real,
         guest: None,

@@ -88,6 +88,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
         backend: if guest { BackendKind::Vm } else { BackendKind::Loop },
+        skipped: Vec::new(),
         measured_by: None,
     }
 }

@@ -5,19 +5,19 @@ use model::LinuxVersion;
 use crate::CatalogError;
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 
-const KEYS: [&str; 4] = ["series", "debian", "since", "source"];
+const KEYS: [&str; 4] = ["series", "default_of", "releases", "source"];
 /// No release of Debian has a larger number.
 const MAX_DEBIAN: u32 = 99;
 
 /// A series of Debian's kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSeries {
     /// Its version, for `--debian-kernel`.
     pub version: LinuxVersion,
     /// The release of Debian whose guests have it by default, if any.
-    pub debian: Option<u32>,
-    /// The first release of Debian that has it, also in its backports.
-    pub since: u32,
+    pub default_of: Option<u32>,
+    /// The releases of Debian that have it, also in their backports.
+    pub releases: Vec<u32>,
 }
 
 /// Reads the file.
@@ -31,10 +31,12 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<Vec<KernelSeries>, CatalogE
 fn series(value: &TomlValue<'_>) -> Result<KernelSeries, CatalogError> {
     let table = value.table(&KEYS)?;
     table.text("source")?;
+    let release = |value: &TomlValue<'_>| value.count(1..=MAX_DEBIAN);
+    let releases = table.required("releases")?.list("releases of Debian")?;
     Ok(KernelSeries {
         version: version(&table.required("series")?)?,
-        debian: table.read("debian", |v| v.count(1..=MAX_DEBIAN))?,
-        since: table.required("since")?.count(1..=MAX_DEBIAN)?,
+        default_of: table.read("default_of", |v| release(&v))?,
+        releases: releases.iter().map(release).collect::<Result<_, _>>()?,
     })
 }
 
@@ -50,9 +52,10 @@ mod tests {
     #[test]
     fn a_series_has_a_version_and_a_source() {
         let reading = |text: &str| read(TomlSource { file: "kernels.toml", text });
-        let whole = "[[kernel]]\nseries = \"6.12\"\ndebian = 13\nsince = 12\nsource = \"a test\"\n";
+        let whole = "[[kernel]]\nseries = \"6.12\"\ndefault_of = 13\nreleases = [12, 13]\nsource = \"a test\"\n";
         let [read] = reading(whole).unwrap().try_into().unwrap();
-        assert_eq!((read.version.to_string().as_str(), read.debian), ("6.12", Some(13)));
+        assert_eq!((read.version.to_string().as_str(), read.default_of), ("6.12", Some(13)));
+        assert_eq!(read.releases, [12, 13]);
         for (wrong, expected) in [
             (whole.replace("source", "sauce"), "did you mean `source`"),
             (whole.replace("6.12", "newest"), "a version of Linux"),

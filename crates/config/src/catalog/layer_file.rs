@@ -7,6 +7,7 @@ use model::{DriverKind, HarmlessMessage, MaintenanceTask, Requirements};
 use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::{self, DRIVERS};
+use crate::settings::options::{check_mkfs_options, check_mount_option};
 
 const KEYS: [&str; 11] = [
     "name",
@@ -146,9 +147,14 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(LayerEntry, NameRegistry),
     if let Some(table) = top.get("filesystems")? {
         for (filesystem, value) in table.any_table()?.entries() {
             let table = value.table(&FILESYSTEMS)?;
+            let mkfs_options = table.texts("mkfs_options")?;
+            check_mkfs_options(&mkfs_options).map_err(|why| table.error(why))?;
+            let mount_options = table.texts("mount_options")?;
+            let mut checked = mount_options.iter();
+            checked.try_for_each(|o| check_mount_option(o)).map_err(|why| table.error(why))?;
             let needs = LayerNeeds {
-                mkfs_options: table.texts("mkfs_options")?,
-                mount_options: table.texts("mount_options")?,
+                mkfs_options,
+                mount_options,
                 create: table.read("create", |v| v.text())?,
             };
             filesystems.insert(filesystem.to_owned(), needs);

@@ -71,7 +71,7 @@ settings! {
             /// `fsarena list layers`); `NAME=` sets its name.
             #[arg(short, long = "contender")]
             contenders: Vec<ContenderEntry> = Kind::new("SPEC", ValueParser::new(ContenderEntry::parse), contenders);
-            /// Run this suite, or one of its tests [default: the shootout's].
+            /// Run this suite, or one of its tests [default: those of the profile].
             ///
             /// A test is traces/mail; another program is given with its options (fio:my.fio,
             /// bonnie++:'-s 64M'). Repeatable.

@@ -224,6 +224,13 @@ fn every_suite_resolves_in_every_profile_and_fits_its_image() {
     let catalog = catalog();
     for profile in SizeProfile::ALL {
         let size = catalog.profile(profile).size;
+        let mut names: Vec<&str> =
+            catalog.suites(profile).iter().map(|suite| suite.name.as_str()).collect();
+        names.sort_unstable();
+        let mut all =
+            catalog.suites(SizeProfile::Quick).iter().map(|s| &*s.name).collect::<Vec<_>>();
+        all.sort_unstable();
+        assert_eq!(names, all, "{profile}: each suite once");
         for suite in catalog.suites(profile) {
             assert!(!suite.tests.is_empty(), "{profile}: {}", suite.name);
         }

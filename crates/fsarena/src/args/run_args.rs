@@ -31,6 +31,9 @@ pub struct RunArgs {
     /// Rounds if neither the command line nor a file specifies them.
     #[arg(skip)]
     pub rounds_by_default: Option<u32>,
+    /// True if a suite whose programs are missing is an error and not skipped.
+    #[arg(skip)]
+    pub needs_every_suite: bool,
     /// Results that the command compares afterwards.
     #[arg(skip)]
     pub compared: Vec<ResultSelector>,

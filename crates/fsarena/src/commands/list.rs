@@ -314,6 +314,11 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     (text, json!(in_full))
 }
 
+/// Returns the layer on the first filesystem that can have it.
+fn example(layer: &LayerEntry) -> String {
+    layer.spelled(layer.filesystems.keys().next().map_or("ext4", String::as_str))
+}
+
 fn layers(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&LayerEntry> = catalog.layers().collect();
     let row = |layer: &&LayerEntry| {
@@ -321,16 +326,23 @@ fn layers(catalog: &Catalog) -> (String, Value) {
             LayerPosition::Below { disks, .. } => disks.to_string(),
             LayerPosition::Above => String::new(),
         };
-        [layer.name.clone(), layer.spelled("ext4"), disks, line(&layer.title)]
+        let only: Vec<&str> = layer.filesystems.keys().map(String::as_str).collect();
+        let title = match only.is_empty() {
+            true => line(&layer.title),
+            false => line(&format!("{}; only of {}", layer.title, only.join(", "))),
+        };
+        [layer.name.clone(), example(layer), disks, title]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    let hint = "A layer can be below or above any filesystem on a device, and layers can be combined: -c overlay/xfs+luks+md-raid1. They run in guests (--backend vm).";
-    let text = table(["layer", "with ext4", "disks", "title"], &rows);
+    let hint = "A layer can be below or above a filesystem on a device, and layers can be combined: -c overlay/xfs+luks+md-raid1. They run in guests (--backend vm).";
+    let text = table(["layer", "example", "disks", "title"], &rows);
     let in_full = |layer: &&LayerEntry| {
         json!({
             "name": layer.name,
             "title": layer.title,
-            "with_ext4": layer.spelled("ext4"),
+            "example": example(layer),
+            "filesystems": layer.filesystems.keys().collect::<Vec<_>>(),
+            "compresses": layer.compresses,
             "source": layer.source,
             "requires": layer.requires,
             "quirks": layer.quirks,

@@ -36,7 +36,11 @@ pub fn run(args: &GuardArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         _ => return regression_search::run(args, &contenders, &run, globals, &stop),
     };
     let has_rule = run.settings.budget.is_some() || run.settings.until_width.is_some();
-    let mut wanted = RunArgs { rounds_by_default: (!has_rule).then_some(ROUNDS), ..run.clone() };
+    let mut wanted = RunArgs {
+        rounds_by_default: (!has_rule).then_some(ROUNDS),
+        needs_every_suite: true,
+        ..run.clone()
+    };
     let directories = [old, new].map(|spec| directory(spec));
     wanted.settings.directories = directories.into_iter().flatten().collect();
     match wanted.settings.directories.len() {

@@ -55,7 +55,7 @@ pub fn run(
     globals: &GlobalArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
-    let versions = versions::versions(contenders, &args.over, run, stop)?;
+    let mut versions = versions::versions(contenders, &args.over, run, stop)?;
     let guard = Guard {
         args,
         contenders,
@@ -71,6 +71,7 @@ pub fn run(
     if run.engine.on.is_some() {
         run::elsewhere(run, stop)?;
     }
+    guard.choose_kernel(&mut versions)?;
     guard.require_contenders(&versions)?;
     guard.search(&versions)
 }
@@ -92,6 +93,24 @@ struct VersionSearch<'a> {
 }
 
 impl Guard<'_> {
+    /// Chooses one kernel for the campaigns of all contenders, which differ by nothing else.
+    fn choose_kernel(&self, versions: &mut [GuardedVersion]) -> anyhow::Result<()> {
+        if !self.args.over.is_empty() {
+            return Ok(());
+        }
+        let catalog = paths::catalog(self.globals)?;
+        let named = self.contenders.iter().map(|name| Ok(catalog.contender(name)?.filesystem));
+        let named = named.collect::<anyhow::Result<Vec<_>>>();
+        // Contenders of a campaign file are unknown to the catalog.
+        let Ok(named) = named else { return Ok(()) };
+        let mut build = versions[0].run.execution.build.clone();
+        guest::choose_kernel(&mut build, &named, catalog.kernels(), storage::debian_release())?;
+        for version in versions {
+            version.run.execution.build.debian_kernel.clone_from(&build.debian_kernel);
+        }
+        Ok(())
+    }
+
     /// Checks all contenders before the first one runs, since the search also needs the last one.
     fn require_contenders(&self, versions: &[GuardedVersion]) -> anyhow::Result<()> {
         if !self.args.over.is_empty() {

@@ -9,7 +9,8 @@ use ::guest::Guest;
 use backend::AgentTransport;
 use config::Catalog;
 use model::{
-    BackendKind, Campaign, Clock, Contender, CopySource, DiskModel, GuestConfig, Nanos, Suite,
+    BackendKind, Campaign, Clock, Contender, CopySource, DiskModel, GuestConfig, Nanos,
+    SkippedSuite, Suite,
 };
 use sys::io::clock;
 
@@ -106,9 +107,16 @@ impl SettingsReader<'_> {
     ) -> anyhow::Result<ResolvedCampaign> {
         let asked = &self.asked;
         let here = self.test_machine(&mut wishes, &suites)?;
-        let skipped =
-            external_programs::skip_without_programs(&mut suites, asked.backend, &here.machine)?;
-        self.say(&skipped);
+        let needs_all = asked.args.needs_every_suite || asked.args.study.is_some();
+        let skipped = external_programs::skip_without_programs(
+            &mut suites,
+            needs_all,
+            asked.backend,
+            &here.machine,
+        )?;
+        for SkippedSuite { suite, reason } in &skipped {
+            self.progress.note(&format!("suite {suite} is skipped: {reason}"));
+        }
         let contenders = self.contenders(&here, &suites, models)?;
         let (clock, why, machine) = self.guest_machine(&wishes, &here, &contenders, &suites)?;
         let groups = asked.groups(&contenders)?;
@@ -127,6 +135,7 @@ impl SettingsReader<'_> {
             contenders,
             groups,
             suites,
+            skipped,
             profile: asked.profile,
             rounds,
             stopping_rule: until,

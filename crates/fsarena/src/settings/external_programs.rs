@@ -6,8 +6,8 @@ use std::path::Path;
 use import::{ExpectedPhase, InputFormat};
 use model::op::External;
 use model::{
-    BackendKind, Bytes, CacheState, Exec, Op, PEERS as SUITE, Phase, ProgramRequirements, Suite,
-    SyncAtEnd, Test, check_name,
+    BackendKind, Bytes, CacheState, Exec, Op, PEERS as SUITE, Phase, ProgramRequirements,
+    SkippedSuite, Suite, SyncAtEnd, Test, check_name,
 };
 use storage::HostInfo;
 use sys::fs::plain_file;
@@ -145,16 +145,18 @@ pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
     programs.filter(|name| required(name).is_some()).cloned()
 }
 
-/// Removes the suites of a campaign whose programs and files the machine lacks. Returns a note for
-/// each. Guests contain them.
+/// Removes the suites of a campaign whose programs and files the machine lacks, and returns them with
+/// the reasons. Guests contain the programs.
 ///
 /// # Errors
-/// Returns an error if no suite remains, or if guests cannot have a program.
+/// Returns an error if no suite remains, if `needs_all` is true and one is missing, if a program that
+/// runs as a suite is missing, or if guests cannot have a program.
 pub fn skip_without_programs(
     suites: &mut Vec<Suite>,
+    needs_all: bool,
     backend: BackendKind,
     machine: &HostInfo,
-) -> Result<Vec<String>, EnvironmentError> {
+) -> Result<Vec<SkippedSuite>, EnvironmentError> {
     if backend == BackendKind::Vm {
         let programs = suites.iter().filter(|suite| suite.name == SUITE);
         let mut programs = programs.flat_map(|suite| &suite.requires.programs);
@@ -171,18 +173,18 @@ pub fn skip_without_programs(
             true => "Debian has no package of it: build it, and put it on the PATH".to_owned(),
             false => need.command,
         };
-        Some((suite.name.clone(), format!("it needs {}, missing here; {advice}", need.description)))
+        let reason = format!("it needs {}, missing here; {advice}", need.description);
+        Some(SkippedSuite { suite: suite.name.clone(), reason })
     };
-    let missing: Vec<(String, String)> = suites.iter().filter_map(missing).collect();
-    suites.retain(|suite| missing.iter().all(|(name, _)| *name != suite.name));
-    match missing.first() {
-        Some((name, why)) if suites.is_empty() => {
-            Err(EnvironmentError(format!("cannot run suite {name}: {why}")))
+    let skipped: Vec<SkippedSuite> = suites.iter().filter_map(missing).collect();
+    suites.retain(|suite| skipped.iter().all(|skipped| skipped.suite != suite.name));
+    let is_needed =
+        |skipped: &&SkippedSuite| needs_all || suites.is_empty() || skipped.suite == SUITE;
+    match skipped.iter().find(is_needed) {
+        Some(SkippedSuite { suite, reason }) => {
+            Err(EnvironmentError(format!("cannot run suite {suite}: {reason}")))
         }
-        _ => Ok(missing
-            .iter()
-            .map(|(name, why)| format!("suite {name} is skipped: {why}"))
-            .collect()),
+        None => Ok(skipped),
     }
 }
 

@@ -69,6 +69,13 @@ impl<'a> ResolvedSettings<'a> {
         let study = study.transpose()?;
         let usual = if study.is_some() { SizeProfile::Study } else { DEFAULT_PROFILE };
         let profile = settings.profile.unwrap_or(usual);
+        if let (Some(study), SizeProfile::Soak) = (&study, profile) {
+            let why = format!(
+                "cannot run study {} in profile soak, which runs the suite soak; use another --profile",
+                study.name
+            );
+            return Err(UsageError(why).into());
+        }
         // Only in its original size does a study use its own volume and memory; in other sizes the
         // profile's defaults apply.
         let in_its_size = study.as_ref().filter(|_| profile == SizeProfile::Study);

@@ -93,6 +93,7 @@ fn in_virtual_time(run: &RunArgs) -> Result<RunArgs, UsageError> {
     run.settings.clock = Some(Clock::Virtual);
     let has_rule = run.settings.budget.is_some() || run.settings.until_width.is_some();
     run.rounds_by_default = (!has_rule).then_some(1);
+    run.needs_every_suite = true;
     Ok(run)
 }
 

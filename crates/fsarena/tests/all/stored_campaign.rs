@@ -55,6 +55,7 @@ fn campaign() -> Campaign {
         size: Bytes::mib(384),
         memory: None,
         backend: BackendKind::Loop,
+        skipped: Vec::new(),
         measured_by: None,
         device: None,
         work_dir: "/nowhere".into(),

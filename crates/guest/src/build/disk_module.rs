@@ -10,6 +10,7 @@ use model::Bytes;
 
 use crate::build::build_dir::BuildDir;
 use crate::build::module_cache::ModuleCache;
+use crate::build::package_selection::VERSION;
 use crate::build::{driver, rebuild};
 use crate::{GuestError, files, hash};
 
@@ -148,7 +149,7 @@ fn inputs(headers: &KernelHeaders, kernel: &str) -> String {
         // A kernel may have been built without a list of symbols.
         content.map_or_else(|_| String::new(), |content| hash::sha256_hex(&content))
     });
-    format!("{}{kernel}{}", driver::description(), settings.concat())
+    format!("{VERSION}\n{}{kernel}{}", driver::description(), settings.concat())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::{GuestError, files, hash};
 
 /// Prefix of the names of their directories.
 const DIRECTORY: &str = "modules-";
-/// File with a line for each module: its digest and its file. It is the last one to be written.
+/// File with a line for each module, its digest and its file, and the digest of these lines.
 const DIGESTS: &str = "digests";
 
 /// Built modules in a cache.
@@ -27,6 +27,13 @@ impl<'a> ModuleCache<'a> {
     pub fn get(&self, inputs: &str) -> Option<Vec<PathBuf>> {
         let directory = self.directory(inputs);
         let digests = String::from_utf8(files::read(&directory.join(DIGESTS)).ok()?).ok()?;
+        // The last line has the digest of the others.
+        let (digests, own) =
+            digests.strip_suffix('\n')?.rsplit_once('\n').unwrap_or(("", &digests));
+        let (digests, own) = (digests.to_owned(), own.trim_end());
+        if hash::sha256_hex(digests.as_bytes()) != own {
+            return None;
+        }
         let whole = |line: &str| {
             let (digest, name) = line.split_once(' ')?;
             let file = directory.join(name);
@@ -46,7 +53,9 @@ impl<'a> ModuleCache<'a> {
             files::write(&whole.join(name), &content)?;
             digests += &format!("{} {}\n", hash::sha256_hex(&content), name.to_string_lossy());
         }
-        files::write(&whole.join(DIGESTS), digests.as_bytes())
+        let digests = digests.trim_end();
+        let text = format!("{digests}\n{}\n", hash::sha256_hex(digests.as_bytes()));
+        files::write(&whole.join(DIGESTS), text.as_bytes())
     }
 
     /// Moves all prepared modules into the cache.
@@ -102,6 +111,14 @@ mod tests {
         assert_eq!(modules.get("gcc 12"), None);
         put("gcc 12", true);
         assert_eq!(modules.get("gcc 12"), Some(stored.clone()), "damaged modules are replaced");
+        let list = stored[0].with_file_name(DIGESTS);
+        let whole = fs::read(&list).unwrap();
+        for end in 0..whole.len() {
+            fs::write(&list, &whole[..end]).unwrap();
+            assert_eq!(modules.get("gcc 12"), None, "a list of {end} bytes");
+        }
+        fs::write(&list, whole).unwrap();
+        assert!(modules.get("gcc 12").is_some());
         fs::remove_file(&stored[0]).unwrap();
         assert_eq!(modules.get("gcc 12"), None);
     }

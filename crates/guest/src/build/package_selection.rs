@@ -12,7 +12,7 @@ use crate::build::recipe::DkmsPackage;
 use crate::{GuestError, Recipe};
 
 /// Version of the build process. It changes whenever the same packages result in a different guest.
-const VERSION: u32 = 7;
+pub const VERSION: u32 = 7;
 /// Package with one static program that provides `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
 
@@ -132,7 +132,7 @@ impl<'a> PackageSelection<'a> {
     pub fn module_inputs(&self, description: &str, source: Option<&String>) -> String {
         let names = self.kernel_parts.iter().chain(&self.headers).chain(source);
         let prefixes: Vec<String> = names.map(|name| format!("{name}_")).collect();
-        let mut text = format!("{}\n{description}", self.compiler);
+        let mut text = format!("{VERSION}\n{}\n{description}", self.compiler);
         for Package { file, digest, .. } in &self.packages {
             if prefixes.iter().any(|prefix| file.starts_with(prefix)) {
                 text += &format!("{file} {digest}\n");

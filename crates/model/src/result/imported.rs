@@ -119,6 +119,7 @@ impl ImportedCampaign {
         let cells = self.cells(&contenders, &tests, rounds);
         let started = self.started.unwrap_or(Nanos(0));
         let campaign = Campaign {
+            skipped: Vec::new(),
             name: self.name,
             contenders,
             groups: Vec::new(),

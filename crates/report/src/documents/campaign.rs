@@ -123,6 +123,8 @@ impl Report<'_> {
         self.document.blocks.extend(unfinished.map(Block::from));
         self.document.paragraph(summary::virtual_time(results).unwrap_or_default());
         self.document.paragraph(summary::smoke(results).unwrap_or_default());
+        let skipped = summary::skipped_suites(results).map(Block::Paragraph);
+        self.document.blocks.extend(skipped);
     }
 
     /// Adds the best contender over all test categories, for each disk if there are several.

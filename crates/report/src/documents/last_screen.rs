@@ -350,6 +350,9 @@ fn facts(
             fact(style, "Failures", &caveat.to_string());
         }
     }
+    for skipped in &results.campaign.skipped {
+        fact(Style::Plain, "Skipped", &format!("{}: {}", skipped.suite, skipped.reason));
+    }
     if of_answers.are_power_cuts_untested {
         let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
         fact(Style::Plain, "Untested", &text);

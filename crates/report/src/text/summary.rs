@@ -3,6 +3,7 @@
 
 use model::{
     BackendKind, Bytes, CampaignResults, Clock, DataKind, Environment, GuestConfig, SizeProfile,
+    SkippedSuite,
 };
 use stats::{Advice, Analysis, RoundOutcome};
 
@@ -103,6 +104,12 @@ pub(crate) fn smoke(results: &CampaignResults) -> Option<String> {
         "Profile smoke writes little, to show that all works. To decide, use --profile quick or standard."
             .to_owned()
     })
+}
+
+/// Returns a sentence for each requested suite that did not run.
+pub(crate) fn skipped_suites(results: &CampaignResults) -> impl Iterator<Item = String> {
+    let skipped = results.campaign.skipped.iter();
+    skipped.map(|SkippedSuite { suite, reason }| format!("Suite {suite} was skipped: {reason}."))
 }
 
 /// Describes the clock of the times.

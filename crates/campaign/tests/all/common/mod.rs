@@ -46,6 +46,7 @@ pub fn campaign() -> Campaign {
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: BackendKind::Loop,
+        skipped: Vec::new(),
         measured_by: None,
     }
 }

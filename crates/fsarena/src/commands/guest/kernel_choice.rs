@@ -7,44 +7,51 @@ use crate::args::guest_args::BuildOptions;
 use crate::output::exit::UsageError;
 
 /// Chooses a series of Debian's kernels that has these filesystems, unless the options name a kernel
-/// or that of this release of Debian has them. Returns a note with the reason.
+/// or a mirror, the default of this release of Debian has them, or the release is unknown. Returns a
+/// note with the reason.
 ///
 /// # Errors
 /// Returns an error if no series has all of them.
-pub fn choose_kernel(
+pub fn choose_kernel<'a>(
     options: &mut BuildOptions,
-    filesystems: &[Filesystem],
+    filesystems: impl IntoIterator<Item = &'a Filesystem>,
     kernels: &[KernelSeries],
     debian: Option<u32>,
 ) -> Result<Option<String>, UsageError> {
-    let limited: Vec<&Filesystem> =
-        filesystems.iter().filter(|filesystem| !filesystem.requires.linux.is_all()).collect();
-    let is_named = options.debian_kernel.is_some() || options.kernel.is_some();
+    let is_named =
+        options.debian_kernel.is_some() || options.kernel.is_some() || options.mirror.is_some();
+    let is_limited = |filesystem: &&Filesystem| !filesystem.requires.linux.is_all();
+    let limited: Vec<&Filesystem> = filesystems.into_iter().filter(is_limited).collect();
     let has_all = |series: &&KernelSeries| {
         limited.iter().all(|filesystem| filesystem.requires.linux.contains(series.version))
     };
-    let is_usual = |series: &&KernelSeries| debian.is_some() && series.debian == debian;
-    let usual = kernels.iter().find(is_usual);
-    if limited.is_empty() || is_named || usual.is_some_and(|series| has_all(&series)) {
+    let default = kernels.iter().find(|series| series.default_of == debian && debian.is_some());
+    let (Some(debian), Some(default)) = (debian, default) else { return Ok(None) };
+    if is_named || has_all(&default) {
         return Ok(None);
     }
-    let needs = limited.iter().map(|one| format!("{} needs {}", one.name, one.requires.linux));
-    let needs = needs.collect::<Vec<_>>().join(", ");
-    let is_here = |series: &&KernelSeries| debian.is_none_or(|release| series.since <= release);
-    let Some(chosen) = kernels.iter().rev().filter(is_here).find(has_all) else {
-        let release = debian.map_or_else(String::new, |release| format!(" {release}"));
-        let all = kernels.iter().filter(is_here).map(|series| series.version.to_string());
-        let all = all.collect::<Vec<_>>().join(", ");
+    let mut needs: Vec<String> =
+        limited.iter().map(|one| format!("{} needs {}", one.name, one.requires.linux)).collect();
+    needs.dedup();
+    let needs = needs.join(", ");
+    let here: Vec<&KernelSeries> =
+        kernels.iter().filter(|series| series.releases.contains(&debian)).collect();
+    let Some(chosen) = here.iter().copied().rev().find(has_all) else {
+        let all: Vec<String> = here.iter().map(|series| series.version.to_string()).collect();
         let cure = match kernels.iter().find(has_all) {
-            Some(series) => format!("Debian {} has {}", series.since, series.version),
+            Some(KernelSeries { version, releases, .. }) => {
+                let releases: Vec<String> = releases.iter().map(u32::to_string).collect();
+                format!("Debian {} has {version}", releases.join(" and "))
+            }
             None => "compare them in several campaigns".to_owned(),
         };
+        let all = all.join(", ");
         return Err(UsageError(format!(
-            "cannot choose a kernel of the guests: {needs}, and Debian{release} has {all}; {cure}"
+            "cannot choose a kernel of the guests: {needs}, and Debian {debian} has {all}; {cure}"
         )));
     };
     options.debian_kernel = Some(chosen.version.to_string());
-    Ok(Some(format!("guests run Linux {}: {needs}", chosen.version)))
+    Ok(Some(format!("guests run Linux {}, as with --debian-kernel: {needs}", chosen.version)))
 }
 
 #[cfg(test)]
@@ -78,8 +85,13 @@ mod tests {
             "ntfs-kernel needs Linux 7.1 or later, and Debian 12 has 6.1, 6.12; Debian 13 has 7.3";
         assert!(error.ends_with(told), "{error}");
         assert_eq!(chosen(&["bcachefs", "xfs"], Some(12)), series("6.12"));
-        assert_eq!(chosen(&["bcachefs", "reiserfs-3.6"], None), series("6.12"));
-        let error = chosen(&["bcachefs", "ntfs-kernel"], Some(12)).unwrap_err();
+        assert_eq!(chosen(&["bcachefs", "reiserfs-3.6"], Some(12)), series("6.12"));
+        assert_eq!(chosen(&["reiserfs-3.6"], Some(13)), Ok(None));
+        // A release that the catalog does not know has its own default.
+        assert_eq!(chosen(&["ntfs-kernel"], Some(14)), Ok(None));
+        assert_eq!(chosen(&["ntfs-kernel"], None), Ok(None));
+        let error = chosen(&["bcachefs", "ntfs-kernel"], Some(13)).unwrap_err();
+        assert!(error.contains("Debian 13 has 6.12, 7.3"), "{error}");
         assert!(error.contains("bcachefs needs Linux from 6.7 to before 6.18"), "{error}");
         assert!(error.ends_with("compare them in several campaigns"), "{error}");
     }

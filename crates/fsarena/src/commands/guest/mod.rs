@@ -79,7 +79,10 @@ pub fn obtain_again(
 ) -> anyhow::Result<Guest> {
     let made = campaign.guest.as_ref().map(|parts| parts.guest_name.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
-    let sets = made_with(catalog, options, campaign);
+    let mut options = options.clone();
+    let filesystems = campaign.contenders.iter().map(|contender| &contender.filesystem);
+    choose_kernel(&mut options, filesystems, catalog.kernels(), storage::debian_release())?;
+    let sets = made_with(catalog, &options, campaign);
     let may_be_several = sets.len() > 1;
     for options in sets.iter().filter(|_| may_be_several) {
         if let Ok(guest) = choose(catalog, options, &fits, BuildPolicy::Never, stop, say) {
@@ -162,7 +165,9 @@ fn choose(
     }
     if making == BuildPolicy::Never {
         let with = options.with.iter();
-        let with: String = with.map(|name| format!(" --with {name}")).collect();
+        let kernel =
+            options.debian_kernel.iter().map(|kernel| format!(" --debian-kernel {kernel}"));
+        let with: String = kernel.chain(with.map(|name| format!(" --with {name}"))).collect();
         return Err(EnvironmentError(format!(
             "no such guest is made yet, and a dry run makes none: `fsarena guest build{with}` does"
         ))
@@ -183,17 +188,25 @@ fn require_emulator() -> Result<(), EnvironmentError> {
     }
 }
 
-/// Returns the guest as `obtain` does, with signal handling and progress messages.
+/// Returns a guest for these contenders as `obtain` does, with signal handling and progress messages.
 pub fn obtain_with_progress(
     catalog: &Catalog,
     options: &BuildOptions,
+    contenders: &[String],
     globals: &GlobalArgs,
 ) -> anyhow::Result<Guest> {
+    let mut options = options.clone();
+    let filesystems = contenders.iter().map(|name| Ok(catalog.contender(name)?.filesystem));
+    let filesystems = filesystems.collect::<anyhow::Result<Vec<_>>>()?;
+    let note =
+        choose_kernel(&mut options, &filesystems, catalog.kernels(), storage::debian_release())?;
+    let options = &options;
     let mut say = |doing: &str| {
         if !globals.quiet && !globals.json {
             print_note(doing);
         }
     };
+    note.iter().for_each(|note| say(note));
     stop::with_stop_flag(|stop| obtain(catalog, options, stop, &mut say))
 }
 
@@ -336,7 +349,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
 /// Builds the guest or finds an existing one, and reports its contents.
 fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = obtain_with_progress(&catalog, options, globals)?;
+    let guest = obtain_with_progress(&catalog, options, &[], globals)?;
     let all: Vec<&Filesystem> = catalog.filesystems().collect();
     let lacking = |f: &&Filesystem| guest.missing_for(f).map(|why| [f.name.clone(), line(&why)]);
     let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();

@@ -118,7 +118,7 @@ pub fn run(args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode
 }
 
 fn made(catalog: &Catalog, args: &SelftestArgs, globals: &GlobalArgs) -> anyhow::Result<Guest> {
-    guest_command::obtain_with_progress(catalog, &args.made_of, globals)
+    guest_command::obtain_with_progress(catalog, &args.made_of, &args.contenders, globals)
 }
 
 fn cell(

@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::slice;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -28,7 +29,12 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 pub fn run(args: &ShellArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let contender = catalog.contender(&args.contender)?;
-    let guest = guest_command::obtain_with_progress(&catalog, &args.made_of, globals)?;
+    let guest = guest_command::obtain_with_progress(
+        &catalog,
+        &args.made_of,
+        slice::from_ref(&args.contender),
+        globals,
+    )?;
     let cell = StandaloneGuestCell::new(contender, args.size, DiskLocation::GuestMemory, &guest)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let job = cell.job(nothing());
