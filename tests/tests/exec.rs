@@ -233,7 +233,7 @@ fn a_missing_program_is_unsupported_and_named_with_its_package() {
     ]);
     let screen = run(campaign.arg(&place)).assert_code(0).stdout;
     let report = run(sandbox.fsarena().arg("report")).assert_code(0).stdout;
-    assert!(screen.contains("Skipped   ours: it needs no-such-program"), "{screen}");
+    assert!(screen.contains("Skipped   Suite ours, whose programs are missing."), "{screen}");
     assert!(report.contains("Suite ours was skipped: it needs no-such-program"), "{report}");
     // A guard needs every suite.
     let mut guard = sandbox.fsarena();

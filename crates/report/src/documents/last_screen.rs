@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use model::{CampaignResults, Metric};
+use model::{CampaignResults, Metric, SkippedSuite};
 use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow, UseCaseScores};
 
 use crate::document::{Block, Document, Item, Style};
@@ -350,8 +350,10 @@ fn facts(
             fact(style, "Failures", &caveat.to_string());
         }
     }
-    for skipped in &results.campaign.skipped {
-        fact(Style::Plain, "Skipped", &format!("{}: {}", skipped.suite, skipped.reason));
+    for SkippedSuite { suite, reason } in &results.campaign.skipped {
+        let help = reason.rsplit("; ").next().unwrap_or_default();
+        let text = format!("Suite {suite}, whose programs are missing. Here: {help}");
+        fact(Style::Plain, "Skipped", &text);
     }
     if of_answers.are_power_cuts_untested {
         let text = format!("Power cuts. The rest, by use: `{}`", command("advise"));
