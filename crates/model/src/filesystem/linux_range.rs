@@ -20,7 +20,7 @@ impl FromStr for LinuxVersion {
 
     /// Reads a version, or the version of a release: `6.12`, `6.1.0-50-amd64`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no version of Linux: write 6.12");
+        let wrong = || format!("`{text}` is not a version of Linux; write 6.12");
         let mut numbers = text.splitn(3, '.');
         let mut number = || {
             let digits = numbers.next()?;
