@@ -71,8 +71,7 @@ pub fn run(
     if run.engine.on.is_some() {
         run::elsewhere(run, stop)?;
     }
-    guard.choose_kernel(&mut versions)?;
-    guard.require_contenders(&versions)?;
+    guard.require_contenders(&mut versions)?;
     guard.search(&versions)
 }
 
@@ -93,26 +92,9 @@ struct VersionSearch<'a> {
 }
 
 impl Guard<'_> {
-    /// Chooses one kernel for the campaigns of all contenders, which differ by nothing else.
-    fn choose_kernel(&self, versions: &mut [GuardedVersion]) -> anyhow::Result<()> {
-        if !self.args.over.is_empty() {
-            return Ok(());
-        }
-        let catalog = paths::catalog(self.globals)?;
-        let named = self.contenders.iter().map(|name| Ok(catalog.contender(name)?.filesystem));
-        let named = named.collect::<anyhow::Result<Vec<_>>>();
-        // Contenders of a campaign file are unknown to the catalog.
-        let Ok(named) = named else { return Ok(()) };
-        let mut build = versions[0].run.execution.build.clone();
-        guest::choose_kernel(&mut build, &named, catalog.kernels(), storage::debian_release())?;
-        for version in versions {
-            version.run.execution.build.debian_kernel.clone_from(&build.debian_kernel);
-        }
-        Ok(())
-    }
-
-    /// Checks all contenders before the first one runs, since the search also needs the last one.
-    fn require_contenders(&self, versions: &[GuardedVersion]) -> anyhow::Result<()> {
+    /// Checks all contenders before the first one runs, since the search also needs the last one, and
+    /// chooses one kernel for their campaigns, which differ by nothing else.
+    fn require_contenders(&self, versions: &mut [GuardedVersion]) -> anyhow::Result<()> {
         if !self.args.over.is_empty() {
             return Ok(());
         }
@@ -122,7 +104,14 @@ impl Guard<'_> {
         let catalog = paths::catalog(self.globals)?;
         let reach = paths::transport(None, self.stop)?;
         let silent = ProgressDisplay::choose(false, true);
-        campaign::read(&all, self.globals, &catalog, &*reach, &silent, self.stop).map(drop)
+        let read = campaign::read(&all, self.globals, &catalog, &*reach, &silent, self.stop)?;
+        let filesystems = read.campaign.contenders.iter().map(|contender| &contender.filesystem);
+        let build = &mut all.execution.build;
+        guest::choose_kernel(build, filesystems, catalog.kernels(), storage::debian_release())?;
+        for version in versions {
+            version.run.execution.build.debian_kernel.clone_from(&build.debian_kernel);
+        }
+        Ok(())
     }
 
     fn search(&self, versions: &[GuardedVersion]) -> anyhow::Result<ExitCode> {
