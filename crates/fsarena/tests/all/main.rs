@@ -7,6 +7,7 @@ mod imported;
 mod many_campaigns;
 mod peers;
 mod process_limits;
+mod released_formats;
 mod shared_directory;
 mod stored_campaign;
 mod told;
