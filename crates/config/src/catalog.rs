@@ -13,6 +13,7 @@ pub(crate) mod uses_file;
 pub(crate) mod virtual_time_file;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use model::{
     AgeProfile, DiskModel, ExcludedPhase, Filesystem, FlashState, SizeProfile, Suite, UseCase,
@@ -34,6 +35,15 @@ struct CatalogEntry<T> {
     value: T,
     /// Names that refer only to this entry.
     claims: NameRegistry,
+}
+
+/// A suite with the sizes of each profile.
+#[derive(Clone, Debug)]
+struct SuiteSizes {
+    /// Text of its file. Studies resolve it with other sizes.
+    text: String,
+    /// The suite, in the order of [`SizeProfile::SIZES`]. A built-in suite is read when it is first used.
+    sizes: [OnceLock<Suite>; 4],
 }
 
 /// Entries by name.
@@ -66,16 +76,13 @@ pub enum CatalogKind {
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
     layers: Entries<LayerEntry>,
-    /// Each suite as resolved for every profile, in the order of [`SizeProfile::SIZES`].
-    suites: Entries<[Suite; 4]>,
+    suites: Entries<SuiteSizes>,
     uses: Entries<UseCase>,
     disks: Entries<DiskEntry>,
     ages: Entries<AgeProfile>,
     machines: Entries<VirtualTimeMachine>,
     /// Unresolved texts of studies, because studies depend on the suites of the catalog.
     studies: Entries<StudyText>,
-    /// Texts of suites. Studies resolve them with other sizes.
-    texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
     /// Results that are withheld in virtual time, with reasons.
     withheld: Vec<ExcludedPhase>,
@@ -122,10 +129,23 @@ impl Catalog {
     /// all others.
     pub fn suites(&self, profile: SizeProfile) -> Vec<&Suite> {
         let mut all = self.default_suites(profile);
-        let others = self.suites.values().map(|entry| sized(&entry.value, profile));
+        let others = self.suites.values().map(|entry| self.sized(entry, profile));
         let default = self.defaults.suites(profile);
         all.extend(others.filter(|suite| !default.contains(&suite.name)));
         all
+    }
+
+    /// Returns the suite with the sizes of a profile.
+    ///
+    /// # Panics
+    /// Panics if a built-in suite is invalid. A test of this crate reads all of them.
+    fn sized<'a>(&self, entry: &'a CatalogEntry<SuiteSizes>, profile: SizeProfile) -> &'a Suite {
+        let size = profile.sizes();
+        entry.value.sizes[position(size)].get_or_init(|| {
+            let (suite, _) =
+                self.read_suite(&entry.file, &entry.value.text, size).expect("it is valid");
+            suite
+        })
     }
 
     /// Returns the suites that run if the user names none, in their order.
@@ -140,12 +160,12 @@ impl Catalog {
     /// Returns an error with the nearest names if no suite has this name.
     pub fn suite(&self, name: &str, profile: SizeProfile) -> Result<&Suite, CatalogError> {
         match self.suites.get(name) {
-            Some(entry) => Ok(sized(&entry.value, profile)),
+            Some(entry) => Ok(self.sized(entry, profile)),
             None => {
                 let known = self.suites.keys().map(String::as_str);
                 // A part of the name of a test means this test.
                 let holds = |test: &&model::Test| test.sweep_name().contains(name);
-                let suites = self.suites.values().map(|entry| sized(&entry.value, profile));
+                let suites = self.suites.values().map(|entry| self.sized(entry, profile));
                 let tests = suites.flat_map(|suite| suite.tests.iter().filter(holds));
                 let tests: BTreeSet<String> =
                     tests.map(|test| format!("{}/{}", test.suite, test.sweep_name())).collect();
@@ -309,19 +329,14 @@ impl Catalog {
 
     /// Returns the file name and the text of a suite.
     pub(crate) fn suite_text(&self, name: &str) -> Result<(&str, &str), CatalogError> {
-        let known = self.texts.keys().map(String::as_str);
-        let found = self.texts.get(name);
-        let (file, text) = found.ok_or_else(|| CatalogError::unknown("suite", name, known))?;
-        Ok((file.as_str(), text.as_str()))
+        let known = self.suites.keys().map(String::as_str);
+        let found = self.suites.get(name);
+        let entry = found.ok_or_else(|| CatalogError::unknown("suite", name, known))?;
+        Ok((entry.file.as_str(), entry.value.text.as_str()))
     }
 
     /// Returns the default settings of a profile.
     pub fn profile(&self, profile: SizeProfile) -> ProfileDefaults {
         self.defaults.profile(profile)
     }
-}
-
-/// Returns the suite with the sizes of a profile.
-fn sized(suites: &[Suite; 4], profile: SizeProfile) -> &Suite {
-    &suites[position(profile.sizes())]
 }

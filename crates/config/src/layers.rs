@@ -492,11 +492,6 @@ mod tests {
     #[test]
     fn every_filesystem_on_a_device_takes_every_layer() {
         let catalog = Catalog::builtin().unwrap();
-        for layer in catalog.layers() {
-            for filesystem in layer.filesystems.keys() {
-                assert!(catalog.filesystem(filesystem).is_ok(), "{}: {filesystem}", layer.name);
-            }
-        }
         for filesystem in catalog.filesystems().filter(|f| f.unavailable.is_none()) {
             for layer in catalog.layers() {
                 let name = layer.spelled(&filesystem.name);

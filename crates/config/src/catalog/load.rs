@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use include_dir::{Dir, include_dir};
-use model::SizeProfile;
+use model::{SizeProfile, Suite};
 
 use crate::CatalogError;
 use crate::catalog::defaults_file::Defaults;
 use crate::catalog::document::{NameRegistry, TomlSource};
 use crate::catalog::{
-    Catalog, CatalogEntry, CatalogKind, Entries, age_file, disk_file, filesystem_file,
+    Catalog, CatalogEntry, CatalogKind, Entries, SuiteSizes, age_file, disk_file, filesystem_file,
     kernels_file, layer_file, machine_file, uses_file, virtual_time_file,
 };
 use crate::study::study_file::{self, StudyText};
@@ -64,18 +65,25 @@ impl Catalog {
         catalog.take(&CatalogFiles {
             filesystems: read("filesystems"),
             layers: read("layers"),
-            suites: read("suites"),
+            suites: Vec::new(),
             uses: read("uses"),
             disks: read("disks"),
             ages: read("ages"),
             machines: read("machines"),
-            studies: builtin_studies(),
+            studies: Vec::new(),
         })?;
-        for profile in SizeProfile::ALL {
-            for suite in catalog.defaults.suites(profile) {
-                catalog.suite(suite, profile)?;
-            }
-        }
+        // Suites and studies are three quarters of the catalog, and a command needs few of them.
+        catalog.suites.extend(read("suites").into_iter().map(|(file, text)| {
+            let name = Path::new(&file).file_stem().unwrap_or_default();
+            let value = SuiteSizes { text, sizes: Default::default() };
+            let entry = CatalogEntry { value, claims: Vec::new(), file: file.clone() };
+            (name.to_string_lossy().into_owned(), entry)
+        }));
+        catalog.studies.extend(builtin_studies().into_iter().map(|(name, study)| {
+            let claims = vec![(name.clone(), 1)];
+            let entry = CatalogEntry { file: study.file.clone(), value: study, claims };
+            (name, entry)
+        }));
         Ok(catalog)
     }
 
@@ -89,7 +97,6 @@ impl Catalog {
             ages: BTreeMap::new(),
             machines: BTreeMap::new(),
             studies: BTreeMap::new(),
-            texts: BTreeMap::new(),
             defaults,
             withheld: Vec::new(),
             kernels: Vec::new(),
@@ -224,6 +231,7 @@ impl Catalog {
     fn take(&mut self, files: &CatalogFiles) -> Result<(), CatalogError> {
         take(&mut self.filesystems, &files.filesystems, filesystem_file::read, |it| &it.name)?;
         take(&mut self.layers, &files.layers, layer_file::read, |it| &it.name)?;
+        self.check_filesystems_of_layers()?;
         self.take_suites(&files.suites)?;
         take(&mut self.uses, &files.uses, uses_file::read, |it| &it.name)?;
         take(&mut self.disks, &files.disks, disk_file::read, |it| &it.model.name)?;
@@ -232,27 +240,69 @@ impl Catalog {
         self.take_studies(&files.studies)
     }
 
+    fn check_filesystems_of_layers(&self) -> Result<(), CatalogError> {
+        for layer in self.layers.values() {
+            let mut names = layer.value.filesystems.keys();
+            if let Some(name) = names.find(|name| !self.filesystems.contains_key(*name)) {
+                let known = self.filesystems.keys().map(String::as_str);
+                let error = CatalogError::unknown("filesystem", name, known);
+                return Err(CatalogError::InFile {
+                    file: layer.file.clone(),
+                    line: 1,
+                    message: format!("[filesystems]: {error}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn take_suites(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        if files.is_empty() {
+            return Ok(());
+        }
         let mut new = Entries::new();
         for (file, text) in files {
-            let mut claims = NameRegistry::new();
-            let mut read = |profile| {
-                let scaling = self.defaults.profile(profile).scaling;
-                let source = TomlSource { file, text };
-                let (suite, more) = suite_file::read(source, profile, Some(scaling))?;
-                // A larger profile may have more points of a sweep, each with its own name.
-                claims.extend(more);
-                Ok::<_, CatalogError>(suite)
-            };
-            let [smoke, quick, standard, study] = SizeProfile::SIZES.map(&mut read);
-            let suite = [smoke?, quick?, standard?, study?];
-            claims.sort();
-            claims.dedup();
-            let text = (file.clone(), text.clone());
-            self.texts.insert(suite[0].name.clone(), text);
-            add(&mut new, suite[0].name.clone(), suite, file, claims)?;
+            let (sizes, claims) = self.read_suite_sizes(file, text)?;
+            let name = sizes[0].name.clone();
+            let value = SuiteSizes { text: text.clone(), sizes: sizes.map(OnceLock::from) };
+            add(&mut new, name, value, file, claims)?;
         }
+        let mut entries = std::mem::take(&mut self.suites);
+        for entry in entries.values_mut().filter(|entry| entry.claims.is_empty()) {
+            (_, entry.claims) = self.read_suite_sizes(&entry.file, &entry.value.text)?;
+        }
+        self.suites = entries;
         merge(&mut self.suites, new)
+    }
+
+    /// Reads a suite for every profile, in the order of [`SizeProfile::SIZES`], and the names in it.
+    fn read_suite_sizes(
+        &self,
+        file: &str,
+        text: &str,
+    ) -> Result<([Suite; 4], NameRegistry), CatalogError> {
+        let mut claims = NameRegistry::new();
+        let mut read = |profile| {
+            let (suite, more) = self.read_suite(file, text, profile)?;
+            // A larger profile may have more points of a sweep, each with its own name.
+            claims.extend(more);
+            Ok::<_, CatalogError>(suite)
+        };
+        let [smoke, quick, standard, study] = SizeProfile::SIZES.map(&mut read);
+        let sizes = [smoke?, quick?, standard?, study?];
+        claims.sort();
+        claims.dedup();
+        Ok((sizes, claims))
+    }
+
+    pub(super) fn read_suite(
+        &self,
+        file: &str,
+        text: &str,
+        profile: SizeProfile,
+    ) -> Result<(Suite, NameRegistry), CatalogError> {
+        let scaling = self.defaults.profile(profile).scaling;
+        suite_file::read(TomlSource { file, text }, profile, Some(scaling))
     }
 
     /// Stores studies as text, because a study depends on suites that a later overlay may replace.
@@ -329,16 +379,17 @@ fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogErro
     Ok(())
 }
 
-/// Returns the built-in studies. Each has its own directory.
-fn builtin_studies() -> Vec<StudyText> {
+/// Returns the built-in studies by name. Each has its own directory.
+fn builtin_studies() -> Vec<(String, StudyText)> {
     let studies = BUILTIN.get_dir("studies").into_iter().flat_map(Dir::dirs);
     let read = |study: &Dir<'_>| {
         let file = |name: &str| {
             let file = study.get_file(study.path().join(name))?;
             Some((builtin_name(file.path()), file.contents_utf8()?.to_owned()))
         };
+        let directory = study.path().file_name()?.to_string_lossy().into_owned();
         let (name, text) = file("study.toml")?;
-        Some(StudyText { file: name, text, figures: file("figures.csv") })
+        Some((directory, StudyText { file: name, text, figures: file("figures.csv") }))
     };
     studies.filter_map(read).collect()
 }
@@ -392,4 +443,26 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, CatalogError> {
     }
     paths.sort();
     Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_suites_and_studies_are_valid_and_their_names_are_unique() {
+        let catalog = Catalog::builtin().unwrap();
+        let mut owners = BTreeMap::new();
+        for (name, entry) in &catalog.suites {
+            let (sizes, claims) = catalog.read_suite_sizes(&entry.file, &entry.value.text).unwrap();
+            assert!(sizes.iter().all(|suite| suite.name == *name), "{}", entry.file);
+            for (claim, _) in claims {
+                assert_eq!(owners.insert(claim.clone(), name), None, "{name}: {claim}");
+            }
+        }
+        for (name, entry) in &catalog.studies {
+            assert_eq!(study_file::name(&entry.value).unwrap(), *name);
+            assert!(catalog.study(name).is_ok(), "{name}");
+        }
+    }
 }

@@ -50,6 +50,19 @@ ends = "fsync"
 "#;
 
 #[test]
+fn a_layer_for_a_filesystem_that_nobody_has_is_refused() {
+    let builtin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/layers/casefold.toml");
+    let text = std::fs::read_to_string(builtin).unwrap().replace("\next4 = ", "\next5 = ");
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "layers/casefold.toml", &text);
+    let error = Catalog::builtin().unwrap().overlay(dir.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("there is no filesystem `ext5` in the catalog; did you mean"),
+        "{error}"
+    );
+}
+
+#[test]
 fn files_add_and_override() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "filesystems/mine.toml", &filesystem("mine", "my-own"));
