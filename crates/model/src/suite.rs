@@ -223,7 +223,7 @@ pub struct Phase {
     pub op: Op,
 }
 
-/// The step of preparing phases, which are excluded from totals.
+/// The step of preparing phases, which are excluded from totals and categories.
 const PREPARATION: &str = "preparation";
 
 impl Phase {
@@ -232,7 +232,7 @@ impl Phase {
         self.step.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns true if the phase only prepares for later phases and is excluded from totals.
+    /// Returns true if the phase only prepares for later phases.
     pub fn is_preparation(&self) -> bool {
         self.step() == PREPARATION
     }

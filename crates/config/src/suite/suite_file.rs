@@ -249,7 +249,8 @@ fn read_phases(
     Ok((phases, order.max_bytes_on_disk()))
 }
 
-/// Checks that needed phases precede this phase, and that the phases of a step are adjacent.
+/// Checks that needed phases precede this phase, and that the phases of a step are adjacent. A test
+/// may prepare at any place.
 fn require_place(
     table: &TomlTable<'_>,
     phase: &Phase,
@@ -264,9 +265,9 @@ fn require_place(
     }
     let others = before.iter().rev().skip_while(|p| p.step() == phase.step());
     match others.into_iter().find(|p| p.step() == phase.step()) {
-        None => Ok(()),
-        Some(_) => Err(table
+        Some(_) if !phase.is_preparation() => Err(table
             .error(format!("the phases of the step `{}` do not follow one another", phase.step()))),
+        _ => Ok(()),
     }
 }
 

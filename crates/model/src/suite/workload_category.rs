@@ -49,11 +49,12 @@ impl WorkloadCategory {
         }
     }
 
-    /// Returns the category of a phase of a test. Returns `None` if the phase only probes a feature, does no work, or
-    /// needs a task of an administrator: few filesystems can do each, and the others must not lack a result for it.
+    /// Returns the category of a phase of a test. Returns `None` if the phase only probes a feature, does no work,
+    /// prepares later phases, or needs a task of an administrator: few filesystems can do each, and the others must not
+    /// lack a result for it.
     pub fn of_phase(test: &Test, phase: &Phase) -> Option<Self> {
         let category = phase.op.info().group()?;
-        (!needs_maintenance(test, phase)).then_some(category)
+        (!phase.is_preparation() && !needs_maintenance(test, phase)).then_some(category)
     }
 }
 
