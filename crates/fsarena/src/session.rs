@@ -13,7 +13,7 @@ use campaign::store::{CampaignId, Store};
 use guest::Guest;
 use model::wire::machine::FailureKind;
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Cell, DiskIdentity, Environment, UseCase,
+    BackendKind, Bytes, Campaign, CampaignResults, Cell, DiskIdentity, Environment, Nanos, UseCase,
 };
 use storage::ExclusiveDevice;
 use sys::io::clock;
@@ -44,6 +44,8 @@ pub struct RunContext<'a> {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if the machine becomes busy with other work.
     pub exclusive: bool,
+    /// Time for further cells of a campaign with a budget, in place of the rest of its budget.
+    pub more_time: Option<Nanos>,
     /// Opens the guest in which cells run. Not called if cells run elsewhere or all have a result.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
@@ -114,7 +116,7 @@ pub fn store_and_acquire<'a>(
 /// loaded from the store. Acquires its resources if `taken` is `None`.
 pub fn run_to_end<'a>(
     store: &mut Store,
-    stored: CampaignResults,
+    mut stored: CampaignResults,
     taken: Option<AcquiredMachine<'a>>,
     means: &RunContext<'_>,
     reach: &'a dyn AgentTransport,
@@ -126,24 +128,33 @@ pub fn run_to_end<'a>(
         max_written: means.max_written.or(stored.campaign.max_written),
         ..stored.campaign.clone()
     };
+    if let Some(more) = means.more_time {
+        stored.campaign.budget = Some(Nanos(stored.total_cell_time().0.saturating_add(more.0)));
+    }
     if stored.cells.iter().all(|cell| cell.result.is_some())
         && !campaign::run::needs_more_rounds(&stored, &means.uses)
     {
         let own = CampaignDir::directory(&campaign, id);
         backend::remove_stale(reach, &own, Some((id, &campaign)), stop)?;
-        asked.progress.note(&format!("campaign {id} is complete: all test runs have results"));
+        asked.progress.note(&match means.more_time {
+            None => format!("campaign {id} is complete: all test runs have results"),
+            Some(_) => format!("campaign {id} is complete: more time narrows none of its answers"),
+        });
         return Ok(CampaignEnd::Complete);
     }
     let experience = past_durations::load(store, &campaign, Some(id));
     let cost = run_command::cost(&campaign, Some(store), &experience, means.jobs)?;
+    // The limit of each phase stays that of the stored budget.
+    let longer = Campaign { budget: stored.campaign.budget, ..campaign.clone() };
     let limits = RunLimits {
-        written: run_command::allowance(&campaign, &cost)?,
+        written: run_command::allowance(&longer, &cost)?,
         named: campaign.max_written.is_some(),
         preparation: cost.preparation,
         pace: cost.pace,
         experience,
         uses: means.uses.clone(),
         exclusive: means.exclusive,
+        more_time: means.more_time,
     };
     let taken = match taken {
         Some(taken) => taken,

@@ -72,6 +72,8 @@ pub struct RunLimits {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if other programs keep the machine busy.
     pub exclusive: bool,
+    /// Time for further cells of a campaign with a budget, in place of the rest of its budget.
+    pub more_time: Option<Nanos>,
 }
 
 /// Runs every planned cell that has no result, and adds rounds if the campaign's stopping rule or
@@ -105,11 +107,16 @@ pub fn run<L: ResultSink, B: CellBackend>(
     }
     let writes = WriteEstimates::from_campaign(&stored.campaign);
     let earlier = stored.total_cell_time();
+    let earlier = Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1));
+    let mut campaign = stored.campaign;
+    if let Some(more) = limits.more_time {
+        campaign.budget = Some(Nanos(earlier.0.saturating_add(more.0)));
+    }
     let mut run = CampaignRun {
         uses: &limits.uses,
         exclusive: limits.exclusive,
         begun: clock::now(),
-        earlier: Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1)),
+        earlier,
         left_out: BTreeSet::new(),
         is_put_off_told: false,
         estimated: CellOf::default(),
@@ -129,7 +136,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
         calibrated: stored.calibration.is_some(),
         again: RerunBudget::from_cells(&stored.cells),
         running: BTreeMap::new(),
-        campaign: stored.campaign,
+        campaign,
         plan: stored.cells.into_iter().map(|c| c.cell).collect(),
     };
     let ended = run.rounds();

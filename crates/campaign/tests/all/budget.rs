@@ -104,6 +104,28 @@ fn runs_the_test_that_narrows_answers_most_per_second() {
     assert!(first > 2 * slow && slow >= 2 && steady <= 4, "{first} {steady} {slow}");
 }
 
+/// A budget of a nanosecond is enough for the first test. With more time the others follow, in further
+/// rounds.
+#[test]
+fn more_time_continues_a_campaign_whose_budget_is_spent() {
+    let mut campaign = campaign(Nanos(1));
+    let tests = &mut campaign.suites[0].tests;
+    tests.push(Test { name: "second".to_owned(), ..tests[0].clone() });
+    let mut results = MemorySink::new(&campaign);
+    let mut cells = FakeBackend::new(noisy);
+    for (more_time, rounds) in [(None, 1), (Some(Nanos(1)), 1), (Some(Nanos::from_secs(3600)), 3)] {
+        let limits = RunLimits { more_time, ..RunLimits::default() };
+        let ended =
+            campaign::run::run(&mut results, &mut cells, &limits, &(), &StopFlag::default());
+        assert_eq!(ended.unwrap(), CampaignEnd::Complete);
+        let ran = results.read().cells.iter().filter(|cell| cell.result.is_some());
+        let of_second = ran.clone().filter(|one| one.cell.test == "second").count();
+        assert!(ran.map(|one| one.cell.round).max() >= Some(rounds));
+        assert_eq!(of_second > 0, rounds > 1, "{of_second}");
+    }
+    assert_eq!(results.read().campaign.budget, Some(Nanos(1)));
+}
+
 #[test]
 fn ends_early_when_every_answer_is_settled() {
     let steady = |cell: &Cell, test: &Test| {

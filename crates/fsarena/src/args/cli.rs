@@ -111,11 +111,12 @@ Examples:
                                                       two contenders as a group in reports"
     )]
     Run(Box<RunArgs>),
-    /// Resume a killed or interrupted campaign.
+    /// Resume a killed or interrupted campaign, or give one more time.
     #[command(after_help = "\
 Examples:
-  sudo fsarena resume       the latest campaign
-  sudo fsarena resume 7     campaign 7")]
+  sudo fsarena resume                   the latest campaign that is not complete
+  sudo fsarena resume 7                 campaign 7
+  sudo fsarena resume 7 --more 20min    for closer answers")]
     Resume(ResumeArgs),
     /// Watch a running campaign: results, failures and the time left.
     #[command(after_help = "\

@@ -99,6 +99,10 @@ pub struct ResumeArgs {
     /// Campaign by number or name [default: the latest that is not complete].
     #[arg(value_name = "CAMPAIGN")]
     pub campaign: Option<String>,
+    /// Run a campaign with a budget for this much longer: the tests that narrow its answers most
+    /// [default campaign: the latest].
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = ROUNDS)]
+    pub more: Option<Nanos>,
     /// Options of this run.
     #[command(flatten)]
     pub execution: ExecutionArgs,

@@ -1,4 +1,4 @@
-//! `fsarena resume`: continues an incomplete campaign. Cells with a result are skipped.
+//! `fsarena resume`: continues an incomplete campaign, or gives one more time. Cells with a result are skipped.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +30,11 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     // Not created for a campaign that cannot exist.
     drop(paths::existing_store(globals)?);
     let mut store = paths::store(globals)?;
-    let id = select_campaign::campaign_to_resume(&store, args.campaign.as_deref())?;
+    let named = args.campaign.as_deref();
+    let id = match args.more {
+        Some(_) => select_campaign::campaign_id(&store, named)?,
+        None => select_campaign::campaign_to_resume(&store, named)?,
+    };
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
     run_command::finish(ended, id, &store, args.execution.strict, globals)
 }
@@ -52,6 +56,12 @@ fn go_on(
         let program = line(&by.program);
         return Err(UsageError(format!(
             "campaign {id} was measured by {program}: fsarena cannot run it"
+        ))
+        .into());
+    }
+    if args.more.is_some() && stored.campaign.budget.is_none() {
+        return Err(UsageError(format!(
+            "cannot give campaign {id} more time: it was run without --budget; run it again with more rounds, `fsarena report {id} --format markdown` has its command"
         ))
         .into());
     }
@@ -81,6 +91,7 @@ fn go_on(
         jobs: args.execution.jobs,
         max_written: args.limit.max_written,
         exclusive: false,
+        more_time: args.more,
         cache: &|| {
             let (execution, note) = (&args.execution, &mut |text: &str| progress.note(text));
             let own = || guest_command::cells(execution.no_cache, execution.cache_size, note);

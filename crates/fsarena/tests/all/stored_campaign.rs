@@ -132,6 +132,15 @@ fn a_campaign_is_shown_cell_by_cell() {
 }
 
 #[test]
+fn a_campaign_without_a_budget_gets_no_more_time() {
+    let refused = fsarena(&stored().database, &["resume", "--more", "10min"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    let said = "cannot give campaign 1 more time: it was run without --budget; ";
+    assert!(told.contains(said) && told.lines().count() == 1, "{told}");
+}
+
+#[test]
 fn a_cell_is_shown_with_its_evidence() {
     let stored = stored();
     insta::assert_snapshot!("show-cell", said(&stored.database, &["show", "--cell", "0"]));

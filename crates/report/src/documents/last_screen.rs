@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use model::{CampaignResults, Metric, SkippedSuite};
+use model::{CampaignResults, Metric, SkippedSuite, shell_quote};
 use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow, UseCaseScores};
 
 use crate::document::{Block, Document, Item, Style};
@@ -14,7 +14,7 @@ use crate::tables::overview::{entry, row_scale};
 use crate::tables::{disk_faults, full, survival};
 use crate::text::answer::{promise, promise_and_losses};
 use crate::text::caveats::{Caveat, caveats};
-use crate::text::command::more_work;
+use crate::text::command::{more_time, more_work};
 use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, UNTESTED_POWER_CUTS, category_conclusions_by_disk, is_answered,
     is_any_open, no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
@@ -386,13 +386,17 @@ fn facts(
     facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));
     if room.commands {
         facts.extend(no_advice_by_use(analysis).map(|text| Item::new("Uses", text)));
-        facts.extend(next(analysis).map(|next| Item::new("Next", next)));
+        facts.extend(next(results, analysis, command).map(|next| Item::new("Next", next)));
     }
     facts
 }
 
 /// Returns the step that brings closer answers.
-fn next(analysis: &Analysis) -> Option<String> {
+fn next(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    command: &dyn Fn(&str) -> String,
+) -> Option<String> {
     if analysis.measured_elsewhere || analysis.conclusions.is_empty() {
         return None;
     }
@@ -402,8 +406,17 @@ fn next(analysis: &Analysis) -> Option<String> {
         true => is_any_open(analysis),
         false => groups.any(|first| !first.at_most.is_some_and(is_close)),
     };
-    let option = more_work(analysis);
-    is_open.then(|| format!("`fsarena run` with `{option}` brings closer answers."))
+    let again = match analysis.budget {
+        Some(budget) => {
+            let device = results.campaign.device.iter();
+            let erase =
+                device.map(|path| format!(" --erase {}", shell_quote(&path.to_string_lossy())));
+            let erase = sanitize_line(&erase.collect::<String>());
+            format!("`{}{erase} {}`", command("resume"), more_time(budget))
+        }
+        None => format!("`fsarena run` with `{}`", more_work(analysis)),
+    };
+    is_open.then(|| format!("{again} brings closer answers."))
 }
 
 /// Returns the order of a caveat by importance; `None` if it does not weaken an answer.

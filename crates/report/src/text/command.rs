@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Op,
-    PowerCut, RECORDING, Suite, shell_quote,
+    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Nanos,
+    Op, PowerCut, RECORDING, Suite, shell_quote,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
@@ -160,17 +160,28 @@ fn trace_command(suite: &Suite) -> Vec<String> {
 pub(crate) fn more_work(analysis: &Analysis) -> String {
     match (analysis.budget, most_rounds(analysis)) {
         (Some(budget), _) => {
-            let seconds = (budget.as_secs_f64() * FORECAST_ROUNDS).ceil() as u64;
-            match seconds % 60 {
-                0 => format!("--budget {}min", seconds / 60),
-                _ => format!("--budget {seconds}s"),
-            }
+            format!("--budget {}", in_minutes(budget.as_secs_f64() * FORECAST_ROUNDS))
         }
         (None, None | Some(1)) => format!("--rounds {MIN_ROUNDS_FOR_NOISE}"),
         (None, Some(rounds)) => {
             let more = (rounds as f64 * FORECAST_ROUNDS) as u32;
             format!("--rounds {}", more.min(Campaign::MAX_ROUNDS))
         }
+    }
+}
+
+/// Returns the option of `fsarena resume` that gives a campaign with a budget as much time as
+/// [`more_work`].
+pub(crate) fn more_time(budget: Nanos) -> String {
+    format!("--more {}", in_minutes(budget.as_secs_f64() * (FORECAST_ROUNDS - 1.0)))
+}
+
+/// Formats a time as a user types it.
+fn in_minutes(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    match seconds % 60 {
+        0 => format!("{}min", seconds / 60),
+        _ => format!("{seconds}s"),
     }
 }
 
@@ -239,7 +250,6 @@ pub(crate) fn quote_words(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Nanos;
     use stats::fixture;
 
     #[test]
