@@ -2,7 +2,7 @@
 //! plan of a dry run. Pure.
 
 use campaign::plan::{Cost, TestCost, ThroughputModel, WriteLimitExceeded};
-use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit};
+use model::{BackendKind, Bytes, Campaign, Nanos, RawDevicePerformance, Unit, WorkEstimate};
 use report::{Block, Document, Item, Table, UnitScale};
 
 use crate::output::text::{counted, document_on_screen, line};
@@ -70,17 +70,25 @@ pub fn format_duration(time: Nanos) -> String {
 
 /// Returns the estimated time and the basis of the estimate.
 fn time(cost: &Cost) -> String {
-    let basis = &cost.basis;
-    let abreast = match cost.parallel_cells {
+    format!("about {}{}: {}", format_duration(cost.time), abreast(cost), basis(cost))
+}
+
+fn abreast(cost: &Cost) -> String {
+    match cost.parallel_cells {
         1 => String::new(),
         several => format!(", {several} test runs side by side"),
-    };
+    }
+}
+
+/// Returns the source of the time estimate.
+fn basis(cost: &Cost) -> String {
+    let basis = &cost.basis;
     let numbers: Vec<String> = basis.campaigns.iter().map(ToString::to_string).collect();
     let campaigns = match numbers.len() {
         1 => format!("campaign {}", numbers[0]),
         _ => format!("campaigns {}", numbers.join(", ")),
     };
-    let known = match basis.remembered {
+    match basis.remembered {
         0 => expected(cost),
         all if all == basis.pairs => format!("as {campaigns} took"),
         some => format!(
@@ -88,8 +96,7 @@ fn time(cost: &Cost) -> String {
             basis.pairs,
             expected(cost)
         ),
-    };
-    format!("about {}{abreast}: {known}", format_duration(cost.time))
+    }
 }
 
 /// Returns the pace that is expected of cells without earlier results.
@@ -139,7 +146,11 @@ pub fn text(
     }
     document.push(Block::Facts(facts));
     document.push(Block::Table(tests(cost)));
-    document.paragraph(all(cost, allowance.ok().flatten()));
+    let limit = allowance.ok().flatten();
+    let limit =
+        limit.map_or_else(String::new, |most| format!(", at most {} to write", bytes(most)));
+    let runs = counted(cost.cells, "test run");
+    document.paragraph(format!("{runs}{limit}{}; time: {}", abreast(cost), basis(cost)));
     document_on_screen(&document)
 }
 
@@ -202,6 +213,23 @@ fn tests(cost: &Cost) -> Table {
         }
         table.push(cells);
     }
+    let tested: u64 = cost.tests.iter().map(|test| test.time.0).sum();
+    let other = Nanos(cost.time.0.saturating_sub(tested));
+    let mut row = |name: &str, runs: String, work: [String; 3], time: Nanos| {
+        let mut cells = vec![String::new(); columns.len()];
+        let last = cells.len() - 5;
+        (cells[0], cells[last]) = (name.to_owned(), runs);
+        cells[last + 1..last + 4].clone_from_slice(&work);
+        cells[last + 4] = format_duration(time);
+        table.push(cells);
+    };
+    if cost.preparation > Bytes(0) {
+        let written = bytes(cost.preparation);
+        row("preparation", String::new(), [String::new(), written, String::new()], other);
+    }
+    let WorkEstimate { read, operations, .. } = cost.work;
+    let work = [bytes(read), bytes(cost.written()), operations.to_string()];
+    row("in all", cost.cells.to_string(), work, cost.time);
     table
 }
 
