@@ -6,7 +6,7 @@ use std::path::Path;
 use guest::GuestError;
 use model::UserDirError;
 use model::wire::machine::FailureKind;
-use storage::ProvisionError;
+use storage::{DeviceRefusal, ProvisionError};
 
 use crate::remote::connection::ConnectionLost;
 
@@ -82,11 +82,16 @@ fn kind_of(error: &(dyn std::error::Error + 'static)) -> Option<FailureKind> {
         return Some(FailureKind::Interrupted);
     }
     let not_utf8 = matches!(error.downcast_ref(), Some(UserDirError::NotUtf8(_)));
-    let input = not_utf8 || error.is::<UsageError>() || error.is::<config::CatalogError>();
+    let no_device = matches!(
+        error.downcast_ref(),
+        Some(DeviceRefusal::Absent { .. } | DeviceRefusal::NotADevice { .. })
+    );
+    let input =
+        not_utf8 || no_device || error.is::<UsageError>() || error.is::<config::CatalogError>();
     let refused = error.is::<EnvironmentError>()
         || error.is::<ConnectionLost>()
         || error.is::<ProvisionError>()
-        || error.is::<storage::DeviceRefusal>()
+        || error.is::<DeviceRefusal>()
         || error.is::<sys::fs::safe_path::UntrustedPath>()
         || error.is::<GuestError>()
         || error.is::<crate::MemoryError>()

@@ -31,7 +31,7 @@ pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
         if !directory.exists() {
             let (shown, create) = (directory.display(), shell_path(directory));
             let why = format!("--db: {shown} does not exist; create it with `mkdir -p {create}`");
-            return Err(EnvironmentError(why).into());
+            return Err(UsageError(why).into());
         }
         return Ok(path);
     }
@@ -70,7 +70,7 @@ pub fn given_work_directory(
             let shown = directory.display();
             let create = format!("mkdir -p {}", shell_path(&directory));
             let why = format!("--work-dir {shown} does not exist; create it with `{create}`");
-            Err(EnvironmentError(why).into())
+            Err(UsageError(why).into())
         }
         _ => Ok(directory),
     }

@@ -103,6 +103,10 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["guest", "build", "--kernel", "/no/such/kernel", "--modules", "/tmp"],
         vec!["guest", "build", "--headers", "/tmp"],
         vec!["--catalog", "/no/such/directory", "list"],
+        vec!["--db", "/no/such/directory/x.db", "list", "campaigns"],
+        vec!["run", "--work-dir", "/no/such/directory", "-c", "ext4"],
+        vec!["survive", "write", "/no/such/directory"],
+        vec!["survive", "check", ".", "/no/such/log"],
     ] {
         let output = run(&arguments);
         let complaint = text(&output.stderr);

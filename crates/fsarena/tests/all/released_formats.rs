@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Samples of a released version, and a directory for what is made of them.
+/// Samples of a released version, and a directory for the output.
 struct Released {
     samples: PathBuf,
     place: TempDir,
@@ -34,7 +34,7 @@ impl Released {
         fs::read_to_string(self.samples.join(name)).unwrap()
     }
 
-    /// Returns the standard output of fsarena with a database of its own.
+    /// Returns the standard output of fsarena with a separate database.
     #[track_caller]
     fn fsarena(&self, arguments: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_fsarena"))
@@ -108,7 +108,7 @@ fn reports_and_databases_of_released_versions_give_the_same_values() {
     }
 }
 
-/// Who reads a report by a program finds each field of an older version under its name.
+/// A program that reads reports finds each field of an older version under its name.
 #[test]
 fn json_reports_keep_the_fields_of_released_versions() {
     fn assert_has_fields_of(new: &Value, old: &Value, at: &str) {

@@ -13,7 +13,9 @@ use workload::survival::{ExpectedStates, find_files};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::survive_args::SurviveCheckArgs;
-use crate::commands::survive::sequences::{Line, REMOVED, Sequence, WriteSession, sequences};
+use crate::commands::survive::sequences::{
+    Line, REMOVED, Sequence, WriteSession, missing_path, sequences,
+};
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{counted, line, print, print_json};
 
@@ -115,7 +117,7 @@ fn read(log: Option<&Path>) -> anyhow::Result<String> {
     match log {
         Some(path) => {
             let shown = path.display();
-            let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
+            let file = File::open(path).map_err(|error| missing_path("read", path, error))?;
             let read = file.take(MAX_LOG + 1).read_to_end(&mut bytes);
             read.with_context(|| format!("cannot read {shown}"))?;
         }

@@ -2,11 +2,14 @@
 //! Sequences are those of the suites `survival` and `applications` that a sync makes durable.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use config::Catalog;
 use model::{Expectation, Op, PowerCut, SeededRng, SizeProfile};
+
+use crate::output::exit::UsageError;
 
 /// Suites with sequences.
 const SUITES: [&str; 2] = ["survival", "applications"];
@@ -106,6 +109,15 @@ impl FromStr for Line {
             ["done", number, steps] => Ok(Self::Done(run(number)?, steps.parse().map_err(drop)?)),
             _ => Err(()),
         }
+    }
+}
+
+/// Returns the error of a path that the user named.
+pub fn missing_path(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
+    let text = format!("cannot {verb} {}", path.display());
+    match error.kind() {
+        io::ErrorKind::NotFound => UsageError(format!("{text}: {error}")).into(),
+        _ => anyhow::Error::from(error).context(text),
     }
 }
 

@@ -20,7 +20,9 @@ use workload::survival::perform_step;
 
 use crate::args::cli::GlobalArgs;
 use crate::args::survive_args::WriteArgs;
-use crate::commands::survive::sequences::{Line, REMOVED, Sequence, WriteSession, sequences};
+use crate::commands::survive::sequences::{
+    Line, REMOVED, Sequence, WriteSession, missing_path, sequences,
+};
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
 use crate::output::text::{counted, print_note};
 use crate::stop;
@@ -67,8 +69,8 @@ fn require_log(directory: &Path) -> anyhow::Result<()> {
         return Err(refused("on a terminal").into());
     }
     let place = File::from(output.as_fd().try_clone_to_owned()?).metadata()?;
-    let filesystem = fs::metadata(directory);
-    let filesystem = filesystem.with_context(|| format!("cannot use {}", directory.display()))?;
+    let filesystem =
+        fs::metadata(directory).map_err(|error| missing_path("use", directory, error))?;
     let nowhere = fs::metadata("/dev/null")?;
     if place.rdev() == nowhere.rdev() && place.mode() == nowhere.mode() {
         return Err(refused("to /dev/null").into());
