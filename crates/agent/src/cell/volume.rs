@@ -332,24 +332,42 @@ impl<'a> CellVolume<'a> {
         Ok(vec![command::run(&self.runner, "repair", &commands.repair, clean)?])
     }
 
-    /// Unmounts the filesystem, drops all caches and mounts again.
+    /// Unmounts the filesystem, drops its caches and mounts again.
     pub fn remount_cold(&mut self) -> StepResult {
         let mut records = self.unmount()?;
         records.extend(self.mount_cold()?);
         Ok(records)
     }
 
-    /// Drops all caches and mounts the filesystem.
+    /// Drops the caches of the unmounted filesystem and mounts it.
     pub fn mount_cold(&mut self) -> StepResult {
-        if let Err(error) = caches::drop_all() {
-            let failure = Failure {
-                step: "drop caches".into(),
-                reason: format!("cannot drop the kernel's caches: {error}"),
-                ..Failure::default()
-            };
-            return Err(CommandFailed { record: None, failure });
+        let is_in_guest = self.volume.states.is_empty();
+        if is_in_guest || self.drop_device_caches().is_err() {
+            self.drop_all_caches()?;
         }
         self.mount()
+    }
+
+    /// Drops the cached blocks of the devices. Unmounting freed everything else that the kernel or a driver process
+    /// had cached. Files of other filesystems stay in memory: programs that a test starts, and those of the user.
+    fn drop_device_caches(&self) -> io::Result<()> {
+        let mut devices = self.volume.device.as_deref().into_iter().chain(self.volume.devices());
+        devices.try_for_each(caches::drop_device_cache)
+    }
+
+    /// Drops all caches of the kernel.
+    pub fn drop_all_caches(&self) -> StepResult {
+        match caches::drop_all() {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => {
+                let failure = Failure {
+                    step: "drop caches".into(),
+                    reason: format!("cannot drop the kernel's caches: {error}"),
+                    ..Failure::default()
+                };
+                Err(CommandFailed { record: None, failure })
+            }
+        }
     }
 
     /// Returns true if an error number means that the driver process of the filesystem has died.

@@ -1,8 +1,11 @@
 //! Functions that drop the kernel's caches, so that the next read accesses the disk.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -15,6 +18,24 @@ use nix::unistd::{sync, syncfs};
 pub fn drop_all() -> io::Result<()> {
     sync();
     fs::write("/proc/sys/vm/drop_caches", "3\n")
+}
+
+/// Writes a block device back and drops its cached blocks, and those of the file behind a loop device.
+/// Caches of a mounted filesystem on it remain. Needs root.
+///
+/// # Errors
+/// Returns an error if the device or its file cannot be opened or written back.
+pub fn drop_device_cache(device: &Path) -> io::Result<()> {
+    let device = fs::File::open(device)?;
+    flush_device(&device)?;
+    drop_clean_pages(&device)?;
+    let number = device.metadata()?.rdev();
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    match fs::read(format!("/sys/dev/block/{major}:{minor}/loop/backing_file")) {
+        Ok(path) => drop_file_cache(Path::new(OsStr::from_bytes(path.trim_ascii_end()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes a file back and asks the kernel to drop its cached pages. Does not need root, but the

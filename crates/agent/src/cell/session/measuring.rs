@@ -102,6 +102,10 @@ impl<'a> CellSession<'a> {
         match (wanted, &mut self.volume) {
             (CacheState::Cold, Some(volume)) if volume.has_device() => {
                 let mut outcome = volume.remount_cold();
+                // Files of a source are on another filesystem, which stays mounted.
+                if outcome.is_ok() && self.workspace.source().is_some() {
+                    outcome = volume.drop_all_caches().and(outcome);
+                }
                 if let (Ok(records), RemountReporting::Off) = (&mut outcome, remounts) {
                     records.clear();
                 }
