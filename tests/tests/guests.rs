@@ -15,6 +15,7 @@ mod vm_guard;
 mod vm_journal;
 mod vm_layers;
 mod vm_own_kernel;
+mod vm_power_cut;
 mod vm_real_time;
 mod vm_replicate;
 mod vm_signals;

@@ -21,7 +21,7 @@ fn a_filesystem_runs_on_and_below_layers_and_the_report_has_their_price() {
         "project-quota/xfs",
     ];
     let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
-    command.args(["--suite", "tree"]);
+    command.args(["--suite", "trial"]);
     run(&mut command).assert_code(0);
     let results = sandbox.results();
     for contender in contenders {
