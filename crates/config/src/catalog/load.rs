@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use include_dir::{Dir, include_dir};
-use model::{SizeProfile, Suite};
+use model::{PEERS, RECORDING, SizeProfile, Suite};
 
 use crate::CatalogError;
 use crate::catalog::defaults_file::Defaults;
@@ -264,6 +264,10 @@ impl Catalog {
         for (file, text) in files {
             let (sizes, claims) = self.read_suite_sizes(file, text)?;
             let name = sizes[0].name.clone();
+            if [RECORDING, PEERS].contains(&&*name) {
+                let message = format!("the name `{name}` is reserved; choose another name");
+                return Err(CatalogError::InFile { file: file.clone(), line: 1, message });
+            }
             let value = SuiteSizes { text: text.clone(), sizes: sizes.map(OnceLock::from) };
             add(&mut new, name, value, file, claims)?;
         }
