@@ -437,3 +437,27 @@ fn is_being_written(directory: &Path) -> bool {
         path.is_dir() && is_being_written(&path) || path.metadata().is_ok_and(|f| written(&f))
     })
 }
+
+/// Results of a directory do not mix with those of another filesystem that is mounted on it later.
+#[test]
+fn more_time_is_given_on_the_same_filesystem_only() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("place");
+    fs::create_dir(&place).expect("a sandbox is writable");
+    let mut command = sandbox.fsarena();
+    command.args(["run", "--profile", "smoke", "--suite", "names", "--budget", "1s", "--dir"]);
+    run(command.arg(&place)).assert_code(0);
+    let mut more = resume(&sandbox);
+    more.args(["--more", "1s"]);
+    let script = "mount -t tmpfs none \"$1\" && shift && exec \"$@\"";
+    let mut elsewhere = Command::new("unshare");
+    elsewhere.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"]);
+    elsewhere.arg(&place).arg(more.get_program()).args(more.get_args());
+    let refused = run(&mut elsewhere).assert_code(3);
+    assert!(refused.stderr.contains(" on tmpfs is another filesystem"), "{}", refused.stderr);
+    run(&mut more).assert_code(0);
+    let all = sandbox.results();
+    assert!(all.cells.iter().all(|stored| stored.result.is_some()));
+    assert_eq!(all.environments.len(), 2);
+    sandbox.assert_clean();
+}

@@ -44,7 +44,7 @@ pub struct RunContext<'a> {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if the machine becomes busy with other work.
     pub exclusive: bool,
-    /// Time for further cells of a campaign with a budget, in place of the rest of its budget.
+    /// Time in addition to the rest of the budget.
     pub more_time: Option<Nanos>,
     /// Opens the guest in which cells run. Not called if cells run elsewhere or all have a result.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
@@ -129,23 +129,27 @@ pub fn run_to_end<'a>(
         ..stored.campaign.clone()
     };
     if let Some(more) = means.more_time {
-        stored.campaign.budget = Some(Nanos(stored.total_cell_time().0.saturating_add(more.0)));
+        let spent = stored.total_cell_time();
+        let all = stored.campaign.budget.map(|all| all.max(spent));
+        stored.campaign.budget = all.map(|all| Nanos(all.0.saturating_add(more.0)));
     }
-    if stored.cells.iter().all(|cell| cell.result.is_some())
+    if means.more_time.is_none()
+        && stored.cells.iter().all(|cell| cell.result.is_some())
         && !campaign::run::needs_more_rounds(&stored, &means.uses)
     {
         let own = CampaignDir::directory(&campaign, id);
         backend::remove_stale(reach, &own, Some((id, &campaign)), stop)?;
-        asked.progress.note(&match means.more_time {
-            None => format!("campaign {id} is complete: all test runs have results"),
-            Some(_) => format!("campaign {id} is complete: more time narrows none of its answers"),
-        });
+        asked.progress.note(&format!("campaign {id} is complete: all test runs have results"));
         return Ok(CampaignEnd::Complete);
     }
     let experience = past_durations::load(store, &campaign, Some(id));
-    let cost = run_command::cost(&campaign, Some(store), &experience, means.jobs)?;
-    // The limit of each phase stays that of the stored budget.
-    let longer = Campaign { budget: stored.campaign.budget, ..campaign.clone() };
+    // The limit of each phase stays that of the stored budget. Within a budget, the cost is that of one round, as at the
+    // start of the campaign.
+    let mut longer = Campaign { budget: stored.campaign.budget, ..campaign.clone() };
+    if longer.budget.is_some() {
+        longer.rounds = 1;
+    }
+    let cost = run_command::cost(&longer, Some(store), &experience, means.jobs)?;
     let limits = RunLimits {
         written: run_command::allowance(&longer, &cost)?,
         named: campaign.max_written.is_some(),

@@ -171,7 +171,7 @@ pub fn analyse_with_margin(
         idle_compression: random_data::idle_compression(results),
         unflushed,
         stop: StopDecision::decide(results, &counts, &rows),
-        budget: results.campaign.budget,
+        budget: results.whole_budget(),
         ends_by_results,
         counts,
         measured_elsewhere: results.campaign.measured_by.is_some(),

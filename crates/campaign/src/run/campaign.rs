@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use crate::plan::{ActiveCell, Forecast, PastDurations, ThroughputModel, WriteEstimates};
 use model::wire::AbortReason;
 use model::{
-    Bytes, Campaign, Cell, CellId, CellRecord, CellResult, Failure, HostNoise, Nanos, PhaseResult,
-    Status, Test, UseCase,
+    BackendKind, Bytes, Campaign, Cell, CellId, CellRecord, CellResult, Failure, HostNoise, Nanos,
+    PhaseResult, Status, Test, UseCase,
 };
 use stats::StopReason;
 use sys::io::clock;
@@ -72,7 +72,7 @@ pub struct RunLimits {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if other programs keep the machine busy.
     pub exclusive: bool,
-    /// Time for further cells of a campaign with a budget, in place of the rest of its budget.
+    /// Time in addition to the rest of the budget.
     pub more_time: Option<Nanos>,
 }
 
@@ -95,6 +95,15 @@ pub fn run<L: ResultSink, B: CellBackend>(
     // From here on, no other process runs cells of the campaign. One may have until now.
     let environment = backend.environment().map_err(CampaignError::Backend)?;
     let stored = ledger.load().map_err(CampaignError::Ledger)?;
+    if let Some(before) =
+        stored.environments.last().filter(|_| stored.campaign.backend != BackendKind::Vm)
+        && filesystems(&before.device) != filesystems(&environment.device)
+    {
+        return Err(CampaignError::EnvironmentFault(format!(
+            "the campaign ran on {} before, and {} is another filesystem",
+            before.device, environment.device
+        )));
+    }
     ledger.begin_session(&environment).map_err(CampaignError::Ledger)?;
     let mut forecast = Forecast::new(&stored.campaign, limits.pace, &limits.experience);
     forecast.plan(stored.cells.iter().map(|c| &c.cell));
@@ -110,7 +119,9 @@ pub fn run<L: ResultSink, B: CellBackend>(
     let earlier = Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1));
     let mut campaign = stored.campaign;
     if let Some(more) = limits.more_time {
-        campaign.budget = Some(Nanos(earlier.0.saturating_add(more.0)));
+        // An interrupted campaign still has the rest of its budget.
+        campaign.budget =
+            campaign.budget.map(|all| Nanos(all.max(earlier).0.saturating_add(more.0)));
     }
     let mut run = CampaignRun {
         uses: &limits.uses,
@@ -149,6 +160,13 @@ pub fn run<L: ResultSink, B: CellBackend>(
         }
     }
     ended
+}
+
+/// Returns the types of the filesystems in the description of storage: `ext4` of `/srv/a on ext4 on /dev/vda`. Names of
+/// devices may change between sessions.
+fn filesystems(device: &str) -> Vec<&str> {
+    let below = device.split(" on ").skip(1).filter_map(|text| text.split(' ').next());
+    below.filter(|word| !word.starts_with('/')).collect()
 }
 
 /// Counts the bytes already written and those reserved for cells without a result.
@@ -688,5 +706,22 @@ fn believed(result: CellResult, test: &Test) -> CellResult {
         failure: Some(failure.clone()),
         first: None,
         ..result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_is_compared_by_its_filesystems() {
+        let before = "/srv/a on ext4 on /dev/vda (256.0 GiB, rotating); /srv/b on xfs on /dev/vdb";
+        assert_eq!(filesystems(before), ["ext4", "xfs"]);
+        assert_eq!(
+            filesystems("/srv/a on ext4 on /dev/sda; /srv/b on xfs on /dev/sdb"),
+            ["ext4", "xfs"]
+        );
+        assert_eq!(filesystems("image of 1 GiB: /tmp/image-0 on tmpfs"), ["tmpfs"]);
+        assert_eq!(filesystems("/dev/sdb (4 TB)"), [""; 0]);
     }
 }

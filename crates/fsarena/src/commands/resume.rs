@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use campaign::run::{CampaignEnd, StopFlag};
 use campaign::store::{CampaignId, Store};
@@ -32,11 +33,25 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     let mut store = paths::store(globals)?;
     let named = args.campaign.as_deref();
     let id = match args.more {
-        Some(_) => select_campaign::campaign_id(&store, named)?,
+        Some(_) => campaign_for_more_time(&store, named)?,
         None => select_campaign::campaign_to_resume(&store, named)?,
     };
+    let begun = Instant::now();
     let ended = go_on(&mut store, id, args, globals, &progress, &stop);
-    run_command::finish(ended, id, &store, args.execution.strict, globals)
+    let more = args.more.map(|more| Duration::from_nanos(more.0).saturating_sub(begun.elapsed()));
+    run_command::finish_resumed(ended, id, &store, args.execution.strict, more, globals)
+}
+
+/// Returns the named campaign, else the latest that had a budget and was run here.
+fn campaign_for_more_time(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
+    if named.is_none() {
+        for known in store.campaigns()?.iter().rev() {
+            if store.definition(known.id)?.budget.is_some() && !store.is_imported(known.id)? {
+                return Ok(known.id);
+            }
+        }
+    }
+    select_campaign::campaign_id(store, named)
 }
 
 /// Removes leftovers of a killed campaign, and runs the missing cells.
@@ -61,7 +76,7 @@ fn go_on(
     }
     if args.more.is_some() && stored.campaign.budget.is_none() {
         return Err(UsageError(format!(
-            "cannot give campaign {id} more time: it was run without --budget; run it again with more rounds, `fsarena report {id} --format markdown` has its command"
+            "cannot give campaign {id} more time: it was run without --budget; run it again with more --rounds, or with --budget"
         ))
         .into());
     }

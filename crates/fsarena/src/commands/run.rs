@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use batch::slurm::Cluster;
@@ -303,9 +304,21 @@ pub fn finish(
     strict: bool,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
+    finish_resumed(ended, id, store, strict, None, globals)
+}
+
+/// Reports the end of a resumed campaign. `rest` is what remains of the time that `resume --more` gave it.
+pub fn finish_resumed(
+    ended: anyhow::Result<CampaignEnd>,
+    id: campaign::store::CampaignId,
+    store: &campaign::store::Store,
+    strict: bool,
+    rest: Option<Duration>,
+    globals: &GlobalArgs,
+) -> anyhow::Result<ExitCode> {
     match ended {
         Err(error) if backend::kind(&error) == FailureKind::Interrupted => {
-            interrupted("leftovers of an earlier run may still exist", id, store, globals)
+            interrupted("leftovers of an earlier run may still exist", id, store, rest, globals)
         }
         Err(error) => Err(error),
         Ok(CampaignEnd::Interrupted) => {
@@ -315,7 +328,7 @@ pub fn finish(
             let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
             });
-            interrupted(&format!("all resources were cleaned up{but}"), id, store, globals)
+            interrupted(&format!("all resources were cleaned up{but}"), id, store, rest, globals)
         }
         Ok(CampaignEnd::Complete) => report_command::after_run(store, id, strict, globals),
     }
@@ -326,10 +339,12 @@ fn interrupted(
     left: &str,
     id: campaign::store::CampaignId,
     store: &campaign::store::Store,
+    rest: Option<Duration>,
     globals: &GlobalArgs,
 ) -> anyhow::Result<ExitCode> {
     let device = store.definition(id)?.device;
-    let resume = paths::resume_line(globals, id, device.as_deref());
+    let rest = rest.map_or_else(String::new, |rest| format!(" --more {}s", rest.as_secs().max(1)));
+    let resume = paths::resume_line(globals, id, device.as_deref()) + &rest;
     output::print_note(&format!("interrupted; {left}. Resume with: {resume}"));
     Ok(ExitReason::Interrupted.into())
 }

@@ -43,6 +43,15 @@ impl CampaignResults {
         Nanos(elapsed.fold(0, u64::saturating_add))
     }
 
+    /// Returns the time budget of all sessions: that of the campaign, or the time of its cells if later sessions got more.
+    pub fn whole_budget(&self) -> Option<Nanos> {
+        let budget = self.campaign.budget?;
+        let spent = self.total_cell_time();
+        // The last cell may end after the budget.
+        let is_more = self.environments.len() > 1 && spent.0 / 11 > budget.0 / 10;
+        Some(if is_more { Nanos::from_secs(spent.0.div_ceil(1_000_000_000)) } else { budget })
+    }
+
     /// Checks the number of rounds before memory is allocated for them.
     ///
     /// # Errors

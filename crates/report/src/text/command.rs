@@ -16,7 +16,7 @@ use crate::text::sanitize::sanitize_paragraph;
 /// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
 /// Empty if fsarena did not run the campaign.
 pub(crate) fn rerun_command(results: &CampaignResults) -> String {
-    command(&results.campaign)
+    command(&Campaign { budget: results.whole_budget(), ..results.campaign.clone() })
 }
 
 /// Returns the command that repeats the cells of one contender in some tests. They have the same

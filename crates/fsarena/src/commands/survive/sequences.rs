@@ -116,7 +116,9 @@ impl FromStr for Line {
 pub fn missing_path(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
     let text = format!("cannot {verb} {}", path.display());
     match error.kind() {
-        io::ErrorKind::NotFound => UsageError(format!("{text}: {error}")).into(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            UsageError(format!("{text}: {error}")).into()
+        }
         _ => anyhow::Error::from(error).context(text),
     }
 }
