@@ -43,8 +43,8 @@ struct Room {
     label: usize,
     /// Maximum number of notes on the reliability of the results.
     caveats: usize,
-    /// Whether the command for closer answers is shown.
-    commands: bool,
+    /// Whether the suites that advice by use needs are shown.
+    suites: bool,
 }
 
 /// Properties of the answers, for the facts below them.
@@ -58,10 +58,10 @@ struct OfAnswers {
 
 /// Rooms to try, largest first: each answer needs its bound more than any other text is needed.
 const ROOMS: [Room; 4] = [
-    Room { lines: 2, label: 36, caveats: 2, commands: true },
-    Room { lines: 2, label: 36, caveats: 1, commands: true },
-    Room { lines: 1, label: 24, caveats: 1, commands: true },
-    Room { lines: 1, label: 24, caveats: 1, commands: false },
+    Room { lines: 2, label: 36, caveats: 2, suites: true },
+    Room { lines: 2, label: 36, caveats: 1, suites: true },
+    Room { lines: 1, label: 24, caveats: 1, suites: true },
+    Room { lines: 1, label: 24, caveats: 1, suites: false },
 ];
 
 /// Returns a document that fits a terminal of 24 lines and 80 columns. `page` is the file of the
@@ -384,10 +384,10 @@ fn facts(
         false => String::new(),
     };
     facts.push(Item::new("Tables", format!("`{}`{whole}", command("report"))));
-    if room.commands {
+    if room.suites {
         facts.extend(no_advice_by_use(analysis).map(|text| Item::new("Uses", text)));
-        facts.extend(next(results, analysis, command).map(|next| Item::new("Next", next)));
     }
+    facts.extend(next(results, analysis, command).map(|next| Item::new("Next", next)));
     facts
 }
 
@@ -408,10 +408,9 @@ fn next(
     };
     let again = match analysis.budget {
         Some(budget) => {
-            let device = results.campaign.device.iter();
-            let erase =
-                device.map(|path| format!(" --erase {}", shell_quote(&path.to_string_lossy())));
-            let erase = sanitize_line(&erase.collect::<String>());
+            let device = results.campaign.device.as_ref();
+            let device = device.map(|path| sanitize_line(&shell_quote(&path.to_string_lossy())));
+            let erase = device.map_or_else(String::new, |device| format!(" --erase {device}"));
             format!("`{}{erase} {}`", command("resume"), more_time(budget))
         }
         None => format!("`fsarena run` with `{}`", more_work(analysis)),

@@ -492,8 +492,9 @@ fn failures_text(
 ) -> fmt::Result {
     let run = pluralize(run, "test run");
     let also = lacking_text(lacking);
+    let also = also.strip_prefix("; ").map_or_else(String::new, |text| format!(" {text}."));
     if failed.is_empty() {
-        return write!(f, "No failure in {run}{also}.");
+        return write!(f, "No failure in {run}.{also}");
     }
     let named = failed.iter().take(MAX_NAMES).map(|(name, count)| format!("{count} of {name}"));
     let named: Vec<String> = named.collect();
@@ -503,7 +504,7 @@ fn failures_text(
     };
     let all: usize = failed.iter().map(|(_, count)| count).sum();
     let were = if all == 1 { "was" } else { "were" };
-    write!(f, "{all} of {run} {were} not ok: {}{others}{also}.", named.join(", "))
+    write!(f, "{all} of {run} {were} not ok: {}{others}.{also}", named.join(", "))
 }
 
 fn drift_text(f: &mut fmt::Formatter<'_>, who: Option<&str>, drift: &Drift) -> fmt::Result {
