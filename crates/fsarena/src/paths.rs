@@ -28,6 +28,11 @@ pub fn database(globals: &GlobalArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &globals.db {
         let path = absolute("--db", path)?;
         let directory = path.parent().unwrap_or(Path::new("/"));
+        if directory.exists() && !directory.is_dir() {
+            let shown = directory.display();
+            let why = format!("--db: {shown} is not a directory; name another path");
+            return Err(UsageError(why).into());
+        }
         if !directory.exists() {
             let (shown, create) = (directory.display(), shell_path(directory));
             let why = format!("--db: {shown} does not exist; create it with `mkdir -p {create}`");
@@ -70,6 +75,11 @@ pub fn given_work_directory(
             let shown = directory.display();
             let create = format!("mkdir -p {}", shell_path(&directory));
             let why = format!("--work-dir {shown} does not exist; create it with `{create}`");
+            Err(UsageError(why).into())
+        }
+        Ok(found) if !found.is_dir() && host.is_none() => {
+            let shown = directory.display();
+            let why = format!("--work-dir {shown} is not a directory; name another path");
             Err(UsageError(why).into())
         }
         _ => Ok(directory),

@@ -197,6 +197,8 @@ fn tests(cost: &Cost) -> Table {
         columns.insert(2, ">points");
     }
     let mut table = Table::new(&columns);
+    // Test runs side by side share the time.
+    let elapsed = |test: &TestCost| Nanos(test.time.0 / cost.parallel_cells.max(1));
     for test in &cost.tests {
         let mut cells = vec![
             test.suite.clone(),
@@ -205,7 +207,7 @@ fn tests(cost: &Cost) -> Table {
             bytes(test.work.read),
             bytes(test.work.written),
             test.work.operations.to_string(),
-            format_duration(test.time),
+            format_duration(elapsed(test)),
         ];
         if has_sweeps {
             let points = is_sweep(test).then(|| test.points.to_string());
@@ -213,7 +215,7 @@ fn tests(cost: &Cost) -> Table {
         }
         table.push(cells);
     }
-    let tested: u64 = cost.tests.iter().map(|test| test.time.0).sum();
+    let tested = cost.tests.iter().map(|test| elapsed(test).0).fold(0, u64::saturating_add);
     let other = Nanos(cost.time.0.saturating_sub(tested));
     let mut row = |name: &str, runs: String, work: [String; 3], time: Nanos| {
         let mut cells = vec![String::new(); columns.len()];
@@ -223,7 +225,7 @@ fn tests(cost: &Cost) -> Table {
         cells[last + 4] = format_duration(time);
         table.push(cells);
     };
-    if cost.preparation > Bytes(0) {
+    if cost.preparation > Bytes(0) || other >= Nanos(1_000_000) {
         let written = bytes(cost.preparation);
         row("preparation", String::new(), [String::new(), written, String::new()], other);
     }

@@ -55,7 +55,7 @@ impl UserPrompt for EraseConfirmation<'_> {
             return self.progress.suspend(|| ask(erased, &content, self.stop));
         }
         let path = erased.device.display();
-        self.progress.note(&format!("{path} held {content}, which is lost now (--erase)"));
+        self.progress.note(&format!("{path} holds {content}; this campaign erases it (--erase)"));
         Ok(())
     }
 }

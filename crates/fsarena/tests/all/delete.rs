@@ -108,7 +108,7 @@ fn a_path_that_is_no_database_is_refused_with_its_cause() {
         (pipe, "it is no file; name another one"),
         (link, "Too many levels of symbolic links; name"),
         (directory.path().join("x".repeat(300)), "File name too long; choose"),
-        (file.join("results.db"), "Not a directory; check the path"),
+        (file.join("results.db"), "is not a directory; name another path"),
     ] {
         for words in [&["delete", "1", "-y"][..], &["resume"]] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
