@@ -122,17 +122,17 @@ fn a_dry_run_checks_its_places_and_creates_nothing() {
     let work = sandbox.path("missing");
     let mut command = Command::new(program::fsarena());
     command.arg("--db").arg(work.join("fsarena.db")).args(["run", "-c", "ext4", "-s", "tree"]);
-    let told = run(&mut command).assert_code(3).stderr;
+    let told = run(&mut command).assert_code(2).stderr;
     assert!(told.contains("create it with `mkdir -p "), "{told}");
     assert!(!work.exists(), "{told}");
     let (code, told) = plan(&["--work-dir", work.to_str().unwrap()]);
     let shown = work.display();
     let expected = format!("--work-dir {shown} does not exist; create it with `mkdir -p {shown}`");
-    assert!(code == Some(3) && told.trim_end().ends_with(&expected), "{told}");
+    assert!(code == Some(2) && told.trim_end().ends_with(&expected), "{told}");
     assert!(!work.exists(), "a dry run creates nothing");
     let mut command = sandbox.fsarena();
     command.args(["run", "-c", "ext4", "-s", "tree", "--profile", "smoke"]);
-    let ended = run(command.arg("--work-dir").arg(&work)).assert_code(3);
+    let ended = run(command.arg("--work-dir").arg(&work)).assert_code(2);
     assert!(ended.stderr.trim_end().ends_with(&expected), "{}", ended.stderr);
     assert!(!work.exists() && !sandbox.path("fsarena.db").exists());
 }

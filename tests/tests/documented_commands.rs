@@ -67,7 +67,7 @@ fn every_documented_campaign_is_accepted() {
         let ended = run(&mut shell);
         // A plan above the usual limit of writes is shown, too.
         assert!(matches!(ended.code, Some(0 | 3)), "{options}: {}", ended.stderr);
-        assert!(ended.stdout.contains("test runs, "), "{options}: {}", ended.stderr);
+        assert!(ended.stdout.contains("  in all "), "{options}: {}", ended.stderr);
     }
 }
 

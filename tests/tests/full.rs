@@ -211,5 +211,5 @@ fn files_are_replaced_again_and_again_in_a_soak() {
     let mut plan = sandbox.fsarena();
     plan.args(["run", "--dry-run", "--profile", "soak", "-c", "ext4"]);
     let plan = run(plan.arg("--work-dir").arg(sandbox.path("work"))).assert_code(0).stdout;
-    assert!(plan.contains("size 8 GiB") && plan.contains("soak   soak"), "{plan}");
+    assert!(plan.contains("size 8 GiB") && plan.contains("soak         soak "), "{plan}");
 }

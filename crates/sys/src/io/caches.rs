@@ -20,8 +20,8 @@ pub fn drop_all() -> io::Result<()> {
     fs::write("/proc/sys/vm/drop_caches", "3\n")
 }
 
-/// Writes a block device back and drops its cached blocks, and those of the file behind a loop device.
-/// Caches of a mounted filesystem on it remain. Needs root.
+/// Writes the cached blocks of a device back and drops them, and those of the file of a loop device. Caches of a mounted
+/// filesystem on it remain. Needs root.
 ///
 /// # Errors
 /// Returns an error if the device or its file cannot be opened or written back.
@@ -32,7 +32,11 @@ pub fn drop_device_cache(device: &Path) -> io::Result<()> {
     let number = device.metadata()?.rdev();
     let (major, minor) = (libc::major(number), libc::minor(number));
     match fs::read(format!("/sys/dev/block/{major}:{minor}/loop/backing_file")) {
-        Ok(path) => drop_file_cache(Path::new(OsStr::from_bytes(path.trim_ascii_end()))),
+        Ok(path) => {
+            let file = fs::File::open(OsStr::from_bytes(path.trim_ascii_end()))?;
+            flush_device(&file)?;
+            drop_clean_pages(&file)
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
@@ -58,8 +62,8 @@ pub fn drop_clean_pages(file: &fs::File) -> io::Result<()> {
     Ok(posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
-/// Writes the cached data of a device to it, and waits for completion. Does not flush the device's
-/// write cache.
+/// Writes the cached data of a device or file to its disk, and waits for completion. Does not flush the
+/// disk's write cache.
 ///
 /// # Errors
 /// Returns an error if data cannot be written.
