@@ -24,14 +24,20 @@ pub fn drop_all() -> io::Result<()> {
 /// filesystem on it remain. Needs root.
 ///
 /// # Errors
-/// Returns an error if the device or its file cannot be opened or written back.
+/// Returns an error if the device or its file cannot be opened or written back, or if the device is a partition or consists of
+/// other devices, which may have caches.
 pub fn drop_device_cache(device: &Path) -> io::Result<()> {
     let device = fs::File::open(device)?;
     flush_device(&device)?;
     drop_clean_pages(&device)?;
     let number = device.metadata()?.rdev();
     let (major, minor) = (libc::major(number), libc::minor(number));
-    match fs::read(format!("/sys/dev/block/{major}:{minor}/loop/backing_file")) {
+    let entry = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    let is_partition = entry.join("partition").exists();
+    if is_partition || fs::read_dir(entry.join("slaves"))?.next().is_some() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    match fs::read(entry.join("loop/backing_file")) {
         Ok(path) => {
             let file = fs::File::open(OsStr::from_bytes(path.trim_ascii_end()))?;
             flush_device(&file)?;
