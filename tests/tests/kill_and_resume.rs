@@ -325,6 +325,21 @@ fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
 }
 
 #[test]
+fn as_json_ctrl_c_is_the_last_event_and_names_the_command_to_continue() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::when_mounted(&sandbox);
+    let child = start(campaign(&sandbox).args(["--contender", "gate", "--json"]));
+    let _waiting = gate.reached();
+    let ended = interrupt(child).assert_code(130);
+    let last = ended.stdout.lines().last().unwrap_or_default();
+    let event: serde_json::Value = serde_json::from_str(last).expect("an event");
+    assert_eq!(event["event"], "interrupted");
+    let resume = event["resume"].as_str().unwrap_or_default();
+    assert!(resume.contains("fsarena resume 1"), "{resume}");
+    assert_nothing_left(&sandbox);
+}
+
+#[test]
 fn other_termination_signals_work_like_ctrl_c() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         let sandbox = Sandbox::new();

@@ -17,6 +17,7 @@ fn use_of_files() -> UseCase {
     UseCase {
         name: "files".to_owned(),
         title: "Files <b>of</b> all kinds".to_owned(),
+        also: Vec::new(),
         source: "made up".to_owned(),
         rationale: "To be weighed.".to_owned(),
         order: None,

@@ -314,7 +314,7 @@ function excessInAnyRound(logs, one) {
 }
 
 // Bound from which it is not stated, as a multiple.
-const MAX_MULTIPLE = 100;
+const MAX_MULTIPLE = 10;
 
 const isStated = ({ most }) => Math.exp(most) < MAX_MULTIPLE;
 

@@ -99,7 +99,7 @@ const excessWords = ({ most }) => (shareOf(most) > 0 ? `+${roundUp(shareOf(most)
 function noPromise(ranked, unit, moreWorkHelps) {
   const [first, ...others] = ranked;
   const isLowest = others.every((one) => first.difference <= one.difference);
-  const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "is the safest choice"}`;
+  const came = `${nameOfOne(first.contender)} ${isLowest ? "came first" : "is least likely to cost much more"}`;
   const isVague = first.bound !== null && !isStated(first.bound);
   if (first.bound === null || isVague) {
     const why = isSingle()
@@ -115,7 +115,7 @@ function noPromise(ranked, unit, moreWorkHelps) {
     return `${came}${next.length > 0 ? ` before ${listed(next, "and")}` : ""}, but ${why}`;
   }
   const [most, forecast] = [shareOf(first.bound.most), shareOf(first.bound.forecast)];
-  const bound = `${most < 10 ? `${roundUp(most)} more` : `${threeDigitsUp(1 + most)} times as much`}${unit}`;
+  const bound = `${most < 1 ? `${roundUp(most)} more` : `${threeDigitsUp(1 + most)} times as much`}${unit}`;
   const hope = moreWorkHelps && forecast < most / 1.2 && forecast <= 1 ? `; ${inference.moreWork} would bring about ${roundUp(forecast)}` : "";
   return `${came}, but it may cost up to ${bound}${hope}`;
 }

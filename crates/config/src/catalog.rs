@@ -233,19 +233,18 @@ impl Catalog {
         uses.into_iter()
     }
 
-    /// Finds a use case by name or title, in upper or lower case.
+    /// Finds a use case by name, title or another word for it, in upper or lower case.
     ///
     /// # Errors
     /// Returns an error with the nearest names if no use case has this name.
     pub fn use_case(&self, name: &str) -> Result<&UseCase, CatalogError> {
-        let known = self.uses.keys().map(String::as_str);
-        let named = self.uses.get(name).map(|entry| &entry.value);
-        let is_meant = |one: &&UseCase| {
-            one.name.eq_ignore_ascii_case(name) || one.title.eq_ignore_ascii_case(name)
-        };
-        named
-            .or_else(|| self.uses.values().map(|entry| &entry.value).find(is_meant))
-            .ok_or_else(|| CatalogError::unknown("use", name, known))
+        let letters = |word: &str| word.to_lowercase().replace([' ', '-', '_'], "");
+        let is_meant = |word: &String| letters(word) == letters(name);
+        let mut found = self.uses().find(|one| is_meant(&one.name) || is_meant(&one.title));
+        // A name of the user comes before another word for a built-in use.
+        found = found.or_else(|| self.uses().find(|one| one.also.iter().any(is_meant)));
+        found
+            .ok_or_else(|| CatalogError::unknown("use", name, self.uses.keys().map(String::as_str)))
     }
 
     /// Returns every disk, by name.

@@ -6,9 +6,10 @@ use crate::CatalogError;
 use crate::catalog::document::{NameRegistry, TomlSource, TomlTable};
 use crate::catalog::filesystem_file::system;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "title",
+    "also",
     "order",
     "source",
     "rationale",
@@ -38,6 +39,7 @@ pub(crate) fn read(source: TomlSource<'_>) -> Result<(UseCase, NameRegistry), Ca
     let read = UseCase {
         name: name.name()?,
         title: title.text()?,
+        also: top.texts("also")?,
         order: top.read("order", |v| v.count(1..=1000))?,
         source: top.text("source")?,
         rationale: top.text("rationale")?,

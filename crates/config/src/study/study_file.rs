@@ -165,9 +165,11 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
         instead.insert(test, value.any_table()?);
     }
     let mut suites = Vec::new();
+    let mut files = Vec::new();
     for value in top.required("suites")?.list("suites")? {
         let (file, text) =
             catalog.suite_text(&value.name()?).map_err(|e| value.error(e.to_string()))?;
+        files.push(file);
         let scaling = catalog.profile(SizeProfile::Study).scaling;
         let source = TomlSource { file, text };
         let suite =
@@ -176,9 +178,13 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
     }
     let tests = || suites.iter().flat_map(|suite: &Suite| &suite.tests);
     let known: BTreeSet<String> = tests().map(|test| called(test).to_owned()).collect();
+    // A user may have replaced a suite of a built-in study.
+    let lacks = |test: &str| {
+        format!("the study's suites have no test `{test}`: it is in none of {}", files.join(", "))
+    };
     for (test, value) in own.iter().flat_map(TomlTable::entries) {
         if !known.contains(test) {
-            return Err(value.error(format!("the study's suites have no test `{test}`")));
+            return Err(value.error(lacks(test)));
         }
     }
     if let Some(listed) = top.read("tests", |v| v.list("tests"))? {
@@ -186,7 +192,7 @@ fn suites(top: &TomlTable<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogE
         for value in listed {
             let test = value.name()?;
             if !known.contains(&test) {
-                return Err(value.error(format!("the study's suites have no test `{test}`")));
+                return Err(value.error(lacks(&test)));
             }
             wanted.insert(test);
         }

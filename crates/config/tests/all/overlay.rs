@@ -184,6 +184,12 @@ fn uses_add_and_override() {
     assert_eq!(mine.needs[0].feature, model::Feature::Xattrs);
     assert_eq!(mine.weight(model::WorkloadCategory::Trees), 3.0);
     assert_eq!(mine.weight(model::WorkloadCategory::Names), 0.0);
+    assert_eq!(catalog.use_case("Mail Server").unwrap().name, "mail-spool");
+    let own = USE.replace("\"mine\"", "\"mail-server\"").replace("\"Mine\"", "\"Own\"");
+    write(dir.path(), "uses/mine.toml", &own);
+    catalog.overlay(dir.path()).unwrap();
+    let name_first = "a name comes before another word for a use";
+    assert_eq!(catalog.use_case("mailserver").unwrap().title, "Own", "{name_first}");
     let error = catalog.use_case("mien").unwrap_err().to_string();
     assert!(error.starts_with("there is no use `mien` in the catalog;"), "{error}");
 }

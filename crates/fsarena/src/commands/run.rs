@@ -52,7 +52,13 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         let why = "on one machine no cell is checked on another: --check goes with --on".to_owned();
         return Err(UsageError(why).into());
     }
+    let asked = args.settings.backend;
     let args = &resolve::with_usual_work(args, nix::unistd::geteuid().is_root());
+    if args.settings.backend != asked && !globals.quiet {
+        output::print_note(
+            "without root, small tests run in guests; `sudo fsarena run` compares here in ten minutes",
+        );
+    }
     let sessions = match args.dry_run {
         true => 1,
         false => args.sessions.unwrap_or(1),
@@ -345,6 +351,12 @@ fn interrupted(
     let device = store.definition(id)?.device;
     let rest = rest.map_or_else(String::new, |rest| format!(" --more {}s", rest.as_secs().max(1)));
     let resume = paths::resume_line(globals, id, device.as_deref()) + &rest;
-    output::print_note(&format!("interrupted; {left}. Resume with: {resume}"));
+    match globals.json {
+        true => {
+            let event = json!({ "event": "interrupted", "campaign": id.0, "resume": resume });
+            output::print_unwrapped(&format!("{event}\n"))?;
+        }
+        false => output::print_note(&format!("interrupted; {left}. Resume with: {resume}")),
+    }
     Ok(ExitReason::Interrupted.into())
 }

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, Status, Survival, SyncAtEnd,
+    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, SequenceCost, Status, Survival,
+    SyncAtEnd,
 };
 
 /// Fewest bytes whose compression is a result: with fewer, metadata take more than a few per cent.
@@ -90,6 +91,13 @@ impl PhaseResult {
                 let full = || self.full.as_ref()?.share();
                 let share = cuts.or_else(faults).or_else(full);
                 numbers.extend(share.map(|share| (Metric::Survived, share)));
+                // What the same steps cost while nothing fails.
+                let cost = self.survival.as_ref().and_then(|survival| survival.cost.as_ref());
+                if let Some([milliseconds, flushes, written]) = cost.map(SequenceCost::means) {
+                    numbers.push((Metric::LatencyMean, milliseconds / 1e3));
+                    numbers.push((Metric::DeviceFlushes, flushes));
+                    numbers.push((Metric::DeviceWritten, written * 1024.0));
+                }
                 return;
             }
             Metric::Supported => {
@@ -311,6 +319,20 @@ mod tests {
             needs: None,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         })
+    }
+
+    #[test]
+    fn power_cuts_have_the_cost_of_their_steps() {
+        let cost =
+            SequenceCost { recordings: 2, nanoseconds: 6_000_000, flushes: 8, written: 4096 };
+        let mut result = PhaseResult { primary_metric: Metric::Survived, ..blank() };
+        result.status = Status::Ok;
+        let survival = Survival { cuts: 4, held: 3, cost: Some(cost), ..Survival::default() };
+        result.survival = Some(survival);
+        let value =
+            |metric| result.measurements().iter().find(|m| m.metric == metric).unwrap().value;
+        assert_eq!(value(Metric::LatencyMean), 0.003);
+        assert_eq!((value(Metric::DeviceFlushes), value(Metric::DeviceWritten)), (4.0, 2048.0));
     }
 
     /// An imported report may contain any value.

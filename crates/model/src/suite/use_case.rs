@@ -13,6 +13,9 @@ pub struct UseCase {
     pub name: String,
     /// A title in one line.
     pub title: String,
+    /// Other words for it on the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Rank by frequency: 1 is the most common. Use cases without a rank come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,

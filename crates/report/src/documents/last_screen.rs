@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use model::{CampaignResults, Metric, SkippedSuite, shell_quote};
+use model::{CampaignResults, Metric, SkippedSuite};
 use stats::{Analysis, Conclusion, MetricResult, NeedKind, ResultRow, UseCaseScores};
 
 use crate::document::{Block, Document, Item, Style};
@@ -14,7 +14,7 @@ use crate::tables::overview::{entry, row_scale};
 use crate::tables::{disk_faults, full, survival};
 use crate::text::answer::{promise, promise_and_losses};
 use crate::text::caveats::{Caveat, caveats};
-use crate::text::command::{more_time, more_work};
+use crate::text::command::{more_work, resume_options};
 use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, UNTESTED_POWER_CUTS, category_conclusions_by_disk, is_answered,
     is_any_open, no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
@@ -407,12 +407,7 @@ fn next(
         false => groups.any(|first| !first.at_most.is_some_and(is_close)),
     };
     let again = match analysis.budget {
-        Some(budget) => {
-            let device = results.campaign.device.as_ref();
-            let device = device.map(|path| sanitize_line(&shell_quote(&path.to_string_lossy())));
-            let erase = device.map_or_else(String::new, |device| format!(" --erase {device}"));
-            format!("`{}{erase} {}`", command("resume"), more_time(budget))
-        }
+        Some(_) => format!("`{}{}`", command("resume"), resume_options(analysis, results)),
         None => format!("`fsarena run` with `{}`", more_work(analysis)),
     };
     is_open.then(|| format!("{again} brings closer answers."))

@@ -28,6 +28,13 @@ const ROW: f64 = 12.0;
 const SHADES: usize = 5;
 /// Maximum width of a contender's name.
 const NAME: usize = 20;
+/// Lines of latency, each with the share of operations that are no slower.
+const LATENCIES: [(&str, f64); 4] = [
+    ("latency, median", 0.5),
+    ("latency, 99th percentile", 0.99),
+    ("latency, 99.9th percentile", 0.999),
+    ("longest latency", 1.0),
+];
 
 /// Values over time of all phases.
 pub(super) struct TimelinesView {
@@ -66,11 +73,13 @@ fn of_phase(phase: &PhaseTimelines<'_>) -> TimelineView {
         });
         lines.push(chart(title(kind), kind.unit(), phase, series.collect()));
     }
-    let slow = all.clone().filter(|one| has_latency(one));
-    let slow: Vec<ChartLine<'_>> =
-        slow.map(|one| ChartLine { contender: one, points: percentile(one, 0.99) }).collect();
-    if !slow.is_empty() {
-        lines.push(chart("latency, 99th percentile", Unit::Seconds, phase, slow));
+    for (title, share) in LATENCIES {
+        let timed = all.clone().filter(|one| has_latency(one));
+        let series: Vec<ChartLine<'_>> =
+            timed.map(|one| ChartLine { contender: one, points: percentile(one, share) }).collect();
+        if !series.is_empty() {
+            lines.push(chart(title, Unit::Seconds, phase, series));
+        }
     }
     let dirty = all.clone().map(|one| {
         let samples = one.timeline.samples.iter();
@@ -327,7 +336,7 @@ mod tests {
         let view = view(&results).unwrap();
         let contenders = results.campaign.contenders.len();
         let phase = &view.phases[0];
-        assert_eq!(phase.lines.len(), 2, "speed and latency");
+        assert_eq!(phase.lines.len(), 1 + LATENCIES.len(), "speed and latencies");
         assert_eq!(phase.lines[0].matches("class=\"line\"").count(), contenders);
         assert_eq!(phase.heat_maps.len(), contenders);
         assert!(phase.heat_maps[0].contains("shade4"));

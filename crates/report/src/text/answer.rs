@@ -22,7 +22,7 @@ const MAX_NEXT: usize = 3;
 /// Maximum number of close contenders that are all named.
 const MAX_CLOSE: usize = 3;
 /// Bound from which a cost is named as a multiple.
-const MAX_PER_CENT: f64 = 10.0;
+const MAX_PER_CENT: f64 = 1.0;
 /// Largest forecast of a bound that is worth more work.
 const MAX_HOPE: f64 = 1.0;
 /// Start of the sentence with the bound of the filesystem to take.
@@ -154,7 +154,7 @@ impl AnswerText<'_> {
         let is_lowest = self.conclusion.bounds.iter().all(|bound| first.ratio <= bound.ratio);
         let came = match is_lowest {
             true => format!("{name} came first"),
-            false => format!("{name} is the safest choice"),
+            false => format!("{name} is least likely to cost much more"),
         };
         let Some(most) = first.stated() else {
             let why = match (is_single(self.analysis), most_rounds(self.analysis)) {

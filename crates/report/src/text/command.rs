@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Nanos,
-    Op, PowerCut, RECORDING, Suite, shell_quote,
+    BackendKind, Bytes, Campaign, CampaignResults, Clock, Contender, CopySource, GuestDisk, Op,
+    PowerCut, RECORDING, Suite, shell_quote,
 };
 use stats::Analysis;
 use stats::inference::FORECAST_ROUNDS;
 
 use crate::text::conclusions::most_rounds;
-use crate::text::sanitize::sanitize_paragraph;
+use crate::text::sanitize::{sanitize_line, sanitize_paragraph};
 
 /// Returns `fsarena run --rounds 5 --profile quick -c ext4 …`, with the same random choices.
 /// Limits, and settings that only a campaign file supports, such as mkfs options, are omitted.
@@ -155,12 +155,13 @@ fn trace_command(suite: &Suite) -> Vec<String> {
     words
 }
 
-/// Returns the option for closer answers: three times the budget or the rounds of the campaign, as
-/// in the forecasts of bounds (`FORECAST_ROUNDS` of `stats`), or the rounds that show the noise.
+/// Returns the option for closer answers: `--more` for `fsarena resume`, which makes three budgets,
+/// or `--rounds` for `fsarena run`, three times those of the campaign, as in the forecasts of bounds
+/// (`FORECAST_ROUNDS` of `stats`), or the rounds that show the noise.
 pub(crate) fn more_work(analysis: &Analysis) -> String {
     match (analysis.budget, most_rounds(analysis)) {
         (Some(budget), _) => {
-            format!("--budget {}", in_minutes(budget.as_secs_f64() * FORECAST_ROUNDS))
+            format!("--more {}", in_minutes(budget.as_secs_f64() * (FORECAST_ROUNDS - 1.0)))
         }
         (None, None | Some(1)) => format!("--rounds {MIN_ROUNDS_FOR_NOISE}"),
         (None, Some(rounds)) => {
@@ -168,12 +169,6 @@ pub(crate) fn more_work(analysis: &Analysis) -> String {
             format!("--rounds {}", more.min(Campaign::MAX_ROUNDS))
         }
     }
-}
-
-/// Returns the option of `fsarena resume` that gives a campaign with a budget as much time as
-/// [`more_work`].
-pub(crate) fn more_time(budget: Nanos) -> String {
-    format!("--more {}", in_minutes(budget.as_secs_f64() * (FORECAST_ROUNDS - 1.0)))
 }
 
 /// Formats a time as a user types it.
@@ -190,17 +185,34 @@ const CUTS_OF_STEPS: u32 = 600;
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// Returns the command with more work in place of its number of rounds or its budget. Empty without
-/// a command.
-pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
+/// Returns the command for closer answers of a campaign with this [`rerun_command`]: one with a
+/// budget keeps its results. Empty without a command.
+pub(crate) fn closer_answer(
+    analysis: &Analysis,
+    campaign: &CampaignResults,
+    rerun: &str,
+) -> String {
+    if rerun.is_empty() {
+        return String::new();
+    }
+    if analysis.budget.is_some() {
+        let command = format!("fsarena resume {}", campaign.id);
+        return format!("`{command}{}`", resume_options(analysis, campaign));
+    }
     // The first option of the command, before any name.
-    let options = [" --rounds ", " --budget "];
-    let first = options.into_iter().filter_map(|work| command.split_once(work));
-    let Some((before, behind)) = first.min_by_key(|(before, _)| before.len()) else {
+    let Some((before, behind)) = rerun.split_once(" --rounds ") else {
         return String::new();
     };
     let rest = behind.split_once(' ').map_or("", |(_, rest)| rest);
     format!("`{}`", format!("{before} {} {rest}", more_work(analysis)).trim_end())
+}
+
+/// Returns the options of `fsarena resume` for closer answers of a campaign with a budget.
+pub(crate) fn resume_options(analysis: &Analysis, campaign: &CampaignResults) -> String {
+    let device = campaign.campaign.device.as_ref();
+    let device = device.map(|path| sanitize_line(&shell_quote(&path.to_string_lossy())));
+    let erase = device.map_or_else(String::new, |device| format!(" --erase {device}"));
+    format!("{erase} {}", more_work(analysis))
 }
 
 /// Returns a contender in the syntax of the command line.
@@ -286,7 +298,7 @@ mod tests {
         let mut campaign = fixture::plain().campaign;
         campaign.backend = BackendKind::Vm;
         campaign.clock = Clock::Virtual;
-        campaign.budget = Some(Nanos::from_secs(60));
+        campaign.budget = Some(model::Nanos::from_secs(60));
         let test = campaign.suites[0].tests[0].name.as_str();
         let command = repeat_cells_command(&campaign, "slow", &BTreeSet::from([test]));
         let seed = format!(" --seed {}", campaign.seed);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
+use model::{CampaignResults, Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
     MIN_TESTED_WEIGHT, Margin, Rank, Recommendation, ShortlistState, UseCaseScores, advise,
@@ -222,7 +222,8 @@ fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
-    format!("`fsarena run` with `{}` brings closer bounds.", more_work(analysis))
+    let command = if analysis.budget.is_some() { "resume" } else { "run" };
+    format!("`fsarena {command}` with `{}` brings closer bounds.", more_work(analysis))
 }
 
 /// Returns the confidence of one answer, in one line.
@@ -323,10 +324,15 @@ fn not_tested(advice: &Advice, are_power_cuts_untested: bool) -> String {
 
 /// Returns the command for a closer answer. `command` repeats the campaign. Empty if the answer
 /// contains a command.
-pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
+pub(crate) fn resolving_command(
+    advice: &Advice,
+    analysis: &Analysis,
+    campaign: &CampaignResults,
+    command: &str,
+) -> String {
     match advice.recommendation {
         Recommendation::NoneQualifies | Recommendation::NoAdvice => String::new(),
-        _ if is_open(advice, analysis) => closer_answer(analysis, command),
+        _ if is_open(advice, analysis) => closer_answer(analysis, campaign, command),
         // There is no bound, and no other to separate.
         _ if advice.scores.conclusion.answer == ShortlistState::Single => String::new(),
         _ => settled_text(analysis).to_owned(),

@@ -103,7 +103,7 @@ impl CostBound {
 }
 
 /// Bound from which it is not stated, as a multiple.
-const MAX_MULTIPLE: f64 = 100.0;
+const MAX_MULTIPLE: f64 = 10.0;
 /// Bound above which a contender is not recommended: it may cost half as much again as the best.
 pub const MAX_USEFUL_BOUND: f64 = 0.5;
 /// Difference of bounds within which recovery from a crash, and then the estimated cost, decide.
