@@ -91,7 +91,7 @@ impl PhaseResult {
                 let full = || self.full.as_ref()?.share();
                 let share = cuts.or_else(faults).or_else(full);
                 numbers.extend(share.map(|share| (Metric::Survived, share)));
-                // What the same steps cost while nothing fails.
+                // The cost of the same steps if nothing fails.
                 let cost = self.survival.as_ref().and_then(|survival| survival.cost.as_ref());
                 if let Some([milliseconds, flushes, written]) = cost.map(SequenceCost::means) {
                     numbers.push((Metric::LatencyMean, milliseconds / 1e3));

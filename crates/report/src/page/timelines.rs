@@ -28,7 +28,7 @@ const ROW: f64 = 12.0;
 const SHADES: usize = 5;
 /// Maximum width of a contender's name.
 const NAME: usize = 20;
-/// Lines of latency, each with the share of operations that are no slower.
+/// Lines of latency, each with its share of operations.
 const LATENCIES: [(&str, f64); 4] = [
     ("latency, median", 0.5),
     ("latency, 99th percentile", 0.99),
