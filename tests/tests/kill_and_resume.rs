@@ -453,6 +453,21 @@ fn is_being_written(directory: &Path) -> bool {
     })
 }
 
+#[test]
+fn more_rounds_are_run_and_earlier_results_stay() {
+    let sandbox = Sandbox::new();
+    let mut first = sandbox.campaign(&["minix"], "trial");
+    run(first.args(["--rounds", "1"])).assert_code(0);
+    let before = sandbox.results();
+    let more = run(resume(&sandbox).args(["--rounds", "3"])).assert_code(0);
+    let after = sandbox.results();
+    assert_eq!(after.campaign.rounds, 3);
+    assert_eq!(after.cells[..before.cells.len()], before.cells[..]);
+    assert_complete(&after, 3 * before.cells.len());
+    assert!(more.stdout.contains("each run 3 times"), "{}", more.stdout);
+    sandbox.assert_clean();
+}
+
 /// Results of a directory do not mix with those of another filesystem that is mounted on it later.
 #[test]
 fn more_time_is_given_on_the_same_filesystem_only() {

@@ -8,12 +8,12 @@ use backend::compatibility::Incompatibilities;
 use backend::{
     AcquiredResources, AgentBackend, AgentTransport, CampaignDir, GuestResources, LocalBackend,
 };
-use campaign::run::{CampaignEnd, CampaignError, RunLimits, StopFlag, StoredCampaign};
+use campaign::run::{CampaignEnd, CampaignError, MoreWork, RunLimits, StopFlag, StoredCampaign};
 use campaign::store::{CampaignId, Store};
 use guest::Guest;
 use model::wire::machine::FailureKind;
 use model::{
-    BackendKind, Bytes, Campaign, CampaignResults, Cell, DiskIdentity, Environment, Nanos, UseCase,
+    BackendKind, Bytes, Campaign, CampaignResults, Cell, DiskIdentity, Environment, UseCase,
 };
 use storage::ExclusiveDevice;
 use sys::io::clock;
@@ -44,8 +44,8 @@ pub struct RunContext<'a> {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if the machine becomes busy with other work.
     pub exclusive: bool,
-    /// Time in addition to the rest of the budget.
-    pub more_time: Option<Nanos>,
+    /// Work in addition to that of the campaign.
+    pub more: Option<MoreWork>,
     /// Opens the guest in which cells run. Not called if cells run elsewhere or all have a result.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
@@ -128,12 +128,11 @@ pub fn run_to_end<'a>(
         max_written: means.max_written.or(stored.campaign.max_written),
         ..stored.campaign.clone()
     };
-    if let Some(more) = means.more_time {
+    if let Some(more) = means.more {
         let spent = stored.total_cell_time();
-        let all = stored.campaign.budget.map(|all| all.max(spent));
-        stored.campaign.budget = all.map(|all| Nanos(all.0.saturating_add(more.0)));
+        more.add_to(&mut stored.campaign, spent);
     }
-    if means.more_time.is_none()
+    if means.more.is_none()
         && stored.cells.iter().all(|cell| cell.result.is_some())
         && !campaign::run::needs_more_rounds(&stored, &means.uses)
     {
@@ -145,7 +144,8 @@ pub fn run_to_end<'a>(
     let experience = past_durations::load(store, &campaign, Some(id));
     // The limit of each phase stays that of the stored budget. Within a budget, the cost is that of one round, as at the
     // start of the campaign.
-    let mut longer = Campaign { budget: stored.campaign.budget, ..campaign.clone() };
+    let (budget, rounds) = (stored.campaign.budget, stored.campaign.rounds);
+    let mut longer = Campaign { budget, rounds, ..campaign.clone() };
     if longer.budget.is_some() {
         longer.rounds = 1;
     }
@@ -158,7 +158,7 @@ pub fn run_to_end<'a>(
         experience,
         uses: means.uses.clone(),
         exclusive: means.exclusive,
-        more_time: means.more_time,
+        more: means.more,
     };
     let taken = match taken {
         Some(taken) => taken,

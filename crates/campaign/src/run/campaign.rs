@@ -72,8 +72,31 @@ pub struct RunLimits {
     pub uses: Vec<UseCase>,
     /// Whether the campaign ends if other programs keep the machine busy.
     pub exclusive: bool,
+    /// Work in addition to that of the campaign.
+    pub more: Option<MoreWork>,
+}
+
+/// Work that a resumed campaign gets in addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoreWork {
     /// Time in addition to the rest of the budget.
-    pub more_time: Option<Nanos>,
+    Time(Nanos),
+    /// Rounds of every test, up to this number.
+    Rounds(u32),
+}
+
+impl MoreWork {
+    /// Adds the work to a campaign whose cells took `spent` until now. An interrupted campaign still
+    /// has the rest of its budget.
+    pub fn add_to(self, campaign: &mut Campaign, spent: Nanos) {
+        match self {
+            Self::Time(more) => {
+                let all = campaign.budget.map(|all| all.max(spent).0.saturating_add(more.0));
+                campaign.budget = all.map(Nanos);
+            }
+            Self::Rounds(rounds) => campaign.rounds = campaign.rounds.max(rounds),
+        }
+    }
 }
 
 /// Runs every planned cell that has no result, and adds rounds if the campaign's stopping rule or
@@ -118,10 +141,9 @@ pub fn run<L: ResultSink, B: CellBackend>(
     let earlier = stored.total_cell_time();
     let earlier = Nanos(earlier.0 / (backend.parallel_cells() as u64).max(1));
     let mut campaign = stored.campaign;
-    if let Some(more) = limits.more_time {
-        // An interrupted campaign still has the rest of its budget.
-        campaign.budget =
-            campaign.budget.map(|all| Nanos(all.max(earlier).0.saturating_add(more.0)));
+    let planned_rounds = campaign.rounds;
+    if let Some(more) = limits.more {
+        more.add_to(&mut campaign, earlier);
     }
     let mut run = CampaignRun {
         uses: &limits.uses,
@@ -150,7 +172,7 @@ pub fn run<L: ResultSink, B: CellBackend>(
         campaign,
         plan: stored.cells.into_iter().map(|c| c.cell).collect(),
     };
-    let ended = run.rounds();
+    let ended = run.plan_further_rounds(planned_rounds).and_then(|()| run.rounds());
     if let Some(written) = run.written {
         let (so_far, most) = (written.used(), written.limit());
         let above = if so_far > most { "; the last cell was completed" } else { "" };
@@ -277,6 +299,18 @@ impl<L: ResultSink, B: CellBackend> CampaignRun<'_, L, B> {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Plans and stores the rounds that the campaign got in addition.
+    fn plan_further_rounds(&mut self, planned_rounds: u32) -> Outcome<(), L, B> {
+        if self.campaign.budget.is_some() {
+            return Ok(());
+        }
+        for round in planned_rounds + 1..=self.campaign.rounds {
+            let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
+            self.add(crate::plan::further_round(&self.campaign, round, planned))?;
+        }
+        Ok(())
     }
 
     /// Measures the harness overhead and the raw device once, before the first cell, and stores the

@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use backend::{CellBackend, CellUpdate};
-pub use campaign::{CampaignEnd, CampaignError, RunLimits, run};
+pub use campaign::{CampaignEnd, CampaignError, MoreWork, RunLimits, run};
 pub use cell_threads::{CellFn, CellThreads};
 pub use observer::{CampaignProgress, Observer};
 pub use result_sink::{ResultSink, StoredCampaign};

@@ -173,9 +173,7 @@ impl Store {
 /// Counts added rounds, which are only in the plan, because the stored definition never changes.
 /// `planned` is the last round of the plan.
 pub fn add_rounds(campaign: &mut Campaign, planned: Option<u32>) {
-    if campaign.stopping_rule.is_some() || campaign.budget.is_some() {
-        campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
-    }
+    campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
 }
 
 /// Checks that a campaign exists.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use campaign::run::in_memory::{self, FakeBackend, MemorySink};
-use campaign::run::{CampaignEnd, Observer, RunLimits, StopFlag};
+use campaign::run::{CampaignEnd, MoreWork, Observer, RunLimits, StopFlag};
 use config::Catalog;
 use model::{Campaign, CampaignResults, Cell, CellResult, Nanos, Test};
 
@@ -114,7 +114,7 @@ fn more_time_continues_a_campaign_whose_budget_is_spent() {
     let mut results = MemorySink::new(&campaign);
     let mut cells = FakeBackend::new(noisy);
     for (more_time, rounds) in [(None, 1), (Some(Nanos(1)), 1), (Some(Nanos::from_secs(3600)), 3)] {
-        let limits = RunLimits { more_time, ..RunLimits::default() };
+        let limits = RunLimits { more: more_time.map(MoreWork::Time), ..RunLimits::default() };
         let ended =
             campaign::run::run(&mut results, &mut cells, &limits, &(), &StopFlag::default());
         assert_eq!(ended.unwrap(), CampaignEnd::Complete);
@@ -124,6 +124,25 @@ fn more_time_continues_a_campaign_whose_budget_is_spent() {
         assert_eq!(of_second > 0, rounds > 1, "{of_second}");
     }
     assert_eq!(results.read().campaign.budget, Some(Nanos(1)));
+}
+
+/// Rounds that were added are as if the campaign had had them from the start.
+#[test]
+fn more_rounds_continue_a_campaign_without_a_budget() {
+    let defined = |rounds| Campaign { budget: None, rounds, ..campaign(Nanos(1)) };
+    let go = |results: &mut MemorySink, more| {
+        let limits = RunLimits { more, ..RunLimits::default() };
+        let mut cells = FakeBackend::new(noisy);
+        let ended = campaign::run::run(results, &mut cells, &limits, &(), &StopFlag::default());
+        assert_eq!(ended.unwrap(), CampaignEnd::Complete);
+    };
+    let (mut results, mut whole) = (MemorySink::new(&defined(2)), MemorySink::new(&defined(5)));
+    for more in [None, Some(5), Some(5), Some(1), None] {
+        go(&mut results, more.map(MoreWork::Rounds));
+    }
+    go(&mut whole, None);
+    assert_eq!(results.read().campaign.rounds, 5);
+    assert_eq!(results.read().cells, whole.read().cells);
 }
 
 #[test]

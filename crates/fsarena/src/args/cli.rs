@@ -111,12 +111,13 @@ Examples:
                                                       two contenders as a group in reports"
     )]
     Run(Box<RunArgs>),
-    /// Resume a killed or interrupted campaign, or give one more time.
+    /// Resume an interrupted campaign, or give one more time or rounds.
     #[command(after_help = "\
 Examples:
   sudo fsarena resume                   the latest campaign that is not complete
   sudo fsarena resume 7                 campaign 7
-  sudo fsarena resume 7 --more 20min    for closer answers")]
+  sudo fsarena resume 7 --more 20min    for closer answers
+  sudo fsarena resume 8 --rounds 9      the same, for a campaign without a budget")]
     Resume(ResumeArgs),
     /// Watch a running campaign: results, failures and the time left.
     #[command(after_help = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueHint};
 use config::{CONTENDERS, GUESTS, ROUNDS, STORAGE, Settings, WriteLimit};
-use model::{Nanos, ResultSelector, Suite};
+use model::{Campaign, Nanos, ResultSelector, Suite};
 
 use crate::args::batch_args::{CheckArgs, OVER_HOSTS, SchedulerArgs};
 use crate::args::cli_values::{int_up_to, path, time};
@@ -103,6 +103,10 @@ pub struct ResumeArgs {
     /// [default campaign: the latest].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = ROUNDS)]
     pub more: Option<Nanos>,
+    /// Run each test of a campaign without a budget this many times in all; results stay
+    /// [default campaign: the latest].
+    #[arg(long, value_name = "N", value_parser = int_up_to(Campaign::MAX_ROUNDS), conflicts_with = "more", help_heading = ROUNDS)]
+    pub rounds: Option<u32>,
     /// Options of this run.
     #[command(flatten)]
     pub execution: ExecutionArgs,

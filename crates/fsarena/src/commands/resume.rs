@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use campaign::run::{CampaignEnd, StopFlag};
+use campaign::run::{CampaignEnd, MoreWork, StopFlag};
 use campaign::store::{CampaignId, Store};
 use model::{Campaign, CampaignResults};
 
@@ -32,21 +32,29 @@ pub fn run(args: &ResumeArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> 
     drop(paths::existing_store(globals)?);
     let mut store = paths::store(globals)?;
     let named = args.campaign.as_deref();
-    let id = match args.more {
-        Some(_) => campaign_for_more_time(&store, named)?,
+    let more = args.more.map(MoreWork::Time).or(args.rounds.map(MoreWork::Rounds));
+    let id = match more {
+        Some(more) => campaign_for_more(&store, named, more)?,
         None => select_campaign::campaign_to_resume(&store, named)?,
     };
     let begun = Instant::now();
-    let ended = go_on(&mut store, id, args, globals, &progress, &stop);
+    let ended = go_on(&mut store, id, more, args, globals, &progress, &stop);
     let more = args.more.map(|more| Duration::from_nanos(more.0).saturating_sub(begun.elapsed()));
     run_command::finish_resumed(ended, id, &store, args.execution.strict, more, globals)
 }
 
-/// Returns the named campaign, else the latest that had a budget and was run here.
-fn campaign_for_more_time(store: &Store, named: Option<&str>) -> anyhow::Result<CampaignId> {
+/// Returns the named campaign, else the latest that was run here with a budget, or without one for
+/// more rounds.
+fn campaign_for_more(
+    store: &Store,
+    named: Option<&str>,
+    more: MoreWork,
+) -> anyhow::Result<CampaignId> {
     if named.is_none() {
         for known in store.campaigns()?.iter().rev() {
-            if store.definition(known.id)?.budget.is_some() && !store.is_imported(known.id)? {
+            let has_budget = store.definition(known.id)?.budget.is_some();
+            let is_meant = has_budget == matches!(more, MoreWork::Time(_));
+            if is_meant && !store.is_imported(known.id)? {
                 return Ok(known.id);
             }
         }
@@ -58,6 +66,7 @@ fn campaign_for_more_time(store: &Store, named: Option<&str>) -> anyhow::Result<
 fn go_on(
     store: &mut Store,
     id: CampaignId,
+    more: Option<MoreWork>,
     args: &ResumeArgs,
     globals: &GlobalArgs,
     progress: &ProgressDisplay,
@@ -74,12 +83,7 @@ fn go_on(
         ))
         .into());
     }
-    if args.more.is_some() && stored.campaign.budget.is_none() {
-        return Err(UsageError(format!(
-            "cannot give campaign {id} more time: it was run without --budget; run it again with more --rounds, or with --budget"
-        ))
-        .into());
-    }
+    refuse_more(&stored, more)?;
     let reach = paths::transport(host.as_deref(), stop)?;
     let searched = SearchDirs {
         reach: &*reach,
@@ -106,7 +110,7 @@ fn go_on(
         jobs: args.execution.jobs,
         max_written: args.limit.max_written,
         exclusive: false,
-        more_time: args.more,
+        more,
         cache: &|| {
             let (execution, note) = (&args.execution, &mut |text: &str| progress.note(text));
             let own = || guest_command::cells(execution.no_cache, execution.cache_size, note);
@@ -128,6 +132,29 @@ fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
         ))
         .into()),
     }
+}
+
+/// Refuses time for a campaign without a budget, and rounds for one that has a budget, has as many or
+/// ran on other hosts.
+fn refuse_more(stored: &CampaignResults, more: Option<MoreWork>) -> Result<(), UsageError> {
+    let (id, campaign) = (stored.id, &stored.campaign);
+    let why = match more {
+        Some(MoreWork::Time(_)) if campaign.budget.is_none() => {
+            "time: it was run without --budget; give --rounds".to_owned()
+        }
+        Some(MoreWork::Rounds(_)) if campaign.budget.is_some() => {
+            "rounds: its budget chooses them; give it more time (--more 20min)".to_owned()
+        }
+        Some(MoreWork::Rounds(rounds)) if rounds <= campaign.rounds => {
+            format!("rounds: it has {} already; give a larger number", campaign.rounds)
+        }
+        Some(MoreWork::Rounds(_)) if stored.environments.iter().any(|e| e.spread.is_some()) => {
+            "rounds: it ran on other hosts, whose plan is fixed; run it again with more --rounds"
+                .to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(UsageError(format!("cannot give campaign {id} more {why}")))
 }
 
 /// Refuses to resume a campaign here that runs on other hosts, as long as its plan directory
@@ -174,5 +201,19 @@ mod tests {
             refuse_spread(&stored).is_ok(),
             "without its plan directory, only resume can continue it"
         );
+    }
+
+    #[test]
+    fn a_campaign_of_several_hosts_gets_no_more_rounds() {
+        let catalog = config::Catalog::builtin().unwrap();
+        let contenders = vec![catalog.contender("ext4").unwrap()];
+        let campaign = campaign::run::in_memory::campaign(contenders, 1);
+        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign).read().clone();
+        let more = Some(MoreWork::Rounds(2));
+        assert!(refuse_more(&stored, more).is_ok());
+        let spread = DistributedPlan { directory: "/".into(), command: "fsarena".into() };
+        stored.environments = vec![Environment { spread: Some(spread), ..Environment::default() }];
+        let told = refuse_more(&stored, more).unwrap_err().to_string();
+        assert!(told.contains("it ran on other hosts"), "{told}");
     }
 }

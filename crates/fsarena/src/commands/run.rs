@@ -217,7 +217,7 @@ pub fn campaign(
         jobs: args.execution.jobs,
         max_written: None,
         exclusive: args.exclusive,
-        more_time: None,
+        more: None,
         cache: &|| {
             let (execution, note) = (&args.execution, &mut |text: &str| progress.note(text));
             let own = || guest_command::cells(execution.no_cache, execution.cache_size, note);

@@ -132,12 +132,16 @@ fn a_campaign_is_shown_cell_by_cell() {
 }
 
 #[test]
-fn a_campaign_without_a_budget_gets_no_more_time() {
-    let refused = fsarena(&stored().database, &["resume", "--more", "10min"]);
-    assert_eq!(refused.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&refused.stderr);
-    let said = "cannot give campaign 1 more time: it was run without --budget; ";
-    assert!(told.contains(said) && told.lines().count() == 1, "{told}");
+fn a_campaign_without_a_budget_gets_more_rounds_and_no_time() {
+    for (more, said) in [
+        (["--more", "10min"], "cannot give campaign 1 more time: it was run without --budget; "),
+        (["--rounds", "1"], "cannot give campaign 1 more rounds: it has "),
+    ] {
+        let refused = fsarena(&stored().database, &[&["resume", "1"], &more[..]].concat());
+        assert_eq!(refused.status.code(), Some(2));
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(told.contains(said) && told.lines().count() == 1, "{told}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::tables::overview::{entry, row_scale};
 use crate::tables::{disk_faults, full, survival};
 use crate::text::answer::{promise, promise_and_losses};
 use crate::text::caveats::{Caveat, caveats};
-use crate::text::command::{more_work, resume_options};
+use crate::text::command::{is_plan_fixed, more_work, resume_options};
 use crate::text::conclusions::{
     ConclusionText, NOT_TESTED, UNTESTED_POWER_CUTS, category_conclusions_by_disk, is_answered,
     is_any_open, no_advice_by_use, split_by_disk, use_case_conclusions_by_disk,
@@ -406,9 +406,9 @@ fn next(
         true => is_any_open(analysis),
         false => groups.any(|first| !first.at_most.is_some_and(is_close)),
     };
-    let again = match analysis.budget {
-        Some(_) => format!("`{}{}`", command("resume"), resume_options(analysis, results)),
-        None => format!("`fsarena run` with `{}`", more_work(analysis)),
+    let again = match is_plan_fixed(results) {
+        false => format!("`{}{}`", command("resume"), resume_options(analysis, results)),
+        true => format!("`fsarena run` with `{}`", more_work(analysis)),
     };
     is_open.then(|| format!("{again} brings closer answers."))
 }

@@ -155,9 +155,9 @@ fn trace_command(suite: &Suite) -> Vec<String> {
     words
 }
 
-/// Returns the option for closer answers: `--more` for `fsarena resume`, which makes three budgets,
-/// or `--rounds` for `fsarena run`, three times those of the campaign, as in the forecasts of bounds
-/// (`FORECAST_ROUNDS` of `stats`), or the rounds that show the noise.
+/// Returns the option of `fsarena resume` for closer answers: time, which makes three budgets, or three
+/// times the rounds of the campaign, as in the forecasts of bounds (`FORECAST_ROUNDS` of `stats`), or
+/// the rounds that show the noise.
 pub(crate) fn more_work(analysis: &Analysis) -> String {
     match (analysis.budget, most_rounds(analysis)) {
         (Some(budget), _) => {
@@ -185,8 +185,8 @@ const CUTS_OF_STEPS: u32 = 600;
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// Returns the command for closer answers of a campaign with this [`rerun_command`]: one with a
-/// budget keeps its results. Empty without a command.
+/// Returns the command for closer answers of a campaign with this [`rerun_command`]. Empty without a
+/// command.
 pub(crate) fn closer_answer(
     analysis: &Analysis,
     campaign: &CampaignResults,
@@ -195,7 +195,7 @@ pub(crate) fn closer_answer(
     if rerun.is_empty() {
         return String::new();
     }
-    if analysis.budget.is_some() {
+    if !is_plan_fixed(campaign) {
         let command = format!("fsarena resume {}", campaign.id);
         return format!("`{command}{}`", resume_options(analysis, campaign));
     }
@@ -207,7 +207,12 @@ pub(crate) fn closer_answer(
     format!("`{}`", format!("{before} {} {rest}", more_work(analysis)).trim_end())
 }
 
-/// Returns the options of `fsarena resume` for closer answers of a campaign with a budget.
+/// Returns true if a campaign ran on several hosts, so that it gets no more rounds.
+pub(crate) fn is_plan_fixed(campaign: &CampaignResults) -> bool {
+    campaign.environments.iter().any(|environment| environment.spread.is_some())
+}
+
+/// Returns the options of `fsarena resume` for closer answers of a campaign.
 pub(crate) fn resume_options(analysis: &Analysis, campaign: &CampaignResults) -> String {
     let device = campaign.campaign.device.as_ref();
     let device = device.map(|path| sanitize_line(&shell_quote(&path.to_string_lossy())));

@@ -222,8 +222,7 @@ fn more_rounds(analysis: &Analysis) -> String {
     if analysis.measured_elsewhere {
         return String::new();
     }
-    let command = if analysis.budget.is_some() { "resume" } else { "run" };
-    format!("`fsarena {command}` with `{}` brings closer bounds.", more_work(analysis))
+    format!("`fsarena resume` with `{}` brings closer bounds.", more_work(analysis))
 }
 
 /// Returns the confidence of one answer, in one line.

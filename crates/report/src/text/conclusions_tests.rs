@@ -32,8 +32,8 @@ fn one_round_promises_nothing_and_names_the_command_that_does() {
     let settle = |results: &CampaignResults| {
         closer_answer(&analyse(results), results, "fsarena run --rounds 1 -c a")
     };
-    assert_eq!(settle(&results), "`fsarena run --rounds 5 -c a`");
-    assert_eq!(settle(&fixture::plain()), "`fsarena run --rounds 9 -c a`");
+    assert_eq!(settle(&results), "`fsarena resume 7 --rounds 5`");
+    assert_eq!(settle(&fixture::plain()), "`fsarena resume 7 --rounds 9`");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn campaign() -> Campaign {
             tests: vec![test()],
         }],
         profile: SizeProfile::Quick,
-        rounds: 3,
+        rounds: 4,
         stopping_rule: None,
         budget: None,
         clock: model::Clock::Real,
