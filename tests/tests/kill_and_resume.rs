@@ -456,7 +456,7 @@ fn is_being_written(directory: &Path) -> bool {
 #[test]
 fn more_rounds_are_run_and_earlier_results_stay() {
     let sandbox = Sandbox::new();
-    let mut first = sandbox.campaign(&["minix"], "trial");
+    let mut first = sandbox.campaign(&["ext4"], "trial");
     run(first.args(["--rounds", "1"])).assert_code(0);
     let before = sandbox.results();
     let more = run(resume(&sandbox).args(["--rounds", "3"])).assert_code(0);

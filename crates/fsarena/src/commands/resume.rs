@@ -134,8 +134,8 @@ fn refuse_imported(store: &Store, id: CampaignId) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses time for a campaign without a budget, and rounds for one that has a budget, has as many or
-/// ran on other hosts.
+/// Refuses time for a campaign without a budget. Refuses rounds for a campaign with a budget, with as
+/// many rounds or on other hosts.
 fn refuse_more(stored: &CampaignResults, more: Option<MoreWork>) -> Result<(), UsageError> {
     let (id, campaign) = (stored.id, &stored.campaign);
     let why = match more {
